@@ -1,0 +1,55 @@
+# What people type. The work is CMake's (CMakePresets.json); every target first sees to the packages it needs.
+.DEFAULT_GOAL := build
+.PHONY: build demo test bench sanitize soak format lint clean help
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# A terminal gets ninja's one moving line; a log gets warnings and errors only.
+QUIET := $(shell [ -t 1 ] || echo -- --quiet)
+BUILD = cmake --build $(1) --parallel $(JOBS) --target $(2) $(QUIET)
+
+build: ## build the library and the command, build/hearth
+	@scripts/configure release build build
+	@$(call BUILD,build,hearth hearth_tool)
+	@echo "build/hearth is ready: try build/hearth --help"
+
+demo: ## compile six C++ files through the cache, cold and then warm in a fresh process
+	@scripts/configure release build build
+	@$(call BUILD,build,hearth_tool compile_demo)
+	@scripts/demo build
+
+test: ## build and run every test
+	@scripts/configure release build build test
+	@$(call BUILD,build,hearth_tests)
+	@ctest --preset release --parallel $(JOBS)
+
+bench: ## measure beside floors and rivals; prints one table and writes build/bench.json
+	@scripts/configure release build build bench
+	@$(call BUILD,build,hearth_bench)
+	@build/hearth_bench --json build/bench.json
+
+sanitize: ## the tests again under AddressSanitizer + UBSan, then under ThreadSanitizer
+	@scripts/configure asan-ubsan build-asan build test
+	@$(call BUILD,build-asan,hearth_tests)
+	@ctest --preset asan-ubsan --parallel $(JOBS)
+	@scripts/configure tsan build-tsan build test
+	@$(call BUILD,build-tsan,hearth_tests)
+	@ctest --preset tsan --parallel $(JOBS)
+
+soak: ## stress tests and fuzzers for much longer (HEARTH_SOAK=N: N times as long; 20 when not said)
+	@scripts/configure release build build test
+	@$(call BUILD,build,hearth_tests)
+	@HEARTH_SOAK=$${HEARTH_SOAK:-20} ctest --preset soak
+
+format: ## rewrite the sources as .clang-format wants them
+	@scripts/install-deps lint
+	@scripts/lint --format-in-place
+
+lint: ## check the format (clang-format) and the code (clang-tidy)
+	@scripts/configure release build build lint
+	@scripts/lint --jobs $(JOBS) build
+
+clean: ## remove everything that was built
+	@rm -rf build build-debug build-asan build-tsan
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done

@@ -1,0 +1,105 @@
+#include "trace/replay.hpp"
+
+#include "trace/s3_fifo_policy.hpp"
+
+#include <cstring>
+#include <memory>
+
+namespace hearth::bench {
+
+namespace {
+
+Key key_of(std::uint32_t kernel)
+{
+    Key key;
+    std::memcpy(key.digest.data(), &kernel, sizeof kernel);
+    return key;
+}
+
+std::uint32_t kernel_of(const Resident& entry)
+{
+    std::uint32_t kernel = 0;
+    std::memcpy(&kernel, entry.key.digest.data(), sizeof kernel);
+    return kernel;
+}
+
+std::unique_ptr<Policy> make_policy(const std::string& name, std::uint64_t capacity)
+{
+    if (name == "s3-fifo")
+        return std::make_unique<S3FifoPolicy>(capacity);
+    return name == "lru" ? lru()() : gdsf()();
+}
+
+}  // namespace
+
+std::uint64_t total_bytes(const Trace& trace)
+{
+    std::uint64_t total = 0;
+    for (const Kernel& kernel : trace.kernels)
+        total += kernel.bytes;
+    return total;
+}
+
+double percent_lost(const Trace& trace, std::uint64_t capacity, Policy& policy)
+{
+    std::vector<std::unique_ptr<Resident>> residents(trace.kernels.size());
+    std::uint64_t used = 0;
+    std::uint64_t tick = 0;
+    double asked = 0;
+    double lost = 0;
+    for (const std::uint32_t index : trace.requests) {
+        const Kernel& kernel = trace.kernels[index];
+        std::unique_ptr<Resident>& resident = residents[index];
+        asked += kernel.seconds;
+        if (resident) {
+            resident->bump();
+            resident->set_last_used(++tick);
+            if (policy.touches() == Policy::Touches::each)
+                policy.touched(*resident);
+            continue;
+        }
+        lost += kernel.seconds;
+        if (kernel.bytes > capacity)
+            continue;
+        while (used + kernel.bytes > capacity) {
+            const Resident* const victim = policy.victim();
+            used -= victim->bytes;
+            policy.removed(*victim);
+            residents[kernel_of(*victim)].reset();
+        }
+        resident = std::make_unique<Resident>(key_of(index), kernel.bytes, kernel.seconds);
+        resident->set_last_used(++tick);
+        policy.inserted(*resident);
+        used += kernel.bytes;
+    }
+    return 100 * lost / asked;
+}
+
+TraceOptions trace_options(Variant variant, std::uint64_t seed)
+{
+    return TraceOptions{.seed = seed, .cost_spread = variant == Variant::loose ? 0.55 : 0.15};
+}
+
+std::vector<TraceRow> replay_traces(std::uint32_t traces)
+{
+    std::vector<TraceRow> rows;
+    for (const Variant variant : {Variant::loose, Variant::close}) {
+        for (const char* const policy : {"lru", "s3-fifo", "gdsf"}) {
+            for (const double share : {0.05, 0.20})
+                rows.push_back({policy, variant == Variant::loose ? "loose" : "close", share, 0});
+        }
+    }
+    for (std::uint32_t seed = 1; seed <= traces; ++seed) {
+        const Trace loose = make_trace(trace_options(Variant::loose, seed));
+        const Trace close = make_trace(trace_options(Variant::close, seed));
+        for (TraceRow& row : rows) {
+            const Trace& trace = row.variant == "loose" ? loose : close;
+            const auto capacity =
+                static_cast<std::uint64_t>(row.share_of_bytes * static_cast<double>(total_bytes(trace)));
+            row.percent_lost += percent_lost(trace, capacity, *make_policy(row.policy, capacity)) / traces;
+        }
+    }
+    return rows;
+}
+
+}  // namespace hearth::bench

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "hearth/policy.hpp"
+#include "trace/trace.hpp"
+
+#include <string>
+#include <vector>
+
+namespace hearth::bench {
+
+std::uint64_t total_bytes(const Trace& trace);
+
+// Serves the trace from one tier of `capacity` bytes that evicts as `policy` says.
+// Gives the share of compile seconds that were not saved, in percent: 100 is no cache at all.
+double percent_lost(const Trace& trace, std::uint64_t capacity, Policy& policy);
+
+enum class Variant : std::uint8_t {
+    loose,  // large kernels tend to take longer to compile
+    close,  // the compile time nearly follows from the size, which leaves a policy that looks at both less to gain
+};
+TraceOptions trace_options(Variant variant, std::uint64_t seed);
+
+struct TraceRow {
+    std::string policy;         // lru, s3-fifo, gdsf
+    std::string variant;        // loose, close
+    double share_of_bytes = 0;  // the tier's capacity over the bytes of all kernels
+    double percent_lost = 0;
+};
+
+// Every policy on both variants at 5 % and 20 % of the bytes; the mean over `traces` traces, seeds 1 to `traces`.
+std::vector<TraceRow> replay_traces(std::uint32_t traces = 5);
+
+}  // namespace hearth::bench

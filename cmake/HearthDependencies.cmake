@@ -1,0 +1,26 @@
+# Finds what Hearth is built on. What the core needs is required; what only adds to it switches itself off and says so.
+find_package(Threads REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+
+# xxhash.h is used as a header only: it brings no symbol into the host program.
+find_path(HEARTH_XXHASH_DIR xxhash.h HINTS "${HEARTH_EXTRA_INCLUDE}")
+if(HEARTH_XXHASH_DIR)
+  set(HEARTH_HAVE_XXHASH ON)
+else()
+  set(HEARTH_HAVE_XXHASH OFF)
+  message(STATUS "xxhash.h not found: entries are written with SHA-256 checksums, and XXH3 ones are misses")
+endif()
+
+add_library(hearth_options INTERFACE)
+target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)
+if(HEARTH_SANITIZE)
+  target_compile_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE})
+endif()
+if(HEARTH_EXTRA_INCLUDE)
+  target_include_directories(hearth_options SYSTEM INTERFACE "${HEARTH_EXTRA_INCLUDE}")
+endif()

@@ -1,0 +1,25 @@
+# cmake --install gives headers, library, command, find_package(hearth) and pkg-config. The prefix may be moved afterwards:
+# nothing that is installed holds an absolute path.
+include(CMakePackageConfigHelpers)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/hearth")
+
+install(DIRECTORY include/hearth DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS hearth EXPORT hearth-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT hearth-targets NAMESPACE hearth:: DESTINATION "${package_dir}")
+if(TARGET hearth_tool)
+  install(TARGETS hearth_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+configure_package_config_file(cmake/hearth-config.cmake.in "${PROJECT_BINARY_DIR}/hearth-config.cmake"
+  INSTALL_DESTINATION "${package_dir}" NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/hearth-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/hearth-config.cmake" "${PROJECT_BINARY_DIR}/hearth-config-version.cmake"
+  DESTINATION "${package_dir}")
+
+# pkg-config knows where the .pc file lies; every other path is given from there.
+set(pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH pc_to_prefix "${pc_dir}" "${CMAKE_INSTALL_PREFIX}")
+file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+configure_file(cmake/hearth.pc.in "${PROJECT_BINARY_DIR}/hearth.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/hearth.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,81 @@
+# hearth_test(disk_tier_test
+#   SOURCES disk_tier_test.cpp          relative to the caller's folder
+#   NEEDS hearth_tool rapidcheck        libraries are linked, programs are built first; one that is missing leaves the
+#                                       test out, and the configuration says so
+#   DEFINITIONS NAME="value"            compile definitions
+#   LABELS stress                       for ctest -L; "unit" when none is given
+#   TIMEOUT 300)                        seconds a test case; 120 when none is given
+#
+# Every case is a ctest test of its own, named FOLDER.Suite.case: tiers/disk.DiskTier.evicting_from_memory_demotes_to_disk.
+include(GoogleTest)
+find_package(GTest 1.11 QUIET)
+find_package(rapidcheck QUIET)
+
+# Sanitizers slow a program down by an order of magnitude; a timeout is there to end a hang, not to time a test.
+set(timeout_factor 1)
+if(HEARTH_SANITIZE)
+  set(timeout_factor 5)
+endif()
+set(HEARTH_TEST_TIMEOUT_FACTOR ${timeout_factor} CACHE STRING "What test timeouts are multiplied by")
+
+# `make test` builds this: every test program, and what they need.
+add_custom_target(hearth_tests)
+
+# What several tests share, when there is any: tests/support/*.cpp, included as "support/NAME.hpp".
+function(hearth_test_support)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
+  if(sources)
+    set(kind STATIC)
+    set(scope PUBLIC)
+  else()
+    set(kind INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(hearth_test_support ${kind} ${sources})
+  target_link_libraries(hearth_test_support ${scope} hearth_internal GTest::gtest)
+  target_include_directories(hearth_test_support ${scope} "${PROJECT_SOURCE_DIR}/tests")
+endfunction()
+
+function(hearth_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "SOURCES;NEEDS;DEFINITIONS;LABELS")
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "hearth_test(${name}) does not know \"${ARG_UNPARSED_ARGUMENTS}\"")
+  endif()
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES "${name}.cpp")
+  endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  math(EXPR timeout "${ARG_TIMEOUT} * ${HEARTH_TEST_TIMEOUT_FACTOR}")
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
+
+  foreach(need IN LISTS ARG_NEEDS)
+    if(NOT TARGET ${need})
+      message(STATUS "Test ${folder}/${name} is left out: ${need} not found")
+      return()
+    endif()
+  endforeach()
+
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE hearth_test_support GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE ${ARG_DEFINITIONS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+  foreach(need IN LISTS ARG_NEEDS)
+    get_target_property(type ${need} TYPE)
+    if(type MATCHES "LIBRARY$")
+      target_link_libraries(${name} PRIVATE ${need})
+    else()
+      add_dependencies(${name} ${need})
+    endif()
+  endforeach()
+  add_dependencies(hearth_tests ${name})
+
+  # gtest_discover_tests passes PROPERTIES on as one flat list: a label list has to arrive with its semicolons hidden.
+  string(REPLACE ";" "\\;" labels "${ARG_LABELS}")
+  gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${timeout} LABELS "${labels}")
+endfunction()

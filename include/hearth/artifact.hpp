@@ -1,0 +1,83 @@
+#pragma once
+
+#include "hearth/bytes.hpp"
+#include "hearth/key.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hearth {
+
+using WallTime = std::chrono::sys_time<std::chrono::nanoseconds>;
+
+// One named output of a compile: "cubin", "ptx", "log", "names", or whatever a maker calls it.
+struct Section {
+    std::string name;
+    Bytes data;
+
+    friend bool operator==(const Section&, const Section&) = default;
+};
+
+// What people see of an entry. Nothing here decides a lookup; that is the key's work alone.
+struct Metadata {
+    std::string label{};                 // the name `hearth ls` shows
+    std::string compiler{};              // what made it, with its version
+    std::string target{};                // sm_90, a device, a triple
+    std::vector<std::string> options{};  // as the compiler was given them
+
+    friend bool operator==(const Metadata&, const Metadata&) = default;
+};
+
+// The whole result of a compile: every output, the log, the return code and what it cost.
+// A failed compile is an artifact too: its status is not 0 and its sections hold the log.
+struct Artifact {
+    std::vector<Section> sections;
+    Metadata metadata;
+    Bytes request;                     // Request::encoding(), or empty when only the key is known
+    std::int32_t status = 0;           // the compiler's return code; 0 is success
+    std::chrono::nanoseconds cost{0};  // what making it took
+    WallTime created{};                // set on insert when left empty
+    WallTime expires{};                // never, when left empty
+
+    Artifact() = default;
+    // One unnamed section: for a maker whose result is plain bytes.
+    explicit Artifact(Bytes data) { sections.push_back({"", std::move(data)}); }
+    explicit Artifact(std::string_view text) : Artifact(Bytes::copy_of(text)) {}
+
+    bool failed() const noexcept { return status != 0; }
+
+    const Section* find(std::string_view name) const noexcept
+    {
+        for (const Section& section : sections)
+            if (section.name == name)
+                return &section;
+        return nullptr;
+    }
+
+    // The named section's bytes, or none. Without a name: the first section's.
+    ByteView bytes(std::string_view name) const noexcept
+    {
+        const Section* section = find(name);
+        return section ? section->data.view() : ByteView{};
+    }
+    ByteView bytes() const noexcept { return sections.empty() ? ByteView{} : sections.front().data.view(); }
+    std::string_view text(std::string_view name) const noexcept { return as_text(bytes(name)); }
+    std::string_view text() const noexcept { return as_text(bytes()); }
+
+    // Bytes of all sections: what a memory tier counts against its budget.
+    std::uint64_t size() const noexcept
+    {
+        std::uint64_t total = 0;
+        for (const Section& section : sections)
+            total += section.data.size();
+        return total;
+    }
+
+    friend bool operator==(const Artifact&, const Artifact&) = default;
+};
+
+}  // namespace hearth

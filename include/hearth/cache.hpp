@@ -1,0 +1,238 @@
+#pragma once
+
+#include "hearth/api.hpp"
+#include "hearth/artifact.hpp"
+#include "hearth/key.hpp"
+#include "hearth/lease.hpp"
+#include "hearth/options.hpp"
+#include "hearth/policy.hpp"
+#include "hearth/result.hpp"
+#include "hearth/stats.hpp"
+#include "hearth/tier.hpp"
+
+#include <concepts>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace hearth {
+
+namespace engine {
+class Engine;
+}
+
+// A hit with its artifact under lease, or a miss with its reason.
+class [[nodiscard]] Lookup {
+public:
+    Lookup() = default;
+    explicit Lookup(Miss why) : m_why(why) {}
+    Lookup(ArtifactLease artifact, std::string_view tier) : m_artifact(std::move(artifact)), m_tier(tier) {}
+
+    bool hit() const noexcept { return static_cast<bool>(m_artifact); }
+    explicit operator bool() const noexcept { return hit(); }
+    const Artifact& operator*() const noexcept { return *m_artifact; }
+    const Artifact* operator->() const noexcept { return m_artifact.get(); }
+    const ArtifactLease& lease() const noexcept { return m_artifact; }
+    std::shared_ptr<const Artifact> share() const { return m_artifact.share(); }
+
+    Miss why() const noexcept { return m_why; }
+    // The tier that answered ("made" when the maker did); valid while the Cache is open.
+    std::string_view tier() const noexcept { return m_tier; }
+    // The tier this very lookup moved the entry up into; empty when it stayed where it was.
+    std::string_view promoted_to() const noexcept { return m_promoted_to; }
+    void set_promoted_to(std::string_view tier) { m_promoted_to = tier; }
+
+private:
+    ArtifactLease m_artifact;
+    std::string_view m_tier;
+    std::string_view m_promoted_to;
+    Miss m_why = Miss::absent;
+};
+
+using Maker = std::function<Result<Artifact>()>;
+
+// Makers may return an Artifact, Bytes, text, or a Result of one of these.
+template <class F>
+concept Makes = std::invocable<F&> &&
+                (std::convertible_to<std::invoke_result_t<F&>, Result<Artifact>> ||
+                 std::constructible_from<Artifact, std::invoke_result_t<F&>> || requires(std::invoke_result_t<F&> r) {
+                     { r.ok() } -> std::same_as<bool>;
+                     requires std::constructible_from<Artifact, decltype(std::move(r).value())>;
+                 });
+
+struct InsertReport {
+    std::vector<std::string> tiers;    // that hold it now, in lookup order
+    std::vector<std::string> refused;  // a sentence for each tier that could not take it
+};
+
+struct InsertOptions {
+    std::string tier{};  // only into this one; empty: the fastest that can hold it, and every persistent one
+};
+
+struct GetOptions {
+    std::chrono::milliseconds deadline{0};  // 0: wait as long as it takes
+    Metadata metadata{};                    // for a maker that returns plain bytes
+};
+
+// What a promotion or demotion by hand did.
+struct MoveReport {
+    enum class Outcome : std::uint8_t {
+        moved,             // it is in `to` now
+        not_found,         // no tier holds it
+        already_top,       // nothing faster to move to
+        already_bottom,    // nothing slower to move to
+        does_not_fit,      // larger than the target's capacity; the target is as it was
+        refused,           // the target could not take it; `reason` says why
+    };
+    Outcome outcome = Outcome::not_found;
+    std::string from;
+    std::string to;
+    std::string reason;
+};
+HEARTH_API std::string_view to_string(MoveReport::Outcome outcome);
+
+struct TierStatus {
+    std::string name;
+    TierTraits traits;
+    Limits limits;
+    TierUsage usage;
+};
+
+struct GcOptions {
+    std::optional<std::uint64_t> max_bytes{};  // of the persistent tiers; for this run only
+    std::optional<std::uint64_t> max_entries{};
+    std::optional<std::chrono::seconds> unused_for{};
+};
+
+struct GcReport {
+    std::uint64_t removed_entries = 0;
+    std::uint64_t removed_bytes = 0;
+    TierUsage left;
+};
+
+struct TransferReport {
+    std::uint64_t entries = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t rejected = 0;         // corrupt, or of another format version
+    std::uint64_t already_there = 0;
+    std::vector<std::string> problems;  // a sentence each, the first hundred
+};
+
+// The cache: several tiers, fastest first, behind one lookup.
+// Thread safety: every function, from any thread. Not copyable; movable while no other thread uses it.
+// Failure: a broken tier costs hits, never the program. No exception leaves this class; what a maker throws comes back
+// as an Error.
+// Cost: find() in memory takes no lock, allocates nothing and writes no cache line another thread reads.
+class HEARTH_API Cache {
+public:
+    // With what the options say, then the environment, then the configuration file, then defaults.
+    static Result<Cache> open(CacheOptions options = {});
+
+    Cache(Cache&&) noexcept;
+    Cache& operator=(Cache&&) noexcept;
+    Cache(const Cache&) = delete;
+    Cache& operator=(const Cache&) = delete;
+    ~Cache();
+
+    Lookup find(const Key& key);
+    Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options = {});
+    Result<InsertReport> insert(const Request& request, Artifact artifact, const InsertOptions& options = {});
+
+    // The entry, made at most once here and on this machine however many ask for it at the same time.
+    template <Makes F>
+    Result<Lookup> get_or_make(const Key& key, F&& make, const GetOptions& options = {})
+    {
+        if (Lookup found = find(key); found && !found->failed())
+            return found;
+        else
+            return make_missing(key, {}, as_maker(std::forward<F>(make)), options, std::move(found));
+    }
+    template <Makes F>
+    Result<Lookup> get_or_make(const Request& request, F&& make, const GetOptions& options = {})
+    {
+        if (Lookup found = find(request.key()); found && !found->failed())
+            return found;
+        else
+            return make_missing(request.key(), request.encoding(), as_maker(std::forward<F>(make)), options,
+                                std::move(found));
+    }
+    // The same without waiting. Makers run on the cache's own workers, started when first needed.
+    template <Makes F>
+    std::future<Result<Lookup>> get_or_make_async(const Request& request, F&& make, const GetOptions& options = {})
+    {
+        return make_later(request.key(), request.encoding(), as_maker(std::forward<F>(make)), options);
+    }
+    template <Makes F>
+    std::future<Result<Lookup>> get_or_make_async(const Key& key, F&& make, const GetOptions& options = {})
+    {
+        return make_later(key, {}, as_maker(std::forward<F>(make)), options);
+    }
+
+    bool remove(const Key& key);
+    // The tiers that hold it, in lookup order. No lookup is counted.
+    std::vector<std::string> where(const Key& key);
+    MoveReport promote(const Key& key);
+    MoveReport demote(const Key& key);
+
+    std::vector<TierStatus> tiers();
+    // Both take effect before they return.
+    Status set_limits(std::string_view tier, const Limits& limits);
+    Status set_policy(std::string_view tier, const PolicyFactory& policy);
+
+    std::optional<EntryRow> info(const Key& key);
+    // Every entry once, with the fastest tier that holds it.
+    void list(const std::function<bool(const EntryRow&)>& visit);
+    std::vector<EntryRow> hottest(std::size_t count);
+
+    VerifyReport verify(Repair repair, const Progress& progress = {});
+    GcReport gc(const GcOptions& options, const Progress& progress = {});
+    // Only entries `choose` says yes to; all of them without one. Import verifies each before it is stored.
+    Result<TransferReport> export_to(const std::string& path, const std::function<bool(const EntryRow&)>& choose = {},
+                                     const Progress& progress = {});
+    Result<TransferReport> import_from(const std::string& path, const Progress& progress = {});
+
+    // Everything that is still on its way is stored, and uses and statistics are written down.
+    void flush();
+    void clear_memory();
+    void clear();
+    // What the background thread does, now and here.
+    void maintain();
+
+    Stats stats(Scope scope = Scope::process);
+    void reset_stats();
+
+private:
+    explicit Cache(std::unique_ptr<engine::Engine> engine);
+
+    template <class F>
+    static Maker as_maker(F&& make)
+    {
+        using R = std::invoke_result_t<F&>;
+        if constexpr (std::convertible_to<R, Result<Artifact>>)
+            return Maker(std::forward<F>(make));
+        else if constexpr (std::constructible_from<Artifact, R>)
+            return [make = std::forward<F>(make)]() mutable -> Result<Artifact> { return Artifact(make()); };
+        else
+            return [make = std::forward<F>(make)]() mutable -> Result<Artifact> {
+                auto made = make();
+                if (!made.ok())
+                    return made.error();
+                return Artifact(std::move(made).value());
+            };
+    }
+
+    Result<Lookup> make_missing(const Key& key, const Bytes& request, Maker make, const GetOptions& options,
+                                Lookup found);
+    std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make,
+                                           const GetOptions& options);
+
+    std::unique_ptr<engine::Engine> m_engine;
+    friend class engine::Engine;
+};
+
+}  // namespace hearth

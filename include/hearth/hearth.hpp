@@ -1,0 +1,15 @@
+#pragma once
+
+// The whole public API in one include.
+
+#include "hearth/artifact.hpp"
+#include "hearth/bytes.hpp"
+#include "hearth/cache.hpp"
+#include "hearth/key.hpp"
+#include "hearth/lease.hpp"
+#include "hearth/options.hpp"
+#include "hearth/policy.hpp"
+#include "hearth/result.hpp"
+#include "hearth/stats.hpp"
+#include "hearth/tier.hpp"
+#include "hearth/units.hpp"

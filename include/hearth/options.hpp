@@ -1,0 +1,90 @@
+#pragma once
+
+#include "hearth/api.hpp"
+#include "hearth/policy.hpp"
+#include "hearth/result.hpp"
+#include "hearth/tier.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth {
+
+// What a set of defaults is meant for; `hearth config --preset NAME` shows what each one sets.
+enum class Preset : std::uint8_t {
+    development,       // small, short-lived, talks: 64 MiB of memory, 1 GiB of disk, a week, log on
+    production,        // bounded and quiet: 256 MiB, 10 GiB, no expiry
+    high_performance,  // room and speed: 1 GiB, 50 GiB, first hit moves to memory, no compression
+};
+
+enum class Making : std::uint8_t { allowed, forbidden };
+enum class Maintenance : std::uint8_t { background, by_hand };
+
+// An entry that a tier has let go of, as the owner of the cache is told.
+struct Eviction {
+    Key key;
+    std::uint64_t bytes = 0;
+    EvictionCause cause = EvictionCause::capacity;
+    std::string tier;
+    std::string demoted_to;  // empty: it is gone from the tiers below too
+};
+
+// Settings left empty come from the environment, then the configuration file, then the preset.
+struct CacheOptions {
+    std::optional<Preset> preset{};
+
+    // The default tiers, memory over disk, are shaped by these...
+    std::optional<std::string> directory{};
+    std::optional<std::uint64_t> memory_bytes{};
+    std::optional<std::uint64_t> disk_bytes{};
+    std::optional<std::uint64_t> disk_entries{};
+    std::optional<std::chrono::seconds> max_age{};
+    std::optional<int> compression{};
+    std::optional<Access> access{};
+    std::optional<bool> shared{};
+    // ...or replaced by one's own, fastest first.
+    std::vector<TierSpec> tiers{};
+
+    PolicyFactory policy{};                    // one's own...
+    std::optional<std::string> policy_name{};  // ...or "gdsf" or "lru"
+    std::optional<std::uint32_t> promote_after{};
+
+    std::optional<bool> disabled{};  // no tiers at all: every lookup is a miss, makers still run once a key
+    std::optional<Making> making{};
+    std::optional<std::uint32_t> max_parallel_makes{};          // 0: as many as ask
+    std::optional<std::chrono::milliseconds> flight_wait{};     // how long to wait for another process's make
+    std::optional<std::chrono::milliseconds> failure_ttl{};     // how long a failed make is remembered; 0: not at all
+    std::optional<Maintenance> maintenance{};
+    std::optional<std::chrono::milliseconds> maintenance_interval{};
+
+    std::function<void(const Eviction&)> on_evict{};  // called after the fact, from the thread that caused it
+    LogSink log{};                        // one's own...
+    std::optional<std::string> log_to{};  // ...or "off", "stderr" or a file's path
+    const Clock* clock = nullptr;  // the system's when empty; must outlive the cache
+};
+
+// One setting as it stands, and who said so.
+struct Setting {
+    std::string name;
+    std::string value;
+    std::string source;       // "option", "environment HEARTH_X", "file /path", "preset NAME", "default"
+    std::string environment;  // the variable that sets it
+    std::string meaning;
+};
+
+struct Settings {
+    std::vector<Setting> values;
+    std::vector<std::string> problems;  // values that could not be used, a sentence each; the next source counted
+    CacheOptions options;               // every optional filled
+
+    HEARTH_API const Setting* find(std::string_view name) const;
+};
+
+// What Cache::open(options) would use, and where each value came from.
+HEARTH_API Settings resolve(CacheOptions options = {});
+
+}  // namespace hearth

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "hearth/tier.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hearth {
+
+// Times as counts in buckets a quarter of a power of two wide: a percentile is right to within 19 %.
+struct Latency {
+    static constexpr std::size_t k_buckets = 160;
+
+    std::array<std::uint64_t, k_buckets> buckets{};
+    std::uint64_t samples = 0;
+    std::uint64_t total_ns = 0;
+
+    HEARTH_API static std::size_t bucket_of(std::uint64_t ns);
+    HEARTH_API void add(std::uint64_t ns, std::uint64_t count = 1);
+    HEARTH_API double percentile_us(double share) const;  // 0 without samples
+    HEARTH_API double mean_us() const;
+};
+
+struct TierStats {
+    std::string name;
+    std::uint64_t capacity_bytes = 0;  // 0: no limit
+    std::uint64_t used_bytes = 0;
+    std::uint64_t entries = 0;
+    std::uint64_t hits = 0;
+    std::uint64_t stores = 0;
+    std::uint64_t evictions = 0;
+    std::uint64_t demotions = 0;  // victims of this tier that a slower one took in
+    std::uint64_t promotions = 0;  // entries that moved up into this tier
+    std::uint64_t corrupt = 0;
+    std::uint64_t outages = 0;
+    Latency latency;  // of hits; of a memory tier every 128th is timed
+};
+
+// Counts are exact: they equal what happened, whatever the threads did.
+struct Stats {
+    std::uint64_t hits = 0;
+    std::array<std::uint64_t, k_miss_reasons> misses{};  // by Miss; the place of Miss::outage stays 0
+    std::uint64_t outages = 0;  // lookups that no tier answered and at least one could not: not misses
+    std::uint64_t stores = 0;
+    std::uint64_t makes = 0;
+    std::uint64_t make_failures = 0;
+    std::uint64_t failures_replayed = 0;
+    std::uint64_t coalesced = 0;  // lookups that waited for another's make instead of making
+    std::uint64_t forbidden = 0;  // misses in a cache that may not make
+    std::uint64_t dropped_stores = 0;  // results that could not be stored; the caller got them all the same
+    std::uint64_t make_ns_spent = 0;
+    std::uint64_t make_ns_saved = 0;
+    std::vector<TierStats> tiers;  // in lookup order
+
+    HEARTH_API std::uint64_t misses_in_all() const;
+    std::uint64_t lookups() const { return hits + misses_in_all() + outages; }
+    HEARTH_API std::uint64_t evictions() const;
+    HEARTH_API std::uint64_t demotions() const;
+    HEARTH_API std::uint64_t corrupt() const;
+    // Hits among lookups; 0 when there were none.
+    HEARTH_API double hit_rate() const;
+};
+
+enum class Scope : std::uint8_t {
+    process,    // since this Cache was opened
+    directory,  // of every process that used the same directory, this one included, since the last reset
+};
+
+}  // namespace hearth

@@ -1,0 +1,195 @@
+#include "base/files.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace hearth::base {
+
+namespace {
+
+template <class T>
+T or_errno(T result)
+{
+    return result < 0 ? static_cast<T>(-errno) : result;
+}
+
+void fill(const struct stat& from, FileStat& to)
+{
+    to.type = S_ISREG(from.st_mode)   ? FileType::file
+              : S_ISDIR(from.st_mode) ? FileType::directory
+                                      : FileType::other;
+    to.size = static_cast<std::uint64_t>(from.st_size);
+    to.device = from.st_dev;
+    to.inode = from.st_ino;
+    to.owner = from.st_uid;
+    to.mode = from.st_mode & 07777U;
+    to.links = static_cast<std::uint32_t>(from.st_nlink);
+    to.modified = WallTime(std::chrono::seconds(from.st_mtim.tv_sec) + std::chrono::nanoseconds(from.st_mtim.tv_nsec));
+}
+
+class SystemFiles final : public Files {
+public:
+    int open(const char* path, int flags, unsigned mode) override
+    {
+        return or_errno(::open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode));
+    }
+    int close(int fd) override { return or_errno(::close(fd)); }
+    ssize_t pread(int fd, void* buffer, std::size_t size, std::uint64_t offset) override
+    {
+        return or_errno(::pread(fd, buffer, size, static_cast<off_t>(offset)));
+    }
+    ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override
+    {
+        return or_errno(::pwrite(fd, buffer, size, static_cast<off_t>(offset)));
+    }
+    int truncate(int fd, std::uint64_t size) override { return or_errno(::ftruncate(fd, static_cast<off_t>(size))); }
+    int sync(int fd) override { return or_errno(::fsync(fd)); }
+    int stat(int fd, FileStat& out) override
+    {
+        struct stat found {};
+        if (::fstat(fd, &found) < 0)
+            return -errno;
+        fill(found, out);
+        return 0;
+    }
+    int stat(const char* path, FileStat& out) override
+    {
+        struct stat found {};
+        if (::lstat(path, &found) < 0)
+            return -errno;
+        fill(found, out);
+        return 0;
+    }
+    int rename(const char* from, const char* to) override { return or_errno(::rename(from, to)); }
+    int unlink(const char* path) override { return or_errno(::unlink(path)); }
+    int mkdir(const char* path, unsigned mode) override { return or_errno(::mkdir(path, mode)); }
+    int rmdir(const char* path) override { return or_errno(::rmdir(path)); }
+    int list(const char* path, std::vector<std::string>& names) override
+    {
+        names.clear();
+        DIR* directory = ::opendir(path);
+        if (!directory)
+            return -errno;
+        errno = 0;
+        while (const dirent* item = ::readdir(directory)) {
+            const std::string_view name = item->d_name;
+            if (name != "." && name != "..")
+                names.emplace_back(name);
+            errno = 0;
+        }
+        const int failure = errno;
+        ::closedir(directory);
+        return -failure;
+    }
+    int try_lock(int fd) override { return or_errno(::flock(fd, LOCK_EX | LOCK_NB)); }
+};
+
+}  // namespace
+
+Files& system_files()
+{
+    static SystemFiles files;
+    return files;
+}
+
+FileHandle& FileHandle::operator=(FileHandle&& other) noexcept
+{
+    if (this != &other) {
+        close();
+        m_files = other.m_files;
+        m_fd = other.m_fd;
+        other.m_fd = -1;
+    }
+    return *this;
+}
+
+int FileHandle::close()
+{
+    if (m_fd < 0)
+        return 0;
+    const int fd = m_fd;
+    m_fd = -1;
+    return m_files->close(fd);
+}
+
+int read_exactly(Files& files, int fd, void* buffer, std::size_t size, std::uint64_t offset)
+{
+    auto* target = static_cast<std::byte*>(buffer);
+    while (size > 0) {
+        const ssize_t got = files.pread(fd, target, size, offset);
+        if (got == -EINTR)
+            continue;
+        if (got < 0)
+            return static_cast<int>(got);
+        if (got == 0)
+            return -ENODATA;
+        target += got;
+        size -= static_cast<std::size_t>(got);
+        offset += static_cast<std::uint64_t>(got);
+    }
+    return 0;
+}
+
+int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset)
+{
+    while (!bytes.empty()) {
+        const ssize_t put = files.pwrite(fd, bytes.data(), bytes.size(), offset);
+        if (put == -EINTR)
+            continue;
+        if (put < 0)
+            return static_cast<int>(put);
+        if (put == 0)
+            return -ENOSPC;
+        bytes = bytes.subspan(static_cast<std::size_t>(put));
+        offset += static_cast<std::uint64_t>(put);
+    }
+    return 0;
+}
+
+Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error)
+{
+    // Non-blocking, so that a FIFO put where a file should be cannot hang the caller.
+    const FileHandle file(files, files.open(path, O_RDONLY | O_NONBLOCK, 0));
+    FileStat stat;
+    error = file.open() ? files.stat(file.fd(), stat) : file.fd();
+    if (error == 0 && stat.type != FileType::file)
+        error = stat.type == FileType::directory ? -EISDIR : -EINVAL;
+    if (error == 0 && stat.size > limit)
+        error = -EFBIG;
+    if (error != 0)
+        return {};
+    Bytes bytes = Bytes::make(stat.size, [&](std::span<std::byte> buffer) {
+        error = read_exactly(files, file.fd(), buffer.data(), buffer.size(), 0);
+    });
+    return error == 0 ? bytes : Bytes{};
+}
+
+int make_directories(Files& files, const std::string& path, unsigned mode)
+{
+    const int made = files.mkdir(path.c_str(), mode);
+    if (made == 0 || made == -EEXIST)
+        return 0;
+    if (made != -ENOENT)
+        return made;
+    const std::size_t slash = path.find_last_of('/');
+    if (slash == std::string::npos || slash == 0)
+        return made;
+    if (const int parent = make_directories(files, path.substr(0, slash), mode); parent != 0)
+        return parent;
+    const int again = files.mkdir(path.c_str(), mode);
+    return again == -EEXIST ? 0 : again;
+}
+
+std::string describe(const char* action, const std::string& path, int error)
+{
+    const int number = error < 0 ? -error : error;
+    return fmt::format("{} {}: {} ({})", action, path, std::strerror(number), number);
+}
+
+}  // namespace hearth::base

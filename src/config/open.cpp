@@ -1,0 +1,55 @@
+// From settings to a cache: the only place that names every backend.
+
+#include "base/clock.hpp"
+#include "config/log_sink.hpp"
+#include "engine/engine.hpp"
+#include "hearth/cache.hpp"
+
+namespace hearth {
+
+namespace {
+
+std::vector<TierSpec> default_tiers(const CacheOptions& options)
+{
+    std::vector<TierSpec> tiers;
+    if (*options.memory_bytes != 0)
+        tiers.push_back(memory(*options.memory_bytes));
+    DiskOptions on_disk;
+    on_disk.directory = *options.directory;
+    on_disk.max_bytes = *options.disk_bytes;
+    on_disk.max_entries = *options.disk_entries;
+    on_disk.max_age = *options.max_age;
+    on_disk.compression = *options.compression;
+    on_disk.access = *options.access;
+    on_disk.shared = *options.shared;
+    tiers.push_back(disk(std::move(on_disk)));
+    return tiers;
+}
+
+}  // namespace
+
+Result<Cache> Cache::open(CacheOptions given)
+{
+    Settings settings = resolve(std::move(given));
+    CacheOptions& options = settings.options;
+    engine::EngineOptions chosen;
+    chosen.log = options.log ? options.log : config::log_sink(*options.log_to);
+    if (chosen.log)
+        for (const std::string& problem : settings.problems)
+            chosen.log(LogLevel::warning, problem);
+    if (!*options.disabled)
+        chosen.tiers = options.tiers.empty() ? default_tiers(options) : std::move(options.tiers);
+    const PolicyOptions policy{.promote_after = *options.promote_after};
+    chosen.policy = options.policy ? options.policy : *options.policy_name == "lru" ? lru(policy) : gdsf(policy);
+    chosen.making = *options.making;
+    chosen.max_parallel_makes = *options.max_parallel_makes;
+    chosen.flight_wait = *options.flight_wait;
+    chosen.failure_ttl = *options.failure_ttl;
+    chosen.maintenance = *options.maintenance;
+    chosen.maintenance_interval = *options.maintenance_interval;
+    chosen.on_evict = std::move(options.on_evict);
+    chosen.clock = options.clock ? options.clock : &base::system_clock();
+    return engine::Engine::as_cache(std::make_unique<engine::Engine>(std::move(chosen)));
+}
+
+}  // namespace hearth

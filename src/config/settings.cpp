@@ -1,0 +1,332 @@
+// Every setting in one table: its name in the file, its variable, how it is read, shown and defaulted.
+
+#include "base/files.hpp"
+#include "config/location.hpp"
+#include "hearth/options.hpp"
+#include "hearth/units.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+namespace hearth {
+
+namespace {
+
+using nlohmann::json;
+
+struct SettingRow {
+    const char* name;
+    const char* environment;
+    const char* meaning;
+    const char* takes;  // for the sentence when a value cannot be used
+    std::function<bool(const CacheOptions&)> is_set;
+    std::function<bool(CacheOptions&, std::string_view)> parse;
+    std::function<std::string(const CacheOptions&)> show;
+};
+
+std::optional<bool> parse_flag(std::string_view text)
+{
+    if (text == "1" || text == "true" || text == "yes" || text == "on")
+        return true;
+    if (text == "0" || text == "false" || text == "no" || text == "off")
+        return false;
+    return std::nullopt;
+}
+
+template <class T>
+std::optional<T> parse_number(std::string_view text)
+{
+    T number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
+
+std::optional<Preset> parse_preset(std::string_view text)
+{
+    if (text == "development")
+        return Preset::development;
+    if (text == "production")
+        return Preset::production;
+    if (text == "high_performance" || text == "high-performance")
+        return Preset::high_performance;
+    return std::nullopt;
+}
+
+std::string preset_name(Preset preset)
+{
+    switch (preset) {
+    case Preset::development:
+        return "development";
+    case Preset::production:
+        return "production";
+    case Preset::high_performance:
+        return "high_performance";
+    }
+    return "production";
+}
+
+std::string limit_text(std::uint64_t limit)
+{
+    return limit == 0 ? "none" : std::to_string(limit);
+}
+
+std::string size_text(std::uint64_t bytes)
+{
+    return bytes == 0 ? "none" : format_size(bytes);
+}
+
+// A row for an optional member: `read` turns text into its value, `write` the value into text.
+template <class T, class Read, class Write>
+SettingRow row(const char* name, const char* environment, const char* meaning, const char* takes,
+               std::optional<T> CacheOptions::*member, Read read, Write write)
+{
+    return {name,
+            environment,
+            meaning,
+            takes,
+            [member](const CacheOptions& options) { return (options.*member).has_value(); },
+            [member, read](CacheOptions& options, std::string_view text) {
+                const auto value = read(text);
+                if (value)
+                    options.*member = static_cast<T>(*value);
+                return value.has_value();
+            },
+            [member, write](const CacheOptions& options) { return write((options.*member).value()); }};
+}
+
+constexpr const char* k_size = "a size such as 512M or 10GiB";
+constexpr const char* k_duration = "a duration such as 250ms, 12h or 30d";
+constexpr const char* k_flag = "0 or 1";
+constexpr const char* k_number = "a whole number";
+
+const std::vector<SettingRow>& rows()
+{
+    const auto flag_text = [](bool flag) -> std::string { return flag ? "true" : "false"; };
+    const auto number_text = [](auto number) { return std::to_string(number); };
+    const auto optional_size = [](std::string_view text) { return text == "none" ? std::optional<std::uint64_t>(0) : parse_size(text); };
+    const auto optional_age = [](std::string_view text) -> std::optional<std::chrono::seconds> {
+        if (text == "none")
+            return std::chrono::seconds(0);
+        const auto duration = parse_duration(text);
+        if (!duration)
+            return std::nullopt;
+        return std::chrono::duration_cast<std::chrono::seconds>(*duration);
+    };
+    static const std::vector<SettingRow> table{
+        row("preset", "HEARTH_PRESET", "which defaults to start from", "development, production or high_performance",
+            &CacheOptions::preset, parse_preset, preset_name),
+        row("disabled", "HEARTH_DISABLE", "use no cache at all", k_flag, &CacheOptions::disabled, parse_flag, flag_text),
+        row("directory", "HEARTH_DIR", "where entries are kept", "a path", &CacheOptions::directory,
+            [](std::string_view text) { return text.empty() ? std::optional<std::string>{} : std::string(text); },
+            [](const std::string& path) { return path; }),
+        row("memory_bytes", "HEARTH_MEMORY_BYTES", "budget of the memory tier; 0 leaves it out", k_size,
+            &CacheOptions::memory_bytes, parse_size, format_size),
+        row("max_bytes", "HEARTH_MAX_BYTES", "budget of the disk tier", k_size, &CacheOptions::disk_bytes,
+            optional_size, size_text),
+        row("max_entries", "HEARTH_MAX_ENTRIES", "most entries on disk", k_number, &CacheOptions::disk_entries,
+            [](std::string_view text) { return text == "none" ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(text); }, limit_text),
+        row("max_age", "HEARTH_MAX_AGE", "entries older than this are not used", k_duration, &CacheOptions::max_age,
+            optional_age,
+            [](std::chrono::seconds age) { return age.count() == 0 ? "none" : format_duration(age); }),
+        row("compression", "HEARTH_COMPRESSION", "zstd level of entries on disk; 0 for none", "a number from 0 to 19",
+            &CacheOptions::compression,
+            [](std::string_view text) {
+                const auto level = parse_number<int>(text);
+                return level && *level >= 0 && *level <= 19 ? level : std::nullopt;
+            },
+            number_text),
+        row("read_only", "HEARTH_READ_ONLY", "read the directory but never write to it", k_flag, &CacheOptions::access,
+            [](std::string_view text) -> std::optional<Access> {
+                const auto flag = parse_flag(text);
+                if (!flag)
+                    return std::nullopt;
+                return *flag ? Access::read_only : Access::read_write;
+            },
+            [flag_text](Access access) { return flag_text(access == Access::read_only); }),
+        row("shared", "HEARTH_SHARED", "the directory may belong to another user", k_flag, &CacheOptions::shared,
+            parse_flag, flag_text),
+        row("policy", "HEARTH_POLICY", "what is evicted first", "gdsf or lru", &CacheOptions::policy_name,
+            [](std::string_view text) { return text == "gdsf" || text == "lru" ? std::optional<std::string>(text) : std::nullopt; },
+            [](const std::string& name) { return name; }),
+        row("promote_after", "HEARTH_PROMOTE_AFTER", "uses after which an entry moves one tier up", k_number,
+            &CacheOptions::promote_after, parse_number<std::uint32_t>, number_text),
+        row("forbid_make", "HEARTH_FORBID_MAKE", "a miss is an error, not a compile", k_flag, &CacheOptions::making,
+            [](std::string_view text) -> std::optional<Making> {
+                const auto flag = parse_flag(text);
+                if (!flag)
+                    return std::nullopt;
+                return *flag ? Making::forbidden : Making::allowed;
+            },
+            [flag_text](Making making) { return flag_text(making == Making::forbidden); }),
+        row("max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES", "compiles at once in this process; 0 for no limit",
+            k_number, &CacheOptions::max_parallel_makes, parse_number<std::uint32_t>, number_text),
+        row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile", k_duration,
+            &CacheOptions::flight_wait, parse_duration, format_duration),
+        row("failure_ttl", "HEARTH_FAILURE_TTL", "how long a failed compile is remembered", k_duration,
+            &CacheOptions::failure_ttl, parse_duration, format_duration),
+        row("maintenance", "HEARTH_MAINTENANCE", "expiry and sweeping in the background", "background or by_hand",
+            &CacheOptions::maintenance,
+            [](std::string_view text) -> std::optional<Maintenance> {
+                if (text == "background")
+                    return Maintenance::background;
+                return text == "by_hand" ? std::optional(Maintenance::by_hand) : std::nullopt;
+            },
+            [](Maintenance how) { return how == Maintenance::background ? "background" : "by_hand"; }),
+        row("maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "how often", k_duration,
+            &CacheOptions::maintenance_interval, parse_duration, format_duration),
+        row("log", "HEARTH_LOG", "where warnings go", "off, stderr or a path", &CacheOptions::log_to,
+            [](std::string_view text) { return text.empty() ? std::optional<std::string>{} : std::string(text); },
+            [](const std::string& where) { return where; }),
+    };
+    return table;
+}
+
+CacheOptions preset_options(Preset preset)
+{
+    CacheOptions options;
+    options.preset = preset;
+    options.disabled = false;
+    options.memory_bytes = 256_MiB;
+    options.disk_bytes = 10_GiB;
+    options.disk_entries = 0;
+    options.max_age = std::chrono::seconds(0);
+    options.compression = 1;
+    options.access = Access::read_write;
+    options.shared = false;
+    options.policy_name = "gdsf";
+    options.promote_after = 3;
+    options.making = Making::allowed;
+    options.max_parallel_makes = 0;
+    options.flight_wait = std::chrono::minutes(1);
+    options.failure_ttl = std::chrono::minutes(1);
+    options.maintenance = Maintenance::background;
+    options.maintenance_interval = std::chrono::minutes(1);
+    options.log_to = "off";
+    switch (preset) {
+    case Preset::development:
+        options.memory_bytes = 64_MiB;
+        options.disk_bytes = 1_GiB;
+        options.max_age = std::chrono::hours(24 * 7);
+        options.failure_ttl = std::chrono::seconds(5);
+        options.log_to = "stderr";
+        break;
+    case Preset::production:
+        break;
+    case Preset::high_performance:
+        options.memory_bytes = 1_GiB;
+        options.disk_bytes = 50_GiB;
+        options.compression = 0;
+        options.promote_after = 1;
+        break;
+    }
+    return options;
+}
+
+std::string as_setting_text(const json& value)
+{
+    if (value.is_string())
+        return value.get<std::string>();
+    if (value.is_boolean())
+        return value.get<bool>() ? "1" : "0";
+    return value.dump();
+}
+
+// The file's settings as texts, by name. A missing file is an empty one; a broken one is a problem to be told.
+std::vector<std::pair<std::string, std::string>> read_file(const std::string& path, bool must_exist,
+                                                           std::vector<std::string>& problems)
+{
+    std::vector<std::pair<std::string, std::string>> values;
+    static constexpr std::uint64_t k_max_file = 1 << 20;
+    int error = 0;
+    // Not through O_NOFOLLOW: a configuration file may well be a link into a dotfiles folder.
+    std::string real = path;
+    if (char* resolved = ::realpath(path.c_str(), nullptr)) {
+        real = resolved;
+        std::free(resolved);
+    }
+    const Bytes bytes = base::read_file(base::system_files(), real.c_str(), k_max_file, error);
+    if (error != 0) {
+        if (must_exist || error != -ENOENT)
+            problems.push_back(base::describe("Cannot read the configuration file", path, error) + "; it was passed over.");
+        return values;
+    }
+    const json parsed = json::parse(bytes.text(), nullptr, false, true);
+    if (!parsed.is_object()) {
+        problems.push_back(fmt::format("The configuration file {} is not a JSON object such as {{\"max_bytes\": \"10G\"}}; "
+                                       "it was passed over.",
+                                       path));
+        return values;
+    }
+    for (const auto& [name, value] : parsed.items()) {
+        bool known = false;
+        for (const SettingRow& setting : rows())
+            known |= name == setting.name;
+        if (known)
+            values.emplace_back(name, as_setting_text(value));
+        else
+            problems.push_back(fmt::format("{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
+    }
+    return values;
+}
+
+}  // namespace
+
+const Setting* Settings::find(std::string_view name) const
+{
+    for (const Setting& setting : values)
+        if (setting.name == name)
+            return &setting;
+    return nullptr;
+}
+
+Settings resolve(CacheOptions given)
+{
+    Settings settings;
+    bool named = false;
+    const std::string file = config::configuration_file(named);
+    const auto in_file = file.empty() ? std::vector<std::pair<std::string, std::string>>{}
+                                      : read_file(file, named, settings.problems);
+    CacheOptions options = std::move(given);
+    CacheOptions defaults = preset_options(Preset::production);
+    for (const SettingRow& setting : rows()) {
+        Setting shown{setting.name, {}, "option", setting.environment, setting.meaning};
+        const auto try_text = [&](std::string_view text, const std::string& source) {
+            if (setting.parse(options, text)) {
+                shown.source = source;
+                return true;
+            }
+            settings.problems.push_back(fmt::format("{}: {} takes {}, not \"{}\"; it was passed over.", source,
+                                                    setting.name, setting.takes, text));
+            return false;
+        };
+        bool set = setting.is_set(options);
+        if (const char* text = std::getenv(setting.environment); !set && text && *text)
+            set = try_text(text, fmt::format("environment {}", setting.environment));
+        for (const auto& [name, text] : in_file)
+            if (!set && name == setting.name)
+                set = try_text(text, fmt::format("file {}", file));
+        if (!set && std::string_view(setting.name) == "directory") {
+            options.directory = config::default_directory(shown.source);
+        } else if (!set) {
+            const bool is_preset = std::string_view(setting.name) == "preset";
+            setting.parse(options, is_preset ? "production" : setting.show(defaults));
+            shown.source = is_preset || preset_name(*options.preset) == "production"
+                               ? "default"
+                               : fmt::format("preset {}", preset_name(*options.preset));
+        }
+        // The preset stands first in the table: what it sets is known before anything else is defaulted.
+        if (std::string_view(setting.name) == "preset")
+            defaults = preset_options(*options.preset);
+        shown.value = setting.show(options);
+        settings.values.push_back(std::move(shown));
+    }
+    settings.options = std::move(options);
+    return settings;
+}
+
+}  // namespace hearth

@@ -1,0 +1,44 @@
+#include "engine/counters.hpp"
+
+#include <algorithm>
+
+namespace hearth::engine {
+
+Counters::~Counters()
+{
+    for (std::atomic<Stripe*>& stripe : m_stripes)
+        delete stripe.load(std::memory_order_relaxed);
+}
+
+Counters::Stripe& Counters::make_stripe(std::size_t index)
+{
+    const std::lock_guard lock(m_mutex);
+    if (Stripe* there = m_stripes[index].load(std::memory_order_relaxed))
+        return *there;
+    auto* fresh = new Stripe;
+    fresh->shared = index == k_stripes - 1;
+    m_stripes[index].store(fresh, std::memory_order_release);
+    return *fresh;
+}
+
+std::uint64_t Counters::sum_at(std::size_t at) const
+{
+    std::uint64_t total = 0;
+    for (const std::atomic<Stripe*>& stripe : m_stripes)
+        if (const Stripe* there = stripe.load(std::memory_order_acquire))
+            total += there->values[at].load(std::memory_order_relaxed);
+    return total;
+}
+
+Latency LatencyCounter::read() const
+{
+    Latency latency;
+    for (std::size_t i = 0; i < latency.buckets.size(); ++i) {
+        latency.buckets[i] = m_buckets[i].load(std::memory_order_relaxed);
+        latency.samples += latency.buckets[i];
+    }
+    latency.total_ns = m_total_ns.load(std::memory_order_relaxed);
+    return latency;
+}
+
+}  // namespace hearth::engine

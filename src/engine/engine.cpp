@@ -1,0 +1,376 @@
+#include "engine/engine.hpp"
+
+#include "base/clock.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace hearth::engine {
+
+namespace {
+
+// A lookup that passes several tiers tells the most telling reason of theirs.
+Miss more_telling(Miss a, Miss b)
+{
+    const auto weight = [](Miss why) {
+        switch (why) {
+        case Miss::absent:
+            return 0;
+        case Miss::bypassed:
+            return 1;
+        case Miss::outage:
+        case Miss::timeout:
+            return 2;
+        case Miss::expired:
+            return 3;
+        case Miss::incompatible:
+            return 4;
+        case Miss::corrupt:
+            return 5;
+        }
+        return 0;
+    };
+    return weight(b) > weight(a) ? b : a;
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options)
+    : m_options(std::move(options)), m_clock(*m_options.clock), m_maker_limit(m_options.max_parallel_makes)
+{
+    const TierContext context{&m_clock, m_options.log, m_options.policy};
+    for (const TierSpec& spec : m_options.tiers) {
+        if (m_tiers.size() == k_max_tiers) {
+            log_once(0, fmt::format("Tier \"{}\" is left out: a cache has at most {} tiers.", spec.name, k_max_tiers));
+            break;
+        }
+        Result<std::unique_ptr<Tier>> opened = spec.open(context);
+        if (opened) {
+            m_tiers.push_back(*std::move(opened));
+        } else if (m_options.log) {
+            // The program goes on with the tiers that are there, as if this one had not been asked for.
+            m_options.log(LogLevel::warning, opened.error().message);
+        }
+    }
+    m_logged.resize(m_tiers.size() + 1);
+    for (const std::unique_ptr<Tier>& tier : m_tiers) {
+        m_names.emplace_back(tier->name());
+        m_timed_always.push_back(tier->traits().persistent);
+        m_promotion.push_back(m_options.policy());
+    }
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    m_workers = std::make_unique<Workers>(m_options.max_parallel_makes != 0 ? m_options.max_parallel_makes
+                                                                            : std::max<std::size_t>(cores, 4));
+}
+
+Engine::~Engine()
+{
+    m_workers.reset();
+    {
+        const std::lock_guard lock(m_maintenance_mutex);
+        m_maintenance_started = true;
+        m_maintenance.request_stop();
+    }
+    if (m_maintenance.joinable())
+        m_maintenance.join();
+    flush();
+}
+
+void Engine::log_once(std::size_t tier, const std::string& message)
+{
+    if (!m_options.log)
+        return;
+    {
+        const std::lock_guard lock(m_log_mutex);
+        if (tier < m_logged.size()) {
+            if (m_logged[tier])
+                return;
+            m_logged[tier] = true;
+        }
+    }
+    m_options.log(LogLevel::warning, message);
+}
+
+Lookup Engine::find(const Key& key)
+{
+    Lookup lookup = search(key);
+    if (!lookup.hit()) {
+        if (lookup.why() == Miss::outage)
+            m_counters.add(Count::outages);
+        else
+            m_counters.miss(lookup.why());
+    }
+    return lookup;
+}
+
+Lookup Engine::search(const Key& key)
+{
+    Miss why = Miss::absent;
+    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
+        if (!m_timed_always[i] && !m_counters.time_next(i)) {
+            if (Found found = m_tiers[i]->find(key))
+                return answer(i, key, std::move(found));
+            else if (found.why != Miss::absent)
+                count_failed_find(i, found.why), why = more_telling(why, found.why);
+            continue;
+        }
+        const std::uint64_t start = base::monotonic_ns();
+        if (Found found = m_tiers[i]->find(key)) {
+            const std::uint64_t end = base::monotonic_ns();
+            m_latency[i].add(end - start);
+            write_stats_now_and_then(end);
+            return answer(i, key, std::move(found));
+        } else if (found.why != Miss::absent) {
+            count_failed_find(i, found.why);
+            why = more_telling(why, found.why);
+        }
+    }
+    return Lookup(why);
+}
+
+void Engine::count_failed_find(std::size_t tier, Miss why)
+{
+    if (why == Miss::corrupt)
+        m_counters.add(tier, TierCount::corrupt);
+    if (why == Miss::outage || why == Miss::timeout) {
+        m_counters.add(tier, TierCount::outages);
+        log_once(tier, fmt::format("Tier \"{}\" cannot be read. The program goes on without it.", m_names[tier]));
+    }
+}
+
+Lookup Engine::answer(std::size_t tier, const Key& key, Found found)
+{
+    const auto cost = static_cast<std::uint64_t>(std::max<std::int64_t>(found.artifact->cost.count(), 0));
+    m_counters.hit(tier, cost);
+    if (tier == 0)
+        return {std::move(found.artifact), m_names[0]};
+    Lookup lookup;
+    promote_after_hit(tier, key, found, lookup);
+    const std::string_view promoted_to = lookup.promoted_to();
+    lookup = Lookup(std::move(found.artifact), m_names[tier]);
+    lookup.set_promoted_to(promoted_to);
+    return lookup;
+}
+
+void Engine::promote_after_hit(std::size_t tier, const Key& key, const Found& found, Lookup& lookup)
+{
+    Resident resident(key, found.bytes, std::chrono::duration<double>(found.artifact->cost).count());
+    resident.set_uses(found.uses);
+    std::shared_ptr<const Policy> policy;
+    {
+        const std::lock_guard lock(m_policy_mutex);
+        policy = m_promotion[tier];
+    }
+    if (!policy->promote(resident) || !m_tiers[tier - 1]->traits().writable)
+        return;
+    if (!store_in(tier - 1, key, Entry(found.artifact.share(), found.encoded)))
+        return;  // it does not fit up there: it stays where it is
+    m_counters.add(tier - 1, TierCount::promotions);
+    lookup.set_promoted_to(m_names[tier - 1]);
+    // A persistent tier keeps its copy; a volatile one hands the entry over.
+    if (!m_tiers[tier]->traits().persistent)
+        m_tiers[tier]->remove(key);
+}
+
+bool Engine::something_slower_is_writable(std::size_t tier) const
+{
+    for (std::size_t i = tier + 1; i < m_tiers.size(); ++i)
+        if (m_tiers[i]->traits().writable)
+            return true;
+    return false;
+}
+
+Result<StoreReport> Engine::store_in(std::size_t tier, const Key& key, const Entry& entry)
+{
+    const Victims keep = something_slower_is_writable(tier) ? Victims::keep : Victims::discard;
+    Result<StoreReport> stored = m_tiers[tier]->store(key, entry, keep);
+    if (!stored) {
+        const Code code = stored.error().code;
+        if (code != Code::too_large && code != Code::no_space && code != Code::unavailable)
+            m_counters.add(tier, TierCount::outages);
+        if (code != Code::too_large && code != Code::unavailable)
+            log_once(tier, stored.error().message);
+        return stored;
+    }
+    m_counters.add(tier, TierCount::stores);
+    settle_victims(tier, std::move(stored->victims));
+    if (m_tiers[tier]->traits().persistent)
+        start_maintenance();
+    return stored;
+}
+
+void Engine::settle_victims(std::size_t tier, std::vector<Victim>&& victims)
+{
+    for (Victim& victim : victims) {
+        m_counters.add(tier, TierCount::evictions);
+        std::size_t lower = k_none;
+        for (std::size_t i = tier + 1; i < m_tiers.size() && victim.cause != EvictionCause::age; ++i) {
+            if (!m_tiers[i]->traits().writable)
+                continue;
+            if (m_tiers[i]->contains(victim.key)) {
+                lower = i;
+                break;
+            }
+            if (victim.entry && store_in(i, victim.key, *victim.entry)) {
+                m_counters.add(tier, TierCount::demotions);
+                lower = i;
+                break;
+            }
+        }
+        if (m_options.on_evict)
+            m_options.on_evict({victim.key, victim.bytes, victim.cause, m_names[tier],
+                                lower == k_none ? std::string{} : m_names[lower]});
+    }
+}
+
+Result<InsertReport> Engine::insert(const Key& key, Artifact artifact, const InsertOptions& options)
+{
+    if (artifact.created == WallTime{})
+        artifact.created = m_clock.now();
+    const std::size_t only = options.tier.empty() ? k_none : tier_named(options.tier);
+    if (!options.tier.empty() && only == k_none)
+        return Error{Code::not_found, fmt::format("There is no tier \"{}\". Cache::tiers() lists those there are.", options.tier), {}};
+
+    const Entry entry(std::make_shared<const Artifact>(std::move(artifact)));
+    InsertReport report;
+    std::vector<bool> holds(m_tiers.size());
+    std::optional<Error> first_error;
+    bool in_fast = false;
+    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
+        const TierTraits traits = m_tiers[i]->traits();
+        const bool wanted = only != k_none ? i == only : traits.writable && (traits.persistent || !in_fast);
+        if (!wanted)
+            continue;
+        if (const Result<StoreReport> stored = store_in(i, key, entry)) {
+            holds[i] = true;
+            in_fast |= !traits.persistent;
+            report.tiers.push_back(m_names[i]);
+        } else {
+            report.refused.push_back(stored.error().message);
+            if (!first_error || first_error->code == Code::too_large)
+                first_error = stored.error();
+        }
+    }
+    if (report.tiers.empty())
+        return first_error.value_or(
+            Error{Code::unavailable, "No tier can be written. Check `hearth doctor` for the reason.", {}});
+    // An older value must not answer from a tier that could not take the new one.
+    for (std::size_t i = 0; i < m_tiers.size(); ++i)
+        if (!holds[i])
+            m_tiers[i]->remove(key);
+    m_counters.add(Count::stores);
+    return report;
+}
+
+bool Engine::remove(const Key& key)
+{
+    bool removed = false;
+    for (const std::unique_ptr<Tier>& tier : m_tiers)
+        removed |= tier->remove(key);
+    return removed;
+}
+
+std::vector<std::string> Engine::where(const Key& key)
+{
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < m_tiers.size(); ++i)
+        if (m_tiers[i]->contains(key))
+            names.push_back(m_names[i]);
+    return names;
+}
+
+std::size_t Engine::fastest_with(const Key& key)
+{
+    for (std::size_t i = 0; i < m_tiers.size(); ++i)
+        if (m_tiers[i]->contains(key))
+            return i;
+    return k_none;
+}
+
+std::size_t Engine::tier_named(std::string_view name) const
+{
+    const auto found = std::find(m_names.begin(), m_names.end(), name);
+    return found == m_names.end() ? k_none : static_cast<std::size_t>(found - m_names.begin());
+}
+
+MoveReport Engine::promote(const Key& key)
+{
+    const std::size_t from = fastest_with(key);
+    if (from == k_none)
+        return {};
+    if (from == 0)
+        return {MoveReport::Outcome::already_top, m_names[from], {}, {}};
+    MoveReport report = move(key, from, from - 1);
+    if (report.outcome == MoveReport::Outcome::moved) {
+        m_counters.add(from - 1, TierCount::promotions);
+        if (!m_tiers[from]->traits().persistent)
+            m_tiers[from]->remove(key);
+    }
+    return report;
+}
+
+MoveReport Engine::demote(const Key& key)
+{
+    const std::size_t from = fastest_with(key);
+    if (from == k_none)
+        return {};
+    std::size_t to = from + 1;
+    while (to < m_tiers.size() && !m_tiers[to]->traits().writable)
+        ++to;
+    if (to >= m_tiers.size())
+        return {MoveReport::Outcome::already_bottom, m_names[from], {}, {}};
+    MoveReport report = m_tiers[to]->contains(key)
+                            ? MoveReport{MoveReport::Outcome::moved, m_names[from], m_names[to], {}}
+                            : move(key, from, to);
+    if (report.outcome == MoveReport::Outcome::moved)
+        m_tiers[from]->remove(key);
+    return report;
+}
+
+MoveReport Engine::move(const Key& key, std::size_t from, std::size_t to)
+{
+    MoveReport report{MoveReport::Outcome::not_found, m_names[from], m_names[to], {}};
+    Found found = m_tiers[from]->find(key);
+    if (!found)
+        return report;
+    const Result<StoreReport> stored = store_in(to, key, Entry(found.artifact.share(), found.encoded));
+    if (stored) {
+        report.outcome = MoveReport::Outcome::moved;
+    } else {
+        report.outcome = stored.error().code == Code::too_large ? MoveReport::Outcome::does_not_fit
+                                                                : MoveReport::Outcome::refused;
+        report.reason = stored.error().message;
+    }
+    return report;
+}
+
+std::vector<TierStatus> Engine::tiers()
+{
+    std::vector<TierStatus> all;
+    for (std::size_t i = 0; i < m_tiers.size(); ++i)
+        all.push_back({m_names[i], m_tiers[i]->traits(), m_tiers[i]->limits(), m_tiers[i]->usage()});
+    return all;
+}
+
+Status Engine::set_limits(std::string_view tier, const Limits& limits)
+{
+    const std::size_t index = tier_named(tier);
+    if (index == k_none)
+        return Error{Code::not_found, fmt::format("There is no tier \"{}\".", tier), {}};
+    settle_victims(index, m_tiers[index]->set_limits(limits, something_slower_is_writable(index) ? Victims::keep
+                                                                                                 : Victims::discard));
+    return {};
+}
+
+Status Engine::set_policy(std::string_view tier, const PolicyFactory& policy)
+{
+    const std::size_t index = tier_named(tier);
+    if (index == k_none)
+        return Error{Code::not_found, fmt::format("There is no tier \"{}\".", tier), {}};
+    m_tiers[index]->set_policy(policy);
+    const std::lock_guard lock(m_policy_mutex);
+    m_promotion[index] = policy();
+    return {};
+}
+
+}  // namespace hearth::engine

@@ -1,0 +1,143 @@
+#pragma once
+
+#include "engine/counters.hpp"
+#include "engine/flights.hpp"
+#include "engine/workers.hpp"
+#include "hearth/cache.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace hearth::engine {
+
+// Everything a Cache is made of, with nothing left to be decided.
+struct EngineOptions {
+    std::vector<TierSpec> tiers;  // fastest first
+    PolicyFactory policy;
+    Making making = Making::allowed;
+    std::uint32_t max_parallel_makes = 0;
+    std::chrono::milliseconds flight_wait{60000};
+    std::chrono::milliseconds failure_ttl{60000};
+    Maintenance maintenance = Maintenance::background;
+    std::chrono::milliseconds maintenance_interval{60000};
+    std::function<void(const Eviction&)> on_evict;
+    LogSink log;
+    const Clock* clock = nullptr;
+};
+
+// The cache behind hearth::Cache: lookup order, single flight, promotion and demotion, statistics. It knows tiers by
+// their interface only. Thread safety: all of it. No lock is held over a tier's work, a make or a callback.
+//   engine.cpp    lookups, inserts, and how entries move between tiers
+//   making.cpp    what happens on a miss: single flight here and on this machine, making, remembered failures
+//   upkeep.cpp    listing, verifying, collecting, export and import, maintenance, statistics
+class Engine {
+public:
+    explicit Engine(EngineOptions options);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    static Cache as_cache(std::unique_ptr<Engine> engine);
+
+    Lookup find(const Key& key);
+    Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
+    Result<Lookup> make_missing(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
+                                Lookup found);
+    std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);
+
+    bool remove(const Key& key);
+    std::vector<std::string> where(const Key& key);
+    MoveReport promote(const Key& key);
+    MoveReport demote(const Key& key);
+    std::vector<TierStatus> tiers();
+    Status set_limits(std::string_view tier, const Limits& limits);
+    Status set_policy(std::string_view tier, const PolicyFactory& policy);
+
+    std::optional<EntryRow> info(const Key& key);
+    void list(const std::function<bool(const EntryRow&)>& visit);
+    std::vector<EntryRow> hottest(std::size_t count);
+    VerifyReport verify(Repair repair, const Progress& progress);
+    GcReport gc(const GcOptions& options, const Progress& progress);
+    Result<TransferReport> export_to(const std::string& path, const std::function<bool(const EntryRow&)>& choose,
+                                     const Progress& progress);
+    Result<TransferReport> import_from(const std::string& path, const Progress& progress);
+
+    void flush();
+    void clear(bool persistent_too);
+    void maintain(std::stop_token stop);
+    Stats stats(Scope scope);
+    void reset_stats();
+
+private:
+    using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+    static constexpr std::size_t k_none = ~std::size_t{0};
+
+    Lookup search(const Key& key);
+    Lookup answer(std::size_t tier, const Key& key, Found found);
+    void promote_after_hit(std::size_t tier, const Key& key, const Found& found, Lookup& lookup);
+    void count_failed_find(std::size_t tier, Miss why);
+
+    std::size_t fastest_with(const Key& key);
+    std::size_t tier_named(std::string_view name) const;
+    bool something_slower_is_writable(std::size_t tier) const;
+    // Stores and deals with the victims. Every store of every kind comes through here.
+    Result<StoreReport> store_in(std::size_t tier, const Key& key, const Entry& entry);
+    void settle_victims(std::size_t tier, std::vector<Victim>&& victims);
+    MoveReport move(const Key& key, std::size_t from, std::size_t to);
+
+    Result<SharedArtifact> make_as_leader(const Key& key, const Bytes& request, const Maker& make,
+                                          const GetOptions& options, const Deadline& deadline);
+    std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, const Deadline& deadline, SharedArtifact& found);
+    Result<SharedArtifact> run_maker(const Key& key, const Bytes& request, const Maker& make,
+                                     const GetOptions& options);
+    void remember(const Key& key, const Artifact& artifact);
+    Result<Lookup> fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
+                       const Deadline& deadline);
+
+    void start_maintenance();
+    void credit_uses();
+    Tier* keeper_of_notes() const;
+    Stats counted() const;
+    void write_stats();
+    void write_stats_now_and_then(std::uint64_t now_ns);
+    void log_once(std::size_t tier, const std::string& message);
+
+    EngineOptions m_options;
+    const Clock& m_clock;
+    std::vector<std::unique_ptr<Tier>> m_tiers;
+    std::vector<std::string> m_names;  // as string_views of these are handed out
+    std::vector<bool> m_timed_always;  // per tier: slow enough for each hit to be timed
+    Counters m_counters;
+    std::array<LatencyCounter, k_max_tiers> m_latency;
+
+    std::mutex m_policy_mutex;
+    std::vector<std::shared_ptr<const Policy>> m_promotion;  // per tier: whether its entries move up
+
+    Flights m_flights;
+    MakerLimit m_maker_limit;
+    std::unique_ptr<Workers> m_workers;
+
+    std::mutex m_stats_mutex;
+    Stats m_stats_written;   // what of our counts is in the note already
+    Stats m_stats_base;      // our counts at the last reset
+    std::atomic<std::uint64_t> m_stats_due_ns{0};
+
+    std::mutex m_credit_mutex;
+    std::unordered_map<Key, std::uint32_t> m_credited;  // uses in memory that the disk has been told of
+
+    std::mutex m_log_mutex;
+    std::vector<bool> m_logged;
+
+    std::mutex m_maintenance_mutex;
+    std::atomic<bool> m_maintenance_started{false};
+    std::jthread m_maintenance;
+};
+
+}  // namespace hearth::engine

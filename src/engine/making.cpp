@@ -1,0 +1,233 @@
+// What happens on a miss: single flight in this process, then on this machine, then the make itself.
+
+#include "base/clock.hpp"
+#include "engine/engine.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <fmt/format.h>
+
+namespace hearth::engine {
+
+namespace {
+
+// A failure that came as an Error is kept in these sections, so that it comes back as one.
+constexpr std::string_view k_error_section = "hearth.error";
+constexpr std::string_view k_log_section = "log";
+constexpr std::string_view k_made = "made";
+
+Artifact failure_artifact(const Error& error)
+{
+    Artifact artifact;
+    artifact.status = 1;
+    artifact.sections.push_back({std::string(k_error_section), Bytes::copy_of(error.message)});
+    artifact.sections.push_back({std::string(k_log_section), Bytes::copy_of(error.log)});
+    return artifact;
+}
+
+Result<Artifact> call(const Maker& make)
+try {
+    return make();
+} catch (const std::exception& thrown) {
+    return Error{Code::io, fmt::format("The maker threw: {}", thrown.what()), {}};
+} catch (...) {
+    return Error{Code::io, "The maker threw something that is no std::exception.", {}};
+}
+
+// An artifact of a failure that came as an Error is that Error again; any other is an answer.
+Result<Lookup> answer_with(ArtifactLease artifact, std::string_view tier)
+{
+    if (const Section* error = artifact->find(k_error_section); error && artifact->failed())
+        return Error{Code::make_failed, std::string(error->data.text()), std::string(artifact->text(k_log_section))};
+    return Lookup(std::move(artifact), tier);
+}
+
+Error out_of_time(std::chrono::milliseconds deadline)
+{
+    return {Code::timeout,
+            fmt::format("Not made within {} ms. The make goes on and a later call will find it; raise the deadline to "
+                        "wait for it.",
+                        deadline.count()),
+            {}};
+}
+
+}  // namespace
+
+Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const Maker& make,
+                                    const GetOptions& options, Lookup found)
+{
+    if (found) {
+        m_counters.add(Count::failures_replayed);
+        return answer_with(ArtifactLease(found.share()), found.tier());
+    }
+    if (m_options.making == Making::forbidden) {
+        m_counters.add(Count::forbidden);
+        return Error{Code::make_forbidden,
+                     fmt::format("Entry {} is missing ({}) and this cache may not make it. Fill the cache beforehand, or "
+                                 "allow making (HEARTH_FORBID_MAKE=0).",
+                                 key.hex(), to_string(found.why())),
+                     {}};
+    }
+    if (options.deadline.count() <= 0)
+        return fly(key, request, make, options, std::nullopt);
+
+    // The maker cannot be stopped, but its caller can go: it runs elsewhere and finishes for whoever asks next.
+    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+    auto promise = std::make_shared<std::promise<Result<Lookup>>>();
+    std::future<Result<Lookup>> future = promise->get_future();
+    m_workers->submit([this, key, request, make, options, deadline, promise](Workers::Call call_kind) {
+        if (call_kind == Workers::Call::run)
+            promise->set_value(fly(key, request, make, options, deadline));
+        else
+            promise->set_value(Error{Code::unavailable, "The cache was closed before this was made.", {}});
+    });
+    if (future.wait_until(deadline) != std::future_status::ready)
+        return out_of_time(options.deadline);
+    return future.get();
+}
+
+std::future<Result<Lookup>> Engine::make_later(const Key& key, const Bytes& request, Maker make,
+                                               const GetOptions& options)
+{
+    auto promise = std::make_shared<std::promise<Result<Lookup>>>();
+    std::future<Result<Lookup>> future = promise->get_future();
+    Lookup found = find(key);
+    if (found && !found->failed()) {
+        promise->set_value(std::move(found));
+        return future;
+    }
+    auto shared = std::make_shared<Lookup>(std::move(found));
+    m_workers->submit([this, key, request, make = std::move(make), options, promise, shared](Workers::Call call_kind) {
+        if (call_kind == Workers::Call::cancelled) {
+            promise->set_value(Error{Code::unavailable, "The cache was closed before this was made.", {}});
+            return;
+        }
+        // Already off the caller's thread: a deadline counts from here and needs no second worker.
+        GetOptions here = options;
+        here.deadline = std::chrono::milliseconds(0);
+        if (*shared || m_options.making == Making::forbidden || options.deadline.count() <= 0)
+            promise->set_value(make_missing(key, request, make, here, std::move(*shared)));
+        else
+            promise->set_value(
+                fly(key, request, make, options, std::chrono::steady_clock::now() + options.deadline));
+    });
+    return future;
+}
+
+Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
+                           const Deadline& deadline)
+{
+    const Flights::Boarding boarding = m_flights.board(key);
+    if (!boarding.leader) {
+        if (boarding.flight->is_mine())
+            return Error{Code::invalid_argument,
+                         fmt::format("The maker of entry {} asks for that same entry: it would wait for itself.", key.hex()),
+                         {}};
+        m_counters.add(Count::coalesced);
+        std::optional<Result<SharedArtifact>> landed = boarding.flight->wait(deadline);
+        if (!landed)
+            return out_of_time(options.deadline);
+        if (!*landed)
+            return landed->error();
+        return answer_with(ArtifactLease(**std::move(landed)), k_made);
+    }
+    Result<SharedArtifact> made = make_as_leader(key, request, make, options, deadline);
+    m_flights.land(key, boarding.flight, made);
+    if (!made)
+        return made.error();
+    return answer_with(ArtifactLease(*std::move(made)), k_made);
+}
+
+Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& request, const Maker& make,
+                                              const GetOptions& options, const Deadline& deadline)
+{
+    // Somebody may have made it between our lookup and our turn to lead.
+    for (const std::unique_ptr<Tier>& tier : m_tiers) {
+        if (const Found found = tier->find(key)) {
+            m_counters.add(Count::coalesced);
+            return found.artifact.share();
+        }
+    }
+    SharedArtifact found_meanwhile;
+    const std::unique_ptr<hearth::Flight> held = wait_for_machine(key, deadline, found_meanwhile);
+    if (found_meanwhile)
+        return found_meanwhile;
+    if (!m_maker_limit.enter(deadline))
+        return out_of_time(options.deadline);
+    Result<SharedArtifact> made = run_maker(key, request, make, options);
+    m_maker_limit.leave();
+    return made;
+}
+
+std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, const Deadline& deadline,
+                                                         SharedArtifact& found)
+{
+    Tier* keeper = nullptr;
+    for (const std::unique_ptr<Tier>& tier : m_tiers)
+        if (tier->traits().persistent && tier->traits().writable && !keeper)
+            keeper = tier.get();
+    if (!keeper)
+        return nullptr;
+    auto give_up = std::chrono::steady_clock::now() + m_options.flight_wait;
+    if (deadline)
+        give_up = std::min(give_up, *deadline);
+    auto pause = std::chrono::microseconds(500);
+    bool waited = false;
+    for (;;) {
+        FlightAttempt attempt = keeper->try_flight(key);
+        const bool held = attempt.outcome == FlightAttempt::Outcome::held;
+        // Whoever held it before us has most likely stored what we want.
+        if (held || waited) {
+            if (Found there = keeper->find(key)) {
+                found = there.artifact.share();
+                m_counters.add(Count::coalesced);
+                return nullptr;
+            }
+        }
+        if (attempt.outcome != FlightAttempt::Outcome::busy)
+            return std::move(attempt.flight);
+        if (std::chrono::steady_clock::now() >= give_up)
+            return nullptr;  // its holder takes too long: make it ourselves rather than wait for ever
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, std::chrono::microseconds(10000));
+        waited = true;
+    }
+}
+
+Result<SharedArtifact> Engine::run_maker(const Key& key, const Bytes& request, const Maker& make,
+                                         const GetOptions& options)
+{
+    const std::uint64_t start = base::monotonic_ns();
+    Result<Artifact> made = call(make);
+    const std::uint64_t spent = base::monotonic_ns() - start;
+    m_counters.add(Count::makes);
+    m_counters.add(Count::make_ns_spent, spent);
+
+    if (!made && made.error().code != Code::make_failed) {
+        m_counters.add(Count::make_failures);
+        return made.error();  // out of memory, a missing library: may well succeed next time
+    }
+    Artifact artifact = made ? *std::move(made) : failure_artifact(made.error());
+    if (artifact.cost.count() == 0)
+        artifact.cost = std::chrono::nanoseconds(static_cast<std::int64_t>(spent));
+    if (artifact.request.empty())
+        artifact.request = request;
+    if (artifact.metadata == Metadata{})
+        artifact.metadata = options.metadata;
+    artifact.created = m_clock.now();
+    if (artifact.failed()) {
+        m_counters.add(Count::make_failures);
+        artifact.expires = artifact.created + m_options.failure_ttl;
+    }
+    if (!artifact.failed() || m_options.failure_ttl.count() > 0)
+        remember(key, artifact);
+    return {std::make_shared<const Artifact>(std::move(artifact))};
+}
+
+void Engine::remember(const Key& key, const Artifact& artifact)
+{
+    if (const Result<InsertReport> stored = insert(key, artifact, {}); !stored)
+        m_counters.add(Count::dropped_stores);
+}
+
+}  // namespace hearth::engine

@@ -1,0 +1,151 @@
+#include "engine/stats_note.hpp"
+
+#include <charconv>
+#include <fmt/format.h>
+#include <functional>
+
+namespace hearth::engine {
+
+namespace {
+
+constexpr std::string_view k_head = "hearth stats 1\n";
+
+// Every count of a Stats with the name it has in a note: the one list that encoding, decoding and arithmetic go by.
+template <class StatsT, class Visit>
+void for_each_count(StatsT& stats, Visit&& visit)
+{
+    visit("hits", stats.hits);
+    visit("outages", stats.outages);
+    visit("stores", stats.stores);
+    visit("makes", stats.makes);
+    visit("make_failures", stats.make_failures);
+    visit("failures_replayed", stats.failures_replayed);
+    visit("coalesced", stats.coalesced);
+    visit("forbidden", stats.forbidden);
+    visit("dropped_stores", stats.dropped_stores);
+    visit("make_ns_spent", stats.make_ns_spent);
+    visit("make_ns_saved", stats.make_ns_saved);
+    for (std::size_t i = 0; i < stats.misses.size(); ++i)
+        visit(fmt::format("miss.{}", to_string(static_cast<Miss>(i))), stats.misses[i]);
+}
+
+template <class TierT, class Visit>
+void for_each_tier_count(TierT& tier, Visit&& visit)
+{
+    visit("hits", tier.hits);
+    visit("stores", tier.stores);
+    visit("evictions", tier.evictions);
+    visit("demotions", tier.demotions);
+    visit("promotions", tier.promotions);
+    visit("corrupt", tier.corrupt);
+    visit("outages", tier.outages);
+    visit("latency.total_ns", tier.latency.total_ns);
+    visit("latency.samples", tier.latency.samples);
+    for (std::size_t i = 0; i < tier.latency.buckets.size(); ++i)
+        visit(fmt::format("latency.{}", i), tier.latency.buckets[i]);
+}
+
+TierStats& tier_named(Stats& stats, std::string_view name)
+{
+    for (TierStats& tier : stats.tiers)
+        if (tier.name == name)
+            return tier;
+    stats.tiers.emplace_back().name = name;
+    return stats.tiers.back();
+}
+
+std::uint64_t sum_of(std::string_view text)
+{
+    std::uint64_t hash = 1469598103934665603U;
+    for (const char c : text)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    return hash;
+}
+
+// Applies `combine(mine, other's)` to every count.
+void combine(Stats& mine, const Stats& others, const std::function<void(std::uint64_t&, std::uint64_t)>& combine_one)
+{
+    std::vector<std::uint64_t> values;
+    for_each_count(others, [&](std::string_view, std::uint64_t value) { values.push_back(value); });
+    std::size_t at = 0;
+    for_each_count(mine, [&](std::string_view, std::uint64_t& value) { combine_one(value, values[at++]); });
+    for (const TierStats& tier : others.tiers) {
+        values.clear();
+        for_each_tier_count(tier, [&](std::string_view, std::uint64_t value) { values.push_back(value); });
+        at = 0;
+        for_each_tier_count(tier_named(mine, tier.name),
+                            [&](std::string_view, std::uint64_t& value) { combine_one(value, values[at++]); });
+    }
+}
+
+}  // namespace
+
+Bytes encode_stats(const Stats& stats)
+{
+    std::string text(k_head);
+    const auto line = [&](std::string_view prefix, std::string_view name, std::uint64_t value) {
+        if (value != 0)
+            text += fmt::format("{}{} {}\n", prefix, name, value);
+    };
+    for_each_count(stats, [&](std::string_view name, std::uint64_t value) { line("", name, value); });
+    for (const TierStats& tier : stats.tiers) {
+        const std::string prefix = fmt::format("tier.{}.", tier.name);
+        for_each_tier_count(tier, [&](std::string_view name, std::uint64_t value) { line(prefix, name, value); });
+    }
+    text += fmt::format("sum {}\n", sum_of(text));
+    return Bytes::copy_of(text);
+}
+
+Stats decode_stats(ByteView note)
+{
+    Stats stats;
+    std::string_view text = as_text(note);
+    const std::size_t last = text.rfind("sum ");
+    if (!text.starts_with(k_head) || last == std::string_view::npos ||
+        text.substr(last) != fmt::format("sum {}\n", sum_of(text.substr(0, last))))
+        return stats;
+    text = text.substr(k_head.size(), last - k_head.size());
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        const std::size_t space = line.rfind(' ');
+        if (space == std::string_view::npos)
+            continue;
+        std::string_view name = line.substr(0, space);
+        std::uint64_t number = 0;
+        std::from_chars(line.data() + space + 1, line.data() + line.size(), number);
+        const auto set = [&](std::string_view known, std::uint64_t& value) {
+            if (known == name)
+                value = number;
+        };
+        if (!name.starts_with("tier.")) {
+            for_each_count(stats, set);
+            continue;
+        }
+        name.remove_prefix(5);
+        // A tier's name may itself hold points: the count's name is what stands after it.
+        std::size_t point = name.rfind('.');
+        if (const std::size_t latency = name.rfind(".latency."); latency != std::string_view::npos)
+            point = latency;
+        if (point == std::string_view::npos)
+            continue;
+        TierStats& tier = tier_named(stats, name.substr(0, point));
+        name.remove_prefix(point + 1);
+        for_each_tier_count(tier, set);
+    }
+    return stats;
+}
+
+void add_counts(Stats& a, const Stats& b)
+{
+    combine(a, b, [](std::uint64_t& mine, std::uint64_t other) { mine += other; });
+}
+
+Stats counts_since(const Stats& later, const Stats& earlier)
+{
+    Stats difference = later;
+    combine(difference, earlier, [](std::uint64_t& mine, std::uint64_t other) { mine -= other; });
+    return difference;
+}
+
+}  // namespace hearth::engine

@@ -1,0 +1,146 @@
+#include "format/archive.hpp"
+
+#include "base/wire.hpp"
+#include "format/entry.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+namespace hearth::format {
+
+namespace {
+
+constexpr std::string_view k_magic = "\x89HRTHAR\n";
+constexpr std::size_t k_header_size = 16;
+constexpr std::size_t k_record_head = 9;
+constexpr char k_entry_mark = 'E';
+constexpr char k_end_mark = 'Z';
+
+std::string record_head(char mark, std::uint64_t number)
+{
+    base::WireWriter head;
+    head.number(mark);
+    head.number(number);
+    return std::move(head.out());
+}
+
+}  // namespace
+
+ArchiveWriter::ArchiveWriter(base::Files& files, std::string path)
+    : m_files(files), m_path(std::move(path)), m_part(m_path + ".part")
+{
+    m_files.unlink(m_part.c_str());
+    m_file = base::FileHandle(files, files.open(m_part.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0644));
+    m_error = m_file.open() ? 0 : m_file.fd();
+    base::WireWriter header;
+    header.raw(k_magic);
+    header.number(k_archive_version);
+    header.out().resize(k_header_size, '\0');
+    (void)put(header.view());
+}
+
+ArchiveWriter::~ArchiveWriter()
+{
+    if (!m_finished)
+        m_files.unlink(m_part.c_str());
+}
+
+Status ArchiveWriter::failed(int error) const
+{
+    return Error{Code::io, base::describe("Cannot write", m_path, error) + ". Choose another file or free some space.", {}};
+}
+
+Status ArchiveWriter::put(ByteView bytes)
+{
+    if (m_error == 0)
+        m_error = base::write_all(m_files, m_file.fd(), bytes, m_at);
+    if (m_error != 0)
+        return failed(m_error);
+    m_at += bytes.size();
+    return {};
+}
+
+Status ArchiveWriter::add(ByteView entry)
+{
+    if (const Status head = put(as_bytes(record_head(k_entry_mark, entry.size()))); !head.ok())
+        return head;
+    ++m_count;
+    return put(entry);
+}
+
+Status ArchiveWriter::finish()
+{
+    if (const Status end = put(as_bytes(record_head(k_end_mark, m_count))); !end.ok())
+        return end;
+    // Synced: what is exported is often the only copy, about to be carried away.
+    m_error = m_files.sync(m_file.fd());
+    if (m_error == 0)
+        m_error = m_file.close();
+    if (m_error == 0)
+        m_error = m_files.rename(m_part.c_str(), m_path.c_str());
+    if (m_error != 0)
+        return failed(m_error);
+    m_finished = true;
+    return {};
+}
+
+ArchiveReader::ArchiveReader(base::Files& files, std::string path, base::FileHandle file, std::uint64_t size)
+    : m_files(&files), m_path(std::move(path)), m_file(std::move(file)), m_size(size)
+{
+}
+
+Error ArchiveReader::cut() const
+{
+    return {Code::corrupt,
+            fmt::format("{} ends or is damaged at byte {} of {}, after {} entries. What came before it was read; get "
+                        "the file again for the rest.",
+                        m_path, m_at, m_size, m_count),
+            {}};
+}
+
+Result<ArchiveReader> ArchiveReader::open(base::Files& files, const std::string& path)
+{
+    base::FileHandle file(files, files.open(path.c_str(), O_RDONLY | O_NONBLOCK, 0));
+    base::FileStat stat;
+    const int error = file.open() ? files.stat(file.fd(), stat) : file.fd();
+    if (error != 0)
+        return Error{Code::io, base::describe("Cannot read", path, error), {}};
+    char header[k_header_size];
+    if (stat.type != base::FileType::file || base::read_exactly(files, file.fd(), header, sizeof header, 0) != 0 ||
+        std::string_view(header, k_magic.size()) != k_magic)
+        return Error{Code::corrupt, fmt::format("{} is not a Hearth export. Make one with `hearth export FILE`.", path), {}};
+    base::WireReader reader(as_bytes({header + k_magic.size(), 2}));
+    if (const auto version = reader.number<std::uint16_t>(); version != k_archive_version)
+        return Error{Code::incompatible,
+                     fmt::format("{} is an export of version {}; this Hearth reads version {}. Use the Hearth that wrote it.",
+                                 path, version, k_archive_version),
+                     {}};
+    ArchiveReader archive(files, path, std::move(file), stat.size);
+    archive.m_at = k_header_size;
+    return archive;
+}
+
+Result<std::optional<Bytes>> ArchiveReader::next()
+{
+    char head[k_record_head];
+    if (base::read_exactly(*m_files, m_file.fd(), head, sizeof head, m_at) != 0)
+        return cut();
+    base::WireReader reader(as_bytes({head, sizeof head}));
+    const char mark = reader.number<char>();
+    const auto number = reader.number<std::uint64_t>();
+    if (mark == k_end_mark && number == m_count)
+        return std::optional<Bytes>{};
+    if (mark != k_entry_mark || number > k_max_entry_bytes || number > m_size - m_at)
+        return cut();
+    int error = 0;
+    Bytes entry = Bytes::make(number, [&](std::span<std::byte> buffer) {
+        error = base::read_exactly(*m_files, m_file.fd(), buffer.data(), buffer.size(), m_at + k_record_head);
+    });
+    if (error != 0)
+        return cut();
+    m_at += k_record_head + number;
+    ++m_count;
+    return std::optional<Bytes>(std::move(entry));
+}
+
+}  // namespace hearth::format

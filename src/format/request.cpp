@@ -1,0 +1,187 @@
+#include "format/request.hpp"
+
+#include "base/digest.hpp"
+#include "base/hex.hpp"
+#include "base/wire.hpp"
+
+#include <fmt/format.h>
+
+namespace hearth {
+
+namespace {
+
+enum class Form : std::uint8_t { whole = 0, digest = 1 };
+
+std::string_view digest_text(const base::Sha256& digest)
+{
+    return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+void append_field(std::string& out, FieldKind kind, std::string_view name, std::uint64_t size, ByteView value,
+                  std::size_t inline_limit)
+{
+    base::WireWriter head;
+    const bool whole = value.size() <= inline_limit;
+    head.number(static_cast<std::uint8_t>(kind));
+    head.number(static_cast<std::uint8_t>(whole ? Form::whole : Form::digest));
+    // A name is a word of ours, not a user's bytes; one that is absurdly long is cut where its length would not fit.
+    head.prefixed<std::uint16_t>(name.substr(0, 65535));
+    head.number(size);
+    out += head.out();
+    out += whole ? as_text(value) : digest_text(base::sha256(value));
+}
+
+}  // namespace
+
+std::string Key::hex() const
+{
+    return base::to_hex(std::as_bytes(std::span(digest)));
+}
+
+std::optional<Key> Key::parse(std::string_view hex)
+{
+    Key key;
+    if (!base::from_hex(hex, key.digest))
+        return std::nullopt;
+    return key;
+}
+
+KeyBuilder::KeyBuilder(std::string_view domain) : m_encoding(format::k_request_magic)
+{
+    text("domain", domain);
+}
+
+void KeyBuilder::field(FieldKind kind, std::string_view name, ByteView value)
+{
+    append_field(m_encoding, kind, name, value.size(), value, k_inline_limit);
+}
+
+KeyBuilder& KeyBuilder::text(std::string_view name, std::string_view value)
+{
+    field(FieldKind::text, name, as_bytes(value));
+    return *this;
+}
+
+KeyBuilder& KeyBuilder::bytes(std::string_view name, ByteView value)
+{
+    field(FieldKind::bytes, name, value);
+    return *this;
+}
+
+KeyBuilder& KeyBuilder::number(std::string_view name, std::uint64_t value)
+{
+    base::WireWriter encoded;
+    encoded.number(value);
+    field(FieldKind::number, name, encoded.view());
+    return *this;
+}
+
+KeyBuilder& KeyBuilder::flag(std::string_view name, bool value)
+{
+    base::WireWriter encoded;
+    encoded.number(static_cast<std::uint8_t>(value));
+    field(FieldKind::flag, name, encoded.view());
+    return *this;
+}
+
+KeyBuilder& KeyBuilder::list(std::string_view name, std::span<const std::string> items)
+{
+    base::WireWriter encoded;
+    for (const std::string& item : items)
+        encoded.prefixed<std::uint64_t>(item);
+    append_field(m_encoding, FieldKind::list, name, items.size(), encoded.view(), format::k_list_inline_limit);
+    return *this;
+}
+
+Key KeyBuilder::key() const
+{
+    return Key{base::sha256(as_bytes(m_encoding))};
+}
+
+Request KeyBuilder::build() const
+{
+    return {key(), Bytes::copy_of(m_encoding)};
+}
+
+std::vector<Field> Request::fields() const
+{
+    return format::decode_request(m_encoding).value_or(std::vector<Field>{});
+}
+
+std::string Field::display() const
+{
+    if (digested)
+        return fmt::format("sha256:{} ({} {})", base::to_hex(as_bytes(value)), size,
+                           kind == FieldKind::list ? "items" : "bytes");
+    switch (kind) {
+    case FieldKind::text:
+        return value;
+    case FieldKind::bytes:
+        return base::to_hex(as_bytes(value));
+    case FieldKind::number:
+        return std::to_string(base::WireReader(as_bytes(value)).number<std::uint64_t>());
+    case FieldKind::flag:
+        return value == std::string(1, '\0') ? "false" : "true";
+    case FieldKind::list: {
+        std::string joined;
+        for (const std::string& item : items)
+            joined += (joined.empty() ? "" : " ") + item;
+        return joined;
+    }
+    }
+    return {};
+}
+
+namespace format {
+
+namespace {
+
+bool decode_value(base::WireReader& reader, Field& field)
+{
+    if (field.digested) {
+        field.value = as_text(reader.raw(32));
+        return true;
+    }
+    if (field.kind == FieldKind::list) {
+        // Every item takes at least its length: a count beyond that is a lie, refused before it is believed.
+        if (field.size > reader.rest() / sizeof(std::uint64_t))
+            return false;
+        for (std::uint64_t i = 0; i < field.size; ++i)
+            field.items.emplace_back(reader.prefixed<std::uint64_t>());
+        return true;
+    }
+    const bool size_right = field.kind == FieldKind::number ? field.size == 8
+                            : field.kind == FieldKind::flag ? field.size == 1
+                                                            : true;
+    field.value = as_text(reader.raw(field.size));
+    return size_right;
+}
+
+}  // namespace
+
+std::optional<std::vector<Field>> decode_request(ByteView encoding)
+{
+    base::WireReader reader(encoding);
+    if (as_text(reader.raw(k_request_magic.size())) != k_request_magic)
+        return std::nullopt;
+    std::vector<Field> fields;
+    while (!reader.at_end()) {
+        Field field;
+        const auto kind = reader.number<std::uint8_t>();
+        const auto form = reader.number<std::uint8_t>();
+        field.name = reader.prefixed<std::uint16_t>();
+        field.size = reader.number<std::uint64_t>();
+        if (kind < 1 || kind > 5 || form > 1)
+            return std::nullopt;
+        field.kind = static_cast<FieldKind>(kind);
+        field.digested = form == static_cast<std::uint8_t>(Form::digest);
+        if (!decode_value(reader, field) || reader.failed())
+            return std::nullopt;
+        fields.push_back(std::move(field));
+    }
+    return fields;
+}
+
+}  // namespace format
+
+}  // namespace hearth

@@ -1,0 +1,42 @@
+#include "policy/lru_policy.hpp"
+
+namespace hearth {
+
+namespace policy {
+
+void LruPolicy::inserted(const Resident& entry)
+{
+    const auto [place, is_new] = m_places.try_emplace(&entry);
+    if (is_new)
+        place->second = m_order.insert(m_order.end(), &entry);
+}
+
+void LruPolicy::removed(const Resident& entry)
+{
+    const auto place = m_places.find(&entry);
+    if (place == m_places.end())
+        return;
+    m_order.erase(place->second);
+    m_places.erase(place);
+}
+
+const Resident* LruPolicy::victim()
+{
+    return m_order.empty() ? nullptr : m_order.front();
+}
+
+void LruPolicy::touched(const Resident& entry)
+{
+    const auto place = m_places.find(&entry);
+    if (place != m_places.end())
+        m_order.splice(m_order.end(), m_order, place->second);
+}
+
+}  // namespace policy
+
+PolicyFactory lru(PolicyOptions options)
+{
+    return [options] { return std::make_unique<policy::LruPolicy>(options); };
+}
+
+}  // namespace hearth

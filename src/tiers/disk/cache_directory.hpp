@@ -1,0 +1,92 @@
+#pragma once
+
+#include "base/files.hpp"
+#include "hearth/tier.hpp"
+#include "tiers/disk/index.hpp"
+#include "tiers/disk/layout.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace hearth::tiers {
+
+// What a disk tier takes from the machine; tests hand in their own.
+struct DiskEnvironment {
+    base::Files* files = &base::system_files();
+    BootId boot{};
+    std::uint64_t seed = 0;
+
+    // This machine's files, boot and a seed of its own.
+    static DiskEnvironment system();
+};
+
+// The files of one cache directory: entries read, written beside and renamed into place, and swept.
+// Thread safety: all of it. Knows nothing of budgets; publishing and removing are done under the directory's lock.
+class CacheDirectory {
+public:
+    CacheDirectory(std::string directory, bool shared, const DiskEnvironment& environment);
+
+    base::Files& files() const { return m_files; }
+    const Layout& layout() const { return m_layout; }
+    unsigned file_mode() const { return m_shared ? 0666U : 0600U; }
+
+    // Whether the directory may be used: it is one, and its owner is us, or it is meant to be shared. A directory that
+    // is not there yet is fine.
+    Status check() const;
+    // Creates what is missing. 0 or -errno.
+    int prepare() const;
+
+    // The entry's bytes, or empty with -errno in `error`: -ENOENT when there is none, -ELOOP and its like for
+    // something that is no file.
+    Bytes read_entry(const Key& key, int& error) const;
+    // Its first bytes, enough for the head; `size` is that of the whole file.
+    Bytes read_entry_head(const Key& key, std::uint64_t& size, int& error) const;
+    // Its size, or -errno.
+    std::int64_t stat_entry(const Key& key, WallTime* modified = nullptr) const;
+    // 0 when it is gone now, whoever removed it.
+    int unlink_entry(const Key& key) const;
+
+    // An entry written under a temporary name; unlinked again unless it was published.
+    class Temporary {
+    public:
+        Temporary(const CacheDirectory& directory, std::string path) : m_directory(directory), m_path(std::move(path)) {}
+        ~Temporary();
+        Temporary(const Temporary&) = delete;
+        Temporary& operator=(const Temporary&) = delete;
+        // Renames it to its place. 0 or -errno.
+        int publish(const Key& key);
+
+    private:
+        friend class CacheDirectory;
+        const CacheDirectory& m_directory;
+        std::string m_path;
+        base::FileHandle m_file;  // open and locked for as long as the temporary is ours
+    };
+    std::unique_ptr<Temporary> write_temporary(ByteView bytes, int& error);
+
+    // Visits the key of every entry file, shard by shard, until told to stop. `strays` counts other files.
+    int for_each_entry(const std::function<bool(const Key&)>& visit, std::uint64_t* strays = nullptr) const;
+    // Unlinks what a killed process left behind in the folder of temporaries or of flights. How many.
+    std::uint64_t sweep_abandoned(const std::string& folder, WallTime now) const;
+
+    // One lock file per key, for single flight between processes.
+    FlightAttempt try_flight(const Key& key) const;
+
+    Bytes read_note(std::string_view name) const;
+    bool update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit) const;
+
+private:
+    std::string unique_name() const;
+    int create_temporary(std::string& path) const;
+
+    base::Files& m_files;
+    Layout m_layout;
+    bool m_shared;
+    std::uint64_t m_seed;
+    mutable std::atomic<std::uint64_t> m_counter{0};
+};
+
+}  // namespace hearth::tiers

@@ -1,0 +1,377 @@
+#include "tiers/disk/disk_tier.hpp"
+
+#include "base/clock.hpp"
+#include "format/entry.hpp"
+#include "tiers/disk/seconds.hpp"
+#include "tiers/disk/session.hpp"
+#include "tiers/disk/victim_choice.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+#include <limits>
+#include <unistd.h>
+
+namespace hearth {
+
+TierSpec disk(DiskOptions options)
+{
+    return {options.name, [options](const TierContext& context) {
+                return tiers::DiskTier::open(options, context, tiers::DiskEnvironment::system());
+            }};
+}
+
+TierSpec disk(std::string directory, std::uint64_t max_bytes)
+{
+    DiskOptions options;
+    options.directory = std::move(directory);
+    options.max_bytes = max_bytes;
+    return disk(std::move(options));
+}
+
+namespace tiers {
+
+namespace {
+
+constexpr std::size_t k_uses_per_store = 256;
+constexpr std::size_t k_uses_at_most = 16384;
+
+DiskOptions with_absolute_directory(DiskOptions options)
+{
+    // The working directory is the host program's, and it may change it.
+    if (!options.directory.empty() && options.directory.front() != '/') {
+        char buffer[4096];
+        if (::getcwd(buffer, sizeof buffer))
+            options.directory = std::string(buffer) + "/" + options.directory;
+    }
+    while (options.directory.size() > 1 && options.directory.back() == '/')
+        options.directory.pop_back();
+    return options;
+}
+
+bool no_such_entry(int error)
+{
+    return error == -ENOENT || error == -ENOTDIR;
+}
+
+// Something stands where an entry should, and it is none: a link, a pipe, a file too large, one cut while it was read.
+bool not_an_entry(int error)
+{
+    return error == -ELOOP || error == -EINVAL || error == -EFBIG || error == -ENODATA || error == -ENXIO ||
+           error == -EISDIR;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tier>> DiskTier::open(const DiskOptions& options, const TierContext& context,
+                                             const DiskEnvironment& environment)
+{
+    if (options.directory.empty())
+        return Error{Code::invalid_argument, "The disk tier needs a directory. Set one with HEARTH_DIR.", {}};
+    auto tier = std::make_unique<DiskTier>(options, context, environment);
+    if (const Status usable = tier->m_directory.check(); !usable.ok())
+        return usable.error();
+    return {std::move(tier)};
+}
+
+DiskTier::DiskTier(const DiskOptions& options, const TierContext& context, const DiskEnvironment& environment)
+    : m_options(with_absolute_directory(options)), m_clock(*context.clock), m_log(context.log),
+      m_directory(m_options.directory, options.shared, environment), m_boot(environment.boot),
+      m_limits{.max_bytes = options.max_bytes, .max_entries = options.max_entries, .max_age = options.max_age},
+      m_max_age(options.max_age.count()), m_policy(context.policy), m_random(environment.seed)
+{
+}
+
+DiskTier::~DiskTier()
+{
+    flush();
+}
+
+TierTraits DiskTier::traits() const
+{
+    return {.persistent = true, .writable = m_options.access == Access::read_write};
+}
+
+std::uint64_t DiskTier::next_tick()
+{
+    const auto now = static_cast<std::uint64_t>(std::max<std::int64_t>(m_clock.now().time_since_epoch().count(), 0));
+    std::uint64_t last = m_tick.load(std::memory_order_relaxed);
+    std::uint64_t next = 0;
+    do {
+        next = std::max(last + 1, now);
+    } while (!m_tick.compare_exchange_weak(last, next, std::memory_order_relaxed));
+    return next;
+}
+
+Error DiskTier::cannot(const char* action, int error) const
+{
+    if (error == -EWOULDBLOCK)
+        return {Code::timeout,
+                fmt::format("{}: another process has held the lock of {} for too long. It goes on without.", action,
+                            m_options.directory),
+                {}};
+    const bool full = error == -ENOSPC || error == -EDQUOT;
+    return {full ? Code::no_space : Code::io,
+            base::describe(action, m_options.directory, error) +
+                (full ? ". Free some space there, lower HEARTH_MAX_BYTES or choose another directory with HEARTH_DIR."
+                      : ". Check its permissions or choose another directory with HEARTH_DIR."),
+            {}};
+}
+
+bool DiskTier::too_old(WallTime created, WallTime expires) const
+{
+    const WallTime now = m_clock.now();
+    const std::chrono::seconds max_age(m_max_age.load(std::memory_order_relaxed));
+    return (expires != WallTime{} && now >= expires) || (max_age.count() > 0 && created + max_age <= now);
+}
+
+Found DiskTier::find(const Key& key)
+{
+    int error = 0;
+    const Bytes bytes = m_directory.read_entry(key, error);
+    if (no_such_entry(error))
+        return Found::miss(Miss::absent);
+    if (error != 0 && !not_an_entry(error))
+        return Found::miss(Miss::outage);
+    format::DecodedEntry decoded;
+    if (error == 0)
+        decoded = format::decode_entry(bytes, key);
+    if (!decoded.artifact) {
+        if (decoded.why == Miss::corrupt)
+            discard_corrupt(key);
+        return Found::miss(decoded.why);
+    }
+    if (too_old(decoded.artifact->created, decoded.artifact->expires)) {
+        remove(key);
+        return Found::miss(Miss::expired);
+    }
+
+    Found found;
+    found.uses = m_uses.note(key, next_tick());
+    found.bytes = bytes.size();
+    found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(decoded.artifact)));
+    // A process that only ever hits still writes down what it used, a few thousand hits at a time.
+    if (m_notes.fetch_add(1, std::memory_order_relaxed) % k_uses_at_most == k_uses_at_most - 1)
+        flush();
+    return found;
+}
+
+void DiskTier::discard_corrupt(const Key& key)
+{
+    if (!traits().writable)
+        return;
+    Session session(*this);
+    if (session.error() != 0)
+        return;
+    // Looked at again under the lock: another process may have put a good one in its place.
+    int error = 0;
+    const Bytes bytes = m_directory.read_entry(key, error);
+    if (error == 0 && format::decode_entry(bytes, key).artifact)
+        return;
+    session.index().remove(key, [&] { return m_directory.unlink_entry(key); });
+    m_uses.forget(key);
+}
+
+Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims victims)
+{
+    if (!traits().writable)
+        return Error{Code::unavailable, fmt::format("Tier \"{}\" is read-only.", m_options.name), {}};
+    Bytes bytes = entry.encoded();
+    if (bytes.empty()) {
+        Result<Bytes> encoded = format::encode_entry(key, *entry.artifact(), {.compression = m_options.compression});
+        if (!encoded)
+            return encoded.error();
+        bytes = *std::move(encoded);
+    }
+    const Limits limits = this->limits();
+    if (limits.max_bytes != 0 && bytes.size() > limits.max_bytes)
+        return Error{Code::too_large,
+                     fmt::format("Entry of {} bytes is larger than tier \"{}\" can hold ({}). Raise its capacity or "
+                                 "lower the entry's size.",
+                                 bytes.size(), m_options.name, limits.max_bytes),
+                     {}};
+
+    int error = 0;
+    const std::unique_ptr<CacheDirectory::Temporary> temporary = m_directory.write_temporary(bytes, error);
+    if (!temporary)
+        return cannot("Cannot write an entry below", error);
+
+    Session session(*this, Session::Directory::create);
+    if (session.error() != 0)
+        return cannot("Cannot store in", session.error());
+    Index& index = session.index();
+    record_uses(index, k_uses_per_store);
+    const Artifact& artifact = *entry.artifact();
+    IndexRecord record{
+        .key = key,
+        .tick = index.advance(next_tick()),
+        .aging = std::max(index.clock(), std::numeric_limits<double>::min()),
+        .bytes = bytes.size(),
+        .cost = std::chrono::duration<float>(artifact.cost).count(),
+        .created = to_seconds(artifact.created),
+        .expires = to_seconds(artifact.expires),
+    };
+    std::optional<IndexRecord> old;
+    error = index.find(key, old);
+    StoreReport report{.bytes = bytes.size(), .replaced = old.has_value(), .victims = {}};
+    if (old)
+        record.uses = old->uses;
+    // What is replaced makes room for its successor.
+    const std::uint64_t growth = old ? bytes.size() - std::min<std::uint64_t>(old->bytes, bytes.size()) : bytes.size();
+    if (error == 0)
+        error = make_room(session, key, growth, old ? 0 : 1, EvictionCause::capacity, victims, report.victims);
+    if (error == 0)
+        error = index.add(record, [&] { return temporary->publish(key); });
+    if (error != 0)
+        return cannot("Cannot store in", error);
+    // Uses noted from now on come later than this store, whatever other processes' clocks said.
+    m_tick.store(std::max(m_tick.load(std::memory_order_relaxed), record.tick), std::memory_order_relaxed);
+    return report;
+}
+
+int DiskTier::make_room(Session& session, const Key& spare, std::uint64_t bytes, std::uint64_t entries,
+                        EvictionCause cause, Victims keep, std::vector<Victim>& out)
+{
+    Index& index = session.index();
+    const auto enough = [&] {
+        return (m_limits.max_bytes == 0 || index.totals().bytes + bytes <= m_limits.max_bytes) &&
+               (m_limits.max_entries == 0 || index.totals().entries + entries <= m_limits.max_entries);
+    };
+    return VictimChoice(index, m_policy, m_random).run(&spare, enough, [&](const IndexRecord& record) {
+        return evict(session, record, cause, keep, out);
+    });
+}
+
+int DiskTier::evict(Session& session, const IndexRecord& record, EvictionCause cause, Victims keep,
+                    std::vector<Victim>& out)
+{
+    Victim victim{record.key, record.bytes, record.cost, cause, std::nullopt};
+    if (keep == Victims::keep) {
+        int error = 0;
+        Bytes bytes = m_directory.read_entry(record.key, error);
+        format::DecodedEntry decoded = format::decode_entry(bytes, record.key);
+        if (decoded.artifact)
+            victim.entry.emplace(std::move(decoded.artifact), std::move(bytes));
+    }
+    const int error = session.index().remove(record.key, [&] { return m_directory.unlink_entry(record.key); });
+    if (error == 0) {
+        m_uses.forget(record.key);
+        out.push_back(std::move(victim));
+    }
+    return error;
+}
+
+bool DiskTier::contains(const Key& key)
+{
+    return m_directory.stat_entry(key) >= 0;
+}
+
+bool DiskTier::remove(const Key& key)
+{
+    if (!traits().writable || !contains(key))
+        return false;
+    Session session(*this);
+    if (session.error() != 0)
+        return false;
+    m_uses.forget(key);
+    return session.index().remove(key, [&] { return m_directory.unlink_entry(key); }) == 0;
+}
+
+void DiskTier::clear()
+{
+    if (!traits().writable)
+        return;
+    Session session(*this);
+    if (session.error() != 0)
+        return;
+    m_uses.clear();
+    m_directory.for_each_entry([&](const Key& key) {
+        m_directory.unlink_entry(key);
+        return true;
+    });
+    rebuild(session.index(), {});
+}
+
+Limits DiskTier::limits() const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_limits;
+}
+
+std::vector<Victim> DiskTier::set_limits(const Limits& limits, Victims victims)
+{
+    std::vector<Victim> evicted;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_limits = limits;
+        m_max_age = limits.max_age.count();
+    }
+    if (!traits().writable)
+        return evicted;
+    Session session(*this);
+    if (session.error() == 0)
+        make_room(session, Key{}, 0, 0, EvictionCause::limit_lowered, victims, evicted);
+    return evicted;
+}
+
+void DiskTier::set_policy(const PolicyFactory& policy)
+{
+    const std::lock_guard lock(m_mutex);
+    m_policy = policy;
+}
+
+void DiskTier::touch(const Key& key, std::uint32_t uses)
+{
+    m_uses.note(key, next_tick(), uses);
+}
+
+void DiskTier::flush()
+{
+    if (!traits().writable || m_uses.size() == 0)
+        return;
+    Session session(*this, Session::Directory::must_exist, std::chrono::milliseconds(50));
+    if (session.error() == 0)
+        record_uses(session.index(), k_uses_at_most);
+}
+
+int DiskTier::record_uses(Index& index, std::size_t most)
+{
+    const std::vector<UseLog::Use> uses = m_uses.take(most);
+    if (uses.empty())
+        return 0;
+    std::unordered_map<Key, const UseLog::Use*> use_of;
+    std::vector<Key> keys;
+    for (const UseLog::Use& use : uses) {
+        use_of.emplace(use.key, &use);
+        keys.push_back(use.key);
+    }
+    const int error = index.update(std::move(keys), [&](IndexRecord& record) {
+        const UseLog::Use& use = *use_of.at(record.key);
+        record.uses = static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{record.uses} + use.uses, UINT32_MAX));
+        record.last_used = to_seconds(from_nanoseconds(use.when_ns));
+        record.tick = std::max(record.tick, use.when_ns);
+        record.aging = std::max(index.clock(), std::numeric_limits<double>::min());
+    });
+    if (error != 0)
+        m_uses.give_back(uses);
+    return error;
+}
+
+FlightAttempt DiskTier::try_flight(const Key& key)
+{
+    return traits().writable ? m_directory.try_flight(key) : FlightAttempt{};
+}
+
+Bytes DiskTier::read_note(std::string_view name)
+{
+    return m_directory.read_note(name);
+}
+
+bool DiskTier::update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit)
+{
+    return traits().writable && m_directory.update_note(name, edit);
+}
+
+}  // namespace tiers
+
+}  // namespace hearth

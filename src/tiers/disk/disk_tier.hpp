@@ -1,0 +1,92 @@
+#pragma once
+
+#include "hearth/tier.hpp"
+#include "tiers/disk/cache_directory.hpp"
+#include "tiers/disk/index.hpp"
+#include "tiers/disk/use_log.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <unordered_map>
+
+namespace hearth::tiers {
+
+// Entries as files in a directory that many processes share.
+// Thread safety: all of it, and any number of processes beside.
+// Ownership: everything below DIR/v1; nothing else is touched.
+// Cost: find() is open, fstat, read, close, checksum, decompress; it takes no lock another process holds and reads no
+// index. store() holds the directory's lock for the rename and the records, not while bytes are written.
+class DiskTier final : public Tier {
+public:
+    static Result<std::unique_ptr<Tier>> open(const DiskOptions& options, const TierContext& context,
+                                              const DiskEnvironment& environment);
+    DiskTier(const DiskOptions& options, const TierContext& context, const DiskEnvironment& environment);
+    ~DiskTier() override;
+
+    std::string_view name() const override { return m_options.name; }
+    TierTraits traits() const override;
+    Found find(const Key& key) override;
+    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
+    bool contains(const Key& key) override;
+    bool remove(const Key& key) override;
+    void clear() override;
+    TierUsage usage() override;
+    Limits limits() const override;
+    std::vector<Victim> set_limits(const Limits& limits, Victims victims) override;
+    void set_policy(const PolicyFactory& policy) override;
+    std::optional<EntryRow> info(const Key& key) override;
+    void for_each(const std::function<bool(const EntryRow&)>& visit) override;
+    std::uint64_t remove_idle(std::chrono::seconds idle, const Progress& progress) override;
+    VerifyReport verify(Repair repair, const Progress& progress) override;
+    void touch(const Key& key, std::uint32_t uses) override;
+    void flush() override;
+    std::vector<Victim> maintain(std::stop_token stop) override;
+    FlightAttempt try_flight(const Key& key) override;
+    Bytes read_note(std::string_view name) override;
+    bool update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit) override;
+
+private:
+    // The directory's lock and the index, opened together; what changes entries works through one.
+    class Session;
+    using KnownRecords = std::unordered_map<Key, IndexRecord>;
+
+    // The order of use in this process: wall time in nanoseconds, but always later than the one before.
+    std::uint64_t next_tick();
+    Error cannot(const char* action, int error) const;
+    bool too_old(WallTime created, WallTime expires) const;
+    void discard_corrupt(const Key& key);
+
+    int make_room(Session& session, const Key& spare, std::uint64_t bytes, std::uint64_t entries, EvictionCause cause,
+                  Victims keep, std::vector<Victim>& out);
+    int evict(Session& session, const IndexRecord& record, EvictionCause cause, Victims keep, std::vector<Victim>& out);
+    // Evicts every entry `goes` says yes to, letting go of the lock now and then.
+    void sweep(EvictionCause cause, const std::function<bool(const IndexRecord&)>& goes, const Progress& progress,
+               const std::stop_token& stop, std::vector<Victim>& out);
+
+    // A new index from the entries; what `known` has of an entry's uses and recency is kept.
+    int rebuild(Index& index, const KnownRecords& known, const std::stop_token& stop = {}) const;
+    int reconcile(Index& index, const std::stop_token& stop = {}) const;
+    int record_uses(Index& index, std::size_t most);
+    IndexRecord record_from_file(const Key& key) const;
+    EntryRow row_of(const Key& key, const IndexRecord* record) const;
+    bool count_entries(IndexTotals& totals) const;
+
+    const DiskOptions m_options;
+    const Clock& m_clock;
+    const LogSink m_log;
+    CacheDirectory m_directory;
+    const BootId m_boot;
+    UseLog m_uses;
+    std::atomic<std::uint32_t> m_notes{0};
+    std::atomic<std::uint64_t> m_tick{0};
+    mutable std::mutex m_mutex;  // held together with the directory's lock; guards what is below. No hit takes it
+    Limits m_limits;
+    std::atomic<std::int64_t> m_max_age;  // seconds: m_limits' own, for hits
+    PolicyFactory m_policy;
+    std::mt19937_64 m_random;
+};
+
+}  // namespace hearth::tiers

@@ -1,0 +1,285 @@
+// The disk tier's slower half: listing, verifying, sweeping, and rebuilding the index from the entries.
+
+#include "format/entry.hpp"
+#include "tiers/disk/disk_tier.hpp"
+#include "tiers/disk/seconds.hpp"
+#include "tiers/disk/session.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+
+namespace hearth::tiers {
+
+namespace {
+
+constexpr std::size_t k_problems_told = 100;
+constexpr std::uint64_t k_buckets_per_lock = 16;
+
+void tell(VerifyReport& report, std::string problem)
+{
+    if (report.problems.size() < k_problems_told)
+        report.problems.push_back(std::move(problem));
+}
+
+}  // namespace
+
+IndexRecord DiskTier::record_from_file(const Key& key) const
+{
+    IndexRecord record{.key = key};
+    WallTime modified{};
+    const std::int64_t size = m_directory.stat_entry(key, &modified);
+    if (size <= 0)
+        return record;
+    record.bytes = static_cast<std::uint64_t>(size);
+    record.tick = static_cast<std::uint64_t>(std::max<std::int64_t>(modified.time_since_epoch().count(), 1));
+    record.created = to_seconds(modified);
+    std::uint64_t whole = 0;
+    int error = 0;
+    // A damaged head leaves cost 0: such an entry is the first to go.
+    const format::DecodedHead decoded = format::decode_head(m_directory.read_entry_head(key, whole, error));
+    if (error == 0 && decoded.outcome == format::DecodedHead::Outcome::ok) {
+        record.cost = std::chrono::duration<float>(decoded.head.cost).count();
+        record.created = to_seconds(decoded.head.created);
+        record.expires = to_seconds(decoded.head.expires);
+    }
+    return record;
+}
+
+int DiskTier::rebuild(Index& index, const KnownRecords& known, const std::stop_token& stop) const
+{
+    std::vector<IndexRecord> records;
+    const int listed = m_directory.for_each_entry([&](const Key& key) {
+        const auto found = known.find(key);
+        if (found == known.end()) {
+            records.push_back(record_from_file(key));
+        } else if (const std::int64_t size = m_directory.stat_entry(key); size > 0) {
+            records.push_back(found->second);
+            records.back().bytes = static_cast<std::uint64_t>(size);
+        }
+        return !stop.stop_requested();
+    });
+    if (stop.stop_requested())
+        return -ECANCELED;
+    return listed != 0 ? listed : index.create(records);
+}
+
+int DiskTier::reconcile(Index& index, const std::stop_token& stop) const
+{
+    KnownRecords known;
+    std::vector<IndexRecord> records;
+    for (std::uint64_t bucket = 0; bucket < index.buckets(); ++bucket) {
+        if (index.read_bucket(bucket, records) != 0)
+            continue;  // what is damaged is read from the entries again
+        for (const IndexRecord& record : records)
+            known.emplace(record.key, record);
+    }
+    return rebuild(index, known, stop);
+}
+
+bool DiskTier::count_entries(IndexTotals& totals) const
+{
+    totals = {};
+    return m_directory.for_each_entry([&](const Key& key) {
+        if (const std::int64_t size = m_directory.stat_entry(key); size > 0) {
+            totals.bytes += static_cast<std::uint64_t>(size);
+            ++totals.entries;
+        }
+        return true;
+    }) == 0;
+}
+
+TierUsage DiskTier::usage()
+{
+    const std::string index = m_directory.layout().index();
+    std::optional<IndexTotals> totals = Index::peek_totals(m_directory.files(), index);
+    if (!totals) {
+        base::FileStat stat;
+        totals.emplace();
+        if (m_directory.files().stat(m_directory.layout().entries().c_str(), stat) == 0)
+            count_entries(*totals);
+    }
+    return {totals->bytes, totals->entries};
+}
+
+EntryRow DiskTier::row_of(const Key& key, const IndexRecord* record) const
+{
+    EntryRow row;
+    row.key = key;
+    row.tier = m_options.name;
+    std::uint64_t size = 0;
+    int error = 0;
+    const format::DecodedHead decoded = format::decode_head(m_directory.read_entry_head(key, size, error));
+    row.stored_bytes = size;
+    if (error == 0 && decoded.outcome == format::DecodedHead::Outcome::ok) {
+        row.metadata = decoded.head.metadata;
+        row.bytes = decoded.head.raw_bytes;
+        row.created = decoded.head.created;
+        row.cost = decoded.head.cost;
+        row.status = decoded.head.status;
+    }
+    const UseLog::Use pending = m_uses.pending(key);
+    row.uses = pending.uses;
+    if (record) {
+        row.uses += record->uses;
+        row.last_used = from_seconds(record->last_used);
+    }
+    if (pending.uses != 0)
+        row.last_used = std::max(row.last_used, from_nanoseconds(pending.when_ns));
+    return row;
+}
+
+std::optional<EntryRow> DiskTier::info(const Key& key)
+{
+    if (!contains(key))
+        return std::nullopt;
+    std::optional<IndexRecord> record;
+    if (traits().writable) {
+        Session session(*this);
+        if (session.error() == 0)
+            session.index().find(key, record);
+    }
+    return row_of(key, record ? &*record : nullptr);
+}
+
+void DiskTier::for_each(const std::function<bool(const EntryRow&)>& visit)
+{
+    base::FileStat stat;
+    if (m_directory.files().stat(m_directory.layout().root().c_str(), stat) != 0)
+        return;
+    if (!traits().writable) {
+        m_directory.for_each_entry([&](const Key& key) { return visit(row_of(key, nullptr)); });
+        return;
+    }
+    std::vector<IndexRecord> records;
+    std::vector<IndexRecord> part;
+    for (std::uint64_t bucket = 0, buckets = 1; bucket < buckets;) {
+        records.clear();
+        {
+            Session session(*this);
+            if (session.error() != 0) {
+                // Locked for long, or not ours to write: what the files say is enough for a listing.
+                m_directory.for_each_entry([&](const Key& key) { return visit(row_of(key, nullptr)); });
+                return;
+            }
+            buckets = session.index().buckets();
+            for (std::uint64_t i = 0; i < k_buckets_per_lock && bucket < buckets; ++i, ++bucket)
+                if (session.index().read_bucket(bucket, part) == 0)
+                    records.insert(records.end(), part.begin(), part.end());
+        }
+        for (const IndexRecord& record : records)
+            if (m_directory.stat_entry(record.key) >= 0 && !visit(row_of(record.key, &record)))
+                return;
+    }
+}
+
+void DiskTier::sweep(EvictionCause cause, const std::function<bool(const IndexRecord&)>& goes,
+                     const Progress& progress, const std::stop_token& stop, std::vector<Victim>& out)
+{
+    std::vector<IndexRecord> records;
+    for (std::uint64_t bucket = 0, buckets = 1; bucket < buckets && !stop.stop_requested();) {
+        Session session(*this);
+        if (session.error() != 0)
+            return;
+        buckets = session.index().buckets();
+        for (std::uint64_t i = 0; i < k_buckets_per_lock && bucket < buckets; ++i, ++bucket) {
+            if (session.index().read_bucket(bucket, records) != 0)
+                continue;
+            for (const IndexRecord& record : records)
+                if (goes(record))
+                    evict(session, record, cause, Victims::discard, out);
+        }
+        if (progress && !progress(bucket, buckets))
+            return;
+    }
+}
+
+std::uint64_t DiskTier::remove_idle(std::chrono::seconds idle, const Progress& progress)
+{
+    if (!traits().writable)
+        return 0;
+    flush();
+    std::vector<Victim> gone;
+    const std::uint32_t since = to_seconds(m_clock.now() - idle);
+    const auto is_idle = [&](const IndexRecord& record) { return std::max(record.created, record.last_used) < since; };
+    sweep(EvictionCause::age, is_idle, progress, {}, gone);
+    return gone.size();
+}
+
+std::vector<Victim> DiskTier::maintain(std::stop_token stop)
+{
+    std::vector<Victim> gone;
+    base::FileStat stat;
+    if (!traits().writable || m_directory.files().stat(m_directory.layout().root().c_str(), stat) != 0)
+        return gone;
+    flush();
+    {
+        Session session(*this);
+        if (session.error() == 0 && session.index().wants_reconcile())
+            reconcile(session.index(), stop);
+    }
+    const WallTime now = m_clock.now();
+    m_directory.sweep_abandoned(m_directory.layout().temporaries(), now);
+    m_directory.sweep_abandoned(m_directory.layout().flights(), now);
+    const auto goes = [&](const IndexRecord& record) {
+        return too_old(from_seconds(record.created), from_seconds(record.expires));
+    };
+    sweep(EvictionCause::age, goes, {}, stop, gone);
+    return gone;
+}
+
+VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
+{
+    VerifyReport report;
+    const std::uint64_t total = usage().entries;
+    std::vector<Key> damaged;
+    m_directory.for_each_entry(
+        [&](const Key& key) {
+            int error = 0;
+            const Bytes bytes = m_directory.read_entry(key, error);
+            if (error == -ENOENT)
+                return true;  // evicted while we looked
+            const format::DecodedEntry decoded =
+                error == 0 ? format::decode_entry(bytes, key) : format::DecodedEntry{};
+            ++report.checked;
+            if (decoded.artifact) {
+                ++report.intact;
+            } else if (decoded.why == Miss::incompatible) {
+                ++report.incompatible;
+                tell(report, fmt::format("Entry {} is of another format version; left alone.", key.hex()));
+            } else {
+                ++report.corrupt;
+                damaged.push_back(key);
+                tell(report, fmt::format("Entry {} is damaged{}.", key.hex(),
+                                         error != 0 ? base::describe(": cannot", "read it", error) : ""));
+            }
+            return !progress || progress(report.checked, std::max(total, report.checked));
+        },
+        &report.stray);
+
+    const bool may_repair = repair == Repair::yes && traits().writable;
+    if (may_repair) {
+        for (const Key& key : damaged) {
+            discard_corrupt(key);
+            report.removed += contains(key) ? 0 : 1;
+        }
+        report.removed += m_directory.sweep_abandoned(m_directory.layout().temporaries(), m_clock.now());
+    }
+    if (!traits().writable)
+        return report;
+    Session session(*this);
+    IndexTotals counted;
+    if (session.error() != 0 || !count_entries(counted))
+        return report;
+    const IndexTotals& recorded = session.index().totals();
+    report.accounting_exact = counted.bytes == recorded.bytes && counted.entries == recorded.entries;
+    if (!report.accounting_exact) {
+        tell(report, fmt::format("The index counts {} bytes in {} entries; the directory holds {} in {}.",
+                                 recorded.bytes, recorded.entries, counted.bytes, counted.entries));
+        if (may_repair)
+            reconcile(session.index());
+    }
+    return report;
+}
+
+}  // namespace hearth::tiers

@@ -1,0 +1,438 @@
+#include "tiers/disk/index.hpp"
+
+#include "base/wire.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+
+namespace hearth::tiers {
+
+namespace {
+
+constexpr std::string_view k_magic = "HRTHIDX1";
+constexpr std::size_t k_header_used = 256;
+constexpr int k_damaged = -EBADMSG;
+
+// Four bytes are enough to recognise a torn write; nothing is trusted for them. Eight bytes at a time: a bucket has two
+// hundred of these, and they are checked while the directory's lock is held.
+std::uint32_t short_sum(ByteView bytes)
+{
+    std::uint64_t hash = 0x9E3779B97F4A7C15U;
+    for (; !bytes.empty(); bytes = bytes.subspan(std::min<std::size_t>(bytes.size(), 8))) {
+        base::WireReader reader(bytes);
+        const std::uint64_t word =
+            bytes.size() >= 8 ? reader.number<std::uint64_t>() : std::uint64_t{reader.number<std::uint32_t>()};
+        hash = (hash ^ word) * 0xFF51AFD7ED558CCDU;
+        hash ^= hash >> 32U;
+    }
+    const auto folded = static_cast<std::uint32_t>(hash);
+    return folded == 0 ? 1 : folded;
+}
+
+void put_record(base::WireWriter& out, const IndexRecord& record)
+{
+    out.raw(std::as_bytes(std::span(record.key.digest)));
+    out.number(record.tick);
+    out.number(std::bit_cast<std::uint64_t>(record.aging));
+    out.number(record.bytes);
+    out.number(std::bit_cast<std::uint32_t>(record.cost));
+    out.number(record.uses);
+    out.number(record.created);
+    out.number(record.last_used);
+    out.number(record.expires);
+}
+
+IndexRecord get_record(base::WireReader& in)
+{
+    IndexRecord record;
+    const ByteView key = in.raw(record.key.digest.size());
+    if (!key.empty())
+        std::memcpy(record.key.digest.data(), key.data(), key.size());
+    record.tick = in.number<std::uint64_t>();
+    record.aging = std::bit_cast<double>(in.number<std::uint64_t>());
+    record.bytes = in.number<std::uint64_t>();
+    record.cost = std::bit_cast<float>(in.number<std::uint32_t>());
+    record.uses = in.number<std::uint32_t>();
+    record.created = in.number<std::uint32_t>();
+    record.last_used = in.number<std::uint32_t>();
+    record.expires = in.number<std::uint32_t>();
+    return record;
+}
+
+std::uint64_t bucket_offset(std::uint64_t bucket)
+{
+    return Index::k_header_bytes + bucket * Index::k_bucket_bytes;
+}
+
+ByteView slot_bytes(const std::string& raw, std::size_t slot)
+{
+    return as_bytes(raw).subspan(slot * Index::k_record_bytes, Index::k_record_bytes);
+}
+
+bool slot_is_free(ByteView slot)
+{
+    static constexpr std::size_t k_bytes_at = 48;
+    return base::WireReader(slot.subspan(k_bytes_at)).number<std::uint64_t>() == 0;
+}
+
+Key slot_key(ByteView slot)
+{
+    Key key;
+    std::memcpy(key.digest.data(), slot.data(), key.digest.size());
+    return key;
+}
+
+}  // namespace
+
+Index::Index(base::Files& files, std::string path, const BootId& boot)
+    : m_files(files), m_path(std::move(path)), m_boot(boot)
+{
+    m_header.boot = boot;
+}
+
+std::uint64_t Index::address(const Key& key, std::uint64_t buckets)
+{
+    std::uint64_t hash = 0;
+    for (std::size_t i = 0; i < sizeof hash; ++i)
+        hash = (hash << 8U) | key.digest[16 + i];
+    const std::uint64_t wide = std::bit_ceil(buckets);
+    const std::uint64_t bucket = hash & (wide - 1);
+    return bucket < buckets ? bucket : bucket - wide / 2;
+}
+
+std::string Index::encode_header(const Header& header)
+{
+    base::WireWriter out;
+    out.raw(k_magic);
+    out.raw(std::as_bytes(std::span(header.boot)));
+    out.number(header.buckets);
+    out.number(header.totals.bytes);
+    out.number(header.totals.entries);
+    out.number(header.tick);
+    out.number(std::bit_cast<std::uint64_t>(header.clock));
+    out.number(static_cast<std::uint8_t>(header.announced));
+    out.number(header.announced_old_bytes);
+    put_record(out, header.announced_record);
+    out.out().resize(k_header_used - sizeof(std::uint32_t), '\0');
+    out.number(short_sum(out.view()));
+    return std::move(out.out());
+}
+
+bool Index::decode_header(ByteView bytes, Header& header)
+{
+    base::WireReader sum(bytes.last(sizeof(std::uint32_t)));
+    if (sum.number<std::uint32_t>() != short_sum(bytes.first(bytes.size() - sizeof(std::uint32_t))))
+        return false;
+    base::WireReader in(bytes);
+    if (as_text(in.raw(k_magic.size())) != k_magic)
+        return false;
+    const ByteView boot = in.raw(header.boot.size());
+    std::memcpy(header.boot.data(), boot.data(), boot.size());
+    header.buckets = in.number<std::uint64_t>();
+    header.totals.bytes = in.number<std::uint64_t>();
+    header.totals.entries = in.number<std::uint64_t>();
+    header.tick = in.number<std::uint64_t>();
+    header.clock = std::bit_cast<double>(in.number<std::uint64_t>());
+    header.announced = static_cast<Change>(in.number<std::uint8_t>());
+    header.announced_old_bytes = in.number<std::uint64_t>();
+    header.announced_record = get_record(in);
+    return !in.failed() && header.buckets > 0 && header.announced <= Change::remove;
+}
+
+std::string Index::encode_record(const IndexRecord& record)
+{
+    if (record.bytes == 0)
+        return std::string(k_record_bytes, '\0');
+    base::WireWriter out;
+    put_record(out, record);
+    out.number(short_sum(out.view()));
+    return std::move(out.out());
+}
+
+std::optional<IndexRecord> Index::decode_record(ByteView bytes)
+{
+    base::WireReader in(bytes);
+    const IndexRecord record = get_record(in);
+    const auto sum = in.number<std::uint32_t>();
+    if (sum != short_sum(bytes.first(k_record_bytes - sizeof sum)))
+        return std::nullopt;
+    return record;
+}
+
+int Index::open(const std::function<std::int64_t(const Key&)>& stat_entry)
+{
+    m_file = base::FileHandle(m_files, m_files.open(m_path.c_str(), O_RDWR, 0));
+    if (!m_file.open())
+        return m_file.fd() == -ENOENT ? k_damaged : m_file.fd();
+    std::string raw(k_header_used, '\0');
+    if (const int read = base::read_exactly(m_files, m_file.fd(), raw.data(), raw.size(), 0); read != 0)
+        return read == -ENODATA ? k_damaged : read;
+    if (!decode_header(as_bytes(raw), m_header))
+        return k_damaged;
+    if (m_header.announced == Change::none)
+        return 0;
+
+    // A process was killed in the middle of a change. What the entry's file says is what happened.
+    IndexRecord record = m_header.announced_record;
+    Place place;
+    if (const int located = locate(record.key, place); located != 0)
+        return located;
+    place.old_bytes = m_header.announced_old_bytes;
+    const std::int64_t size = stat_entry(record.key);
+    if (size < 0 && size != -ENOENT)
+        return static_cast<int>(size);
+    record.bytes = size < 0 ? 0 : static_cast<std::uint64_t>(size);
+    return settle(place, record);
+}
+
+int Index::create(const std::vector<IndexRecord>& records)
+{
+    m_header.boot = m_boot;
+    m_header.buckets = std::max<std::uint64_t>(1, records.size() / k_load);
+    m_header.totals = {};
+    m_header.announced = Change::none;
+    std::vector<std::vector<const IndexRecord*>> sorted(m_header.buckets);
+    for (const IndexRecord& record : records) {
+        std::vector<const IndexRecord*>& bucket = sorted[address(record.key, m_header.buckets)];
+        if (bucket.size() == k_bucket_records || record.bytes == 0)
+            continue;  // keys are SHA-256: only a forger's directory fills one bucket; what does not fit is not counted
+        bucket.push_back(&record);
+        m_header.totals.bytes += record.bytes;
+        ++m_header.totals.entries;
+        m_header.tick = std::max(m_header.tick, record.tick);
+    }
+
+    // Written whole beside the old one and renamed, so that a reader sees one or the other.
+    const std::string fresh = m_path + ".new";
+    m_files.unlink(fresh.c_str());
+    base::FileHandle file(m_files, m_files.open(fresh.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
+    if (!file.open())
+        return file.fd();
+    int error = base::write_all(m_files, file.fd(), as_bytes(encode_header(m_header)), 0);
+    if (error == 0)
+        error = m_files.truncate(file.fd(), bucket_offset(m_header.buckets));
+    for (std::uint64_t bucket = 0; error == 0 && bucket < m_header.buckets; ++bucket) {
+        std::string raw;
+        for (const IndexRecord* record : sorted[bucket])
+            raw += encode_record(*record);
+        error = base::write_all(m_files, file.fd(), as_bytes(raw), bucket_offset(bucket));
+    }
+    if (error == 0)
+        error = m_files.rename(fresh.c_str(), m_path.c_str());
+    if (error != 0) {
+        m_files.unlink(fresh.c_str());
+        return error;
+    }
+    m_file = std::move(file);
+    return 0;
+}
+
+std::uint64_t Index::advance(std::uint64_t now_ns)
+{
+    m_header.tick = std::max(m_header.tick + 1, now_ns);
+    return m_header.tick;
+}
+
+int Index::load(std::uint64_t bucket, std::string& raw) const
+{
+    raw.resize(k_bucket_bytes);
+    const int read = base::read_exactly(m_files, m_file.fd(), raw.data(), raw.size(), bucket_offset(bucket));
+    return read == -ENODATA ? k_damaged : read;
+}
+
+int Index::read_bucket(std::uint64_t bucket, std::vector<IndexRecord>& records) const
+{
+    records.clear();
+    std::string raw;
+    if (const int loaded = load(bucket, raw); loaded != 0)
+        return loaded;
+    for (std::size_t slot = 0; slot < k_bucket_records; ++slot) {
+        const ByteView bytes = slot_bytes(raw, slot);
+        if (slot_is_free(bytes))
+            continue;
+        const std::optional<IndexRecord> record = decode_record(bytes);
+        if (!record)
+            return k_damaged;
+        // A record that was moved when the bucket was split stays behind if its mover was killed: it is not here.
+        if (bucket_of(record->key) == bucket)
+            records.push_back(*record);
+    }
+    return 0;
+}
+
+int Index::find(const Key& key, std::optional<IndexRecord>& found) const
+{
+    std::vector<IndexRecord> records;
+    const int read = read_bucket(bucket_of(key), records);
+    found.reset();
+    for (const IndexRecord& record : records)
+        if (record.key == key)
+            found = record;
+    return read;
+}
+
+int Index::locate(const Key& key, Place& place) const
+{
+    place.bucket = bucket_of(key);
+    place.slot = k_bucket_records;
+    place.old_bytes = 0;
+    std::string raw;
+    if (const int loaded = load(place.bucket, raw); loaded != 0)
+        return loaded;
+    for (std::size_t slot = 0; slot < k_bucket_records; ++slot) {
+        const ByteView bytes = slot_bytes(raw, slot);
+        const bool free = slot_is_free(bytes);
+        const Key there = slot_key(bytes);
+        if (!free && there == key) {
+            const std::optional<IndexRecord> record = decode_record(bytes);
+            if (!record)
+                return k_damaged;
+            place.slot = slot;
+            place.old_bytes = record->bytes;
+            return 0;
+        }
+        if (place.slot == k_bucket_records && (free || bucket_of(there) != place.bucket))
+            place.slot = slot;
+    }
+    return place.slot == k_bucket_records ? -ENOSPC : 0;
+}
+
+int Index::write_header()
+{
+    return base::write_all(m_files, m_file.fd(), as_bytes(encode_header(m_header)), 0);
+}
+
+int Index::write_record(const Place& place, const IndexRecord& record)
+{
+    return base::write_all(m_files, m_file.fd(), as_bytes(encode_record(record)),
+                           bucket_offset(place.bucket) + place.slot * k_record_bytes);
+}
+
+// The record as it should be from now on (bytes 0: none), the totals that follow, and nothing announced any more.
+int Index::settle(const Place& place, const IndexRecord& record)
+{
+    if (const int written = write_record(place, record); written != 0)
+        return written;
+    if (place.old_bytes != 0) {
+        m_header.totals.bytes -= place.old_bytes;
+        --m_header.totals.entries;
+    }
+    if (record.bytes != 0) {
+        m_header.totals.bytes += record.bytes;
+        ++m_header.totals.entries;
+    }
+    m_header.announced = Change::none;
+    return write_header();
+}
+
+int Index::add(const IndexRecord& record, const std::function<int()>& perform)
+{
+    if (m_header.totals.entries + 1 > m_header.buckets * k_load)
+        if (const int grown = split(); grown != 0)
+            return grown;
+    Place place;
+    if (const int located = locate(record.key, place); located != 0)
+        return located;
+    m_header.announced = Change::add;
+    m_header.announced_record = record;
+    m_header.announced_old_bytes = place.old_bytes;
+    if (const int written = write_header(); written != 0)
+        return written;
+    if (const int performed = perform(); performed != 0) {
+        m_header.announced = Change::none;
+        write_header();  // should this fail too, the next opener finds the announcement and settles it
+        return performed;
+    }
+    return settle(place, record);
+}
+
+int Index::remove(const Key& key, const std::function<int()>& perform)
+{
+    Place place;
+    if (const int located = locate(key, place); located != 0)
+        return located == -ENOSPC ? perform() : located;
+    if (place.old_bytes == 0)
+        return perform();  // never recorded: nothing to account for
+    m_header.announced = Change::remove;
+    m_header.announced_record = IndexRecord{.key = key};
+    m_header.announced_old_bytes = place.old_bytes;
+    if (const int written = write_header(); written != 0)
+        return written;
+    if (const int performed = perform(); performed != 0) {
+        m_header.announced = Change::none;
+        write_header();
+        return performed;
+    }
+    return settle(place, IndexRecord{});
+}
+
+int Index::update(std::vector<Key> keys, const std::function<void(IndexRecord&)>& edit)
+{
+    std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) { return bucket_of(a) < bucket_of(b); });
+    std::string raw;
+    for (std::size_t i = 0; i < keys.size();) {
+        const std::uint64_t bucket = bucket_of(keys[i]);
+        if (const int loaded = load(bucket, raw); loaded != 0)
+            return loaded;
+        for (; i < keys.size() && bucket_of(keys[i]) == bucket; ++i) {
+            for (std::size_t slot = 0; slot < k_bucket_records; ++slot) {
+                const ByteView bytes = slot_bytes(raw, slot);
+                if (slot_is_free(bytes) || slot_key(bytes) != keys[i])
+                    continue;
+                std::optional<IndexRecord> record = decode_record(bytes);
+                if (!record)
+                    return k_damaged;
+                edit(*record);
+                if (const int written = write_record({bucket, slot, 0}, *record); written != 0)
+                    return written;
+                break;
+            }
+        }
+    }
+    return write_header();
+}
+
+int Index::split()
+{
+    // The new bucket first, then the header that makes it count, then the old bucket without what has moved: killed in
+    // between, records are at worst in both places, and read_bucket() sees which one counts.
+    const std::uint64_t fresh = m_header.buckets;
+    const std::uint64_t old = fresh - std::bit_floor(fresh);
+    std::vector<IndexRecord> records;
+    if (const int read = read_bucket(old, records); read != 0)
+        return read;
+    std::string stay;
+    std::string move;
+    for (const IndexRecord& record : records)
+        (address(record.key, fresh + 1) == fresh ? move : stay) += encode_record(record);
+    stay.resize(k_bucket_bytes, '\0');
+    move.resize(k_bucket_bytes, '\0');
+    if (const int written = base::write_all(m_files, m_file.fd(), as_bytes(move), bucket_offset(fresh)); written != 0)
+        return written;
+    m_header.buckets = fresh + 1;
+    if (const int written = write_header(); written != 0) {
+        m_header.buckets = fresh;
+        return written;
+    }
+    return base::write_all(m_files, m_file.fd(), as_bytes(stay), bucket_offset(old));
+}
+
+std::optional<IndexTotals> Index::peek_totals(base::Files& files, const std::string& path)
+{
+    const base::FileHandle file(files, files.open(path.c_str(), O_RDONLY, 0));
+    // A header may be read while it is written; a few tries find it whole.
+    for (int attempt = 0; file.open() && attempt < 8; ++attempt) {
+        std::string raw(k_header_used, '\0');
+        Header header;
+        if (base::read_exactly(files, file.fd(), raw.data(), raw.size(), 0) != 0)
+            return std::nullopt;
+        if (decode_header(as_bytes(raw), header))
+            return header.totals;
+    }
+    return std::nullopt;
+}
+
+}  // namespace hearth::tiers

@@ -1,0 +1,133 @@
+#pragma once
+
+#include "base/files.hpp"
+#include "hearth/key.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+// What eviction needs to know of every entry, in one file of fixed records. Derived: it can be rebuilt from the entries,
+// and no hit ever reads it.
+//
+//   index  := header bucket*                       the header takes 4096 bytes, a bucket 16384
+//   bucket := record{204} and padding              a record that is all zeros is free
+//   record := key:u8[32] tick:u64 aging:f64 bytes:u64 cost:f32 uses:u32 created:u32 last_used:u32 expires:u32 sum:u32
+//
+// Little-endian; times are seconds since 1970; the sum makes a torn record recognisable. Buckets are addressed by linear
+// hashing: the file grows by one bucket at a time, so that one holds about a hundred records whether the cache has a
+// thousand entries or a million, and finding, adding or sampling costs the same. (Per-shard logs were the first idea:
+// they either grow with the cache or need a scan of many files to find a victim.)
+//
+// A change is made in this order: header with the change announced; the entry's file renamed or unlinked; the record;
+// header with new totals and nothing announced. Whoever next opens the index finds an announced change if its maker was
+// killed, looks at the file and finishes it. Thus totals equal the sum of the entries after a kill at any point. After
+// a power cut the disk may hold any mixture: the header remembers the boot it was written in, and another boot's index
+// asks to be reconciled with the entries.
+
+namespace hearth::tiers {
+
+struct IndexRecord {
+    Key key;
+    std::uint64_t tick = 0;   // order of last use: later is higher
+    double aging = 0;         // the policy's stamp
+    std::uint64_t bytes = 0;  // 0: free
+    float cost = 0;           // seconds
+    std::uint32_t uses = 0;
+    std::uint32_t created = 0;
+    std::uint32_t last_used = 0;  // 0: never
+    std::uint32_t expires = 0;    // 0: never
+
+    friend bool operator==(const IndexRecord&, const IndexRecord&) = default;
+};
+
+struct IndexTotals {
+    std::uint64_t bytes = 0;
+    std::uint64_t entries = 0;
+};
+
+using BootId = std::array<std::uint8_t, 16>;
+
+// One opening of the index file. Thread safety: none; every call but peek_totals() is made under the directory's lock.
+// Errors are -errno; 0 is success. -EBADMSG: the file is not a usable index and wants a rebuild.
+class Index {
+public:
+    static constexpr std::size_t k_header_bytes = 4096;
+    static constexpr std::size_t k_bucket_bytes = 16384;
+    static constexpr std::size_t k_record_bytes = 80;
+    static constexpr std::size_t k_bucket_records = k_bucket_bytes / k_record_bytes;
+    static constexpr std::uint64_t k_load = 100;  // records a bucket, on average, before the file grows by one
+
+    Index(base::Files& files, std::string path, const BootId& boot);
+
+    // Reads the header; `stat_entry` gives an entry's size or -errno, to finish what a killed process left announced.
+    int open(const std::function<std::int64_t(const Key&)>& stat_entry);
+    // Writes a new index with these records in place of whatever is there.
+    int create(const std::vector<IndexRecord>& records);
+
+    const IndexTotals& totals() const { return m_header.totals; }
+    bool wants_reconcile() const { return m_header.boot != m_boot; }
+    std::uint64_t tick() const { return m_header.tick; }
+    double clock() const { return m_header.clock; }
+    void set_clock(double clock) { m_header.clock = clock; }
+    // The next point in the order of use: later than every one before, and not before `now_ns`.
+    std::uint64_t advance(std::uint64_t now_ns);
+
+    std::uint64_t buckets() const { return m_header.buckets; }
+    std::uint64_t bucket_of(const Key& key) const { return address(key, m_header.buckets); }
+    int read_bucket(std::uint64_t bucket, std::vector<IndexRecord>& records) const;
+    int find(const Key& key, std::optional<IndexRecord>& found) const;
+
+    // Announces, performs, records. When `perform` fails (-errno) nothing is recorded and its error is returned.
+    int add(const IndexRecord& record, const std::function<int()>& perform);
+    int remove(const Key& key, const std::function<int()>& perform);
+    // Lets `edit` change the records of these keys (uses, recency; not their size); keys without one are passed over.
+    // Each bucket is read once.
+    int update(std::vector<Key> keys, const std::function<void(IndexRecord&)>& edit);
+
+    // Totals as they stand, for whoever only looks; no lock needed. None when there is no readable index.
+    static std::optional<IndexTotals> peek_totals(base::Files& files, const std::string& path);
+
+private:
+    enum class Change : std::uint8_t { none = 0, add = 1, remove = 2 };
+    struct Header {
+        BootId boot{};
+        std::uint64_t buckets = 1;
+        IndexTotals totals;
+        std::uint64_t tick = 0;
+        double clock = 0;
+        Change announced = Change::none;
+        std::uint64_t announced_old_bytes = 0;  // of the record it replaces or removes; 0: none
+        IndexRecord announced_record;
+    };
+    struct Place {
+        std::uint64_t bucket = 0;
+        std::size_t slot = 0;
+        std::uint64_t old_bytes = 0;  // 0: the slot is free
+    };
+
+    static std::uint64_t address(const Key& key, std::uint64_t buckets);
+    static std::string encode_header(const Header& header);
+    static bool decode_header(ByteView bytes, Header& header);
+    static std::string encode_record(const IndexRecord& record);
+    // None for a damaged one.
+    static std::optional<IndexRecord> decode_record(ByteView bytes);
+
+    int locate(const Key& key, Place& place) const;
+    int load(std::uint64_t bucket, std::string& raw) const;
+    int write_header();
+    int write_record(const Place& place, const IndexRecord& record);
+    int settle(const Place& place, const IndexRecord& record);
+    int split();
+
+    base::Files& m_files;
+    std::string m_path;
+    BootId m_boot;
+    base::FileHandle m_file;
+    Header m_header;
+};
+
+}  // namespace hearth::tiers

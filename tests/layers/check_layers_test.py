@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Shows that check_layers.py accepts a tree in order and catches each way an include can go wrong."""
+
+import pathlib
+import tempfile
+import unittest
+
+import check_layers
+
+IN_ORDER = {
+    "include/hearth/bytes.hpp": "#include <vector>",
+    "include/hearth/tier.hpp": '#include "hearth/bytes.hpp"',
+    "include/hearth/cache.hpp": '#include "hearth/tier.hpp"',
+    "src/base/files.hpp": '#include "hearth/bytes.hpp"\n#include <sys/stat.h>',
+    "src/format/entry.hpp": '#include "base/files.hpp"\n#include <zstd.h>',
+    "src/policy/lru.hpp": '#include "base/files.hpp"',
+    "src/gpu/device.hpp": '#include "base/files.hpp"',
+    "src/engine/engine.hpp": '#include "hearth/cache.hpp"\n#include "policy/lru.hpp"',
+    "src/tiers/disk/shard/shard.hpp": '#include "format/entry.hpp"',
+    "src/tiers/disk/disk_tier.hpp": '#include "tiers/disk/shard/shard.hpp"\n#include "hearth/tier.hpp"',
+    "src/tiers/memory/memory_tier.hpp": '#include "policy/lru.hpp"',
+    "src/compilers/ptx/ptx.hpp": '#include "gpu/device.hpp"',
+    "src/config/open.cpp": '#include "engine/engine.hpp"\n#include "tiers/disk/disk_tier.hpp"',
+    "tools/hearth/main.cpp": '#include "output.hpp"\n#include "hearth/cache.hpp"\n#include <CLI/CLI.hpp>',
+    "tools/hearth/output.hpp": "#include <string>",
+    "bench/disk.cpp": '#include "tiers/disk/disk_tier.hpp"',
+    "examples/demo/main.cpp": '#include "hearth/cache.hpp"',
+}
+
+
+class CheckLayers(unittest.TestCase):
+    def problems(self, files=None):
+        """What the checker says of the tree in order with these files added or replaced."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {**IN_ORDER, **(files or {})}.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text + "\n")
+            return check_layers.check(folder)[0]
+
+    def assert_caught(self, name, include, *, saying):
+        found = self.problems({name: IN_ORDER.get(name, "") + "\n" + include})
+        self.assertEqual(len(found), 1, f"{include} in {name}: {found}")
+        self.assertIn(name + ":", found[0])
+        self.assertIn(saying, found[0])
+
+    def test_a_tree_in_order_passes(self):
+        self.assertEqual(self.problems(), [])
+
+    def test_an_include_of_a_higher_layer_is_caught(self):
+        self.assert_caught("src/base/log.cpp", '#include "format/entry.hpp"', saying="base may not use")
+        self.assert_caught("src/policy/gdsf.cpp", '#include "engine/engine.hpp"', saying="policy may not use")
+        self.assert_caught("src/engine/stats.cpp", '#include "config/open.cpp"', saying="engine may not use")
+
+    def test_an_include_of_a_layer_beside_is_caught(self):
+        self.assert_caught("src/format/key.cpp", '#include "policy/lru.hpp"', saying="format may not use")
+        self.assert_caught("src/engine/find.cpp", '#include "tiers/disk/disk_tier.hpp"', saying="engine may not use")
+        self.assert_caught("src/tiers/disk/flight.cpp", '#include "engine/engine.hpp"', saying="tiers/disk may not use")
+        self.assert_caught("src/compilers/ptx/key.cpp", '#include "engine/engine.hpp"', saying="compilers/ptx may not")
+
+    def test_one_tier_including_another_is_caught(self):
+        self.assert_caught("src/tiers/memory/table.cpp", '#include "tiers/disk/disk_tier.hpp"', saying="tiers/disk")
+
+    def test_a_tool_that_reaches_into_the_library_is_caught(self):
+        self.assert_caught("tools/hearth/gc.cpp", '#include "base/files.hpp"', saying="only include/hearth")
+        self.assert_caught("tools/hearth/gc.cpp", "#include <base/files.hpp>", saying="only include/hearth")
+        self.assert_caught("examples/demo/two.cpp", '#include "tiers/disk/disk_tier.hpp"', saying="only include/hearth")
+
+    def test_a_public_header_that_needs_more_than_the_standard_library_is_caught(self):
+        self.assert_caught("include/hearth/log.hpp", "#include <fmt/format.h>", saying="neither a standard header")
+        self.assert_caught("include/hearth/log.hpp", "#include <unistd.h>", saying="neither a standard header")
+        self.assert_caught("include/hearth/log.hpp", '#include "base/files.hpp"', saying="neither a standard header")
+
+    def test_a_tier_that_knows_the_cache_is_caught(self):
+        self.assert_caught("src/tiers/disk/x.cpp", '#include "hearth/cache.hpp"', saying="stands below it")
+
+    def test_ways_around_the_check_are_caught(self):
+        self.assert_caught("src/base/x.cpp", '#include "../format/entry.hpp"', saying="goes up through ..")
+        self.assert_caught("src/base/x.cpp", '  #  include "format/entry.hpp"', saying="base may not use")
+        self.assert_caught("src/base/x.cpp", '#include "files.hpp"', saying="base/files.hpp")
+        self.assert_caught("src/base/x.cpp", '#include "nowhere.hpp"', saying="not a file of this project")
+
+    def test_what_is_commented_out_is_no_include(self):
+        self.assertEqual(self.problems({"src/base/x.cpp": '// #include "engine/engine.hpp"'}), [])
+        self.assertEqual(self.problems({"src/base/x.cpp": '/*\n#include "engine/engine.hpp"\n*/'}), [])
+
+    def test_a_file_in_no_layer_is_caught(self):
+        self.assertIn("lies in no layer", self.problems({"src/misc/x.cpp": ""})[0])
+        self.assertIn("lies in no layer", self.problems({"src/tiers/x.cpp": ""})[0])
+
+    def test_a_cycle_is_caught(self):
+        found = self.problems({"src/base/a.hpp": '#include "base/b.hpp"', "src/base/b.hpp": '#include "base/c.hpp"',
+                               "src/base/c.hpp": '#include "base/a.hpp"'})
+        self.assertEqual(found, ["cycle of includes: src/base/a.hpp -> src/base/b.hpp -> src/base/c.hpp -> "
+                                 "src/base/a.hpp"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,129 @@
+#include "command.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace fs = std::filesystem;
+
+Command::Command()
+{
+    std::string pattern = (fs::temp_directory_path() / "hearth-cli-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr)
+        throw std::runtime_error("no scratch directory");
+    scratch = pattern;
+    cache = scratch / "cache";
+}
+
+Command::~Command()
+{
+    std::error_code error;
+    fs::remove_all(scratch, error);
+}
+
+ProcessResult Command::hearth(const std::vector<std::string>& words, ProcessOptions options)
+{
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const std::string name = std::string(*variable).substr(0, std::string(*variable).find('='));
+        if (name.rfind("HEARTH_", 0) == 0)
+            options.environment.try_emplace(name, std::nullopt);
+    }
+    options.environment.try_emplace("HEARTH_DIR", cache.string());
+    options.environment.try_emplace("HOME", (scratch / "home").string());
+    for (const char* name : {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NO_COLOR"})
+        options.environment.try_emplace(name, std::nullopt);
+    options.environment.try_emplace("TERM", "xterm");
+    if (options.directory.empty())
+        options.directory = scratch.string();
+
+    std::vector<std::string> command{HEARTH_COMMAND};
+    command.insert(command.end(), words.begin(), words.end());
+    ProcessResult result = run_process(command, options);
+    EXPECT_FALSE(result.timed_out) << "hearth " << (words.empty() ? "" : words.front()) << " hangs";
+    EXPECT_TRUE(result.timed_out || result.signal == 0) << "ended by signal " << result.signal;
+    return result;
+}
+
+nlohmann::json Command::json_of(const std::vector<std::string>& words)
+{
+    const ProcessResult result = hearth(words);
+    EXPECT_EQ(result.err, "");
+    const auto value = nlohmann::json::parse(result.out, nullptr, false);
+    EXPECT_TRUE(value.is_object()) << result.out;
+    return value;
+}
+
+std::vector<nlohmann::json> Command::json_lines_of(const std::vector<std::string>& words)
+{
+    std::vector<nlohmann::json> values;
+    std::istringstream lines(hearth(words).out);
+    for (std::string line; std::getline(lines, line);) {
+        values.push_back(nlohmann::json::parse(line, nullptr, false));
+        EXPECT_TRUE(values.back().is_object()) << line;
+    }
+    return values;
+}
+
+std::string Command::put(const std::string& key, const std::string& bytes, const std::vector<std::string>& more)
+{
+    std::vector<std::string> words{"put", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), {"--", key, "-"});
+    ProcessOptions options;
+    options.input = bytes;
+    const ProcessResult result = hearth(words, options);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const auto answer = nlohmann::json::parse(result.out, nullptr, false);
+    return answer.is_object() ? answer.value("key", "") : "";
+}
+
+fs::path Command::write(const std::string& name, const std::string& bytes)
+{
+    const fs::path path = scratch / name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+}
+
+std::string Command::read(const fs::path& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+fs::path Command::largest_file() const
+{
+    fs::path largest;
+    std::uintmax_t size = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(cache))
+        if (entry.is_regular_file() && !entry.is_symlink() && entry.file_size() > size) {
+            largest = entry.path();
+            size = entry.file_size();
+        }
+    return largest;
+}
+
+std::map<std::string, std::string> Command::snapshot(const fs::path& directory)
+{
+    std::map<std::string, std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(directory))
+        found[entry.path().string()] = entry.is_regular_file() ? read(entry.path()) : "";
+    return found;
+}
+
+std::string noise(std::size_t size)
+{
+    std::mt19937 random(20261115);
+    std::string bytes(size, '\0');
+    for (char& byte : bytes)
+        byte = static_cast<char>(random() & 0xFFU);
+    return bytes;
+}
+
+}  // namespace hearth::test

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "support/process.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace hearth::test {
+
+// The built command, run in a scratch directory of its own with nothing of the caller's settings.
+class Command : public testing::Test {
+protected:
+    Command();
+    ~Command() override;
+
+    // hearth WORDS, watched: a command that hangs or is ended by a signal fails the test.
+    ProcessResult hearth(const std::vector<std::string>& words, ProcessOptions options = {});
+    // What it printed as JSON: one object, or one a line.
+    nlohmann::json json_of(const std::vector<std::string>& words);
+    std::vector<nlohmann::json> json_lines_of(const std::vector<std::string>& words);
+
+    // Stores bytes under a key and expects that to work; answers the key's digits.
+    std::string put(const std::string& key, const std::string& bytes, const std::vector<std::string>& more = {});
+
+    std::filesystem::path write(const std::string& name, const std::string& bytes);
+    static std::string read(const std::filesystem::path& path);
+    // The file that holds the largest entry.
+    std::filesystem::path largest_file() const;
+    // Every path below a directory with its content: two equal ones mean that nothing was touched.
+    static std::map<std::string, std::string> snapshot(const std::filesystem::path& directory);
+
+    std::filesystem::path scratch;
+    std::filesystem::path cache;  // what HEARTH_DIR says
+};
+
+// Bytes that do not compress, the same in every run.
+std::string noise(std::size_t size);
+
+}  // namespace hearth::test

@@ -1,0 +1,128 @@
+// doctor and config: what is found on this machine, what is set, and by whom (37, 61, 71).
+#include "command.hpp"
+
+#include <algorithm>
+
+namespace hearth::test {
+
+namespace {
+
+nlohmann::json setting(const nlohmann::json& config, const std::string& name)
+{
+    for (const auto& candidate : config.at("settings"))
+        if (candidate.at("name") == name)
+            return candidate;
+    return nlohmann::json::object();
+}
+
+}  // namespace
+
+using Doctor = Command;
+using Configuration = Command;
+
+TEST_F(Doctor, looks_without_making_the_directory)
+{
+    const auto report = json_of({"doctor", "--json"});
+    const auto& directory = report.at("directory");
+    EXPECT_EQ(directory.at("path"), cache.string());
+    EXPECT_EQ(directory.at("exists"), false);
+    EXPECT_EQ(directory.at("writable"), true);
+    EXPECT_NE(directory.at("source").get<std::string>().find("HEARTH_DIR"), std::string::npos);
+    EXPECT_NE(directory.at("file_system"), "");
+    EXPECT_GT(directory.at("free_bytes").get<std::uint64_t>(), 0U);
+    EXPECT_FALSE(std::filesystem::exists(cache));
+}
+
+TEST_F(Doctor, recommends_sizes_from_what_the_machine_has)
+{
+    const auto report = json_of({"doctor", "--json"});
+    const auto free_bytes = report.at("directory").at("free_bytes").get<std::uint64_t>();
+    const std::uint64_t gib = 1ULL << 30U;
+    EXPECT_EQ(report.at("recommended").at("disk_bytes"), std::clamp(free_bytes / 10, gib, 50 * gib));
+    const auto memory = report.at("recommended").at("memory_bytes").get<std::uint64_t>();
+    EXPECT_GE(memory, gib / 16);
+    EXPECT_LE(memory, gib);
+}
+
+TEST_F(Doctor, finds_compilers_by_looking_not_by_loading)
+{
+    const auto root = scratch / "cuda";
+    std::filesystem::create_directories(root / "lib64");
+    write("cuda/lib64/libnvrtc.so.99", "not a library at all");
+    ProcessOptions options;
+    options.environment["CUDA_HOME"] = root.string();
+    const ProcessResult result = hearth({"doctor", "--json"}, options);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const auto report = nlohmann::json::parse(result.out);
+    const auto& compilers = report.at("compilers");
+    EXPECT_TRUE(std::any_of(compilers.begin(), compilers.end(), [&](const nlohmann::json& compiler) {
+        return compiler.at("kind") == "NVRTC" &&
+               compiler.at("path") == std::filesystem::canonical(root / "lib64/libnvrtc.so.99").string();
+    })) << report.dump(2);
+}
+
+TEST_F(Doctor, says_what_is_in_use_and_that_the_cache_works)
+{
+    put("k", "bytes");
+    const auto report = json_of({"doctor", "--json"});
+    EXPECT_EQ(report.at("usable"), true);
+    EXPECT_EQ(report.at("problems"), nlohmann::json::array());
+    EXPECT_EQ(report.at("tiers").back().at("entries"), 1);
+    const ProcessResult people = hearth({"doctor"});
+    EXPECT_EQ(people.exit_code, 0);
+    for (const char* text : {"directory", "file system", "recommended", "The cache can be used."})
+        EXPECT_NE(people.out.find(text), std::string::npos) << text << " in\n" << people.out;
+}
+
+TEST_F(Doctor, reports_an_unusable_directory_and_exits_3)
+{
+    write("cache", "a file");
+    const ProcessResult result = hearth({"doctor", "--json"});
+    EXPECT_EQ(result.exit_code, 3);
+    const auto report = nlohmann::json::parse(result.out);
+    EXPECT_EQ(report.at("usable"), false);
+    EXPECT_EQ(report.at("problems").size(), 1U);
+}
+
+TEST_F(Configuration, says_where_each_value_came_from)
+{
+    const auto config = json_of({"config", "--json"});
+    EXPECT_EQ(setting(config, "directory").at("value"), cache.string());
+    EXPECT_EQ(setting(config, "directory").at("source"), "environment HEARTH_DIR");
+    for (const auto& entry : config.at("settings"))
+        for (const char* field : {"name", "value", "source"})
+            EXPECT_TRUE(entry.at(field).is_string()) << entry;
+
+    const auto given = json_of({"--dir", "/elsewhere", "config", "--json"});
+    EXPECT_EQ(setting(given, "directory").at("value"), "/elsewhere");
+    EXPECT_EQ(setting(given, "directory").at("source"), "option");
+    EXPECT_FALSE(std::filesystem::exists(cache)) << "showing settings makes nothing";
+}
+
+TEST_F(Configuration, presets_set_what_they_say)
+{
+    const std::map<std::string, std::pair<std::string, std::string>> sizes{{"development", {"64 MiB", "1 GiB"}},
+                                                                           {"production", {"256 MiB", "10 GiB"}},
+                                                                           {"high_performance", {"1 GiB", "50 GiB"}}};
+    for (const auto& [preset, size] : sizes) {
+        const auto config = json_of({"config", "--preset", preset, "--json"});
+        EXPECT_EQ(setting(config, "preset").at("value"), preset);
+        EXPECT_EQ(setting(config, "memory_bytes").at("value"), size.first);
+        EXPECT_EQ(setting(config, "max_bytes").at("value"), size.second);
+    }
+    EXPECT_EQ(hearth({"config"}).exit_code, 0);
+}
+
+TEST_F(Configuration, a_value_that_cannot_be_used_is_a_warning_not_a_failure)
+{
+    ProcessOptions options;
+    options.environment["HEARTH_MAX_BYTES"] = "bogus";
+    const ProcessResult result = hearth({"config", "--json"}, options);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_NE(result.err.find("warning"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("bogus"), std::string::npos) << result.err;
+    EXPECT_EQ(nlohmann::json::parse(result.out).at("problems").size(), 1U);
+    EXPECT_EQ(hearth({"ls"}, options).exit_code, 0);
+}
+
+}  // namespace hearth::test

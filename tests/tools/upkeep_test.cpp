@@ -1,0 +1,267 @@
+// stats, gc, verify, clear, export and import: what operators do to a cache (33, 34, 70).
+#include "command.hpp"
+
+#include <fstream>
+
+namespace hearth::test {
+
+using Statistics = Command;
+using Clean = Command;
+using Verify = Command;
+using Clear = Command;
+using ExportAndImport = Command;
+
+TEST_F(Statistics, json_is_one_object_with_exact_counts_of_every_process)
+{
+    put("k", "bytes", {"--cost", "2s"});
+    hearth({"get", "k"});
+    hearth({"get", "k"});
+    hearth({"get", "absent"});
+    const auto stats = json_of({"stats", "--json"});
+    EXPECT_EQ(stats.at("lookups"), 3);
+    EXPECT_EQ(stats.at("hits"), 2);
+    EXPECT_EQ(stats.at("misses").at("absent"), 1);
+    EXPECT_EQ(stats.at("stores"), 1);
+    EXPECT_DOUBLE_EQ(stats.at("hit_rate").get<double>(), 2.0 / 3.0);
+    EXPECT_DOUBLE_EQ(stats.at("compile_seconds_saved").get<double>(), 4.0);
+    EXPECT_DOUBLE_EQ(stats.at("compile_seconds_spent").get<double>(), 0.0);
+    for (const char* name : {"evictions", "demotions", "corrupt", "outages"})
+        EXPECT_EQ(stats.at(name), 0) << name;
+
+    const auto& tiers = stats.at("tiers");
+    ASSERT_EQ(tiers.size(), 2U);
+    EXPECT_EQ(tiers.at(0).at("name"), "memory") << "in lookup order";
+    const auto& disk = tiers.at(1);
+    EXPECT_EQ(disk.at("name"), "disk");
+    EXPECT_GT(disk.at("capacity_bytes").get<std::uint64_t>(), 0U);
+    EXPECT_GT(disk.at("used_bytes").get<std::uint64_t>(), 0U);
+    EXPECT_EQ(disk.at("entries"), 1);
+    EXPECT_EQ(disk.at("hits"), 2);
+    EXPECT_EQ(disk.at("stores"), 1);
+    EXPECT_EQ(disk.at("evictions"), 0);
+    for (const char* name : {"p50", "p99", "mean"})
+        EXPECT_GT(disk.at("latency_us").at(name).get<double>(), 0.0) << name;
+}
+
+TEST_F(Statistics, zero_lookups_give_rate_0)
+{
+    EXPECT_DOUBLE_EQ(json_of({"stats", "--json"}).at("hit_rate").get<double>(), 0.0);
+}
+
+TEST_F(Statistics, reset_shows_them_once_more_and_starts_again)
+{
+    put("k", "bytes");
+    hearth({"get", "k"});
+    EXPECT_EQ(json_of({"stats", "--reset", "--json"}).at("hits"), 1);
+    const auto after = json_of({"stats", "--json"});
+    EXPECT_EQ(after.at("lookups"), 0);
+    EXPECT_EQ(after.at("stores"), 0);
+    EXPECT_EQ(after.at("tiers").at(1).at("entries"), 1) << "entries are no statistics";
+}
+
+TEST_F(Statistics, people_see_the_same_in_words)
+{
+    put("k", "bytes");
+    hearth({"get", "k"});
+    const ProcessResult result = hearth({"stats"});
+    EXPECT_EQ(result.exit_code, 0);
+    for (const char* text : {"lookups", "1 (100.0 %)", "disk", "compile time"})
+        EXPECT_NE(result.out.find(text), std::string::npos) << text << " in\n" << result.out;
+}
+
+TEST_F(Clean, by_count_keeps_that_many)
+{
+    for (int i = 0; i < 5; ++i)
+        put("k" + std::to_string(i), noise(1000));
+    const auto report = json_of({"gc", "--max-entries", "2", "--json"});
+    EXPECT_EQ(report.at("removed_entries"), 3);
+    EXPECT_EQ(report.at("left_entries"), 2);
+    EXPECT_EQ(json_lines_of({"ls", "--json"}).size(), 2U);
+}
+
+TEST_F(Clean, by_size_keeps_that_much)
+{
+    for (int i = 0; i < 5; ++i)
+        put("k" + std::to_string(i), noise(10000));
+    const auto report = json_of({"gc", "--max-bytes", "25K", "--json"});
+    EXPECT_LE(report.at("left_bytes").get<std::uint64_t>(), 25U * 1024U);
+    EXPECT_GE(report.at("removed_bytes").get<std::uint64_t>(), 20000U);
+}
+
+TEST_F(Clean, by_idle_time_keeps_what_is_young)
+{
+    put("k", "bytes");
+    EXPECT_EQ(json_of({"gc", "--older-than", "30d", "--json"}).at("removed_entries"), 0);
+    EXPECT_EQ(hearth({"get", "k"}).exit_code, 0);
+}
+
+TEST_F(Clean, without_options_goes_by_the_configured_limits)
+{
+    put("k", "bytes");
+    const ProcessResult result = hearth({"gc"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find("Removed 0 entries"), std::string::npos) << result.out;
+}
+
+TEST_F(Clean, sizes_and_times_that_are_none_are_wrong_usage)
+{
+    for (const char* size : {"", "0", "-1", "10Q", "G", "1e9", "nan", "99999999999T"})
+        EXPECT_EQ(hearth({"gc", "--max-bytes=" + std::string(size)}).exit_code, 2) << size;
+    for (const char* time : {"", "soon", "-5d", "30y", "d"})
+        EXPECT_EQ(hearth({"gc", "--older-than=" + std::string(time)}).exit_code, 2) << time;
+    for (const char* count : {"", "0", "-1", "1.5", "many"})
+        EXPECT_EQ(hearth({"gc", "--max-entries=" + std::string(count)}).exit_code, 2) << count;
+    for (const char* size : {"1", "10G", "512MiB", "1.5 gb", "2kib"})
+        EXPECT_EQ(hearth({"gc", "--max-bytes", size}).exit_code, 0) << size;
+}
+
+TEST_F(Verify, an_intact_cache_exits_0)
+{
+    put("a", "1");
+    put("b", "2");
+    const auto report = json_of({"verify", "--json"});
+    EXPECT_EQ(report.at("checked"), 2);
+    EXPECT_EQ(report.at("intact"), 2);
+    EXPECT_EQ(report.at("corrupt"), 0);
+    EXPECT_EQ(report.at("accounting_exact"), true);
+    EXPECT_EQ(hearth({"verify"}).exit_code, 0);
+}
+
+TEST_F(Verify, corruption_exits_1_until_it_is_repaired)
+{
+    put("damaged", noise(50000));
+    put("intact", "bytes");
+    {
+        std::fstream file(largest_file(), std::ios::in | std::ios::out | std::ios::binary);
+        file.seekg(25000);
+        const char flipped = static_cast<char>(file.get() ^ 1);
+        file.seekp(25000);
+        file.put(flipped);
+    }
+    const ProcessResult found = hearth({"verify"});
+    EXPECT_EQ(found.exit_code, 1);
+    EXPECT_NE(found.err.find("--repair"), std::string::npos) << found.err;
+
+    const ProcessResult repaired = hearth({"verify", "--repair", "--json"});
+    EXPECT_EQ(repaired.exit_code, 0) << repaired.err;
+    const auto report = nlohmann::json::parse(repaired.out);
+    EXPECT_EQ(report.at("corrupt"), 1);
+    EXPECT_EQ(report.at("removed"), 1);
+    EXPECT_EQ(hearth({"verify"}).exit_code, 0);
+    EXPECT_EQ(hearth({"get", "damaged"}).exit_code, 1);
+    EXPECT_EQ(hearth({"get", "intact"}).out, "bytes");
+}
+
+TEST_F(Verify, a_corrupt_entry_is_a_miss_that_says_so)
+{
+    put("k", noise(50000));
+    std::filesystem::resize_file(largest_file(), 30000);
+    const ProcessResult missed = hearth({"get", "k"});
+    EXPECT_EQ(missed.exit_code, 1);
+    EXPECT_EQ(missed.out, "");
+    EXPECT_NE(missed.err.find("corrupt"), std::string::npos) << missed.err;
+    EXPECT_EQ(json_of({"stats", "--json"}).at("misses").at("corrupt"), 1);
+}
+
+TEST_F(Verify, a_link_in_place_of_an_entry_is_not_followed)
+{
+    put("k", noise(50000));
+    const auto entry = largest_file();
+    const auto outside = scratch / "outside";
+    std::filesystem::rename(entry, outside);
+    std::filesystem::create_symlink(outside, entry);
+    const std::string before = read(outside);
+
+    EXPECT_EQ(hearth({"get", "k"}).exit_code, 1);
+    hearth({"verify", "--repair"});
+    hearth({"gc", "--max-entries", "1"});
+    hearth({"rm", "*"});
+    hearth({"clear", "--yes"});
+    EXPECT_EQ(read(outside), before) << "nothing outside the directory is touched";
+}
+
+TEST_F(Clear, needs_to_be_told_yes_where_it_cannot_ask)
+{
+    put("k", "bytes");
+    const ProcessResult refused = hearth({"clear"});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.err.find("--yes"), std::string::npos) << refused.err;
+    EXPECT_EQ(hearth({"get", "k"}).exit_code, 0);
+
+    EXPECT_EQ(json_of({"clear", "--yes", "--json"}).at("removed"), 1);
+    EXPECT_EQ(hearth({"get", "k"}).exit_code, 1);
+    EXPECT_EQ(json_of({"stats", "--json"}).at("tiers").at(1).at("used_bytes"), 0);
+}
+
+TEST_F(Clear, touches_no_file_that_is_not_the_caches)
+{
+    put("k", "bytes");
+    std::ofstream(cache / "mine.txt") << "keep me";
+    hearth({"clear", "--yes"});
+    EXPECT_EQ(read(cache / "mine.txt"), "keep me");
+}
+
+TEST_F(ExportAndImport, entries_move_to_another_directory_with_their_metadata)
+{
+    put("a", noise(10000), {"--target", "sm_90", "--cost", "3s"});
+    put("b", "2");
+    const ProcessResult exported = hearth({"export", "all.hearth"});
+    EXPECT_EQ(exported.exit_code, 0) << exported.err;
+    EXPECT_NE(exported.out.find("2 entries"), std::string::npos) << exported.out;
+    hearth({"clear", "--yes"});
+
+    const std::string other = (scratch / "other machine").string();
+    const auto imported = json_of({"--dir", other, "import", "all.hearth", "--json"});
+    EXPECT_EQ(imported.at("entries"), 2);
+    EXPECT_EQ(imported.at("rejected"), 0);
+    EXPECT_EQ(hearth({"--dir", other, "get", "a"}).out, noise(10000));
+    const auto shown = json_of({"--dir", other, "show", "a", "--json"});
+    EXPECT_EQ(shown.at("target"), "sm_90");
+    EXPECT_DOUBLE_EQ(shown.at("cost_ms").get<double>(), 3000.0);
+    EXPECT_EQ(json_of({"--dir", other, "import", "all.hearth", "--json"}).at("already_there"), 2);
+}
+
+TEST_F(ExportAndImport, only_what_matches_is_exported)
+{
+    put("one", "1");
+    put("two", "2");
+    EXPECT_EQ(json_of({"export", "some.hearth", "on*", "--json"}).at("entries"), 1);
+    EXPECT_EQ(hearth({"export", "none.hearth", "zzz*"}).exit_code, 1);
+    EXPECT_FALSE(std::filesystem::exists(scratch / "none.hearth"));
+}
+
+TEST_F(ExportAndImport, a_damaged_entry_is_rejected_and_said_and_the_others_arrive)
+{
+    put("damaged", noise(50000));
+    put("intact", "bytes");
+    ASSERT_EQ(hearth({"export", "all.hearth"}).exit_code, 0);
+    {
+        const std::string bytes = read(scratch / "all.hearth");
+        const std::size_t place = bytes.find(noise(50000).substr(20000, 64));
+        ASSERT_NE(place, std::string::npos) << "noise is stored as it is";
+        std::fstream file(scratch / "all.hearth", std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(static_cast<std::streamoff>(place));
+        file.put(static_cast<char>(bytes[place] ^ 1));
+    }
+    const std::string other = (scratch / "other").string();
+    const ProcessResult imported = hearth({"--dir", other, "import", "all.hearth", "--json"});
+    EXPECT_EQ(imported.exit_code, 1);
+    EXPECT_EQ(nlohmann::json::parse(imported.out).at("rejected"), 1);
+    EXPECT_NE(imported.err, "") << "each rejected entry is said";
+    EXPECT_EQ(hearth({"--dir", other, "get", "damaged"}).exit_code, 1);
+    EXPECT_EQ(hearth({"--dir", other, "get", "intact"}).out, "bytes");
+}
+
+TEST_F(ExportAndImport, a_file_that_is_no_export_is_a_failure_with_a_sentence)
+{
+    write("letter.txt", "Dear cache, ...");
+    write("empty", "");
+    for (const char* file : {"letter.txt", "empty", "no-such-file", "."}) {
+        const ProcessResult result = hearth({"import", file});
+        EXPECT_EQ(result.exit_code, 3) << file;
+        EXPECT_EQ(result.err.rfind("hearth: ", 0), 0U) << result.err;
+    }
+    EXPECT_EQ(hearth({"export", "no/such/folder/file"}).exit_code, 3);
+}
+
+}  // namespace hearth::test

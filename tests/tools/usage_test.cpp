@@ -1,0 +1,172 @@
+// Help, wrong usage and places where no cache can be: a clear sentence and the right exit code.
+#include "command.hpp"
+
+#include <fstream>
+
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+const std::vector<std::string> k_commands{"put", "get",   "ls",     "show",   "stats",  "gc",    "verify",
+                                          "rm",  "clear", "export", "import", "doctor", "config"};
+
+// Each command in a form that needs the cache's directory.
+const std::vector<std::vector<std::string>> k_cache_users{{"put", "k", "-"},  {"get", "k"},       {"ls"},
+                                                          {"show", "k"},      {"stats"},          {"gc"},
+                                                          {"verify"},         {"rm", "k"},        {"clear", "--yes"},
+                                                          {"export", "file"}, {"import", "file"}, {"doctor"}};
+
+}  // namespace
+
+using Help = Command;
+using WrongUsage = Command;
+using BadDirectory = Command;
+
+TEST_F(Help, names_every_command_and_exits_0)
+{
+    const ProcessResult result = hearth({"--help"});
+    EXPECT_EQ(result.exit_code, 0);
+    for (const std::string& command : k_commands)
+        EXPECT_NE(result.out.find("\n  " + command + " "), std::string::npos) << command;
+}
+
+TEST_F(Help, every_command_has_a_sentence_options_and_examples)
+{
+    for (const std::string& command : k_commands) {
+        const ProcessResult result = hearth({command, "--help"});
+        EXPECT_EQ(result.exit_code, 0) << command;
+        EXPECT_NE(result.out.find("Usage: hearth " + command), std::string::npos) << result.out;
+        EXPECT_NE(result.out.find("--dir DIR"), std::string::npos) << result.out;
+        EXPECT_NE(result.out.find("--json"), std::string::npos) << result.out;
+        const std::size_t examples = result.out.find("Examples:\n  ");
+        ASSERT_NE(examples, std::string::npos) << result.out;
+        EXPECT_NE(result.out.find("hearth", examples), std::string::npos) << result.out;
+    }
+}
+
+TEST_F(Help, version_is_one_line)
+{
+    const ProcessResult result = hearth({"--version"});
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.out.rfind("hearth ", 0), 0U) << result.out;
+}
+
+TEST_F(WrongUsage, exits_2_with_a_hint_at_help_and_touches_nothing)
+{
+    const std::vector<std::vector<std::string>> wrong{{"nonsense"},
+                                                      {"--nonsense"},
+                                                      {"ls", "--nonsense"},
+                                                      {"put"},
+                                                      {"put", "k"},
+                                                      {"get"},
+                                                      {"put", "k", "f", "x"},
+                                                      {"ls", "--sort", "x"},
+                                                      {"show"},
+                                                      {"config", "--preset", "x"},
+                                                      {"--dir"},
+                                                      {"ls", "--dir", ""},
+                                                      {"gc", "--max-bytes"},
+                                                      {"rm"},
+                                                      {"put", "k", "f", "--cost", "long"},
+                                                      {"export"},
+                                                      {"import"},
+                                                      {"ls", "--limit", "0"},
+                                                      {"ls", "a", "b"}};
+    for (const auto& words : wrong) {
+        const ProcessResult result = hearth(words);
+        EXPECT_EQ(result.exit_code, 2) << words.front();
+        EXPECT_EQ(result.out, "");
+        EXPECT_EQ(result.err.rfind("hearth: ", 0), 0U) << result.err;
+        EXPECT_NE(result.err.find("--help"), std::string::npos) << result.err;
+    }
+    EXPECT_FALSE(std::filesystem::exists(cache));
+}
+
+TEST_F(WrongUsage, no_command_at_all_shows_the_help_on_standard_error)
+{
+    const ProcessResult result = hearth({});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.out, "");
+    EXPECT_NE(result.err.find("Usage: hearth"), std::string::npos);
+}
+
+TEST_F(BadDirectory, a_file_in_its_place_is_a_failure_with_a_sentence)
+{
+    const auto file = write("file", "I am not a directory");
+    write("input", "");
+    for (auto words : k_cache_users) {
+        words.insert(words.begin(), {"--dir", file.string()});
+        const ProcessResult result = hearth(words);
+        EXPECT_EQ(result.exit_code, 3) << words[2];
+        EXPECT_EQ(result.err.rfind("hearth: ", 0), 0U) << result.err;
+        EXPECT_NE(result.err.find(file.string()), std::string::npos) << result.err;
+    }
+    EXPECT_EQ(read(file), "I am not a directory");
+}
+
+TEST_F(BadDirectory, one_that_belongs_to_another_user_is_refused_and_left_alone)
+{
+    std::filesystem::path foreign = "/usr";
+    if (::geteuid() == 0) {
+        foreign = scratch / "foreign";
+        std::filesystem::create_directory(foreign);
+        std::ofstream(foreign / "theirs") << "theirs";
+        ASSERT_EQ(::chown(foreign.c_str(), 65534, 65534), 0);
+    }
+    for (auto words : k_cache_users) {
+        words.insert(words.begin(), {"--dir", foreign.string()});
+        const ProcessResult result = hearth(words);
+        EXPECT_EQ(result.exit_code, 3) << words[2];
+        EXPECT_EQ(result.err.rfind("hearth: ", 0), 0U) << result.err;
+    }
+    if (::geteuid() == 0) {
+        EXPECT_EQ(snapshot(foreign).size(), 1U);
+        EXPECT_EQ(read(foreign / "theirs"), "theirs");
+    }
+}
+
+TEST_F(BadDirectory, one_that_cannot_be_made_is_a_failure_with_a_sentence)
+{
+    for (const char* directory : {"/proc/nowhere/hearth", "/dev/null/hearth"})
+        for (const auto& words : std::vector<std::vector<std::string>>{{"put", "k", "-"}, {"gc"}, {"doctor"}}) {
+            std::vector<std::string> all{"--dir", directory};
+            all.insert(all.end(), words.begin(), words.end());
+            const ProcessResult result = hearth(all);
+            EXPECT_EQ(result.exit_code, 3) << words.front() << " in " << directory;
+            EXPECT_EQ(result.err.rfind("hearth: ", 0), 0U) << result.err;
+            EXPECT_NE(result.err.find(directory), std::string::npos) << result.err;
+        }
+}
+
+TEST_F(BadDirectory, one_that_does_not_exist_is_an_empty_cache_and_stays_away)
+{
+    EXPECT_EQ(hearth({"ls"}).exit_code, 0);
+    EXPECT_EQ(hearth({"get", "k"}).exit_code, 1);
+    EXPECT_EQ(hearth({"rm", "k"}).exit_code, 1);
+    EXPECT_EQ(hearth({"verify"}).exit_code, 0);
+    EXPECT_EQ(json_of({"stats", "--json"}).at("tiers").size(), 2U);
+}
+
+TEST_F(BadDirectory, a_read_only_cache_can_be_read_and_refuses_to_change)
+{
+    put("k", "bytes");
+    ProcessOptions options;
+    options.environment["HEARTH_READ_ONLY"] = "1";
+    EXPECT_EQ(hearth({"get", "k"}, options).out, "bytes");
+    EXPECT_EQ(hearth({"ls"}, options).exit_code, 0);
+    for (const auto& words : std::vector<std::vector<std::string>>{{"put", "k2", "-"},
+                                                                   {"rm", "k"},
+                                                                   {"clear", "--yes"},
+                                                                   {"gc"},
+                                                                   {"stats", "--reset"},
+                                                                   {"verify", "--repair"}}) {
+        const ProcessResult result = hearth(words, options);
+        EXPECT_EQ(result.exit_code, 3) << words.front();
+        EXPECT_EQ(result.err.rfind("hearth: ", 0), 0U) << result.err;
+    }
+    EXPECT_EQ(hearth({"get", "k"}).out, "bytes");
+}
+
+}  // namespace hearth::test

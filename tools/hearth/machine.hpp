@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hearth::cli {
+
+struct FoundCompiler {
+    std::string kind;  // "NVRTC", "nvJitLink", "nvcc", "clang", "g++"
+    std::string path;  // with links followed
+};
+
+struct FoundOpenCl {
+    std::string file;     // the .icd
+    std::string library;  // what it names
+};
+
+struct FoundGpu {
+    std::string name;
+    std::string where;  // PCI address, or the device node where nothing else is known
+};
+
+struct FoundDriver {
+    std::string version;  // the kernel module's own words; empty without one
+    std::string library;  // libcuda.so.1; empty when it is not there
+};
+
+// All of these only look at files: no library is loaded and no program run, so that asking is quick and harmless
+// on a machine whose driver is broken.
+std::vector<FoundCompiler> find_compilers();
+std::vector<FoundOpenCl> find_opencl();
+std::vector<FoundGpu> find_gpus();
+FoundDriver find_driver();
+
+}  // namespace hearth::cli

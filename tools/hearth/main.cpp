@@ -1,0 +1,102 @@
+#include "commands.hpp"
+#include "exit.hpp"
+#include "output.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace hearth::cli {
+
+namespace {
+
+// A descriptor that our caller closed would be given to the first file the cache opens, and our output would
+// end up in it. Opened the wrong way round, each of these fails as a closed one does.
+void occupy_standard_streams()
+{
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(descriptor, F_GETFD) < 0)
+            (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int say_usage(const CommandLine& line, const CLI::ParseError& error)
+{
+    const auto commands = line.app.get_subcommands();
+    if (commands.empty()) {
+        const std::vector<std::string> words = line.app.remaining();
+        if (words.empty() && error.get_name() == "RequiredError") {
+            std::fputs(line.app.help().c_str(), stderr);
+            return k_usage;
+        }
+        if (!words.empty()) {
+            complain(fmt::format("There is no {} {}. 'hearth --help' lists what there is.",
+                                 words.front().substr(0, 1) == "-" ? "option" : "command", in_quotes(words.front())));
+            return k_usage;
+        }
+    }
+    const std::string command = commands.empty() ? "hearth" : "hearth " + commands.front()->get_name();
+    std::string what = printable(error.what());
+    if (!what.empty() && what.back() != '.')
+        what += '.';
+    complain(fmt::format("{} '{} --help' shows what it takes.", what, command));
+    return k_usage;
+}
+
+int run(int argc, char** argv)
+{
+    CommandLine line;
+    for (const auto add : {add_put, add_get, add_ls, add_show, add_stats, add_gc, add_verify, add_rm, add_clear,
+                           add_export, add_import, add_doctor, add_config})
+        add(line);
+    try {
+        line.app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        write_out(line.app.help());
+        return k_done;
+    } catch (const CLI::CallForVersion& version) {
+        print_out("{}\n", version.what());
+        return k_done;
+    } catch (const CLI::ParseError& error) {
+        return say_usage(line, error);
+    }
+    return line.chosen();
+}
+
+int run_and_explain(int argc, char** argv)
+{
+    try {
+        const int code = run(argc, argv);
+        finish_output();
+        return code;
+    } catch (const Failure& failure) {
+        complain(failure.sentence);
+        return failure.code;
+    } catch (const ReaderLeft&) {
+        return k_done;  // whoever asked has seen enough
+    } catch (const std::bad_alloc&) {
+        complain("There is not enough memory for this. Free some, or raise the limit (ulimit -v).");
+        return k_failure;
+    } catch (const std::exception& error) {
+        complain(fmt::format("Something went wrong that should not: {}. Please report it.", error.what()));
+        return k_failure;
+    }
+}
+
+}  // namespace
+
+}  // namespace hearth::cli
+
+int main(int argc, char** argv)
+{
+    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to
+    hearth::cli::occupy_standard_streams();
+    return hearth::cli::run_and_explain(argc, argv);
+}

@@ -1,0 +1,45 @@
+#include "rows.hpp"
+
+#include "times.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+
+namespace hearth::cli {
+
+namespace {
+
+constexpr std::size_t k_shown_digits = 12;
+
+}  // namespace
+
+nlohmann::ordered_json time_as_json(WallTime time)
+{
+    const auto text = iso_time(time);
+    return text ? nlohmann::ordered_json(*text) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json row_as_json(const EntryRow& row)
+{
+    return {{"key", row.key.hex()},
+            {"label", row.metadata.label},
+            {"bytes", row.bytes},
+            {"stored_bytes", row.stored_bytes},
+            {"created", time_as_json(row.created)},
+            {"last_used", time_as_json(row.last_used)},
+            {"uses", row.uses},
+            {"cost_ms", std::chrono::duration<double, std::milli>(row.cost).count()},
+            {"tier", row.tier},
+            {"compiler", row.metadata.compiler},
+            {"target", row.metadata.target},
+            {"options", row.metadata.options},
+            {"status", row.status}};
+}
+
+std::string short_key(const Key& key)
+{
+    return key.hex().substr(0, k_shown_digits);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "hearth/tier.hpp"
+#include "pattern.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace hearth::cli {
+
+// An entry as `ls --json` and `show --json` print it.
+nlohmann::ordered_json row_as_json(const EntryRow& row);
+
+// A time as JSON has it: ISO 8601 in UTC, or null for never.
+nlohmann::ordered_json time_as_json(WallTime time);
+
+// The first digits of a key: enough to name it in a command.
+std::string short_key(const Key& key);
+
+}  // namespace hearth::cli

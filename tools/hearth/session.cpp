@@ -1,0 +1,127 @@
+#include "session.hpp"
+
+#include "directory_facts.hpp"
+#include "exit.hpp"
+#include "output.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace hearth::cli {
+
+namespace {
+
+// Holds warnings back while the cache opens, since the reason of a failure is told once, as the failure.
+class Warnings {
+public:
+    explicit Warnings(std::vector<std::string> settings_problems) : m_settings_problems(std::move(settings_problems)) {}
+
+    void add(std::string_view sentence)
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_passing)
+            warn(sentence);
+        else
+            m_held.emplace_back(sentence);
+    }
+
+    void pass()
+    {
+        const std::lock_guard lock(m_mutex);
+        m_passing = true;
+        for (const std::string& sentence : m_held)
+            warn(sentence);
+        m_held.clear();
+    }
+
+    // The first that is not about a setting which was passed over.
+    std::string reason(std::string otherwise)
+    {
+        const std::lock_guard lock(m_mutex);
+        for (const std::string& sentence : m_held)
+            if (std::find(m_settings_problems.begin(), m_settings_problems.end(), sentence) ==
+                m_settings_problems.end())
+                return sentence;
+        return otherwise;
+    }
+
+private:
+    std::mutex m_mutex;
+    bool m_passing = false;
+    std::vector<std::string> m_held;
+    std::vector<std::string> m_settings_problems;
+};
+
+// A cache that cannot be written answers lookups and quietly stores nothing; who asked for a change must hear of it.
+void require_writable(const Settings& settings, const std::string& directory)
+{
+    if (settings.options.access == Access::read_only) {
+        const Setting* setting = settings.find("read_only");
+        fail(fmt::format("The cache in {} is read-only (by {}). Allow writing or choose another directory with --dir.",
+                         in_quotes(directory), setting != nullptr ? setting->source : "its settings"));
+    }
+    const DirectoryFacts facts = look_at_directory(directory);
+    if (facts.is_directory && !facts.writable)
+        fail(fmt::format("The cache directory {} cannot be written by this user. Change its permissions or choose "
+                         "another with --dir or HEARTH_DIR.",
+                         in_quotes(directory)));
+    if (!facts.exists && !facts.writable)
+        fail(fmt::format("The cache directory {} does not exist and cannot be made by this user. Make it or choose "
+                         "another with --dir or HEARTH_DIR.",
+                         in_quotes(directory)));
+}
+
+}  // namespace
+
+Settings Globals::settings() const
+{
+    CacheOptions options;
+    options.directory = directory;
+    return resolve(std::move(options));
+}
+
+Cache open_cache(const Globals& globals, Use use)
+{
+    const Settings settings = globals.settings();
+    const std::string directory = settings.options.directory.value_or("");
+    if (use == Use::change)
+        require_writable(settings, directory);
+
+    CacheOptions options;
+    options.directory = globals.directory;
+    options.maintenance = Maintenance::by_hand;
+    options.disabled = false;  // programs may be told not to use the cache; it can still be seen and kept up
+    if (use == Use::look)
+        options.access = Access::read_only;
+    const auto warnings = std::make_shared<Warnings>(settings.problems);
+    options.log = [warnings](LogLevel level, std::string_view sentence) {
+        if (level == LogLevel::warning)
+            warnings->add(sentence);
+    };
+    Result<Cache> opened = Cache::open(std::move(options));
+    if (!opened)
+        fail(opened.error().message);
+    const std::vector<TierStatus> tiers = opened->tiers();
+    if (std::none_of(tiers.begin(), tiers.end(), [](const TierStatus& tier) { return tier.traits.persistent; }))
+        fail(warnings->reason(fmt::format(
+            "No cache can be opened in {}. Choose another directory with --dir or HEARTH_DIR.", in_quotes(directory))));
+    warnings->pass();
+    return std::move(*opened);
+}
+
+std::vector<std::string> persistent_among(Cache& cache, const std::vector<std::string>& names)
+{
+    std::vector<std::string> result;
+    for (const TierStatus& tier : cache.tiers())
+        if (tier.traits.persistent && std::find(names.begin(), names.end(), tier.name) != names.end())
+            result.push_back(tier.name);
+    return result;
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "hearth/cache.hpp"
+#include "hearth/options.hpp"
+
+#include <optional>
+#include <string>
+
+namespace hearth::cli {
+
+// What every command understands.
+struct Globals {
+    std::optional<std::string> directory;  // --dir
+
+    // The settings that programs on this machine would get, and where each came from.
+    Settings settings() const;
+};
+
+enum class Use : unsigned char {
+    look,    // read-only: what is read is not counted, as a use or in the statistics
+    read,    // as any program does that stores nothing
+    change,  // fails unless entries can be written and removed
+};
+
+// The cache with a persistent tier in it, or a Failure with the reason why there is none.
+// A library call that meets a broken disk goes on without it; a command about the disk must not.
+// What the cache warns of while it is open goes to standard error.
+Cache open_cache(const Globals& globals, Use use);
+
+// Those of a list of tiers that outlive this command, in the same order.
+std::vector<std::string> persistent_among(Cache& cache, const std::vector<std::string>& tiers);
+
+}  // namespace hearth::cli

@@ -1,0 +1,163 @@
+#include "commands.hpp"
+#include "exit.hpp"
+#include "hearth/units.hpp"
+#include "output.hpp"
+#include "table.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+#include "times.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+namespace hearth::cli {
+
+namespace {
+
+struct Arguments {
+    bool reset = false;
+    bool json = false;
+};
+
+double seconds(std::uint64_t nanoseconds)
+{
+    return static_cast<double>(nanoseconds) / 1e9;
+}
+
+nlohmann::ordered_json tier_as_json(const TierStats& tier)
+{
+    return {{"name", tier.name},
+            {"capacity_bytes", tier.capacity_bytes},
+            {"used_bytes", tier.used_bytes},
+            {"entries", tier.entries},
+            {"hits", tier.hits},
+            {"stores", tier.stores},
+            {"evictions", tier.evictions},
+            {"demotions", tier.demotions},
+            {"promotions", tier.promotions},
+            {"corrupt", tier.corrupt},
+            {"outages", tier.outages},
+            {"latency_us",
+             {{"p50", tier.latency.percentile_us(0.50)},
+              {"p99", tier.latency.percentile_us(0.99)},
+              {"mean", tier.latency.mean_us()}}}};
+}
+
+nlohmann::ordered_json misses_as_json(const Stats& stats)
+{
+    auto misses = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < k_miss_reasons; ++i)
+        misses[std::string(to_string(static_cast<Miss>(i)))] = stats.misses[i];
+    return misses;
+}
+
+void print_as_json(const Stats& stats)
+{
+    nlohmann::ordered_json object{{"lookups", stats.lookups()},
+                                  {"hits", stats.hits},
+                                  {"misses", misses_as_json(stats)},
+                                  {"stores", stats.stores},
+                                  {"evictions", stats.evictions()},
+                                  {"demotions", stats.demotions()},
+                                  {"corrupt", stats.corrupt()},
+                                  {"outages", stats.outages},
+                                  {"compile_seconds_spent", seconds(stats.make_ns_spent)},
+                                  {"compile_seconds_saved", seconds(stats.make_ns_saved)},
+                                  {"hit_rate", stats.hit_rate()},
+                                  {"compiles", stats.makes},
+                                  {"compile_failures", stats.make_failures},
+                                  {"failures_replayed", stats.failures_replayed},
+                                  {"coalesced", stats.coalesced},
+                                  {"forbidden", stats.forbidden},
+                                  {"dropped_stores", stats.dropped_stores}};
+    auto& tiers = object["tiers"] = nlohmann::ordered_json::array();
+    for (const TierStats& tier : stats.tiers)
+        tiers.push_back(tier_as_json(tier));
+    print_json(object);
+}
+
+// " (absent 18, corrupt 2)", or nothing when there were none.
+std::string reasons(const Stats& stats)
+{
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < k_miss_reasons; ++i)
+        if (stats.misses[i] != 0)
+            parts.push_back(fmt::format("{} {}", to_string(static_cast<Miss>(i)), stats.misses[i]));
+    return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+}
+
+std::string microseconds(double us)
+{
+    return us == 0 ? "-" : show_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(us * 1e3)));
+}
+
+void print_for_people(const Stats& stats)
+{
+    FactList facts;
+    facts.add("lookups", std::to_string(stats.lookups()));
+    facts.add("hits", fmt::format("{} ({:.1f} %)", stats.hits, stats.hit_rate() * 100));
+    facts.add("misses", fmt::format("{}{}", stats.misses_in_all(), reasons(stats)));
+    facts.add("outages", std::to_string(stats.outages));
+    facts.add("stores", std::to_string(stats.stores));
+    facts.add("evictions", fmt::format("{} ({} demoted)", stats.evictions(), stats.demotions()));
+    facts.add("corrupt", std::to_string(stats.corrupt()));
+    facts.add("compiles", fmt::format("{} ({} failed)", stats.makes, stats.make_failures));
+    facts.add("compile time",
+              fmt::format("{} spent, {} saved", show_duration(std::chrono::nanoseconds(stats.make_ns_spent)),
+                          show_duration(std::chrono::nanoseconds(stats.make_ns_saved))));
+    facts.print();
+
+    print_out("\n");
+    Table tiers({{"TIER"},
+                 {"USED", Align::right},
+                 {"CAPACITY", Align::right},
+                 {"ENTRIES", Align::right},
+                 {"HITS", Align::right},
+                 {"STORES", Align::right},
+                 {"EVICTIONS", Align::right},
+                 {"P50", Align::right},
+                 {"P99", Align::right},
+                 {"MEAN", Align::right}});
+    for (const TierStats& tier : stats.tiers)
+        tiers.add({printable(tier.name), format_size(tier.used_bytes),
+                   tier.capacity_bytes == 0 ? "no limit" : format_size(tier.capacity_bytes),
+                   std::to_string(tier.entries), std::to_string(tier.hits), std::to_string(tier.stores),
+                   std::to_string(tier.evictions), microseconds(tier.latency.percentile_us(0.50)),
+                   microseconds(tier.latency.percentile_us(0.99)), microseconds(tier.latency.mean_us())});
+    tiers.print();
+}
+
+int run_stats(const Globals& globals, const Arguments& arguments)
+{
+    Cache cache = open_cache(globals, arguments.reset ? Use::change : Use::read);
+    const Stats stats = cache.stats(Scope::directory);
+    if (arguments.json)
+        print_as_json(stats);
+    else
+        print_for_people(stats);
+    if (arguments.reset) {
+        finish_output();  // nothing is forgotten that could not be said
+        cache.reset_stats();
+        if (!arguments.json)
+            print_out("\nCounting starts again from here.\n");
+    }
+    return k_done;
+}
+
+}  // namespace
+
+void add_stats(CommandLine& line)
+{
+    CLI::App& command = line.add("stats", "Shows what every process that used this directory had from its cache.",
+                                 "  hearth stats\n"
+                                 "  hearth stats --json | jq .hit_rate\n"
+                                 "  hearth stats --reset --json >> history.jsonl");
+    auto arguments = std::make_shared<Arguments>();
+    command.add_flag("--reset", arguments->reset, "Show them, then start counting again from 0");
+    add_json_flag(command, arguments->json);
+    line.on_chosen(command, arguments, run_stats);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,75 @@
+#include "commands.hpp"
+#include "exit.hpp"
+#include "output.hpp"
+#include "progress_bar.hpp"
+#include "table.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace hearth::cli {
+
+namespace {
+
+struct Arguments {
+    bool repair = false;
+    bool json = false;
+};
+
+void print_for_people(const VerifyReport& report)
+{
+    FactList facts;
+    facts.add("checked", std::to_string(report.checked));
+    facts.add("intact", std::to_string(report.intact));
+    facts.add("corrupt", std::to_string(report.corrupt));
+    facts.add("of another version", std::to_string(report.incompatible));
+    facts.add("no entries", std::to_string(report.stray));
+    facts.add("removed", std::to_string(report.removed));
+    facts.add("accounting", report.accounting_exact ? "exact" : "differed from what was found");
+    facts.print();
+}
+
+int run_verify(const Globals& globals, const Arguments& arguments)
+{
+    Cache cache = open_cache(globals, arguments.repair ? Use::change : Use::read);
+    const VerifyReport report = [&] {
+        ProgressBar bar("Verifying", arguments.json ? Wanted::no : Wanted::yes);
+        return cache.verify(arguments.repair ? Repair::yes : Repair::no, bar.report());
+    }();
+    const bool repaired = arguments.repair && report.removed >= report.corrupt;
+    if (arguments.json)
+        print_json({{"checked", report.checked},
+                    {"intact", report.intact},
+                    {"corrupt", report.corrupt},
+                    {"incompatible", report.incompatible},
+                    {"stray", report.stray},
+                    {"removed", report.removed},
+                    {"accounting_exact", report.accounting_exact},
+                    {"repaired", repaired},
+                    {"problems", report.problems}});
+    else
+        print_for_people(report);
+    for (const std::string& problem : report.problems)
+        warn(problem);
+
+    const bool unsound = report.corrupt != 0 || !report.accounting_exact;
+    if (unsound && !arguments.repair)
+        complain("'hearth verify --repair' removes what is corrupt and sets the accounting right.");
+    return report.corrupt != 0 && !repaired ? k_nothing : k_done;
+}
+
+}  // namespace
+
+void add_verify(CommandLine& line)
+{
+    CLI::App& command = line.add("verify", "Reads every entry and checks it against its key and its checksum.",
+                                 "  hearth verify\n"
+                                 "  hearth verify --repair\n"
+                                 "  hearth verify --json | jq .corrupt",
+                                 "Exit code 1: something is corrupt and was not repaired.");
+    auto arguments = std::make_shared<Arguments>();
+    command.add_flag("--repair", arguments->repair, "Remove corrupt entries and abandoned temporaries");
+    add_json_flag(command, arguments->json);
+    line.on_chosen(command, arguments, run_verify);
+}
+
+}  // namespace hearth::cli
