@@ -19,6 +19,7 @@ install(FILES "${PROJECT_BINARY_DIR}/hearth-config.cmake" "${PROJECT_BINARY_DIR}
 # pkg-config knows where the .pc file lies; every other path is given from there.
 set(pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
 file(RELATIVE_PATH pc_to_prefix "${pc_dir}" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 configure_file(cmake/hearth.pc.in "${PROJECT_BINARY_DIR}/hearth.pc" @ONLY)

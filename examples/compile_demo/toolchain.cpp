@@ -73,10 +73,11 @@ hearth::Result<hearth::Artifact> Toolchain::compile(const std::string& source) c
     hearth::Result<Finished> compiled = run(arguments, path.parent_path().string());
     if (!compiled)
         return compiled.error();
+    if (compiled->status != 0)
+        return hearth::Error{hearth::Code::make_failed, source + " does not compile.", compiled->said};
     const hearth::Result<Finished> version = run({program, "--version"}, "/");
 
     hearth::Artifact artifact;
-    artifact.status = compiled->status;
     artifact.sections = {{"output", hearth::Bytes::copy_of(read_file(output.path()))},
                          {"log", hearth::Bytes::copy_of(compiled->said)}};
     artifact.metadata.label = path.filename().string();

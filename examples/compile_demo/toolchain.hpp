@@ -20,7 +20,7 @@ struct Toolchain {
 
     std::vector<std::string> command() const;
 
-    // Compiles `source`. A compiler that says no gives an artifact too: with its status and its log.
+    // Compiles `source`. What the compiler says no to is Code::make_failed with its log; the cache remembers that too.
     hearth::Result<hearth::Artifact> compile(const std::string& source) const;
 };
 

@@ -31,7 +31,10 @@ class [[nodiscard]] Lookup {
 public:
     Lookup() = default;
     explicit Lookup(Miss why) : m_why(why) {}
-    Lookup(ArtifactLease artifact, std::string_view tier) : m_artifact(std::move(artifact)), m_tier(tier) {}
+    Lookup(ArtifactLease artifact, std::string_view tier, std::string_view promoted_to = {})
+        : m_artifact(std::move(artifact)), m_tier(tier), m_promoted_to(promoted_to)
+    {
+    }
 
     bool hit() const noexcept { return static_cast<bool>(m_artifact); }
     explicit operator bool() const noexcept { return hit(); }
@@ -45,7 +48,6 @@ public:
     std::string_view tier() const noexcept { return m_tier; }
     // The tier this very lookup moved the entry up into; empty when it stayed where it was.
     std::string_view promoted_to() const noexcept { return m_promoted_to; }
-    void set_promoted_to(std::string_view tier) { m_promoted_to = tier; }
 
 private:
     ArtifactLease m_artifact;

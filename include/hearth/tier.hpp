@@ -62,6 +62,7 @@ struct Found {
     Bytes encoded;           // the entry's bytes, where the tier has them at hand and a slower copy may want them
     std::uint32_t uses = 0;  // how often this process has been answered from here, this time included
     std::uint64_t bytes = 0;  // what the entry takes of this tier's budget
+    std::chrono::nanoseconds cost{0};  // the artifact's own, at hand without a look at it
     Miss why = Miss::absent;  // meaningful only without an artifact
 
     explicit operator bool() const noexcept { return static_cast<bool>(artifact); }
@@ -146,6 +147,8 @@ public:
     virtual TierTraits traits() const = 0;
 
     virtual Found find(const Key& key) = 0;
+    // The same without counting as a use: for who carries entries elsewhere.
+    virtual Found peek(const Key& key) = 0;
     // Replaces what was there. On an error nothing has changed.
     virtual Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) = 0;
     virtual bool contains(const Key& key) = 0;

@@ -2,6 +2,7 @@
 
 #include "hearth/tier.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -9,6 +10,13 @@ namespace hearth::base {
 
 // The machine's wall clock.
 const Clock& system_clock();
+
+// The time `age` before `now`. No age overflows: more than a century is as good as never.
+inline WallTime time_before(WallTime now, std::chrono::seconds age)
+{
+    static constexpr std::chrono::seconds k_never{std::chrono::years(150)};
+    return now - std::min(age, k_never);
+}
 
 // For measuring spans; never jumps.
 inline std::uint64_t monotonic_ns()

@@ -1,6 +1,8 @@
 #include "base/files.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,6 +21,14 @@ T or_errno(T result)
     return result < 0 ? static_cast<T>(-errno) : result;
 }
 
+// Nanoseconds since 1970 end in 2262; file systems count further.
+WallTime wall_time(const struct timespec& time)
+{
+    static constexpr std::chrono::seconds k_last = std::chrono::floor<std::chrono::seconds>(std::chrono::nanoseconds::max());
+    const std::chrono::seconds seconds(std::clamp<std::int64_t>(time.tv_sec, -k_last.count(), k_last.count() - 1));
+    return WallTime(seconds + std::chrono::nanoseconds(time.tv_nsec));
+}
+
 void fill(const struct stat& from, FileStat& to)
 {
     to.type = S_ISREG(from.st_mode)   ? FileType::file
@@ -30,7 +40,7 @@ void fill(const struct stat& from, FileStat& to)
     to.owner = from.st_uid;
     to.mode = from.st_mode & 07777U;
     to.links = static_cast<std::uint32_t>(from.st_nlink);
-    to.modified = WallTime(std::chrono::seconds(from.st_mtim.tv_sec) + std::chrono::nanoseconds(from.st_mtim.tv_nsec));
+    to.modified = wall_time(from.st_mtim);
 }
 
 class SystemFiles final : public Files {

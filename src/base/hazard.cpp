@@ -1,16 +1,22 @@
 #include "base/hazard.hpp"
 
+#include "base/fork.hpp"
+
+#include <algorithm>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace hearth::base {
 
 // One for the process and never destroyed: leases may outlive every cache, and threads outlive main().
 struct HazardDomain {
-    std::mutex mutex;
+    ForkSafeMutex mutex{LockLevel::reclaim};
     std::atomic<HazardSlot*> slots{nullptr};
     HazardSlot* free_slots = nullptr;     // guarded by mutex
     Reclaimable* retired = nullptr;       // guarded by mutex
     std::size_t retired_count = 0;        // guarded by mutex
+    std::vector<std::pair<const Reclaimable*, HazardSlot*>> announced;  // guarded by mutex; kept for its memory
 
     static Reclaimable*& next(Reclaimable* object) { return object->m_next_retired; }
 
@@ -24,7 +30,7 @@ struct HazardDomain {
                 block[i].next_free = free_slots;
                 free_slots = &block[i];
                 block[i].next = slots.load(std::memory_order_relaxed);
-                // release: pairs with the acquire in is_protected(), which walks the list without the lock held by us.
+                // release: pairs with the acquire in gather().
                 slots.store(&block[i], std::memory_order_release);
             }
         }
@@ -40,26 +46,37 @@ struct HazardDomain {
         free_slots = slot;
     }
 
-    bool is_protected(const Reclaimable* object) const
+    // One walk over the slots for all that was retired: thousands of leases may be held while thousands of entries go.
+    void gather()
     {
-        bool found = false;
-        for (HazardSlot* slot = slots.load(std::memory_order_acquire); slot; slot = slot->next) {
-            if (slot->object.load(std::memory_order_seq_cst) != object)
-                continue;
-            // Asked first and looked at again: see the drawing in the header.
-            slot->wanted.store(true, std::memory_order_seq_cst);
-            found |= slot->object.load(std::memory_order_seq_cst) == object;
-        }
-        return found;
+        announced.clear();
+        for (HazardSlot* slot = slots.load(std::memory_order_acquire); slot; slot = slot->next)
+            // acquire: pairs with the release in release_slot().
+            if (const Reclaimable* object = slot->object.load(std::memory_order_acquire))
+                announced.emplace_back(object, slot);
+        std::sort(announced.begin(), announced.end());
     }
 
-    void retire(Reclaimable* object)
+    bool is_protected(const Reclaimable* object) const
     {
+        const auto first = std::lower_bound(announced.begin(), announced.end(), std::pair(object, static_cast<HazardSlot*>(nullptr)));
+        for (auto it = first; it != announced.end() && it->first == object; ++it)
+            it->second->wanted.store(true, std::memory_order_relaxed);
+        return first != announced.end() && first->first == object;
+    }
+
+    void retire(std::span<Reclaimable* const> objects)
+    {
+        if (objects.empty())
+            return;
+        heavy_barrier();
         {
             const std::lock_guard lock(mutex);
-            next(object) = retired;
-            retired = object;
-            ++retired_count;
+            for (Reclaimable* object : objects) {
+                next(object) = retired;
+                retired = object;
+            }
+            retired_count += objects.size();
         }
         reclaim();
     }
@@ -69,6 +86,7 @@ struct HazardDomain {
         Reclaimable* to_free = nullptr;
         {
             const std::lock_guard lock(mutex);
+            gather();
             Reclaimable** link = &retired;
             while (*link) {
                 Reclaimable* object = *link;
@@ -99,59 +117,68 @@ HazardDomain& domain()
     return *instance;
 }
 
-// A few free slots at hand, so that taking one is a pop from memory only this thread uses.
-struct SlotCache {
-    static constexpr int k_keep = 16;
-
-    HazardSlot* head = nullptr;
-    int count = 0;
-
-    ~SlotCache()
+// Lets a thread keep free slots from now on, and gives them back when it ends.
+struct SlotsOfThread {
+    SlotsOfThread() { detail::t_free_slots.count = 0; }
+    SlotsOfThread(const SlotsOfThread&) = delete;
+    SlotsOfThread& operator=(const SlotsOfThread&) = delete;
+    ~SlotsOfThread()
     {
-        while (head) {
-            HazardSlot* slot = head;
-            head = slot->next_free;
+        detail::FreeSlots& free = detail::t_free_slots;
+        while (HazardSlot* slot = free.head) {
+            free.head = slot->next_free;
             domain().give_back(slot);
         }
-        count = k_keep;  // releases in later thread-local destructors go straight to the domain
+        free.count = detail::k_free_slots_kept;  // releases in later thread-local destructors go straight to the domain
     }
 };
 
-thread_local SlotCache t_slots;
+}  // namespace
+
+namespace detail {
+
+// Full to begin with: the first release of a thread that has taken none comes to give_slot_back() too.
+thread_local constinit FreeSlots t_free_slots{nullptr, k_free_slots_kept};
+
+namespace {
+
+void keep_slots_until_thread_ends()
+{
+    thread_local const SlotsOfThread at_thread_end;
+    static_cast<void>(at_thread_end);
+}
 
 }  // namespace
 
-HazardSlot* acquire_slot() noexcept
+HazardSlot* take_slot() noexcept
 {
-    SlotCache& cache = t_slots;
-    if (HazardSlot* slot = cache.head) {
-        cache.head = slot->next_free;
-        --cache.count;
-        return slot;
-    }
+    keep_slots_until_thread_ends();
     return domain().take();
 }
 
-void release_slot(HazardSlot* slot) noexcept
+void give_slot_back(HazardSlot* slot) noexcept
 {
-    slot->object.store(nullptr, std::memory_order_seq_cst);
-    if (slot->wanted.load(std::memory_order_seq_cst)) {
-        slot->wanted.store(false, std::memory_order_relaxed);
-        domain().reclaim();
-    }
-    SlotCache& cache = t_slots;
-    if (cache.count < SlotCache::k_keep) {
-        slot->next_free = cache.head;
-        cache.head = slot;
-        ++cache.count;
-    } else {
+    keep_slots_until_thread_ends();
+    FreeSlots& free = t_free_slots;
+    if (free.count >= k_free_slots_kept) {
         domain().give_back(slot);
+        return;
     }
+    slot->next_free = free.head;
+    free.head = slot;
+    ++free.count;
 }
 
-void retire(Reclaimable* object) noexcept
+}  // namespace detail
+
+void reclaim() noexcept
 {
-    domain().retire(object);
+    domain().reclaim();
+}
+
+void retire(std::span<Reclaimable* const> objects) noexcept
+{
+    domain().retire(objects);
 }
 
 std::size_t retired_count() noexcept

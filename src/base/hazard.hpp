@@ -1,24 +1,29 @@
 #pragma once
 
+#include "base/barrier.hpp"
+
 #include <atomic>
 #include <cstddef>
+#include <span>
 
 // Hazard pointers: readers announce what they use in memory of their own; who unlinks an object frees it only once no
 // announcement names it.
 //
 //   reader                                    remover
-//   p = source.load()                         source.store(other)        (seq_cst)
-//   slot->object.store(p)      (seq_cst)      retire(p): for every slot
-//   source.load() == p ?       (seq_cst)        slot->wanted.store(true) (seq_cst)
-//   use p                                       slot->object.load() == p ? keep p : free it
-//   slot->object.store(null)   (seq_cst)
-//   slot->wanted.load() ?      (seq_cst)
+//   p = source.load()            (acquire)    source.store(other)
+//   slot->object.store(p)        (relaxed)    heavy_barrier()
+//   light_barrier()                           for every slot: slot->object.load() == p ?
+//   source.load() == p ?                        slot->wanted.store(true), keep p : free p
+//   use p
+//   slot->object.store(null)     (release)
+//   slot->wanted.load() ?        (relaxed)
 //     -> reclaim what was kept
 //
-// All of these are sequentially consistent, so either the reader sees that the source has changed or the remover sees
-// the announcement; and either the remover sees the release or the reader sees that it is wanted. An object kept only
-// because of a lease is thus freed by the release of that lease, not by some later operation.
-// Cost: a reader writes its slot's own cache line and reads nothing that others write.
+// The barriers (base/barrier.hpp) see to it that either the reader sees that the source has changed or the remover sees
+// the announcement: nothing is freed in use. Between the last two of the reader there is none, which keeps releases
+// cheap: an object kept because of a lease is freed by the release of that lease, unless the two meet within
+// nanoseconds; then by the next retire() or reclaim().
+// Cost: a reader writes its slot's own cache line and reads nothing that others write; no barrier instruction.
 
 namespace hearth::base {
 
@@ -42,20 +47,67 @@ struct alignas(64) HazardSlot {
     HazardSlot* next = nullptr;       // in the list of all slots, which only grows
 };
 
+namespace detail {
+
+// Free slots at hand: taking one is a pop from memory only this thread uses. Plain words for a reason: see thread_index.hpp.
+struct FreeSlots {
+    HazardSlot* head;
+    int count;
+};
+extern thread_local constinit FreeSlots t_free_slots __attribute__((tls_model("initial-exec")));
+inline constexpr int k_free_slots_kept = 16;
+
+HazardSlot* take_slot() noexcept;
+void give_slot_back(HazardSlot* slot) noexcept;
+
+}  // namespace detail
+
+// Frees what was retired and is no longer protected.
+void reclaim() noexcept;
+
 // A slot of the calling thread's, free to announce in. Never fails short of running out of memory.
-HazardSlot* acquire_slot() noexcept;
+inline HazardSlot* acquire_slot() noexcept
+{
+    detail::FreeSlots& free = detail::t_free_slots;
+    HazardSlot* slot = free.head;
+    if (!slot)
+        return detail::take_slot();
+    free.head = slot->next_free;
+    --free.count;
+    return slot;
+}
+
 // Ends the announcement, from any thread, and gives the slot back.
-void release_slot(HazardSlot* slot) noexcept;
+inline void release_slot(HazardSlot* slot) noexcept
+{
+    // release: pairs with the scan's load, so that what the reader did with the object comes before its end.
+    slot->object.store(nullptr, std::memory_order_release);
+    if (slot->wanted.load(std::memory_order_relaxed)) {
+        slot->wanted.store(false, std::memory_order_relaxed);
+        reclaim();
+    }
+    detail::FreeSlots& free = detail::t_free_slots;
+    if (free.count >= detail::k_free_slots_kept)
+        return detail::give_slot_back(slot);
+    slot->next_free = free.head;
+    free.head = slot;
+    ++free.count;
+}
 
 // Announces `object` in `slot`. The caller must then look again whether it is still reachable.
 inline void announce(HazardSlot* slot, const Reclaimable* object) noexcept
 {
-    // seq_cst: pairs with the scan in retire(), as drawn above.
-    slot->object.store(object, std::memory_order_seq_cst);
+    slot->object.store(object, std::memory_order_relaxed);
+    light_barrier();
 }
 
-// Frees the object, which no new reader can reach, as soon as no slot names it: now, or when the last lease ends.
-void retire(Reclaimable* object) noexcept;
+// Frees the objects, which no new reader can reach, as soon as no slot names them: now, or when the last lease ends.
+// One heavy barrier for all of them.
+void retire(std::span<Reclaimable* const> objects) noexcept;
+inline void retire(Reclaimable* object) noexcept
+{
+    retire({&object, 1});
+}
 
 // Objects retired and not yet freed. For tests.
 std::size_t retired_count() noexcept;

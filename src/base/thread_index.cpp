@@ -1,5 +1,7 @@
 #include "base/thread_index.hpp"
 
+#include "base/fork.hpp"
+
 #include <mutex>
 #include <set>
 
@@ -8,7 +10,7 @@ namespace hearth::base {
 namespace {
 
 struct Numbers {
-    std::mutex mutex;
+    ForkSafeMutex mutex{LockLevel::thread_numbers};
     std::set<std::size_t> free;
     std::size_t next = 0;
 };
@@ -20,36 +22,40 @@ Numbers& numbers()
     return *instance;
 }
 
+// Gives the number back when the thread ends.
 struct Holder {
-    std::size_t index;
+    std::size_t index = 0;
 
-    Holder()
-    {
-        Numbers& all = numbers();
-        const std::lock_guard lock(all.mutex);
-        if (all.free.empty()) {
-            index = all.next++;
-        } else {
-            index = *all.free.begin();
-            all.free.erase(all.free.begin());
-        }
-    }
     ~Holder()
     {
         Numbers& all = numbers();
         const std::lock_guard lock(all.mutex);
         all.free.insert(index);
+        detail::t_thread_number = 0;
     }
-    Holder(const Holder&) = delete;
-    Holder& operator=(const Holder&) = delete;
 };
 
 }  // namespace
 
-std::size_t thread_index() noexcept
+namespace detail {
+
+thread_local constinit std::size_t t_thread_number = 0;
+
+std::size_t take_thread_number() noexcept
 {
-    thread_local const Holder holder;
+    thread_local Holder holder;
+    Numbers& all = numbers();
+    const std::lock_guard lock(all.mutex);
+    if (all.free.empty()) {
+        holder.index = all.next++;
+    } else {
+        holder.index = *all.free.begin();
+        all.free.erase(all.free.begin());
+    }
+    t_thread_number = holder.index + 1;
     return holder.index;
 }
+
+}  // namespace detail
 
 }  // namespace hearth::base

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "base/fork.hpp"
 #include "base/thread_index.hpp"
 #include "hearth/stats.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,37 +36,6 @@ enum class TierCount : std::uint8_t { hits, saved_ns, stores, evictions, demotio
 
 // Thread safety: all of it. Cost of add(): a load and a store in the calling thread's own cache line.
 class Counters {
-public:
-    Counters() = default;
-    ~Counters();
-    Counters(const Counters&) = delete;
-    Counters& operator=(const Counters&) = delete;
-
-    void add(Count count, std::uint64_t amount = 1) { stripe().add(static_cast<std::size_t>(count) + k_tier_counts, amount); }
-    void add(std::size_t tier, TierCount count, std::uint64_t amount = 1) { stripe().add(place(tier, count), amount); }
-    void miss(Miss why) { stripe().add(static_cast<std::size_t>(Count::first_miss) + static_cast<std::size_t>(why) + k_tier_counts, 1); }
-
-    // A hit and what it saved; whether this is one of the hits to be timed was asked before it, by time_next().
-    void hit(std::size_t tier, std::uint64_t saved_ns)
-    {
-        Stripe& mine = stripe();
-        mine.add(place(tier, TierCount::hits), 1);
-        mine.add(place(tier, TierCount::saved_ns), saved_ns);
-    }
-    // Every 128th hit of a thread in a tier.
-    bool time_next(std::size_t tier)
-    {
-        return stripe().values[place(tier, TierCount::hits)].load(std::memory_order_relaxed) % 128 == 0;
-    }
-
-    std::uint64_t sum(Count count) const { return sum_at(static_cast<std::size_t>(count) + k_tier_counts); }
-    std::uint64_t sum(std::size_t tier, TierCount count) const { return sum_at(place(tier, count)); }
-    std::uint64_t misses(Miss why) const
-    {
-        return sum_at(static_cast<std::size_t>(Count::first_miss) + static_cast<std::size_t>(why) + k_tier_counts);
-    }
-
-private:
     static constexpr std::size_t k_per_tier = static_cast<std::size_t>(TierCount::end);
     static constexpr std::size_t k_tier_counts = k_max_tiers * k_per_tier;
     static constexpr std::size_t k_values = k_tier_counts + static_cast<std::size_t>(Count::end);
@@ -83,22 +55,65 @@ private:
         }
     };
 
+    static constexpr std::size_t place(Count count) { return k_tier_counts + static_cast<std::size_t>(count); }
     static constexpr std::size_t place(std::size_t tier, TierCount count)
     {
         return tier * k_per_tier + static_cast<std::size_t>(count);
     }
+
+public:
+    Counters() = default;
+    ~Counters();
+    Counters(const Counters&) = delete;
+    Counters& operator=(const Counters&) = delete;
+
+    void add(Count count, std::uint64_t amount = 1) { stripe().add(place(count), amount); }
+    void add(std::size_t tier, TierCount count, std::uint64_t amount = 1) { stripe().add(place(tier, count), amount); }
+    void miss(Miss why) { stripe().add(place(Count::first_miss) + static_cast<std::size_t>(why), 1); }
+
+    // The calling thread's own counts, to be got once for a lookup.
+    class Mine {
+    public:
+        // Whether the next hit in this tier is to be timed: every 128th of a thread is.
+        bool time_next(std::size_t tier) const
+        {
+            return m_stripe.values[place(tier, TierCount::hits)].load(std::memory_order_relaxed) % 128 == 0;
+        }
+        void hit(std::size_t tier, std::chrono::nanoseconds saved)
+        {
+            m_stripe.add(place(tier, TierCount::hits), 1);
+            m_stripe.add(place(tier, TierCount::saved_ns), static_cast<std::uint64_t>(std::max<std::int64_t>(saved.count(), 0)));
+        }
+
+    private:
+        friend class Counters;
+        explicit Mine(Counters::Stripe& stripe) : m_stripe(stripe) {}
+        Counters::Stripe& m_stripe;
+    };
+    Mine mine() { return Mine(stripe()); }
+
+    std::uint64_t sum(Count count) const { return sum_at(place(count)); }
+    std::uint64_t sum(std::size_t tier, TierCount count) const { return sum_at(place(tier, count)); }
+    std::uint64_t misses(Miss why) const { return sum_at(place(Count::first_miss) + static_cast<std::size_t>(why)); }
+
+private:
     Stripe& stripe()
     {
-        const std::size_t index = std::min(base::thread_index(), k_stripes - 1);
-        // acquire: pairs with the release in make_stripe().
-        Stripe* mine = m_stripes[index].load(std::memory_order_acquire);
+        const std::size_t index = base::thread_index();
+        if (index >= k_stripes - 1) {
+            // acquire: pairs with the release in make_stripe().
+            Stripe* shared = m_stripes[k_stripes - 1].load(std::memory_order_acquire);
+            return shared ? *shared : make_stripe(k_stripes - 1);
+        }
+        // relaxed: made by this thread, or by one that had its number before and handed it on under a lock.
+        Stripe* mine = m_stripes[index].load(std::memory_order_relaxed);
         return mine ? *mine : make_stripe(index);
     }
     Stripe& make_stripe(std::size_t index);
     std::uint64_t sum_at(std::size_t at) const;
 
     std::array<std::atomic<Stripe*>, k_stripes> m_stripes{};
-    std::mutex m_mutex;
+    base::ForkSafeMutex m_mutex{base::LockLevel::counters};
 };
 
 // A latency histogram many threads add to.

@@ -36,7 +36,7 @@ Miss more_telling(Miss a, Miss b)
 }  // namespace
 
 Engine::Engine(EngineOptions options)
-    : m_options(std::move(options)), m_clock(*m_options.clock), m_maker_limit(m_options.max_parallel_makes)
+    : m_options(std::move(options)), m_clock(*m_options.clock)
 {
     const TierContext context{&m_clock, m_options.log, m_options.policy};
     for (const TierSpec& spec : m_options.tiers) {
@@ -55,12 +55,35 @@ Engine::Engine(EngineOptions options)
     m_logged.resize(m_tiers.size() + 1);
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
         m_names.emplace_back(tier->name());
-        m_timed_always.push_back(tier->traits().persistent);
+        m_timed_always[m_names.size() - 1] = tier->traits().persistent;
         m_promotion.push_back(m_options.policy());
     }
+    prepare_making();
+}
+
+void Engine::prepare_making()
+{
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    m_flights = std::make_unique<Flights>();
+    m_maker_limit = std::make_unique<MakerLimit>(m_options.max_parallel_makes);
     m_workers = std::make_unique<Workers>(m_options.max_parallel_makes != 0 ? m_options.max_parallel_makes
                                                                             : std::max<std::size_t>(cores, 4));
+}
+
+void Engine::after_fork()
+{
+    // What waits for, or belongs to, threads that this process does not have is left behind, not destroyed: destroying it
+    // would wait for them.
+    static_cast<void>(m_flights.release());
+    static_cast<void>(m_maker_limit.release());
+    static_cast<void>(m_workers.release());
+    prepare_making();
+    if (m_maintenance.joinable())
+        m_maintenance.detach();
+    m_maintenance_started = false;
+    // What was counted so far is the parent's to write down.
+    m_stats_base = counted();
+    m_stats_written = m_stats_base;
 }
 
 Engine::~Engine()
@@ -93,38 +116,32 @@ void Engine::log_once(std::size_t tier, const std::string& message)
 
 Lookup Engine::find(const Key& key)
 {
-    Lookup lookup = search(key);
-    if (!lookup.hit()) {
-        if (lookup.why() == Miss::outage)
-            m_counters.add(Count::outages);
-        else
-            m_counters.miss(lookup.why());
-    }
-    return lookup;
-}
-
-Lookup Engine::search(const Key& key)
-{
     Miss why = Miss::absent;
+    Counters::Mine mine = m_counters.mine();
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
-        if (!m_timed_always[i] && !m_counters.time_next(i)) {
-            if (Found found = m_tiers[i]->find(key))
-                return answer(i, key, std::move(found));
-            else if (found.why != Miss::absent)
-                count_failed_find(i, found.why), why = more_telling(why, found.why);
+        const bool timed = m_timed_always[i] || mine.time_next(i);
+        const std::uint64_t start = timed ? base::monotonic_ns() : 0;
+        Found found = m_tiers[i]->find(key);
+        if (!found) {
+            if (found.why != Miss::absent) {
+                count_failed_find(i, found.why);
+                why = more_telling(why, found.why);
+            }
             continue;
         }
-        const std::uint64_t start = base::monotonic_ns();
-        if (Found found = m_tiers[i]->find(key)) {
+        mine.hit(i, found.cost);
+        if (timed) {
             const std::uint64_t end = base::monotonic_ns();
             m_latency[i].add(end - start);
             write_stats_now_and_then(end);
-            return answer(i, key, std::move(found));
-        } else if (found.why != Miss::absent) {
-            count_failed_find(i, found.why);
-            why = more_telling(why, found.why);
         }
+        const std::string_view promoted_to = i == 0 ? std::string_view{} : promote_after_hit(i, key, found);
+        return {std::move(found.artifact), m_names[i], promoted_to};
     }
+    if (why == Miss::outage)
+        m_counters.add(Count::outages);
+    else
+        m_counters.miss(why);
     return Lookup(why);
 }
 
@@ -138,23 +155,10 @@ void Engine::count_failed_find(std::size_t tier, Miss why)
     }
 }
 
-Lookup Engine::answer(std::size_t tier, const Key& key, Found found)
+// The tier it moved up into, or empty.
+std::string_view Engine::promote_after_hit(std::size_t tier, const Key& key, const Found& found)
 {
-    const auto cost = static_cast<std::uint64_t>(std::max<std::int64_t>(found.artifact->cost.count(), 0));
-    m_counters.hit(tier, cost);
-    if (tier == 0)
-        return {std::move(found.artifact), m_names[0]};
-    Lookup lookup;
-    promote_after_hit(tier, key, found, lookup);
-    const std::string_view promoted_to = lookup.promoted_to();
-    lookup = Lookup(std::move(found.artifact), m_names[tier]);
-    lookup.set_promoted_to(promoted_to);
-    return lookup;
-}
-
-void Engine::promote_after_hit(std::size_t tier, const Key& key, const Found& found, Lookup& lookup)
-{
-    Resident resident(key, found.bytes, std::chrono::duration<double>(found.artifact->cost).count());
+    Resident resident(key, found.bytes, std::chrono::duration<double>(found.cost).count());
     resident.set_uses(found.uses);
     std::shared_ptr<const Policy> policy;
     {
@@ -162,14 +166,14 @@ void Engine::promote_after_hit(std::size_t tier, const Key& key, const Found& fo
         policy = m_promotion[tier];
     }
     if (!policy->promote(resident) || !m_tiers[tier - 1]->traits().writable)
-        return;
+        return {};
     if (!store_in(tier - 1, key, Entry(found.artifact.share(), found.encoded)))
-        return;  // it does not fit up there: it stays where it is
+        return {};  // it does not fit up there: it stays where it is
     m_counters.add(tier - 1, TierCount::promotions);
-    lookup.set_promoted_to(m_names[tier - 1]);
     // A persistent tier keeps its copy; a volatile one hands the entry over.
     if (!m_tiers[tier]->traits().persistent)
         m_tiers[tier]->remove(key);
+    return m_names[tier - 1];
 }
 
 bool Engine::something_slower_is_writable(std::size_t tier) const
@@ -330,7 +334,7 @@ MoveReport Engine::demote(const Key& key)
 MoveReport Engine::move(const Key& key, std::size_t from, std::size_t to)
 {
     MoveReport report{MoveReport::Outcome::not_found, m_names[from], m_names[to], {}};
-    Found found = m_tiers[from]->find(key);
+    const Found found = m_tiers[from]->peek(key);
     if (!found)
         return report;
     const Result<StoreReport> stored = store_in(to, key, Entry(found.artifact.share(), found.encoded));
@@ -368,8 +372,9 @@ Status Engine::set_policy(std::string_view tier, const PolicyFactory& policy)
     if (index == k_none)
         return Error{Code::not_found, fmt::format("There is no tier \"{}\".", tier), {}};
     m_tiers[index]->set_policy(policy);
+    std::shared_ptr<const Policy> fresh = policy();
     const std::lock_guard lock(m_policy_mutex);
-    m_promotion[index] = policy();
+    m_promotion[index] = std::move(fresh);
     return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/fork.hpp"
 #include "engine/counters.hpp"
 #include "engine/flights.hpp"
 #include "engine/workers.hpp"
@@ -79,9 +80,7 @@ private:
     using Deadline = std::optional<std::chrono::steady_clock::time_point>;
     static constexpr std::size_t k_none = ~std::size_t{0};
 
-    Lookup search(const Key& key);
-    Lookup answer(std::size_t tier, const Key& key, Found found);
-    void promote_after_hit(std::size_t tier, const Key& key, const Found& found, Lookup& lookup);
+    std::string_view promote_after_hit(std::size_t tier, const Key& key, const Found& found);
     void count_failed_find(std::size_t tier, Miss why);
 
     std::size_t fastest_with(const Key& key);
@@ -101,6 +100,8 @@ private:
     Result<Lookup> fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                        const Deadline& deadline);
 
+    void prepare_making();
+    void after_fork();
     void start_maintenance();
     void credit_uses();
     Tier* keeper_of_notes() const;
@@ -113,31 +114,34 @@ private:
     const Clock& m_clock;
     std::vector<std::unique_ptr<Tier>> m_tiers;
     std::vector<std::string> m_names;  // as string_views of these are handed out
-    std::vector<bool> m_timed_always;  // per tier: slow enough for each hit to be timed
+    std::array<bool, k_max_tiers> m_timed_always{};  // slow enough for each hit to be timed
     Counters m_counters;
     std::array<LatencyCounter, k_max_tiers> m_latency;
 
-    std::mutex m_policy_mutex;
+    base::ForkSafeMutex m_policy_mutex{base::LockLevel::engine};
     std::vector<std::shared_ptr<const Policy>> m_promotion;  // per tier: whether its entries move up
 
-    Flights m_flights;
-    MakerLimit m_maker_limit;
+    // By pointer: a forked child leaves these behind, with the threads that did not come along, and makes new ones.
+    std::unique_ptr<Flights> m_flights;
+    std::unique_ptr<MakerLimit> m_maker_limit;
     std::unique_ptr<Workers> m_workers;
 
-    std::mutex m_stats_mutex;
+    base::ForkSafeMutex m_stats_mutex{base::LockLevel::engine};
     Stats m_stats_written;   // what of our counts is in the note already
     Stats m_stats_base;      // our counts at the last reset
     std::atomic<std::uint64_t> m_stats_due_ns{0};
 
-    std::mutex m_credit_mutex;
+    base::ForkSafeMutex m_credit_mutex{base::LockLevel::engine};
     std::unordered_map<Key, std::uint32_t> m_credited;  // uses in memory that the disk has been told of
 
-    std::mutex m_log_mutex;
+    base::ForkSafeMutex m_log_mutex{base::LockLevel::engine};
     std::vector<bool> m_logged;
 
-    std::mutex m_maintenance_mutex;
+    base::ForkSafeMutex m_maintenance_mutex{base::LockLevel::engine};
     std::atomic<bool> m_maintenance_started{false};
     std::jthread m_maintenance;
+
+    const base::ForkGuard m_fork_guard{[this] { after_fork(); }};
 };
 
 }  // namespace hearth::engine

@@ -117,7 +117,7 @@ std::future<Result<Lookup>> Engine::make_later(const Key& key, const Bytes& requ
 Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                            const Deadline& deadline)
 {
-    const Flights::Boarding boarding = m_flights.board(key);
+    const Flights::Boarding boarding = m_flights->board(key);
     if (!boarding.leader) {
         if (boarding.flight->is_mine())
             return Error{Code::invalid_argument,
@@ -132,7 +132,7 @@ Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& ma
         return answer_with(ArtifactLease(**std::move(landed)), k_made);
     }
     Result<SharedArtifact> made = make_as_leader(key, request, make, options, deadline);
-    m_flights.land(key, boarding.flight, made);
+    m_flights->land(key, boarding.flight, made);
     if (!made)
         return made.error();
     return answer_with(ArtifactLease(*std::move(made)), k_made);
@@ -143,7 +143,7 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
 {
     // Somebody may have made it between our lookup and our turn to lead.
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
-        if (const Found found = tier->find(key)) {
+        if (const Found found = tier->peek(key)) {
             m_counters.add(Count::coalesced);
             return found.artifact.share();
         }
@@ -152,10 +152,10 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
     const std::unique_ptr<hearth::Flight> held = wait_for_machine(key, deadline, found_meanwhile);
     if (found_meanwhile)
         return found_meanwhile;
-    if (!m_maker_limit.enter(deadline))
+    if (!m_maker_limit->enter(deadline))
         return out_of_time(options.deadline);
     Result<SharedArtifact> made = run_maker(key, request, make, options);
-    m_maker_limit.leave();
+    m_maker_limit->leave();
     return made;
 }
 
@@ -178,7 +178,7 @@ std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, const D
         const bool held = attempt.outcome == FlightAttempt::Outcome::held;
         // Whoever held it before us has most likely stored what we want.
         if (held || waited) {
-            if (Found there = keeper->find(key)) {
+            if (const Found there = keeper->peek(key)) {
                 found = there.artifact.share();
                 m_counters.add(Count::coalesced);
                 return nullptr;

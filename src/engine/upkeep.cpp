@@ -154,7 +154,7 @@ Result<TransferReport> Engine::export_to(const std::string& path, const std::fun
             return false;
         if (choose && !choose(row))
             return true;
-        const Found found = m_tiers[tier_named(row.tier)]->find(row.key);
+        const Found found = m_tiers[tier_named(row.tier)]->peek(row.key);
         if (!found) {
             ++report.rejected;
             tell(report.problems, fmt::format("Entry {} could not be read ({}); left out.", row.key.hex(), to_string(found.why)));

@@ -1,5 +1,7 @@
 #include "format/compression.hpp"
 
+#include "base/wire.hpp"
+
 #include <memory>
 #include <vector>
 #include <zstd.h>
@@ -16,6 +18,11 @@ struct FreeDecompressor {
 struct FreeCompressor {
     void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
 };
+
+bool is_skippable(ByteView frame)
+{
+    return base::WireReader(frame).number<std::uint32_t>() != ZSTD_MAGICNUMBER;
+}
 
 }  // namespace
 
@@ -37,7 +44,10 @@ std::optional<Bytes> compress(ByteView raw, int level)
 
 std::optional<Bytes> decompress(ByteView compressed, std::uint64_t raw_size)
 {
-    if (ZSTD_getFrameContentSize(compressed.data(), compressed.size()) != raw_size)
+    // Two of the answers are no sizes; and zstd would go on with a second frame, or skip one, without being asked.
+    if (ZSTD_getFrameContentSize(compressed.data(), compressed.size()) != raw_size || raw_size >= ZSTD_CONTENTSIZE_ERROR ||
+        ZSTD_findFrameCompressedSize(compressed.data(), compressed.size()) != compressed.size() ||
+        is_skippable(compressed))
         return std::nullopt;
     // Kept per thread: making one costs more than decompressing a small section.
     thread_local const std::unique_ptr<ZSTD_DCtx, FreeDecompressor> t_context(ZSTD_createDCtx());

@@ -62,6 +62,13 @@ bool same_sum(base::ChecksumKind kind, ByteView bytes, ByteView expected)
     return sum && std::memcmp(sum->data(), expected.data(), expected.size()) == 0;
 }
 
+// The caller has seen to it that the head is all there.
+bool head_sum_right(const Fixed& fixed, ByteView bytes)
+{
+    return same_sum(static_cast<base::ChecksumKind>(fixed.checksum), bytes.first(fixed.head_size()),
+                    bytes.subspan(fixed.head_size(), k_entry_head_sum_size));
+}
+
 using Outcome = DecodedHead::Outcome;
 
 Outcome read_fixed(ByteView bytes, Fixed& fixed)
@@ -274,7 +281,7 @@ try {
         return {nullptr, outcome == Outcome::incompatible ? Miss::incompatible : Miss::corrupt};
     const auto kind = static_cast<base::ChecksumKind>(fixed.checksum);
     const std::size_t body = bytes.size() < k_sum_size ? 0 : bytes.size() - k_sum_size;
-    if (fixed.head.total != bytes.size() || fixed.head.key != expected ||
+    if (fixed.head.total != bytes.size() || fixed.head.key != expected || !head_sum_right(fixed, bytes) ||
         !same_sum(kind, bytes.first(body), bytes.subspan(body)))
         return {nullptr, Miss::corrupt};
     Table table;
@@ -318,8 +325,7 @@ DecodedHead decode_head(ByteView prefix)
     }
     decoded.outcome = Outcome::corrupt;
     Table table;
-    if (!same_sum(static_cast<base::ChecksumKind>(fixed.checksum), prefix.first(fixed.head_size()),
-                  prefix.subspan(fixed.head_size(), k_entry_head_sum_size)) ||
+    if (!head_sum_right(fixed, prefix) ||
         !read_table(prefix.subspan(k_entry_fixed_size, fixed.table_size), fixed, table))
         return decoded;
     decoded.head = std::move(fixed.head);

@@ -136,25 +136,52 @@ namespace format {
 
 namespace {
 
+// Only what append_field() would have written is read: a request has one encoding, and no other bytes stand for it.
+bool decode_digest(base::WireReader& reader, Field& field)
+{
+    field.value = as_text(reader.raw(sizeof(base::Sha256)));
+    switch (field.kind) {
+    case FieldKind::number:
+    case FieldKind::flag:
+        return false;
+    case FieldKind::list:
+        return field.size > 0;
+    default:
+        return field.size > KeyBuilder::k_inline_limit;
+    }
+}
+
+bool decode_list(base::WireReader& reader, Field& field)
+{
+    const std::size_t before = reader.rest();
+    // Every item takes at least its length: a count beyond that is a lie, refused before it is believed.
+    if (field.size > before / sizeof(std::uint64_t))
+        return false;
+    for (std::uint64_t i = 0; i < field.size; ++i)
+        field.items.emplace_back(reader.prefixed<std::uint64_t>());
+    return before - reader.rest() <= k_list_inline_limit;
+}
+
 bool decode_value(base::WireReader& reader, Field& field)
 {
-    if (field.digested) {
-        field.value = as_text(reader.raw(32));
-        return true;
-    }
-    if (field.kind == FieldKind::list) {
-        // Every item takes at least its length: a count beyond that is a lie, refused before it is believed.
-        if (field.size > reader.rest() / sizeof(std::uint64_t))
-            return false;
-        for (std::uint64_t i = 0; i < field.size; ++i)
-            field.items.emplace_back(reader.prefixed<std::uint64_t>());
-        return true;
-    }
-    const bool size_right = field.kind == FieldKind::number ? field.size == 8
-                            : field.kind == FieldKind::flag ? field.size == 1
-                                                            : true;
+    if (field.digested)
+        return decode_digest(reader, field);
+    if (field.kind == FieldKind::list)
+        return decode_list(reader, field);
     field.value = as_text(reader.raw(field.size));
-    return size_right;
+    switch (field.kind) {
+    case FieldKind::number:
+        return field.size == sizeof(std::uint64_t);
+    case FieldKind::flag:
+        return field.value == std::string_view("\0", 1) || field.value == "\1";
+    default:
+        return field.size <= KeyBuilder::k_inline_limit;
+    }
+}
+
+bool is_domain(const Field& field)
+{
+    return field.kind == FieldKind::text && field.name == "domain";
 }
 
 }  // namespace
@@ -179,6 +206,8 @@ std::optional<std::vector<Field>> decode_request(ByteView encoding)
             return std::nullopt;
         fields.push_back(std::move(field));
     }
+    if (fields.empty() || !is_domain(fields.front()))
+        return std::nullopt;
     return fields;
 }
 

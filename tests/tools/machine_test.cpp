@@ -1,4 +1,4 @@
-// doctor and config: what is found on this machine, what is set, and by whom (37, 61, 71).
+// doctor and config: what is found on this machine, what is set, and by whom (37, 71).
 #include "command.hpp"
 
 #include <algorithm>

@@ -221,6 +221,14 @@ TEST_F(ExportAndImport, entries_move_to_another_directory_with_their_metadata)
     EXPECT_EQ(json_of({"--dir", other, "import", "all.hearth", "--json"}).at("already_there"), 2);
 }
 
+TEST_F(ExportAndImport, exporting_is_not_a_use)
+{
+    put("k", "bytes");
+    ASSERT_EQ(hearth({"export", "all.hearth"}).exit_code, 0);
+    EXPECT_EQ(json_lines_of({"ls", "--json"}).at(0).at("uses"), 0);
+    EXPECT_EQ(json_of({"stats", "--json"}).at("lookups"), 0);
+}
+
 TEST_F(ExportAndImport, only_what_matches_is_exported)
 {
     put("one", "1");

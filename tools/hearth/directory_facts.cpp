@@ -82,7 +82,8 @@ void look_at_file_system(const std::string& place, DirectoryFacts& facts)
 DirectoryFacts look_at_directory(const std::string& path)
 {
     DirectoryFacts facts;
-    facts.path = path;
+    std::error_code error;
+    facts.path = std::filesystem::absolute(path, error).string();
     struct stat status {};
     facts.exists = ::stat(path.c_str(), &status) == 0;
     facts.is_directory = facts.exists && S_ISDIR(status.st_mode);

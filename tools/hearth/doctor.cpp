@@ -65,10 +65,10 @@ void advise(Findings& findings)
     const DirectoryFacts& directory = findings.directory;
     auto& advice = findings.advice;
     if (findings.disabled)
-        advice.push_back(
+        advice.emplace_back(
             "Programs are told not to use the cache (HEARTH_DISABLE or \"disabled\" in the configuration).");
     if (directory.is_directory && !directory.writable)
-        advice.push_back("The directory cannot be written by this user: entries are found but none are stored.");
+        advice.emplace_back("The directory cannot be written by this user: entries are found but none are stored.");
     if (directory.kind == DirectoryFacts::Kind::network)
         advice.push_back(fmt::format("The directory is on {}, a network file system: each hit costs a round trip and "
                                      "locks may not hold between machines. Put HEARTH_DIR on a local disk.",
@@ -85,11 +85,11 @@ void advise(Findings& findings)
     const bool nvrtc = std::any_of(findings.compilers.begin(), findings.compilers.end(),
                                    [](const FoundCompiler& compiler) { return compiler.kind == "NVRTC"; });
     if (!nvrtc)
-        advice.push_back("No NVRTC library was found. If it is installed, set CUDA_HOME to where.");
+        advice.emplace_back("No NVRTC library was found. If it is installed, set CUDA_HOME to where.");
     if (findings.gpus.empty())
-        advice.push_back("No NVIDIA GPU was found: compiling and caching work, launching does not.");
+        advice.emplace_back("No NVIDIA GPU was found: compiling and caching work, launching does not.");
     else if (findings.driver.library.empty())
-        advice.push_back("A GPU is there but libcuda.so.1 is not. Install the driver's user-space libraries.");
+        advice.emplace_back("A GPU is there but libcuda.so.1 is not. Install the driver's user-space libraries.");
 }
 
 Findings examine(const Globals& globals)

@@ -30,7 +30,7 @@ bool anything_matches(Cache& cache, const Pattern& pattern)
 
 int run_export(const Globals& globals, const Arguments& arguments)
 {
-    Cache cache = open_cache(globals, Use::read);
+    Cache cache = open_cache(globals, Use::look);  // a backup is no use: recency stays as it is
     std::function<bool(const EntryRow&)> choose;
     if (!arguments.pattern.empty()) {
         const Pattern pattern(arguments.pattern);

@@ -1,5 +1,7 @@
 #include "library_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -129,7 +131,7 @@ std::vector<std::string> files_matching(const std::vector<std::string>& director
 {
     std::vector<std::string> files;
     for (const std::string& directory : directories)
-        for (const std::string& file : expand(directory + "/" + glob))
+        for (const std::string& file : expand(fmt::format("{}/{}", directory, glob)))
             add_once(files, real_path(file));
     return files;
 }
@@ -137,7 +139,7 @@ std::vector<std::string> files_matching(const std::vector<std::string>& director
 std::string program_on_path(const std::string& name)
 {
     for (const std::string& directory : split(environment("PATH"), ':')) {
-        const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
+        std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
         std::error_code error;
         if (::access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate, error))
             return candidate;

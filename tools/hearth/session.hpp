@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace hearth::cli {
 
@@ -28,6 +29,6 @@ enum class Use : unsigned char {
 Cache open_cache(const Globals& globals, Use use);
 
 // Those of a list of tiers that outlive this command, in the same order.
-std::vector<std::string> persistent_among(Cache& cache, const std::vector<std::string>& tiers);
+std::vector<std::string> persistent_among(Cache& cache, const std::vector<std::string>& names);
 
 }  // namespace hearth::cli

@@ -72,6 +72,7 @@ std::string moment(WallTime time)
 std::string options_line(const std::vector<std::string>& options)
 {
     std::vector<std::string> words;
+    words.reserve(options.size());
     for (const std::string& option : options)
         words.push_back(option.empty() || option.find(' ') != std::string::npos ? in_quotes(option)
                                                                                 : printable(option));

@@ -15,7 +15,7 @@ std::string show_duration(std::chrono::nanoseconds duration);
 std::optional<std::string> iso_time(WallTime time);
 
 // "3 d ago", "never".
-std::string show_age(WallTime time, WallTime now);
+std::string show_age(WallTime time, WallTime the_time_is);
 
 WallTime now();
 

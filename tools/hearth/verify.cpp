@@ -21,8 +21,8 @@ void print_for_people(const VerifyReport& report)
     facts.add("checked", std::to_string(report.checked));
     facts.add("intact", std::to_string(report.intact));
     facts.add("corrupt", std::to_string(report.corrupt));
-    facts.add("of another version", std::to_string(report.incompatible));
-    facts.add("no entries", std::to_string(report.stray));
+    facts.add("other version", std::to_string(report.incompatible));
+    facts.add("stray files", std::to_string(report.stray));
     facts.add("removed", std::to_string(report.removed));
     facts.add("accounting", report.accounting_exact ? "exact" : "differed from what was found");
     facts.print();

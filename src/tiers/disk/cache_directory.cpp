@@ -146,7 +146,9 @@ std::int64_t CacheDirectory::stat_entry(const Key& key, WallTime* modified) cons
 {
     base::FileStat stat;
     if (const int error = m_files.stat(m_layout.entry(key).c_str(), stat); error != 0)
-        return error;
+        return error == -ENOTDIR ? -ENOENT : error;
+    if (stat.type != base::FileType::file)
+        return -ENOENT;
     if (modified)
         *modified = stat.modified;
     return static_cast<std::int64_t>(stat.size);
@@ -155,7 +157,7 @@ std::int64_t CacheDirectory::stat_entry(const Key& key, WallTime* modified) cons
 int CacheDirectory::unlink_entry(const Key& key) const
 {
     const int error = m_files.unlink(m_layout.entry(key).c_str());
-    return error == -ENOENT ? 0 : error;
+    return error == -ENOENT || error == -ENOTDIR || error == -EISDIR ? 0 : error;
 }
 
 CacheDirectory::Temporary::~Temporary()
@@ -227,7 +229,9 @@ int CacheDirectory::for_each_entry(const std::function<bool(const Key&)>& visit,
     std::vector<std::string> names;
     for (unsigned shard = 0; shard < Layout::k_shards; ++shard) {
         const int listed = m_files.list(m_layout.shard(shard).c_str(), names);
-        if (listed == -ENOENT)
+        if (listed == -ENOTDIR && strays)
+            ++*strays;
+        if (listed == -ENOENT || listed == -ENOTDIR)
             continue;
         if (listed != 0)
             return listed;

@@ -44,9 +44,9 @@ public:
     Bytes read_entry(const Key& key, int& error) const;
     // Its first bytes, enough for the head; `size` is that of the whole file.
     Bytes read_entry_head(const Key& key, std::uint64_t& size, int& error) const;
-    // Its size, or -errno.
+    // Its size, or -errno: -ENOENT too when what stands in its place is no file.
     std::int64_t stat_entry(const Key& key, WallTime* modified = nullptr) const;
-    // 0 when it is gone now, whoever removed it.
+    // 0 when it is gone now, whoever removed it. A directory in its place is not an entry, and not ours to remove.
     int unlink_entry(const Key& key) const;
 
     // An entry written under a temporary name; unlinked again unless it was published.

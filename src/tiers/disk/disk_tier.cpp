@@ -122,37 +122,44 @@ bool DiskTier::too_old(WallTime created, WallTime expires) const
 {
     const WallTime now = m_clock.now();
     const std::chrono::seconds max_age(m_max_age.load(std::memory_order_relaxed));
-    return (expires != WallTime{} && now >= expires) || (max_age.count() > 0 && created + max_age <= now);
+    return (expires != WallTime{} && now >= expires) ||
+           (max_age.count() > 0 && created <= base::time_before(now, max_age));
 }
 
 Found DiskTier::find(const Key& key)
+{
+    Found found = peek(key);
+    if (!found) {
+        if (found.why == Miss::corrupt)
+            discard_corrupt(key);
+        if (found.why == Miss::expired)
+            remove(key);
+        return found;
+    }
+    found.uses = m_uses.note(key, next_tick());
+    // A process that only ever hits still writes down what it used, a few thousand hits at a time.
+    if (m_notes.fetch_add(1, std::memory_order_relaxed) % k_uses_at_most == k_uses_at_most - 1)
+        flush();
+    return found;
+}
+
+Found DiskTier::peek(const Key& key)
 {
     int error = 0;
     const Bytes bytes = m_directory.read_entry(key, error);
     if (no_such_entry(error))
         return Found::miss(Miss::absent);
-    if (error != 0 && !not_an_entry(error))
-        return Found::miss(Miss::outage);
-    format::DecodedEntry decoded;
-    if (error == 0)
-        decoded = format::decode_entry(bytes, key);
-    if (!decoded.artifact) {
-        if (decoded.why == Miss::corrupt)
-            discard_corrupt(key);
+    if (error != 0)
+        return Found::miss(not_an_entry(error) ? Miss::corrupt : Miss::outage);
+    format::DecodedEntry decoded = format::decode_entry(bytes, key);
+    if (!decoded.artifact)
         return Found::miss(decoded.why);
-    }
-    if (too_old(decoded.artifact->created, decoded.artifact->expires)) {
-        remove(key);
+    if (too_old(decoded.artifact->created, decoded.artifact->expires))
         return Found::miss(Miss::expired);
-    }
-
     Found found;
-    found.uses = m_uses.note(key, next_tick());
     found.bytes = bytes.size();
+    found.cost = decoded.artifact->cost;
     found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(decoded.artifact)));
-    // A process that only ever hits still writes down what it used, a few thousand hits at a time.
-    if (m_notes.fetch_add(1, std::memory_order_relaxed) % k_uses_at_most == k_uses_at_most - 1)
-        flush();
     return found;
 }
 
@@ -168,8 +175,14 @@ void DiskTier::discard_corrupt(const Key& key)
     const Bytes bytes = m_directory.read_entry(key, error);
     if (error == 0 && format::decode_entry(bytes, key).artifact)
         return;
-    session.index().remove(key, [&] { return m_directory.unlink_entry(key); });
+    unlink(session, key);
     m_uses.forget(key);
+}
+
+int DiskTier::unlink(Session& session, const Key& key)
+{
+    return session.change(
+        [&] { return session.index().remove(key, [&] { return m_directory.unlink_entry(key); }); });
 }
 
 Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims victims)
@@ -199,34 +212,48 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
     Session session(*this, Session::Directory::create);
     if (session.error() != 0)
         return cannot("Cannot store in", session.error());
-    Index& index = session.index();
-    record_uses(index, k_uses_per_store);
     const Artifact& artifact = *entry.artifact();
     IndexRecord record{
         .key = key,
-        .tick = index.advance(next_tick()),
-        .aging = std::max(index.clock(), std::numeric_limits<double>::min()),
         .bytes = bytes.size(),
         .cost = std::chrono::duration<float>(artifact.cost).count(),
         .created = to_seconds(artifact.created),
         .expires = to_seconds(artifact.expires),
     };
-    std::optional<IndexRecord> old;
-    error = index.find(key, old);
-    StoreReport report{.bytes = bytes.size(), .replaced = old.has_value(), .victims = {}};
-    if (old)
-        record.uses = old->uses;
-    // What is replaced makes room for its successor.
-    const std::uint64_t growth = old ? bytes.size() - std::min<std::uint64_t>(old->bytes, bytes.size()) : bytes.size();
-    if (error == 0)
-        error = make_room(session, key, growth, old ? 0 : 1, EvictionCause::capacity, victims, report.victims);
-    if (error == 0)
-        error = index.add(record, [&] { return temporary->publish(key); });
+    if (!m_policy()->admit(Resident(key, record.bytes, record.cost)))
+        return Error{Code::no_space,
+                     fmt::format("The policy of tier \"{}\" did not admit an entry of {} bytes.", m_options.name,
+                                 record.bytes),
+                     {}};
+    StoreReport report{.bytes = bytes.size(), .replaced = false, .victims = {}};
+    error = session.change([&] { return place(session, *temporary, record, victims, report); });
     if (error != 0)
         return cannot("Cannot store in", error);
     // Uses noted from now on come later than this store, whatever other processes' clocks said.
     m_tick.store(std::max(m_tick.load(std::memory_order_relaxed), record.tick), std::memory_order_relaxed);
     return report;
+}
+
+int DiskTier::place(Session& session, CacheDirectory::Temporary& temporary, IndexRecord& record, Victims victims,
+                    StoreReport& report)
+{
+    Index& index = session.index();
+    if (record_uses(index, k_uses_per_store) == -EBADMSG)
+        return -EBADMSG;
+    record.tick = index.advance(next_tick());
+    record.aging = std::max(index.clock(), std::numeric_limits<double>::min());
+    std::optional<IndexRecord> old;
+    if (const int error = index.find(record.key, old); error != 0)
+        return error;
+    report.replaced = old.has_value();
+    record.uses = old ? old->uses : 0;
+    // What is replaced makes room for its successor.
+    const std::uint64_t growth = record.bytes - std::min(old ? old->bytes : 0, record.bytes);
+    if (const int error =
+            make_room(session, record.key, growth, old ? 0 : 1, EvictionCause::capacity, victims, report.victims);
+        error != 0)
+        return error;
+    return index.add(record, [&] { return temporary.publish(record.key); });
 }
 
 int DiskTier::make_room(Session& session, const Key& spare, std::uint64_t bytes, std::uint64_t entries,
@@ -271,10 +298,10 @@ bool DiskTier::remove(const Key& key)
     if (!traits().writable || !contains(key))
         return false;
     Session session(*this);
-    if (session.error() != 0)
+    if (session.error() != 0 || !contains(key))
         return false;
     m_uses.forget(key);
-    return session.index().remove(key, [&] { return m_directory.unlink_entry(key); }) == 0;
+    return unlink(session, key) == 0;
 }
 
 void DiskTier::clear()
@@ -283,6 +310,10 @@ void DiskTier::clear()
         return;
     Session session(*this);
     if (session.error() != 0)
+        return;
+    // The index goes first: should we be killed on the way, it is rebuilt from the entries that are left.
+    base::Files& files = m_directory.files();
+    if (const int error = files.unlink(m_directory.layout().index().c_str()); error != 0 && error != -ENOENT)
         return;
     m_uses.clear();
     m_directory.for_each_entry([&](const Key& key) {
@@ -301,16 +332,22 @@ Limits DiskTier::limits() const
 std::vector<Victim> DiskTier::set_limits(const Limits& limits, Victims victims)
 {
     std::vector<Victim> evicted;
+    bool sooner = false;
     {
         const std::lock_guard lock(m_mutex);
+        const std::chrono::seconds before = m_limits.max_age;
+        sooner = limits.max_age.count() != 0 && (before.count() == 0 || limits.max_age < before);
         m_limits = limits;
         m_max_age = limits.max_age.count();
     }
     if (!traits().writable)
         return evicted;
+    if (sooner)
+        evict_expired(EvictionCause::limit_lowered, {}, evicted);
     Session session(*this);
     if (session.error() == 0)
-        make_room(session, Key{}, 0, 0, EvictionCause::limit_lowered, victims, evicted);
+        session.change(
+            [&] { return make_room(session, Key{}, 0, 0, EvictionCause::limit_lowered, victims, evicted); });
     return evicted;
 }
 
@@ -331,7 +368,7 @@ void DiskTier::flush()
         return;
     Session session(*this, Session::Directory::must_exist, std::chrono::milliseconds(50));
     if (session.error() == 0)
-        record_uses(session.index(), k_uses_at_most);
+        session.change([&] { return record_uses(session.index(), k_uses_at_most); });
 }
 
 int DiskTier::record_uses(Index& index, std::size_t most)

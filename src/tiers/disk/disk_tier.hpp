@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/fork.hpp"
 #include "hearth/tier.hpp"
 #include "tiers/disk/cache_directory.hpp"
 #include "tiers/disk/index.hpp"
@@ -29,6 +30,7 @@ public:
     std::string_view name() const override { return m_options.name; }
     TierTraits traits() const override;
     Found find(const Key& key) override;
+    Found peek(const Key& key) override;
     Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
     bool contains(const Key& key) override;
     bool remove(const Key& key) override;
@@ -58,13 +60,18 @@ private:
     Error cannot(const char* action, int error) const;
     bool too_old(WallTime created, WallTime expires) const;
     void discard_corrupt(const Key& key);
+    int unlink(Session& session, const Key& key);
 
+    // Makes room for the entry and publishes it; `record` and `report` are filled in on the way.
+    int place(Session& session, CacheDirectory::Temporary& temporary, IndexRecord& record, Victims victims,
+              StoreReport& report);
     int make_room(Session& session, const Key& spare, std::uint64_t bytes, std::uint64_t entries, EvictionCause cause,
                   Victims keep, std::vector<Victim>& out);
     int evict(Session& session, const IndexRecord& record, EvictionCause cause, Victims keep, std::vector<Victim>& out);
     // Evicts every entry `goes` says yes to, letting go of the lock now and then.
     void sweep(EvictionCause cause, const std::function<bool(const IndexRecord&)>& goes, const Progress& progress,
                const std::stop_token& stop, std::vector<Victim>& out);
+    void evict_expired(EvictionCause cause, const std::stop_token& stop, std::vector<Victim>& out);
 
     // A new index from the entries; what `known` has of an entry's uses and recency is kept.
     int rebuild(Index& index, const KnownRecords& known, const std::stop_token& stop = {}) const;
@@ -73,6 +80,7 @@ private:
     IndexRecord record_from_file(const Key& key) const;
     EntryRow row_of(const Key& key, const IndexRecord* record) const;
     bool count_entries(IndexTotals& totals) const;
+    static bool count_records(const Index& index, IndexTotals& totals);
 
     const DiskOptions m_options;
     const Clock& m_clock;
@@ -82,11 +90,14 @@ private:
     UseLog m_uses;
     std::atomic<std::uint32_t> m_notes{0};
     std::atomic<std::uint64_t> m_tick{0};
-    mutable std::mutex m_mutex;  // held together with the directory's lock; guards what is below. No hit takes it
+    // Held together with the directory's lock; guards what is below. No hit takes it.
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};
     Limits m_limits;
     std::atomic<std::int64_t> m_max_age;  // seconds: m_limits' own, for hits
     PolicyFactory m_policy;
     std::mt19937_64 m_random;
+    // Uses noted before a fork are the parent's to write down.
+    const base::ForkGuard m_fork_guard{[this] { m_uses.clear(); }};
 };
 
 }  // namespace hearth::tiers

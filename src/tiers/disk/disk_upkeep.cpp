@@ -1,5 +1,6 @@
 // The disk tier's slower half: listing, verifying, sweeping, and rebuilding the index from the entries.
 
+#include "base/clock.hpp"
 #include "format/entry.hpp"
 #include "tiers/disk/disk_tier.hpp"
 #include "tiers/disk/seconds.hpp"
@@ -89,17 +90,37 @@ bool DiskTier::count_entries(IndexTotals& totals) const
     }) == 0;
 }
 
+bool DiskTier::count_records(const Index& index, IndexTotals& totals)
+{
+    totals = {};
+    std::vector<IndexRecord> records;
+    for (std::uint64_t bucket = 0; bucket < index.buckets(); ++bucket) {
+        if (index.read_bucket(bucket, records) != 0)
+            return false;
+        for (const IndexRecord& record : records)
+            totals.bytes += record.bytes;
+        totals.entries += records.size();
+    }
+    return true;
+}
+
 TierUsage DiskTier::usage()
 {
-    const std::string index = m_directory.layout().index();
-    std::optional<IndexTotals> totals = Index::peek_totals(m_directory.files(), index);
-    if (!totals) {
-        base::FileStat stat;
-        totals.emplace();
-        if (m_directory.files().stat(m_directory.layout().entries().c_str(), stat) == 0)
-            count_entries(*totals);
+    const CacheDirectory& directory = m_directory;
+    if (const auto totals = Index::peek_totals(directory.files(), directory.layout().index()))
+        return {totals->bytes, totals->entries};
+    base::FileStat stat;
+    if (directory.files().stat(directory.layout().entries().c_str(), stat) != 0)
+        return {};
+    if (traits().writable) {
+        // No index, or a change under way in it whose maker may have been killed: opening it puts both right.
+        Session session(*this);
+        if (session.error() == 0)
+            return {session.index().totals().bytes, session.index().totals().entries};
     }
-    return {totals->bytes, totals->entries};
+    IndexTotals counted;
+    count_entries(counted);
+    return {counted.bytes, counted.entries};
 }
 
 EntryRow DiskTier::row_of(const Key& key, const IndexRecord* record) const
@@ -183,7 +204,7 @@ void DiskTier::sweep(EvictionCause cause, const std::function<bool(const IndexRe
             return;
         buckets = session.index().buckets();
         for (std::uint64_t i = 0; i < k_buckets_per_lock && bucket < buckets; ++i, ++bucket) {
-            if (session.index().read_bucket(bucket, records) != 0)
+            if (session.change([&] { return session.index().read_bucket(bucket, records); }) != 0)
                 continue;
             for (const IndexRecord& record : records)
                 if (goes(record))
@@ -200,7 +221,7 @@ std::uint64_t DiskTier::remove_idle(std::chrono::seconds idle, const Progress& p
         return 0;
     flush();
     std::vector<Victim> gone;
-    const std::uint32_t since = to_seconds(m_clock.now() - idle);
+    const std::uint32_t since = to_seconds(base::time_before(m_clock.now(), idle));
     const auto is_idle = [&](const IndexRecord& record) { return std::max(record.created, record.last_used) < since; };
     sweep(EvictionCause::age, is_idle, progress, {}, gone);
     return gone.size();
@@ -221,11 +242,16 @@ std::vector<Victim> DiskTier::maintain(std::stop_token stop)
     const WallTime now = m_clock.now();
     m_directory.sweep_abandoned(m_directory.layout().temporaries(), now);
     m_directory.sweep_abandoned(m_directory.layout().flights(), now);
+    evict_expired(EvictionCause::age, stop, gone);
+    return gone;
+}
+
+void DiskTier::evict_expired(EvictionCause cause, const std::stop_token& stop, std::vector<Victim>& out)
+{
     const auto goes = [&](const IndexRecord& record) {
         return too_old(from_seconds(record.created), from_seconds(record.expires));
     };
-    sweep(EvictionCause::age, goes, {}, stop, gone);
-    return gone;
+    sweep(cause, goes, {}, stop, out);
 }
 
 VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
@@ -239,6 +265,11 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
             const Bytes bytes = m_directory.read_entry(key, error);
             if (error == -ENOENT)
                 return true;  // evicted while we looked
+            if (error == -EISDIR) {
+                ++report.stray;
+                tell(report, fmt::format("A directory stands where entry {} should; left alone.", key.hex()));
+                return true;
+            }
             const format::DecodedEntry decoded =
                 error == 0 ? format::decode_entry(bytes, key) : format::DecodedEntry{};
             ++report.checked;
@@ -272,10 +303,15 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
     if (session.error() != 0 || !count_entries(counted))
         return report;
     const IndexTotals& recorded = session.index().totals();
-    report.accounting_exact = counted.bytes == recorded.bytes && counted.entries == recorded.entries;
+    IndexTotals listed;
+    const bool readable = count_records(session.index(), listed);
+    report.accounting_exact = readable && counted == recorded && counted == listed;
     if (!report.accounting_exact) {
-        tell(report, fmt::format("The index counts {} bytes in {} entries; the directory holds {} in {}.",
-                                 recorded.bytes, recorded.entries, counted.bytes, counted.entries));
+        tell(report, readable ? fmt::format("The index counts {} bytes in {} entries and lists {} in {}; the directory "
+                                            "holds {} in {}.",
+                                            recorded.bytes, recorded.entries, listed.bytes, listed.entries,
+                                            counted.bytes, counted.entries)
+                              : "The index is damaged.");
         if (may_repair)
             reconcile(session.index());
     }

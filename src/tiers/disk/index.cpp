@@ -172,6 +172,11 @@ int Index::open(const std::function<std::int64_t(const Key&)>& stat_entry)
         return read == -ENODATA ? k_damaged : read;
     if (!decode_header(as_bytes(raw), m_header))
         return k_damaged;
+    base::FileStat stat;
+    if (const int error = m_files.stat(m_file.fd(), stat); error != 0)
+        return error;
+    if (m_header.buckets > stat.size / k_bucket_bytes || bucket_offset(m_header.buckets) > stat.size)
+        return k_damaged;  // cut short
     if (m_header.announced == Change::none)
         return 0;
 
@@ -423,13 +428,13 @@ int Index::split()
 std::optional<IndexTotals> Index::peek_totals(base::Files& files, const std::string& path)
 {
     const base::FileHandle file(files, files.open(path.c_str(), O_RDONLY, 0));
-    // A header may be read while it is written; a few tries find it whole.
+    // A header may be read while it is written, or while a change is under way; a few tries often find it settled.
     for (int attempt = 0; file.open() && attempt < 8; ++attempt) {
         std::string raw(k_header_used, '\0');
         Header header;
         if (base::read_exactly(files, file.fd(), raw.data(), raw.size(), 0) != 0)
             return std::nullopt;
-        if (decode_header(as_bytes(raw), header))
+        if (decode_header(as_bytes(raw), header) && header.announced == Change::none)
             return header.totals;
     }
     return std::nullopt;

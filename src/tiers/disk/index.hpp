@@ -47,6 +47,8 @@ struct IndexRecord {
 struct IndexTotals {
     std::uint64_t bytes = 0;
     std::uint64_t entries = 0;
+
+    friend bool operator==(const IndexTotals&, const IndexTotals&) = default;
 };
 
 using BootId = std::array<std::uint8_t, 16>;
@@ -59,7 +61,9 @@ public:
     static constexpr std::size_t k_bucket_bytes = 16384;
     static constexpr std::size_t k_record_bytes = 80;
     static constexpr std::size_t k_bucket_records = k_bucket_bytes / k_record_bytes;
-    static constexpr std::uint64_t k_load = 100;  // records a bucket, on average, before the file grows by one
+    // Records a bucket, on average, before the file grows by one. Buckets not yet split hold up to twice as many: 128,
+    // give or take 11, is so far below what one can hold that no cache of real keys ever fills one.
+    static constexpr std::uint64_t k_load = 64;
 
     Index(base::Files& files, std::string path, const BootId& boot);
 
@@ -88,7 +92,8 @@ public:
     // Each bucket is read once.
     int update(std::vector<Key> keys, const std::function<void(IndexRecord&)>& edit);
 
-    // Totals as they stand, for whoever only looks; no lock needed. None when there is no readable index.
+    // Totals as they stand, for whoever only looks; no lock needed. None when there is no readable index, or a change is
+    // announced in it: then open() says how it ended.
     static std::optional<IndexTotals> peek_totals(base::Files& files, const std::string& path);
 
 private:

@@ -15,7 +15,7 @@ public:
 
     explicit Session(DiskTier& tier, Directory directory = Directory::must_exist,
                      std::chrono::milliseconds patience = std::chrono::milliseconds(2000))
-        : m_guard(tier.m_mutex), m_lock(acquire(tier, directory, patience)),
+        : m_tier(tier), m_guard(tier.m_mutex), m_lock(acquire(tier, directory, patience)),
           m_index(tier.m_directory.files(), tier.m_directory.layout().index(), tier.m_boot)
     {
         m_error = m_lock.error();
@@ -29,6 +29,15 @@ public:
     int error() const { return m_error; }
     Index& index() { return m_index; }
 
+    // Makes a change; when the index turns out to be damaged, puts it right from the entries and makes the change again.
+    int change(const std::function<int()>& make)
+    {
+        const int error = make();
+        if (error != -EBADMSG || m_tier.reconcile(m_index) != 0)
+            return error;
+        return make();
+    }
+
 private:
     static DirectoryLock acquire(DiskTier& tier, Directory directory, std::chrono::milliseconds patience)
     {
@@ -40,7 +49,8 @@ private:
         return {cache.files(), path, cache.file_mode(), patience};
     }
 
-    std::lock_guard<std::mutex> m_guard;
+    DiskTier& m_tier;
+    std::lock_guard<base::ForkSafeMutex> m_guard;
     DirectoryLock m_lock;
     Index m_index;
     int m_error = 0;

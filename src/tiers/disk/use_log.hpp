@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/fork.hpp"
 #include "hearth/key.hpp"
 
 #include <cstdint>
@@ -39,7 +40,7 @@ private:
     // Keys whose uses are written stay here for their totals until there are this many; then they are let go.
     static constexpr std::size_t k_remembered = 65536;
 
-    mutable std::mutex m_mutex;
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
     std::unordered_map<Key, Counts> m_counts;
     std::vector<Key> m_pending;  // keys with pending > 0
 };

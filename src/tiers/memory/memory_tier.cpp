@@ -1,5 +1,7 @@
 #include "tiers/memory/memory_tier.hpp"
 
+#include "base/clock.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -40,6 +42,41 @@ MemoryTier::~MemoryTier() = default;
 
 Found MemoryTier::find(const Key& key)
 {
+    const ResidentTable::Protected found = reach(key);
+    if (!found.node)
+        return Found::miss(Miss::absent);
+    Node& node = *found.node;
+    if (expired(node)) {
+        base::release_slot(found.slot);
+        remove(key);
+        return Found::miss(Miss::expired);
+    }
+    node.resident.bump();
+    if (m_every_touch.load(std::memory_order_relaxed)) {
+        const std::lock_guard lock(m_mutex);
+        node.resident.set_last_used(advance());
+        if (m_table.peek(key) == &node)
+            m_policy->touched(node.resident);
+    } else {
+        node.resident.set_last_used(m_tick.load(std::memory_order_relaxed));
+    }
+    return answer(node, found.slot);
+}
+
+Found MemoryTier::peek(const Key& key)
+{
+    const ResidentTable::Protected found = reach(key);
+    if (!found.node)
+        return Found::miss(Miss::absent);
+    if (expired(*found.node)) {
+        base::release_slot(found.slot);
+        return Found::miss(Miss::expired);
+    }
+    return answer(*found.node, found.slot);
+}
+
+ResidentTable::Protected MemoryTier::reach(const Key& key)
+{
     ResidentTable::Protected found = m_table.find(key);
     if (found.unsure) {
         const std::lock_guard lock(m_mutex);
@@ -48,38 +85,24 @@ Found MemoryTier::find(const Key& key)
             base::announce(found.slot, node);
         }
     }
-    if (!found.node)
-        return Found::miss(Miss::absent);
-    return answer(*found.node, found.slot);
+    return found;
 }
 
-Found MemoryTier::answer(Node& node, base::HazardSlot* slot)
+Found MemoryTier::answer(const Node& node, base::HazardSlot* slot) const
 {
-    if (expired(*node.artifact)) {
-        const Key key = node.resident.key;
-        base::release_slot(slot);
-        remove(key);
-        return Found::miss(Miss::expired);
-    }
-    node.resident.bump();
-    if (m_every_touch.load(std::memory_order_relaxed)) {
-        const std::lock_guard lock(m_mutex);
-        node.resident.set_last_used(advance());
-        if (m_table.peek(node.resident.key) == &node)
-            m_policy->touched(node.resident);
-    } else {
-        node.resident.set_last_used(m_tick.load(std::memory_order_relaxed));
-    }
     Found found;
     found.uses = node.resident.uses();
     found.bytes = node.resident.bytes;
+    found.cost = node.cost;
     found.artifact = ArtifactLease(slot, node.artifact);
     return found;
 }
 
-bool MemoryTier::expired(const Artifact& artifact) const
+bool MemoryTier::expired(const Node& node) const
 {
-    return artifact.expires != WallTime{} && m_clock.now() >= artifact.expires;
+    const std::chrono::seconds max_age(m_max_age.load(std::memory_order_relaxed));
+    return (node.expires != WallTime{} && m_clock.now() >= node.expires) ||
+           (max_age.count() > 0 && node.artifact->created <= base::time_before(m_clock.now(), max_age));
 }
 
 std::uint64_t MemoryTier::advance()
@@ -116,15 +139,17 @@ bool MemoryTier::over(std::uint64_t bytes, std::uint64_t entries) const
            (m_limits.max_entries != 0 && m_table.size() + entries > m_limits.max_entries);
 }
 
-void MemoryTier::make_room(std::uint64_t bytes, std::uint64_t entries, EvictionCause cause, Victims keep,
-                           std::vector<Victim>& out)
+void MemoryTier::make_room(std::uint64_t bytes, std::uint64_t entries, const Node* spare, EvictionCause cause,
+                           Victims keep, std::vector<Victim>& out)
 {
     while (over(bytes, entries)) {
         const Resident* victim = m_policy->victim();
         // A policy of the user's may name none, or one that is not here: the limit holds all the same.
         Node* node = victim ? m_table.peek(victim->key) : nullptr;
-        if (!node)
-            m_table.for_each([&](Node& any) { node = &any; });
+        if (!node || node == spare) {
+            node = nullptr;
+            m_table.for_each([&](Node& any) { node = &any == spare ? node : &any; });
+        }
         if (!node)
             return;
         evict(*node, cause, keep, out);
@@ -133,8 +158,7 @@ void MemoryTier::make_room(std::uint64_t bytes, std::uint64_t entries, EvictionC
 
 Result<StoreReport> MemoryTier::store(const Key& key, const Entry& entry, Victims victims)
 {
-    const std::shared_ptr<const Artifact>& artifact = entry.artifact();
-    auto node = std::make_unique<Node>(key, artifact, std::chrono::duration<double>(artifact->cost).count());
+    auto node = std::make_unique<Node>(key, entry.artifact());
     const std::uint64_t bytes = node->resident.bytes;
 
     const std::lock_guard lock(m_mutex);
@@ -159,7 +183,7 @@ Result<StoreReport> MemoryTier::store(const Key& key, const Entry& entry, Victim
         m_bytes -= old->resident.bytes;
         report.replaced = true;
     }
-    make_room(bytes, old ? 0 : 1, EvictionCause::capacity, victims, report.victims);
+    make_room(bytes, old ? 0 : 1, old, EvictionCause::capacity, victims, report.victims);
     m_bytes += bytes;
     Node* placed = node.release();
     if (Node* replaced = m_table.put(placed))
@@ -172,7 +196,7 @@ bool MemoryTier::contains(const Key& key)
 {
     const std::lock_guard lock(m_mutex);
     const Node* node = m_table.peek(key);
-    return node && !expired(*node->artifact);
+    return node && !expired(*node);
 }
 
 bool MemoryTier::remove(const Key& key)
@@ -189,10 +213,20 @@ bool MemoryTier::remove(const Key& key)
 void MemoryTier::clear()
 {
     const std::lock_guard lock(m_mutex);
-    std::vector<Key> keys;
-    m_table.for_each([&](Node& node) { keys.push_back(node.resident.key); });
-    for (const Key& key : keys)
-        base::retire(unlink(key));
+    remove_if([](const Node&) { return true; });
+}
+
+std::uint64_t MemoryTier::remove_if(const std::function<bool(const Node&)>& goes)
+{
+    std::vector<base::Reclaimable*> gone;
+    m_table.for_each([&](Node& node) {
+        if (goes(node))
+            gone.push_back(&node);
+    });
+    for (base::Reclaimable* node : gone)
+        unlink(static_cast<Node*>(node)->resident.key);
+    base::retire(gone);
+    return gone.size();
 }
 
 TierUsage MemoryTier::usage()
@@ -212,8 +246,21 @@ std::vector<Victim> MemoryTier::set_limits(const Limits& limits, Victims victims
     std::vector<Victim> evicted;
     const std::lock_guard lock(m_mutex);
     m_limits = limits;
-    make_room(0, 0, EvictionCause::limit_lowered, victims, evicted);
+    m_max_age = limits.max_age.count();
+    evict_expired(EvictionCause::limit_lowered, evicted);
+    make_room(0, 0, nullptr, EvictionCause::limit_lowered, victims, evicted);
     return evicted;
+}
+
+void MemoryTier::evict_expired(EvictionCause cause, std::vector<Victim>& out)
+{
+    std::vector<Node*> old;
+    m_table.for_each([&](Node& node) {
+        if (expired(node))
+            old.push_back(&node);
+    });
+    for (Node* node : old)
+        evict(*node, cause, Victims::discard, out);
 }
 
 void MemoryTier::set_policy(const PolicyFactory& policy)
@@ -271,15 +318,8 @@ void MemoryTier::for_each(const std::function<bool(const EntryRow&)>& visit)
 std::uint64_t MemoryTier::remove_idle(std::chrono::seconds idle, const Progress& /*progress*/)
 {
     const std::lock_guard lock(m_mutex);
-    const WallTime since = m_clock.now() - idle;
-    std::vector<Key> keys;
-    m_table.for_each([&](Node& node) {
-        if (wall_time(node.resident.last_used()) < since)
-            keys.push_back(node.resident.key);
-    });
-    for (const Key& key : keys)
-        base::retire(unlink(key));
-    return keys.size();
+    const WallTime since = base::time_before(m_clock.now(), idle);
+    return remove_if([&](const Node& node) { return wall_time(node.resident.last_used()) < since; });
 }
 
 VerifyReport MemoryTier::verify(Repair /*repair*/, const Progress& /*progress*/)
@@ -300,7 +340,8 @@ void MemoryTier::touch(const Key& key, std::uint32_t uses)
 {
     const std::lock_guard lock(m_mutex);
     if (Node* node = m_table.peek(key)) {
-        node->resident.set_uses(std::min(node->resident.uses() + uses, Resident::k_max_uses));
+        const std::uint64_t sum = std::uint64_t{node->resident.uses()} + uses;
+        node->resident.set_uses(static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, Resident::k_max_uses)));
         node->resident.set_last_used(advance());
         m_policy->touched(node->resident);
     }
@@ -311,13 +352,7 @@ std::vector<Victim> MemoryTier::maintain(std::stop_token /*stop*/)
     std::vector<Victim> evicted;
     const std::lock_guard lock(m_mutex);
     advance();
-    std::vector<Node*> old;
-    m_table.for_each([&](Node& node) {
-        if (expired(*node.artifact))
-            old.push_back(&node);
-    });
-    for (Node* node : old)
-        evict(*node, EvictionCause::age, Victims::discard, evicted);
+    evict_expired(EvictionCause::age, evicted);
     return evicted;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/fork.hpp"
 #include "hearth/tier.hpp"
 #include "tiers/memory/resident_table.hpp"
 
@@ -23,6 +24,7 @@ public:
     std::string_view name() const override { return m_name; }
     TierTraits traits() const override { return {}; }
     Found find(const Key& key) override;
+    Found peek(const Key& key) override;
     Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
     bool contains(const Key& key) override;
     bool remove(const Key& key) override;
@@ -39,13 +41,17 @@ public:
     std::vector<Victim> maintain(std::stop_token stop) override;
 
 private:
-    Found answer(Node& node, base::HazardSlot* slot);
-    bool expired(const Artifact& artifact) const;
+    Found answer(const Node& node, base::HazardSlot* slot) const;
+    ResidentTable::Protected reach(const Key& key);
+    bool expired(const Node& node) const;
     std::uint64_t advance();
     Node* unlink(const Key& key);
+    std::uint64_t remove_if(const std::function<bool(const Node&)>& goes);
     void evict(Node& node, EvictionCause cause, Victims keep, std::vector<Victim>& out);
-    void make_room(std::uint64_t bytes, std::uint64_t entries, EvictionCause cause, Victims keep,
+    // `spare`, which is about to be replaced and no longer counted, is never chosen.
+    void make_room(std::uint64_t bytes, std::uint64_t entries, const Node* spare, EvictionCause cause, Victims keep,
                    std::vector<Victim>& out);
+    void evict_expired(EvictionCause cause, std::vector<Victim>& out);
     bool over(std::uint64_t bytes, std::uint64_t entries) const;
     EntryRow row_of(const Node& node) const;
 
@@ -55,7 +61,8 @@ private:
     // Wall time in nanoseconds, but strictly increasing with every change, whatever the clock does: the order of use.
     std::atomic<std::uint64_t> m_tick{0};
     std::atomic<bool> m_every_touch{false};
-    mutable std::mutex m_mutex;  // guards everything below, and changes of m_table
+    std::atomic<std::int64_t> m_max_age{0};  // seconds: m_limits' own, for hits
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};  // guards everything below, and changes of m_table
     Limits m_limits;
     std::unique_ptr<Policy> m_policy;
     std::uint64_t m_bytes = 0;

@@ -1,7 +1,5 @@
 #include "tiers/memory/resident_table.hpp"
 
-#include <cstring>
-
 namespace hearth::tiers {
 
 namespace {
@@ -10,21 +8,9 @@ constexpr std::size_t k_first_capacity = 256;
 
 }  // namespace
 
-std::uint64_t ResidentTable::tag_of(const Key& key) noexcept
-{
-    const std::uint64_t tag = key.hash();
-    return tag == 0 ? 1 : tag;
-}
-
-std::uint64_t ResidentTable::place_of(const Key& key) noexcept
-{
-    std::uint64_t place = 0;
-    std::memcpy(&place, key.digest.data() + sizeof place, sizeof place);
-    return place;
-}
-
 ResidentTable::ResidentTable()
 {
+    base::prepare_barrier();
     m_tables.push_back(std::make_unique<Table>(k_first_capacity));
     m_current.store(m_tables.back().get(), std::memory_order_release);
 }
@@ -32,46 +18,9 @@ ResidentTable::ResidentTable()
 ResidentTable::~ResidentTable()
 {
     // Nodes under lease outlive the table: they are retired, not deleted.
-    for_each([](Node& node) { base::retire(&node); });
-}
-
-ResidentTable::Protected ResidentTable::find(const Key& key) const noexcept
-{
-    const std::uint64_t tag = tag_of(key);
-    const std::uint64_t place = place_of(key);
-    base::HazardSlot* hazard = nullptr;
-    const std::uint64_t version = m_version.load(std::memory_order_acquire);
-    // seq_cst: the second looks pair with the stores in put(), take() and grow(); see base/hazard.hpp.
-    Table* table = m_current.load(std::memory_order_seq_cst);
-    for (std::size_t i = place & table->mask;;) {
-        Slot& slot = table->slots[i];
-        const std::uint64_t seen = slot.tag.load(std::memory_order_acquire);
-        if (seen == 0)
-            break;
-        Node* node = seen == tag ? slot.node.load(std::memory_order_seq_cst) : nullptr;
-        if (!node) {
-            i = (i + 1) & table->mask;
-            continue;
-        }
-        if (!hazard)
-            hazard = base::acquire_slot();
-        base::announce(hazard, node);
-        if (Table* current = m_current.load(std::memory_order_seq_cst); current != table) {
-            table = current;
-            i = place & table->mask;
-            continue;
-        }
-        if (slot.node.load(std::memory_order_seq_cst) != node)
-            continue;  // replaced or removed meanwhile: look at the same slot again
-        if (node->resident.key == key)
-            return {node, hazard, false};
-        i = (i + 1) & table->mask;
-    }
-    if (hazard)
-        base::release_slot(hazard);
-    // acquire on the slots above: had we seen any entry mid-move, we would now see the version that began the move.
-    const bool unsure = (version & 1U) != 0 || m_version.load(std::memory_order_acquire) != version;
-    return {nullptr, nullptr, unsure};
+    std::vector<base::Reclaimable*> nodes;
+    for_each([&](Node& node) { nodes.push_back(&node); });
+    base::retire(nodes);
 }
 
 std::size_t ResidentTable::locate(const Key& key) const noexcept
@@ -100,13 +49,13 @@ void ResidentTable::place(Table& table, Node* node) noexcept
     while (table.slots[i].tag.load(std::memory_order_relaxed) != 0)
         i = (i + 1) & table.mask;
     table.slots[i].tag.store(tag_of(node->resident.key), std::memory_order_release);
-    table.slots[i].node.store(node, std::memory_order_seq_cst);
+    table.slots[i].node.store(node, std::memory_order_release);
 }
 
 Node* ResidentTable::put(Node* node)
 {
     if (const std::size_t at = locate(node->resident.key); at != k_nowhere)
-        return m_tables.back()->slots[at].node.exchange(node, std::memory_order_seq_cst);
+        return m_tables.back()->slots[at].node.exchange(node, std::memory_order_acq_rel);
     if ((m_size + 1) * 2 > m_tables.back()->mask + 1)
         grow();
     place(*m_tables.back(), node);
@@ -121,7 +70,7 @@ Node* ResidentTable::take(const Key& key) noexcept
         return nullptr;
     Table& table = *m_tables.back();
     const std::uint64_t version = m_version.load(std::memory_order_relaxed);
-    m_version.store(version + 1, std::memory_order_seq_cst);
+    m_version.store(version + 1, std::memory_order_release);
     Node* taken = table.slots[gap].node.load(std::memory_order_relaxed);
     for (std::size_t i = (gap + 1) & table.mask;; i = (i + 1) & table.mask) {
         const std::uint64_t tag = table.slots[i].tag.load(std::memory_order_relaxed);
@@ -133,12 +82,12 @@ Node* ResidentTable::take(const Key& key) noexcept
         if (((i - home) & table.mask) < ((i - gap) & table.mask))
             continue;
         table.slots[gap].tag.store(tag, std::memory_order_release);
-        table.slots[gap].node.store(node, std::memory_order_seq_cst);
+        table.slots[gap].node.store(node, std::memory_order_release);
         gap = i;
     }
     table.slots[gap].tag.store(0, std::memory_order_release);
-    table.slots[gap].node.store(nullptr, std::memory_order_seq_cst);
-    m_version.store(version + 2, std::memory_order_seq_cst);
+    table.slots[gap].node.store(nullptr, std::memory_order_release);
+    m_version.store(version + 2, std::memory_order_release);
     --m_size;
     return taken;
 }
@@ -148,7 +97,7 @@ void ResidentTable::grow()
     auto next = std::make_unique<Table>((m_tables.back()->mask + 1) * 2);
     for_each([&](Node& node) { place(*next, &node); });
     m_tables.push_back(std::move(next));
-    m_current.store(m_tables.back().get(), std::memory_order_seq_cst);
+    m_current.store(m_tables.back().get(), std::memory_order_release);
 }
 
 void ResidentTable::for_each(const std::function<void(Node&)>& visit) const

@@ -5,6 +5,7 @@
 #include "hearth/policy.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,19 +22,24 @@
 //            never lost (together they are smaller than the current one)
 // A reader that finds its tag announces the node as a hazard and looks again that the slot still holds it and that the
 // table is still the current one; only then is the node safe to read. A reader that finds nothing may have looked away
-// while its entry moved: if m_version changed meanwhile, or was odd, it does not know, says so, and asks under the lock.
+// while its entry moved: it looks a second time, and if m_version changed meanwhile, or was odd, it does not know, says
+// so, and asks under the lock.
 
 namespace hearth::tiers {
 
-// One entry in memory. Immutable but for the counters in `resident`.
-struct Node final : base::Reclaimable {
-    Node(const Key& key, std::shared_ptr<const Artifact> the_artifact, double cost)
-        : resident(key, the_artifact->size(), cost), artifact(std::move(the_artifact))
+// One entry in memory. Immutable but for the counters in `resident`. All a hit needs stands here, in two cache lines: the
+// artifact itself is not looked at before its user does.
+struct alignas(64) Node final : base::Reclaimable {
+    Node(const Key& key, std::shared_ptr<const Artifact> the_artifact)
+        : resident(key, the_artifact->size(), std::chrono::duration<double>(the_artifact->cost).count()),
+          artifact(std::move(the_artifact)), expires(artifact->expires), cost(artifact->cost)
     {
     }
 
     Resident resident;
     const std::shared_ptr<const Artifact> artifact;
+    const WallTime expires;
+    const std::chrono::nanoseconds cost;
 };
 
 // Thread safety: find() any number of threads; the rest one at a time (the tier's lock), beside any number of finds.
@@ -74,8 +80,9 @@ private:
         std::unique_ptr<Slot[]> slots;
     };
     // Tag and place come from different bytes of the key, so that a tag seen at a place tells 128 bits apart.
-    static std::uint64_t tag_of(const Key& key) noexcept;
-    static std::uint64_t place_of(const Key& key) noexcept;
+    static std::uint64_t tag_of(const Key& key) noexcept { return key.word(0) == 0 ? 1 : key.word(0); }
+    static std::uint64_t place_of(const Key& key) noexcept { return key.word(1); }
+    Protected probe(const Key& key) const noexcept;
     static constexpr std::size_t k_nowhere = ~std::size_t{0};
     std::size_t locate(const Key& key) const noexcept;
     static void place(Table& table, Node* node) noexcept;
@@ -86,5 +93,57 @@ private:
     std::vector<std::unique_ptr<Table>> m_tables;  // all that were ever current; the last one is
     std::size_t m_size = 0;
 };
+
+// Here rather than in the .cpp: they are the path of every hit.
+
+inline ResidentTable::Protected ResidentTable::find(const Key& key) const noexcept
+{
+    const Protected found = probe(key);
+    if (found.node)
+        return found;
+    // Nothing there, or it moved while we looked. The version is only read now, which keeps it off the path of a hit.
+    const std::uint64_t version = m_version.load(std::memory_order_acquire);
+    Protected again = probe(key);
+    // acquire on the slots in probe(): had we seen any entry mid-move, we would now see the version that began the move.
+    again.unsure = !again.node && ((version & 1U) != 0 || m_version.load(std::memory_order_acquire) != version);
+    return again;
+}
+
+inline ResidentTable::Protected ResidentTable::probe(const Key& key) const noexcept
+{
+    const std::uint64_t tag = tag_of(key);
+    const std::uint64_t place = place_of(key);
+    base::HazardSlot* hazard = nullptr;
+    Table* table = m_current.load(std::memory_order_acquire);
+    for (std::size_t i = place & table->mask;;) {
+        Slot& slot = table->slots[i];
+        const std::uint64_t seen = slot.tag.load(std::memory_order_acquire);
+        if (seen == 0)
+            break;
+        Node* node = seen == tag ? slot.node.load(std::memory_order_acquire) : nullptr;
+        if (!node) {
+            i = (i + 1) & table->mask;
+            continue;
+        }
+        if (!hazard)
+            hazard = base::acquire_slot();
+        base::announce(hazard, node);
+        // The second look, after the barrier in announce(): see base/hazard.hpp.
+        if (Table* current = m_current.load(std::memory_order_relaxed); current != table) {
+            current = m_current.load(std::memory_order_acquire);
+            table = current;
+            i = place & table->mask;
+            continue;
+        }
+        if (slot.node.load(std::memory_order_relaxed) != node)
+            continue;  // replaced or removed meanwhile: look at the same slot again
+        if (node->resident.key == key)
+            return {node, hazard, false};
+        i = (i + 1) & table->mask;
+    }
+    if (hazard)
+        base::release_slot(hazard);
+    return {};
+}
 
 }  // namespace hearth::tiers

@@ -1,0 +1,111 @@
+// One make for many who ask at once: threads of one process, and processes of one machine.
+
+#include "base/clock.hpp"
+#include "benches.hpp"
+#include "hearth/hearth.hpp"
+#include "sample_entries.hpp"
+#include "scratch.hpp"
+#include "timing.hpp"
+
+#include <atomic>
+#include <barrier>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace hearth::bench {
+
+namespace {
+
+constexpr double k_make_seconds = 0.5;
+
+// Work that takes the processor, as a compile does.
+Artifact busy_make(std::uint64_t seed)
+{
+    const std::uint64_t end = now_ns() + static_cast<std::uint64_t>(k_make_seconds * 1e9);
+    while (now_ns() < end)
+        keep(numbered_key(seed));
+    return assembly_artifact(64 << 10, seed);
+}
+
+Cache open_in(const std::string& directory)
+{
+    CacheOptions options;
+    options.directory = directory;
+    options.maintenance = Maintenance::by_hand;
+    return Cache::open(options).value();
+}
+
+// Starts `count` processes that all ask for the same entry and waits for them: how long it took, and how many made it.
+double processes(const std::string& directory, int count, int& makes)
+{
+    const std::uint64_t start = now_ns();
+    std::vector<pid_t> children;
+    for (int i = 0; i < count; ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const std::string self = own_path();
+            ::execl(self.c_str(), self.c_str(), "--child", "flight", directory.c_str(), nullptr);
+            ::_exit(127);
+        }
+        children.push_back(child);
+    }
+    makes = 0;
+    for (const pid_t child : children) {
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        makes += WIFEXITED(status) && WEXITSTATUS(status) == 10 ? 1 : 0;
+    }
+    return static_cast<double>(now_ns() - start) * 1e-9;
+}
+
+}  // namespace
+
+int flight_child(const std::vector<std::string>& arguments)
+{
+    Cache cache = open_in(arguments.at(0));
+    bool made = false;
+    const Result<Lookup> got = cache.get_or_make(numbered_key(7), [&] {
+        made = true;
+        return busy_make(7);
+    });
+    if (!got)
+        return 1;
+    return made ? 10 : 0;
+}
+
+void bench_flight(Report& report)
+{
+    const Scratch scratch;
+    {
+        Cache cache = open_in(scratch.path("threads"));
+        std::atomic<int> makes{0};
+        static constexpr int k_threads = 64;
+        std::barrier ready(k_threads + 1);
+        std::vector<std::thread> threads;
+        for (int i = 0; i < k_threads; ++i)
+            threads.emplace_back([&] {
+                ready.arrive_and_wait();
+                (void)cache.get_or_make(numbered_key(1), [&] {
+                    ++makes;
+                    return busy_make(1);
+                });
+            });
+        ready.arrive_and_wait();
+        const std::uint64_t start = now_ns();
+        for (std::thread& thread : threads)
+            thread.join();
+        report.add_beside("single_flight.64_threads", static_cast<double>(now_ns() - start) * 1e-6, "ms", "the make alone",
+                          k_make_seconds * 1e3, 1.2);
+        report.add("single_flight.64_threads.makes", makes, "makes", 1);
+    }
+    int makes = 0;
+    const double alone = processes(scratch.path("alone"), 1, makes);
+    const double all = processes(scratch.path("all"), 16, makes);
+    report.add_beside("single_flight.16_processes", all * 1e3, "ms", "one process alone", alone * 1e3, 1.2);
+    report.add("single_flight.16_processes.makes", makes, "makes", 1);
+}
+
+}  // namespace hearth::bench

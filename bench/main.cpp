@@ -1,0 +1,66 @@
+// hearth_bench [--json FILE] [--only NAME]... [--quick]: measures and prints one table.
+
+#include "benches.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+#include <functional>
+#include <thread>
+
+namespace hearth::bench {
+
+int run_as_child(const std::vector<std::string>& arguments)
+{
+    const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+    if (arguments[0] == "disk")
+        return disk_child(rest);
+    if (arguments[0] == "flight")
+        return flight_child(rest);
+    return open_child(rest);
+}
+
+}  // namespace hearth::bench
+
+int main(int argc, char** argv)
+{
+    using namespace hearth::bench;
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (arguments.size() > 1 && arguments[0] == "--child")
+        return run_as_child({arguments.begin() + 1, arguments.end()});
+
+    std::string json;
+    std::vector<std::string> only;
+    Effort effort = Effort::full;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (arguments[i] == "--json" && i + 1 < arguments.size()) {
+            json = arguments[++i];
+        } else if (arguments[i] == "--only" && i + 1 < arguments.size()) {
+            only.push_back(arguments[++i]);
+        } else if (arguments[i] == "--quick") {
+            effort = Effort::quick;
+        } else {
+            fmt::print(stderr, "usage: hearth_bench [--json FILE] [--only memory|disk|scale|flight|policy]... [--quick]\n");
+            return 2;
+        }
+    }
+
+    Report report;
+    const auto run = [&](const char* name, const std::function<void()>& bench) {
+        if (only.empty() || std::find(only.begin(), only.end(), name) != only.end())
+            bench();
+    };
+    report.note(fmt::format("{} cores; every row and what it stands beside were measured in this run.",
+                            std::thread::hardware_concurrency()));
+    run("memory", [&] { bench_memory(report); });
+    run("disk", [&] { bench_disk(report); });
+    run("scale", [&] { bench_scale(report, effort); });
+    run("flight", [&] { bench_flight(report); });
+    run("policy", [&] { bench_policy(report); });
+    report.print();
+    if (!json.empty() && !report.write_json(json)) {
+        fmt::print(stderr, "hearth_bench: cannot write {}\n", json);
+        return 3;
+    }
+    return 0;
+}

@@ -1,0 +1,149 @@
+// The same operations on directories of a thousand, a hundred thousand and a million entries.
+
+#include "benches.hpp"
+#include "format/entry.hpp"
+#include "hearth/hearth.hpp"
+#include "sample_entries.hpp"
+#include "scratch.hpp"
+#include "tiers/disk/layout.hpp"
+#include "timing.hpp"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+namespace hearth::bench {
+
+namespace {
+
+constexpr std::size_t k_entry_bytes = 1024;
+constexpr int k_fresh_processes = 21;
+constexpr std::uint64_t k_stores = 512;
+
+Cache open_disk(const std::string& directory, std::uint64_t max_entries)
+{
+    CacheOptions options;
+    DiskOptions on_disk;
+    on_disk.directory = directory;
+    on_disk.max_bytes = 0;
+    on_disk.max_entries = max_entries;
+    options.tiers = {disk(on_disk)};
+    options.maintenance = Maintenance::by_hand;
+    return Cache::open(options).value();
+}
+
+// Writes the entries' files as a cache would have left them; the index is then rebuilt from them, which is timed too.
+void fill(const std::string& directory, std::uint64_t entries)
+{
+    { (void)open_disk(directory, 0).insert(Key::of("bench", "first"), assembly_artifact(k_entry_bytes, 0)); }
+    const tiers::Layout layout(directory);
+    for (unsigned shard = 0; shard < tiers::Layout::k_shards; ++shard)
+        ::mkdir(layout.shard(shard).c_str(), 0700);
+    const Artifact artifact = assembly_artifact(k_entry_bytes, 1);
+    const auto write = [&](std::uint64_t from, std::uint64_t to) {
+        for (std::uint64_t i = from; i < to; ++i) {
+            const Key key = numbered_key(i);
+            const Bytes entry = format::encode_entry(key, artifact).value();
+            const int fd = ::open(layout.entry(key).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+            const ssize_t put = ::write(fd, entry.data(), entry.size());
+            keep(put);
+            ::close(fd);
+        }
+    };
+    std::thread half(write, 1, entries / 2);
+    write(entries / 2, entries);
+    half.join();
+    ::unlink(layout.index().c_str());
+}
+
+struct Scale {
+    double open_ms = 0;
+    double hit_us = 0;
+    double evict_us = 0;
+    double rebuild_s = 0;
+};
+
+Scale measure(const Scratch& scratch, std::uint64_t entries)
+{
+    Scale scale;
+    const std::string directory = scratch.path(fmt::format("scale-{}", entries));
+    fill(directory, entries);
+    const std::uint64_t start = now_ns();
+    { (void)open_disk(directory, entries).insert(numbered_key(entries + 1), assembly_artifact(k_entry_bytes, 2)); }
+    scale.rebuild_s = static_cast<double>(now_ns() - start) * 1e-9;
+
+    std::vector<double> opens;
+    std::vector<double> hits;
+    for (int i = 0; i < k_fresh_processes; ++i) {
+        const std::string output = run_self(fmt::format("--child open '{}' {} {}", directory, entries, i));
+        double open_ns = 0;
+        double hit_ns = 0;
+        if (std::sscanf(output.c_str(), "%lf %lf", &open_ns, &hit_ns) == 2) {
+            opens.push_back(open_ns);
+            hits.push_back(hit_ns);
+        }
+    }
+    scale.open_ms = median(opens) * 1e-6;
+    scale.hit_us = median(hits) * 1e-3;
+
+    // The directory is full: every store evicts one.
+    Cache cache = open_disk(directory, entries);
+    std::uint64_t number = entries * 2;
+    std::vector<double> tries;
+    for (int i = 0; i < 5; ++i, number += k_stores)
+        tries.push_back(best_of(1, [&] {
+                            for (std::uint64_t n = 0; n < k_stores; ++n)
+                                (void)cache.insert(numbered_key(number + n), assembly_artifact(k_entry_bytes, n));
+                        }) *
+                        1e6 / k_stores);
+    scale.evict_us = median(tries);
+    return scale;
+}
+
+}  // namespace
+
+// open DIRECTORY ENTRIES TURN: how long opening takes, and a hit after a first one has warmed the process up.
+int open_child(const std::vector<std::string>& arguments)
+{
+    const std::uint64_t entries = std::strtoull(arguments.at(1).c_str(), nullptr, 10);
+    const std::uint64_t turn = std::strtoull(arguments.at(2).c_str(), nullptr, 10);
+    const std::uint64_t start = now_ns();
+    Cache cache = open_disk(arguments.at(0), 0);
+    const std::uint64_t opened = now_ns();
+    std::vector<double> hits;
+    // Each key twice, the second timed: a million entries' directories do not fit the kernel's caches as a thousand's do,
+    // and it is our own cost that is asked for.
+    for (std::uint64_t i = 0; i < 100; ++i) {
+        const Key key = numbered_key(1 + (turn * 7919 + i * 104729) % (entries / 2));
+        keep(cache.find(key).hit());
+        const std::uint64_t hit_start = now_ns();
+        keep(cache.find(key).hit());
+        hits.push_back(static_cast<double>(now_ns() - hit_start));
+    }
+    fmt::print("{} {}\n", opened - start, median(hits));
+    return 0;
+}
+
+void bench_scale(Report& report, Effort effort)
+{
+    const Scratch scratch;
+    const Scale small = measure(scratch, 1000);
+    report.add("open.1e3_entries", small.open_ms, "ms", 10);
+    const auto beside_small = [&](const char* name, const Scale& scale) {
+        report.add(fmt::format("open.{}_entries", name), scale.open_ms, "ms", 10);
+        report.add_beside(fmt::format("disk_hit.{}_entries", name), scale.hit_us, "us", "with 1e3 entries", small.hit_us, 1.2);
+        report.add_beside(fmt::format("evicting_store.{}_entries", name), scale.evict_us, "us", "with 1e3 entries",
+                          small.evict_us, 1.5);
+        report.add(fmt::format("index_rebuild.{}_entries", name), scale.rebuild_s, "s");
+    };
+    beside_small("1e5", measure(scratch, 100000));
+    if (effort == Effort::full)
+        beside_small("1e6", measure(scratch, 1000000));
+    else
+        report.note("A directory of a million entries was left out (--quick).");
+}
+
+}  // namespace hearth::bench

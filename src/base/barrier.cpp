@@ -1,0 +1,48 @@
+#include "base/barrier.hpp"
+
+#include <linux/membarrier.h>
+#include <mutex>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace hearth::base {
+
+namespace detail {
+
+std::atomic<bool> g_kernel_barrier{false};
+
+}  // namespace detail
+
+namespace {
+
+bool ask(int command) noexcept
+{
+    return ::syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+}  // namespace
+
+void prepare_barrier() noexcept
+{
+#ifndef HEARTH_TSAN
+    static std::once_flag once;
+    std::call_once(once, [] {
+        detail::g_kernel_barrier = ask(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    });
+#endif
+}
+
+void heavy_barrier() noexcept
+{
+    detail::full_barrier();
+    if (!detail::g_kernel_barrier.load(std::memory_order_relaxed))
+        return;
+    if (ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+        return;
+    // A process that has forked may have to register anew. Readers have trusted the kernel already, so it must answer:
+    // it cannot refuse a process what it has granted it before.
+    while (!ask(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) || !ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
+    }
+}
+
+}  // namespace hearth::base

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+
+// A barrier in two halves: light on the side that runs often, heavy on the side that runs seldom. The heavy half asks
+// the kernel (membarrier) to put every other running thread of the process through a full barrier, so the light half
+// need only keep the compiler from reordering.
+//
+//   light side:  a.store(x, relaxed); light_barrier(); read b
+//   heavy side:  b.store(y);          heavy_barrier(); read a
+//
+// Then at least one of the two sees the other's store, as if both had used a full barrier.
+
+// ThreadSanitizer does not know of the kernel's part: under it both sides are full, and it checks the same algorithm.
+#if defined(__SANITIZE_THREAD__)
+#define HEARTH_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HEARTH_TSAN 1
+#endif
+#endif
+
+namespace hearth::base {
+
+namespace detail {
+
+// Whether the kernel does its part. False until prepare_barrier() has asked it to; both halves are full until then.
+extern std::atomic<bool> g_kernel_barrier;
+
+inline void full_barrier() noexcept
+{
+#ifdef HEARTH_TSAN
+    // It does not model fences either, but a read-modify-write of one variable orders what is around it.
+    static std::atomic<int> meeting{0};
+    meeting.fetch_add(1, std::memory_order_seq_cst);
+#else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+}  // namespace detail
+
+// Asks the kernel, once. Until then, and where it refuses, both halves are full barriers.
+void prepare_barrier() noexcept;
+
+inline void light_barrier() noexcept
+{
+    if (detail::g_kernel_barrier.load(std::memory_order_relaxed))
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    else
+        detail::full_barrier();
+}
+
+void heavy_barrier() noexcept;
+
+}  // namespace hearth::base

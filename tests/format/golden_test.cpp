@@ -1,0 +1,204 @@
+// Bytes that lie in caches, exports and images all over the world must stay readable, and bytes that change must say so
+// by their version. golden/ holds what each version wrote, once and for good.
+//
+// After a format's version was raised: keep the old files, name the new ones below, and run this test once with
+// HEARTH_WRITE_GOLDEN=1, which writes those that are not there yet. Those that are there are never written over.
+
+#include "base/hex.hpp"
+#include "format/archive.hpp"
+#include "format/entry.hpp"
+#include "format/request.hpp"
+#include "support/scratch_directory.hpp"
+#include "support/single_file.hpp"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+
+namespace hearth::test {
+
+namespace {
+
+using base::ChecksumKind;
+
+struct Format {
+    const char* name;
+    const char* version;
+    const char* where;
+};
+constexpr Format k_entry_format{"entry", "k_entry_version", "src/format/entry.hpp"};
+constexpr Format k_archive_format{"archive", "k_archive_version", "src/format/archive.hpp"};
+constexpr Format k_request_format{"request", "k_request_magic", "src/format/request.hpp"};
+
+std::string golden(const std::string& name, std::string_view if_missing)
+{
+    const std::string path = std::string(HEARTH_GOLDEN_DIR) + "/" + name;
+    if (std::getenv("HEARTH_WRITE_GOLDEN") && !std::filesystem::exists(path))
+        write_file(path, if_missing);
+    return read_file(path);
+}
+
+void expect_as_it_was(const std::string& name, std::string_view now, const Format& format)
+{
+    const std::string then = golden(name, now);
+    EXPECT_TRUE(now == then)
+        << "The bytes of the " << format.name << " format are no longer those of tests/format/golden/" << name
+        << ". What was written with them can no longer be told from what is written now: raise " << format.version
+        << " in " << format.where << ", keep " << name << " as a file of the old version, and add one of the new.\n"
+        << "then " << base::to_hex(as_bytes(then)) << "\nnow  " << base::to_hex(as_bytes(now));
+}
+
+Request compile_request()
+{
+    return KeyBuilder("nvrtc")
+        .text("source", "extern \"C\" __global__ void noop() {}")
+        .text("target", "sm_90a")
+        .list("options", std::vector<std::string>{"-std=c++20", "", "-DX=ü"})
+        .bytes("compiler", as_bytes(std::string_view("\x00\x01\xFE\xFF", 4)))
+        .number("registers", 0x0102030405060708)
+        .flag("debug", true)
+        .flag("fast", false)
+        .build();
+}
+
+Request request_of_long_values()
+{
+    return KeyBuilder("opencl")
+        .text("source", std::string(1000, 's'))
+        .bytes("binary", as_bytes(std::string(129, 'b')))
+        .list("options", std::vector<std::string>(700, "-DOPTION"))
+        .build();
+}
+
+std::string long_text()
+{
+    std::string text;
+    for (int line = 0; line < 100; ++line)
+        text += "    add.f32 %f" + std::to_string(line) + ", %f1, %f2;\n";
+    return text;
+}
+
+Artifact kernel()
+{
+    Artifact artifact;
+    artifact.sections = {{"cubin", Bytes::copy_of(std::string_view("\x7F" "ELF\x02\x01\x01\x00\xFF\x00", 10))},
+                         {"ptx", Bytes::copy_of(long_text())},
+                         {"log", Bytes{}},
+                         {"", Bytes::copy_of("an unnamed section")}};
+    artifact.metadata = {"noop", "nvrtc 12.4", "sm_90a", {"-std=c++20", "", "-DX=ü"}};
+    artifact.request = compile_request().encoding();
+    artifact.cost = std::chrono::nanoseconds(1'234'567'890);
+    artifact.created = WallTime(std::chrono::nanoseconds(1'700'000'000'000'000'001));
+    return artifact;
+}
+
+Artifact failed_compile()
+{
+    Artifact artifact;
+    artifact.sections = {{"log", Bytes::copy_of("kernel.cu(1): error: expected a declaration\n")}};
+    artifact.status = 6;
+    artifact.created = WallTime(std::chrono::nanoseconds(1'700'000'000'000'000'000));
+    artifact.expires = WallTime(std::chrono::nanoseconds(1'700'000'060'000'000'000));
+    return artifact;
+}
+
+// Uncompressed: zstd may compress differently tomorrow without anything of ours having changed.
+std::string entry_bytes(const Request& request, const Artifact& artifact, ChecksumKind kind, int compression = 0)
+{
+    return std::string(format::encode_entry(request, artifact, {compression, kind}).value().text());
+}
+
+void expect_holds(const std::string& bytes, const Request& request, const Artifact& artifact)
+{
+    const format::DecodedEntry decoded = format::decode_entry(Bytes::copy_of(bytes), request);
+    ASSERT_TRUE(decoded.artifact) << to_string(decoded.why);
+    EXPECT_EQ(*decoded.artifact, artifact);
+}
+
+std::string archive_bytes(const std::vector<std::string>& entries)
+{
+    SingleFile file;
+    format::ArchiveWriter writer(file, "archive");
+    for (const std::string& entry : entries)
+        EXPECT_TRUE(writer.add(as_bytes(entry)).ok());
+    EXPECT_TRUE(writer.finish().ok());
+    return file.content();
+}
+
+}  // namespace
+
+TEST(Golden, requests_are_encoded_as_they_were)
+{
+    expect_as_it_was("v1_compile.request", compile_request().encoding().text(), k_request_format);
+    expect_as_it_was("v1_long_values.request", request_of_long_values().encoding().text(), k_request_format);
+}
+
+TEST(Golden, requests_of_version_1_are_explained)
+{
+    const std::string compile = golden("v1_compile.request", "");
+    const auto fields = format::decode_request(as_bytes(compile));
+    ASSERT_TRUE(fields);
+    EXPECT_EQ(*fields, compile_request().fields());
+    EXPECT_EQ(fields->at(3).display(), "-std=c++20  -DX=ü");
+    const auto long_values = format::decode_request(as_bytes(golden("v1_long_values.request", "")));
+    ASSERT_TRUE(long_values);
+    EXPECT_EQ(*long_values, request_of_long_values().fields());
+}
+
+TEST(Golden, entries_with_sha256_sums_are_encoded_as_they_were)
+{
+    expect_as_it_was("v1_sha256.entry", entry_bytes(compile_request(), kernel(), ChecksumKind::sha256), k_entry_format);
+    expect_as_it_was("v1_failed.entry", entry_bytes(request_of_long_values(), failed_compile(), ChecksumKind::sha256),
+                     k_entry_format);
+}
+
+TEST(Golden, entries_with_xxh3_sums_are_encoded_as_they_were)
+{
+    if (!base::checksum(ChecksumKind::xxh3, {}))
+        GTEST_SKIP() << "built without xxhash.h";
+    expect_as_it_was("v1_xxh3.entry", entry_bytes(compile_request(), kernel(), ChecksumKind::xxh3), k_entry_format);
+}
+
+TEST(Golden, entries_of_version_1_are_read)
+{
+    expect_holds(golden("v1_sha256.entry", ""), compile_request(), kernel());
+    expect_holds(golden("v1_failed.entry", ""), request_of_long_values(), failed_compile());
+}
+
+TEST(Golden, entries_of_version_1_with_xxh3_sums_are_read_or_left_alone)
+{
+    const std::string bytes = golden("v1_xxh3.entry", "");
+    if (base::checksum(ChecksumKind::xxh3, {})) {
+        expect_holds(bytes, compile_request(), kernel());
+    } else {
+        const format::DecodedEntry decoded = format::decode_entry(Bytes::copy_of(bytes), compile_request());
+        EXPECT_FALSE(decoded.artifact);
+        EXPECT_EQ(decoded.why, Miss::incompatible);
+    }
+}
+
+TEST(Golden, compressed_entries_of_version_1_are_read_whatever_zstd_writes_today)
+{
+    const std::string now = entry_bytes(compile_request(), kernel(), ChecksumKind::sha256, 3);
+    const std::string then = golden("v1_zstd.entry", now);
+    EXPECT_LT(then.size(), golden("v1_sha256.entry", "").size()) << "it is not compressed at all";
+    expect_holds(then, compile_request(), kernel());
+}
+
+TEST(Golden, archives_are_written_as_they_were)
+{
+    const std::vector<std::string> entries{entry_bytes(compile_request(), kernel(), ChecksumKind::sha256),
+                                           entry_bytes(request_of_long_values(), failed_compile(), ChecksumKind::sha256)};
+    expect_as_it_was("v1.archive", archive_bytes(entries), k_archive_format);
+    expect_as_it_was("v1_empty.archive", archive_bytes({}), k_archive_format);
+}
+
+TEST(Golden, archives_of_version_1_are_read)
+{
+    SingleFile file(golden("v1.archive", ""));
+    format::ArchiveReader archive = format::ArchiveReader::open(file, "v1.archive").value();
+    expect_holds(std::string(archive.next().value().value().text()), compile_request(), kernel());
+    expect_holds(std::string(archive.next().value().value().text()), request_of_long_values(), failed_compile());
+    EXPECT_FALSE(archive.next().value());
+}
+
+}  // namespace hearth::test

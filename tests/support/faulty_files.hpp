@@ -1,0 +1,69 @@
+#pragma once
+
+#include "support/forwarding_files.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+namespace hearth::test {
+
+// What goes wrong, and when.
+struct Fault {
+    static constexpr int k_short = 0;  // not an error: reads and writes do half of what was asked
+    static constexpr std::uint64_t k_never = std::numeric_limits<std::uint64_t>::max();
+
+    int error = 0;                    // EIO, ENOSPC, EMFILE, EINTR, ... or k_short
+    std::uint64_t first = k_never;    // which operation it strikes first, counted from 0 among those it can strike
+    std::uint64_t times = k_forever;  // how many in a row from there
+
+    static constexpr std::uint64_t k_once = 1;
+    static constexpr std::uint64_t k_forever = std::numeric_limits<std::uint64_t>::max();
+
+    // Whether an operation can end like this: a read never finds the disk full.
+    bool can_strike(FileOperation operation, bool creates) const;
+};
+
+// Files of which the n-th operation, or all from the n-th on, fail without having done anything; a close always closes.
+// With EIO for ever it is as if the process had been killed at that point: nothing reaches the disk any more.
+// It also counts: without a fault, how many operations there were.
+// Thread safety: all of it.
+class FaultyFiles final : public ForwardingFiles {
+public:
+    explicit FaultyFiles(const Fault& fault = {}, base::Files& inner = base::system_files())
+        : ForwardingFiles(inner), m_fault(fault)
+    {
+    }
+
+    // Operations so far that the fault could have struck.
+    std::uint64_t strikable() const { return m_strikable; }
+    std::uint64_t count(FileOperation operation) const { return m_counts[static_cast<std::size_t>(operation)]; }
+    std::uint64_t count() const;
+
+    int open(const char* path, int flags, unsigned mode) override;
+    int close(int fd) override;
+    ssize_t pread(int fd, void* buffer, std::size_t size, std::uint64_t offset) override;
+    ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override;
+    int truncate(int fd, std::uint64_t size) override;
+    int sync(int fd) override;
+    int stat(int fd, base::FileStat& out) override;
+    int stat(const char* path, base::FileStat& out) override;
+    int rename(const char* from, const char* to) override;
+    int unlink(const char* path) override;
+    int mkdir(const char* path, unsigned mode) override;
+    int rmdir(const char* path) override;
+    int list(const char* path, std::vector<std::string>& names) override;
+    int try_lock(int fd) override;
+
+private:
+    // Counts the operation and says whether this is one that goes wrong.
+    bool strikes(FileOperation operation, bool creates = false);
+    int error() const { return -m_fault.error; }
+
+    const Fault m_fault;
+    std::atomic<std::uint64_t> m_strikable{0};
+    std::array<std::atomic<std::uint64_t>, k_file_operations> m_counts{};
+};
+
+}  // namespace hearth::test

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "base/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace hearth::test {
+
+// One file in memory, whatever path is asked for: decoders that read files run a million times without a disk.
+// Thread safety: none.
+class SingleFile : public base::Files {
+public:
+    // A write beyond this is refused as a full disk refuses it: no offset can make a test allocate without bound.
+    static constexpr std::uint64_t k_most_bytes = 1 << 24;
+
+    explicit SingleFile(std::string content = {}) : m_content(std::move(content)) {}
+
+    std::string& content() { return m_content; }
+
+    int open(const char* /*path*/, int /*flags*/, unsigned /*mode*/) override { return k_fd; }
+    int close(int /*fd*/) override { return 0; }
+    ssize_t pread(int /*fd*/, void* buffer, std::size_t size, std::uint64_t offset) override
+    {
+        if (offset > INT64_MAX)
+            return -EINVAL;  // as the kernel says of a negative offset
+        if (offset >= m_content.size())
+            return 0;
+        const std::size_t got = std::min<std::size_t>(size, m_content.size() - offset);
+        std::memcpy(buffer, m_content.data() + offset, got);
+        return static_cast<ssize_t>(got);
+    }
+    ssize_t pwrite(int /*fd*/, const void* buffer, std::size_t size, std::uint64_t offset) override
+    {
+        if (offset > k_most_bytes || size > k_most_bytes - offset)
+            return -ENOSPC;
+        m_content.resize(std::max<std::size_t>(m_content.size(), offset + size), '\0');
+        std::memcpy(m_content.data() + offset, buffer, size);
+        return static_cast<ssize_t>(size);
+    }
+    int truncate(int /*fd*/, std::uint64_t size) override
+    {
+        if (size > k_most_bytes)
+            return -ENOSPC;
+        m_content.resize(size, '\0');
+        return 0;
+    }
+    int sync(int /*fd*/) override { return 0; }
+    int stat(int /*fd*/, base::FileStat& out) override
+    {
+        out = {};
+        out.type = base::FileType::file;
+        out.size = m_content.size();
+        out.links = 1;
+        return 0;
+    }
+    int stat(const char* /*path*/, base::FileStat& out) override { return stat(k_fd, out); }
+    int rename(const char* /*from*/, const char* /*to*/) override { return 0; }
+    int unlink(const char* /*path*/) override { return 0; }
+    int mkdir(const char* /*path*/, unsigned /*mode*/) override { return -ENOSYS; }
+    int rmdir(const char* /*path*/) override { return -ENOSYS; }
+    int list(const char* /*path*/, std::vector<std::string>& names) override
+    {
+        names.clear();
+        return -ENOTDIR;
+    }
+    int try_lock(int /*fd*/) override { return 0; }
+
+protected:
+    static constexpr int k_fd = 1000;  // no descriptor of the process: one that leaks out of here fails at once
+
+private:
+    std::string m_content;
+};
+
+}  // namespace hearth::test

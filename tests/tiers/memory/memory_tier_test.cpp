@@ -1,0 +1,163 @@
+#include "tiers/memory/memory_tier.hpp"
+
+#include "support/manual_clock.hpp"
+#include "support/sample_entries.hpp"
+#include "support/scale.hpp"
+#include "support/seed.hpp"
+
+#include <gtest/gtest.h>
+#include <random>
+#include <thread>
+
+// What is special about memory; what every tier promises is in tier_conformance.cpp.
+
+namespace hearth::tiers {
+
+namespace {
+
+using test::numbered_key;
+using test::sample_entry;
+
+class MemoryTierTest : public testing::Test {
+protected:
+    MemoryTier& open(const MemoryOptions& options = {}, const PolicyFactory& policy = gdsf())
+    {
+        m_tier = std::make_unique<MemoryTier>(options, TierContext{&m_clock, {}, policy});
+        return *m_tier;
+    }
+
+    test::ManualClock m_clock;
+    std::unique_ptr<MemoryTier> m_tier;
+};
+
+}  // namespace
+
+TEST_F(MemoryTierTest, the_factory_takes_name_and_capacity)
+{
+    const TierSpec spec = memory(MemoryOptions{.name = "fast", .max_bytes = 1000, .max_entries = 7});
+    EXPECT_EQ(spec.name, "fast");
+    const std::unique_ptr<Tier> tier = spec.open({&m_clock, {}, gdsf()}).value();
+    EXPECT_EQ(tier->name(), "fast");
+    EXPECT_EQ(tier->limits(), (Limits{.max_bytes = 1000, .max_entries = 7}));
+    EXPECT_FALSE(tier->traits().persistent);
+    EXPECT_EQ(memory(64_MiB).open({&m_clock, {}, gdsf()}).value()->limits().max_bytes, 64_MiB);
+}
+
+// Budgets mean what people think they mean: bytes of sections, no more.
+TEST_F(MemoryTierTest, an_entry_takes_the_bytes_of_its_sections)
+{
+    MemoryTier& tier = open({.max_bytes = 100});
+    for (const std::uint64_t number : {1, 2})
+        EXPECT_EQ(tier.store(numbered_key(number), sample_entry(numbered_key(number), 5), Victims::discard)->bytes, 5U);
+    EXPECT_EQ(tier.store(numbered_key(3), sample_entry(numbered_key(3), 91), Victims::discard)->victims.size(), 1U);
+    EXPECT_EQ(tier.usage().bytes, 96U);
+    const Result<StoreReport> report = tier.store(numbered_key(4), sample_entry(numbered_key(4), 101), Victims::discard);
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().message, "Entry of 101 bytes is larger than tier \"memory\" can hold (100). Raise its "
+                                      "capacity or lower the entry's size.");
+}
+
+TEST_F(MemoryTierTest, a_hit_is_the_stored_object_itself)
+{
+    MemoryTier& tier = open();
+    const Entry entry = sample_entry(numbered_key(1), 5000);
+    ASSERT_TRUE(tier.store(numbered_key(1), entry, Victims::discard).ok());
+    const Found found = tier.find(numbered_key(1));
+    EXPECT_EQ(found.artifact.get(), entry.artifact().get());
+    EXPECT_EQ(found.artifact.share(), entry.artifact());
+    EXPECT_EQ(found.cost, entry.artifact()->cost);
+}
+
+TEST_F(MemoryTierTest, uses_saturate_instead_of_starting_again)
+{
+    MemoryTier& tier = open();
+    ASSERT_TRUE(tier.store(numbered_key(1), sample_entry(numbered_key(1), 10), Victims::discard).ok());
+    tier.touch(numbered_key(1), Resident::k_max_uses - 1);
+    EXPECT_EQ(tier.find(numbered_key(1)).uses, Resident::k_max_uses);
+    EXPECT_EQ(tier.find(numbered_key(1)).uses, Resident::k_max_uses);
+    tier.touch(numbered_key(1), UINT32_MAX);
+    EXPECT_EQ(tier.info(numbered_key(1))->uses, Resident::k_max_uses);
+}
+
+// The artifact is let go of when its last holder does so, and not before.
+TEST_F(MemoryTierTest, an_evicted_artifact_is_freed_with_its_last_lease)
+{
+    MemoryTier& tier = open();
+    std::shared_ptr<const Artifact> artifact = test::sample_artifact(numbered_key(1), 100);
+    const std::weak_ptr<const Artifact> watched = artifact;
+    ASSERT_TRUE(tier.store(numbered_key(1), Entry(std::move(artifact)), Victims::discard).ok());
+    {
+        const Found lease = tier.find(numbered_key(1));
+        tier.clear();
+        EXPECT_EQ(tier.usage().entries, 0U);
+        EXPECT_FALSE(watched.expired());
+        EXPECT_EQ(lease.artifact->text(), test::sample_bytes(numbered_key(1), 100).text());
+    }
+    base::reclaim();
+    EXPECT_TRUE(watched.expired());
+}
+
+TEST_F(MemoryTierTest, a_lease_may_be_dropped_by_another_thread_after_the_tier)
+{
+    open();
+    ASSERT_TRUE(m_tier->store(numbered_key(1), sample_entry(numbered_key(1), 100), Victims::discard).ok());
+    Found found = m_tier->find(numbered_key(1));
+    m_tier.reset();
+    std::jthread([lease = std::move(found.artifact)] {
+        EXPECT_EQ(lease->text(), test::sample_bytes(numbered_key(1), 100).text());
+    });
+}
+
+TEST_F(MemoryTierTest, thousands_of_leases_can_be_held_at_once)
+{
+    MemoryTier& tier = open();
+    std::vector<Found> leases;
+    for (std::uint64_t number = 0; number < 2000; ++number) {
+        ASSERT_TRUE(tier.store(numbered_key(number), sample_entry(numbered_key(number), 64), Victims::discard).ok());
+        leases.push_back(tier.find(numbered_key(number)));
+    }
+    tier.clear();
+    for (std::uint64_t number = 0; number < leases.size(); ++number)
+        ASSERT_TRUE(test::is_sample_of(*leases[number].artifact, numbered_key(number)));
+}
+
+TEST_F(MemoryTierTest, an_entry_without_bytes_can_be_kept_and_evicted)
+{
+    MemoryTier& tier = open({.max_bytes = 10, .max_entries = 2}, lru());
+    for (const std::uint64_t number : {1, 2, 3})
+        ASSERT_TRUE(tier.store(numbered_key(number), Entry(std::make_shared<Artifact>()), Victims::discard).ok());
+    EXPECT_EQ(tier.usage().bytes, 0U);
+    EXPECT_EQ(tier.usage().entries, 2U);
+    EXPECT_TRUE(tier.find(numbered_key(3)));
+}
+
+// Every thread looks for one hot key that is replaced, evicted and put back under it: what it gets is always whole.
+TEST_F(MemoryTierTest, one_hot_key_under_eviction_is_exact_or_a_miss)
+{
+    const std::uint64_t first_seed = test::seed();
+    MemoryTier& tier = open({.max_bytes = 2000});
+    const Key hot = numbered_key(0);
+    std::vector<std::jthread> threads;
+    for (std::uint64_t number = 0; number < 3; ++number) {
+        threads.emplace_back([&, number] {
+            std::mt19937_64 random(first_seed + number);
+            std::vector<Found> kept(8);
+            for (std::uint64_t step = 0; step < test::scaled(100'000); ++step) {
+                Found found = tier.find(hot);
+                ASSERT_TRUE(!found || test::is_sample_of(*found.artifact, hot, 4));
+                kept[random() % kept.size()] = std::move(found);
+            }
+        });
+    }
+    std::mt19937_64 random(first_seed);
+    for (std::uint64_t step = 0; step < test::scaled(30'000); ++step) {
+        const Key key = random() % 2 == 0 ? hot : numbered_key(1 + random() % 5);
+        ASSERT_TRUE(tier.store(key, sample_entry(key, random() % 900, random() % 4), Victims::discard).ok());
+        if (step % 50 == 0)
+            tier.clear();
+    }
+    threads.clear();
+    EXPECT_TRUE(tier.verify(Repair::no, {}).accounting_exact);
+}
+
+}  // namespace hearth::tiers

@@ -1,0 +1,471 @@
+#include "tier_conformance.hpp"
+
+#include <algorithm>
+#include <set>
+#include <stop_token>
+
+#include <sys/stat.h>
+
+namespace hearth::test {
+
+using namespace std::chrono_literals;
+
+std::unique_ptr<Tier> TierConformance::open(const Limits& limits, const PolicyFactory& policy)
+{
+    TierRequest request{limits, {&m_clock, {}, policy}, m_scratch / std::to_string(m_opened++)};
+    EXPECT_EQ(::mkdir(request.scratch.c_str(), 0700), 0);
+    return GetParam().open(request).value();
+}
+
+std::uint64_t TierConformance::overhead()
+{
+    return put(*open(), 0, 0).bytes;
+}
+
+StoreReport TierConformance::put(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version,
+                                 Victims victims)
+{
+    const Key key = numbered_key(number);
+    Result<StoreReport> report = tier.store(key, sample_entry(key, size, version), victims);
+    EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+    return report.ok() ? *std::move(report) : StoreReport{};
+}
+
+bool TierConformance::holds(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version)
+{
+    const Key key = numbered_key(number);
+    const Found found = tier.find(key);
+    if (found) {
+        EXPECT_EQ(*found.artifact, *sample_artifact(key, size, version)) << "key " << number;
+    }
+    return static_cast<bool>(found);
+}
+
+void TierConformance::expect_exact_accounting(Tier& tier)
+{
+    TierUsage listed;
+    tier.for_each([&](const EntryRow& row) {
+        listed.bytes += row.stored_bytes;
+        ++listed.entries;
+        return true;
+    });
+    const TierUsage used = tier.usage();
+    EXPECT_EQ(used.bytes, listed.bytes);
+    EXPECT_EQ(used.entries, listed.entries);
+    const VerifyReport report = tier.verify(Repair::no, {});
+    EXPECT_TRUE(report.accounting_exact);
+    EXPECT_EQ(report.checked, listed.entries);
+    EXPECT_EQ(report.intact, listed.entries);
+    EXPECT_TRUE(report.problems.empty()) << report.problems.front();
+}
+
+TEST_P(TierConformance, a_fresh_tier_is_empty_and_knows_its_name)
+{
+    const auto tier = open({.max_bytes = 1_MiB});
+    EXPECT_EQ(tier->name(), GetParam().name);
+    EXPECT_TRUE(tier->traits().writable);
+    EXPECT_EQ(tier->usage().bytes, 0U);
+    EXPECT_EQ(tier->usage().entries, 0U);
+    EXPECT_EQ(tier->limits(), Limits{.max_bytes = 1_MiB});
+    const Found found = tier->find(numbered_key(1));
+    EXPECT_FALSE(found);
+    EXPECT_EQ(found.why, Miss::absent);
+    EXPECT_FALSE(tier->contains(numbered_key(1)));
+    EXPECT_FALSE(tier->remove(numbered_key(1)));
+    EXPECT_FALSE(tier->info(numbered_key(1)));
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, what_is_stored_comes_back_whole)
+{
+    const auto tier = open();
+    const Request request = Request::of("test", "source", 7);
+    auto artifact = std::make_shared<Artifact>();
+    artifact->sections = {{"cubin", sample_bytes(request.key(), 5000)},
+                          {"log", Bytes::copy_of("warning: unused\n")},
+                          {"empty", Bytes{}},
+                          {"", Bytes::copy_of(std::string_view("\0\n/\xff", 4))}};
+    artifact->metadata = {.label = "saxpy", .compiler = "nvrtc 13.0", .target = "sm_90a", .options = {"-O3", "", "-I a b"}};
+    artifact->request = request.encoding();
+    artifact->status = 6;
+    artifact->cost = 1234567ns;
+    artifact->created = m_clock.now();
+    artifact->expires = m_clock.now() + 24h;
+    ASSERT_TRUE(tier->store(request, Entry(artifact), Victims::discard).ok());
+    const Found found = tier->find(request);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(*found.artifact, *artifact);
+    EXPECT_TRUE(tier->contains(request));
+
+    const std::optional<EntryRow> row = tier->info(request);
+    ASSERT_TRUE(row);
+    EXPECT_EQ(row->key, request.key());
+    EXPECT_EQ(row->metadata, artifact->metadata);
+    EXPECT_EQ(row->bytes, artifact->size());
+    EXPECT_EQ(row->stored_bytes, found.bytes);
+    EXPECT_EQ(row->created, artifact->created);
+    EXPECT_EQ(row->cost, artifact->cost);
+    EXPECT_EQ(row->status, 6);
+    EXPECT_EQ(row->tier, tier->name());
+}
+
+// 12
+TEST_P(TierConformance, too_large_is_a_typed_error_that_disturbs_nothing)
+{
+    const std::uint64_t each = 100 + overhead();
+    const auto tier = open({.max_bytes = 3 * each});
+    for (std::uint64_t number = 1; number <= 3; ++number)
+        put(*tier, number, 100);
+    const Key key = numbered_key(4);
+    const std::size_t size = 3 * each + 1;
+    const Result<StoreReport> report = tier->store(key, sample_entry(key, size), Victims::discard);
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().code, Code::too_large);
+    const std::string& sentence = report.error().message;
+    EXPECT_NE(sentence.find(std::to_string(3 * each)), std::string::npos) << "the limit: " << sentence;
+    EXPECT_NE(sentence.find("Raise its capacity"), std::string::npos) << "the fix: " << sentence;
+    EXPECT_EQ(tier->usage().bytes, 3 * each);
+    for (std::uint64_t number = 1; number <= 3; ++number)
+        EXPECT_TRUE(holds(*tier, number, 100));
+    expect_exact_accounting(*tier);
+}
+
+// 12
+TEST_P(TierConformance, an_oversized_replacement_keeps_the_old_value)
+{
+    const auto tier = open({.max_bytes = 1000 + overhead()});
+    put(*tier, 1, 600);
+    const Key key = numbered_key(1);
+    EXPECT_FALSE(tier->store(key, sample_entry(key, 1001, 1), Victims::discard).ok());
+    EXPECT_TRUE(holds(*tier, 1, 600));
+    expect_exact_accounting(*tier);
+}
+
+// 13
+TEST_P(TierConformance, replacing_keeps_accounting_exact)
+{
+    const std::uint64_t extra = overhead();
+    const auto tier = open({.max_bytes = 100'000});
+    EXPECT_FALSE(put(*tier, 1, 100).replaced);
+    EXPECT_EQ(tier->usage().bytes, 100 + extra);
+    const StoreReport report = put(*tier, 1, 200, 1);
+    EXPECT_TRUE(report.replaced);
+    EXPECT_TRUE(report.victims.empty());
+    EXPECT_EQ(report.bytes, 200 + extra);
+    EXPECT_EQ(tier->usage().bytes, 200 + extra);
+    EXPECT_EQ(tier->usage().entries, 1U);
+    EXPECT_TRUE(holds(*tier, 1, 200, 1));
+    put(*tier, 1, 50, 2);
+    EXPECT_EQ(tier->usage().bytes, 50 + extra);
+    EXPECT_TRUE(holds(*tier, 1, 50, 2));
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, what_is_replaced_makes_room_for_its_successor)
+{
+    const std::uint64_t extra = overhead();
+    const auto tier = open({.max_bytes = 1000 + 2 * extra, .max_entries = 2});
+    put(*tier, 1, 500);
+    put(*tier, 2, 500);
+    EXPECT_TRUE(put(*tier, 1, 500, 1).victims.empty());
+    EXPECT_TRUE(holds(*tier, 1, 500, 1));
+    EXPECT_TRUE(holds(*tier, 2, 500));
+    // Larger than before: the other one goes, never the one that is being replaced.
+    const StoreReport report = put(*tier, 2, 600, 1);
+    ASSERT_EQ(report.victims.size(), 1U);
+    EXPECT_EQ(report.victims.front().key, numbered_key(1));
+    EXPECT_TRUE(holds(*tier, 2, 600, 1));
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, removing_says_whether_it_was_there)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    put(*tier, 2, 100);
+    EXPECT_TRUE(tier->remove(numbered_key(1)));
+    EXPECT_FALSE(tier->remove(numbered_key(1)));
+    EXPECT_FALSE(tier->contains(numbered_key(1)));
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::absent);
+    EXPECT_TRUE(holds(*tier, 2, 100));
+    EXPECT_EQ(tier->usage().entries, 1U);
+    expect_exact_accounting(*tier);
+}
+
+// 39
+TEST_P(TierConformance, clearing_leaves_an_empty_tier_that_works_on)
+{
+    const auto tier = open();
+    for (std::uint64_t number = 0; number < 50; ++number)
+        put(*tier, number, 100);
+    tier->clear();
+    EXPECT_EQ(tier->usage().bytes, 0U);
+    EXPECT_EQ(tier->usage().entries, 0U);
+    for (std::uint64_t number = 0; number < 50; ++number)
+        EXPECT_EQ(tier->find(numbered_key(number)).why, Miss::absent);
+    tier->clear();
+    put(*tier, 3, 10);
+    EXPECT_TRUE(holds(*tier, 3, 10));
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, a_visit_sees_each_entry_once_and_can_be_ended)
+{
+    const auto tier = open();
+    std::set<Key> stored;
+    for (std::uint64_t number = 0; number < 500; ++number) {
+        put(*tier, number, 10);
+        stored.insert(numbered_key(number));
+    }
+    std::multiset<Key> seen;
+    tier->for_each([&](const EntryRow& row) {
+        seen.insert(row.key);
+        EXPECT_EQ(row.tier, tier->name());
+        return true;
+    });
+    EXPECT_TRUE(std::equal(seen.begin(), seen.end(), stored.begin(), stored.end()));
+    int visited = 0;
+    tier->for_each([&](const EntryRow&) { return ++visited < 7; });
+    EXPECT_EQ(visited, 7);
+    // The visitor may use the tier.
+    tier->for_each([&](const EntryRow& row) { return tier->remove(row.key); });
+    EXPECT_EQ(tier->usage().entries, 0U);
+}
+
+// 20
+TEST_P(TierConformance, frequency_recency_and_size_are_readable)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    put(*tier, 2, 3000);
+    EXPECT_EQ(tier->info(numbered_key(1))->uses, 0U);
+    EXPECT_EQ(tier->info(numbered_key(1))->last_used, WallTime{});
+    for (const std::uint64_t number : {1, 2, 1}) {
+        m_clock.advance(10s);
+        EXPECT_EQ(tier->find(numbered_key(number)).uses, tier->info(numbered_key(number))->uses);
+    }
+    const EntryRow first = *tier->info(numbered_key(1));
+    const EntryRow second = *tier->info(numbered_key(2));
+    EXPECT_EQ(first.uses, 2U);
+    EXPECT_EQ(second.uses, 1U);
+    EXPECT_EQ(first.bytes, 100U);
+    EXPECT_EQ(second.bytes, 3000U);
+    EXPECT_EQ(std::chrono::floor<std::chrono::seconds>(first.last_used), ManualClock::k_start + 30s);
+    EXPECT_EQ(std::chrono::floor<std::chrono::seconds>(second.last_used), ManualClock::k_start + 20s);
+}
+
+// 20
+TEST_P(TierConformance, sixty_five_thousand_keys_keep_their_frequencies)
+{
+    const std::uint64_t keys = 65'537 / effort();
+    const auto tier = open({}, gdsf());
+    for (std::uint64_t number = 0; number < keys; ++number)
+        put(*tier, number, 1);
+    for (std::uint64_t number = 0; number < keys; ++number)
+        for (std::uint64_t use = 0; use <= number % 3; ++use)
+            ASSERT_TRUE(tier->find(numbered_key(number)));
+    tier->flush();
+    for (std::uint64_t number = 0; number < keys; ++number)
+        ASSERT_EQ(tier->info(numbered_key(number))->uses, 1 + number % 3) << "key " << number;
+}
+
+TEST_P(TierConformance, touching_credits_uses_a_faster_tier_answered)
+{
+    const std::uint64_t each = 100 + overhead();
+    const auto tier = open({.max_bytes = 2 * each});
+    put(*tier, 1, 100);
+    put(*tier, 2, 100);
+    m_clock.advance(10s);
+    tier->touch(numbered_key(1), 5);
+    EXPECT_EQ(tier->info(numbered_key(1))->uses, 5U);
+    EXPECT_EQ(std::chrono::floor<std::chrono::seconds>(tier->info(numbered_key(1))->last_used), m_clock.now());
+    const StoreReport report = put(*tier, 3, 100);
+    ASSERT_EQ(report.victims.size(), 1U);
+    EXPECT_EQ(report.victims.front().key, numbered_key(2));
+    tier->touch(numbered_key(99), 1);
+    EXPECT_FALSE(tier->info(numbered_key(99)));
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, an_entry_that_comes_back_starts_from_no_uses_and_a_replaced_one_keeps_its_own)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    EXPECT_TRUE(holds(*tier, 1, 100));
+    put(*tier, 1, 100, 1);
+    EXPECT_EQ(tier->info(numbered_key(1))->uses, 1U);
+    tier->remove(numbered_key(1));
+    put(*tier, 1, 100);
+    EXPECT_EQ(tier->info(numbered_key(1))->uses, 0U);
+}
+
+// 32
+TEST_P(TierConformance, an_entry_past_its_time_is_an_expired_miss_and_gone)
+{
+    const auto tier = open();
+    const Key key = numbered_key(1);
+    const std::shared_ptr<Artifact> artifact = sample_artifact(key, 100);
+    artifact->expires = m_clock.now() + 60s;
+    ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+    put(*tier, 2, 100);
+    m_clock.advance(59s);
+    EXPECT_TRUE(tier->find(key));
+    m_clock.advance(1s);
+    const Found found = tier->find(key);
+    EXPECT_FALSE(found);
+    EXPECT_EQ(found.why, Miss::expired);
+    EXPECT_EQ(tier->find(key).why, Miss::absent);
+    EXPECT_EQ(tier->usage().entries, 1U);
+    EXPECT_TRUE(holds(*tier, 2, 100));
+    expect_exact_accounting(*tier);
+}
+
+// 32
+TEST_P(TierConformance, a_limit_on_age_makes_old_entries_misses)
+{
+    const auto tier = open({.max_bytes = 0, .max_entries = 0, .max_age = 60s});
+    EXPECT_EQ(tier->limits().max_age, 60s);
+    put(*tier, 1, 100);
+    m_clock.advance(59s);
+    EXPECT_TRUE(holds(*tier, 1, 100));
+    m_clock.advance(1s);
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::expired);
+    EXPECT_EQ(tier->usage().entries, 0U);
+}
+
+// 24, 32
+TEST_P(TierConformance, a_lower_limit_on_age_takes_effect_at_once)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    m_clock.advance(100s);
+    const Key key = numbered_key(2);
+    const std::shared_ptr<Artifact> young = sample_artifact(key, 100);
+    young->created = m_clock.now();
+    ASSERT_TRUE(tier->store(key, Entry(young), Victims::discard).ok());
+    const std::vector<Victim> gone =
+        tier->set_limits({.max_bytes = 0, .max_entries = 0, .max_age = 60s}, Victims::discard);
+    ASSERT_EQ(gone.size(), 1U);
+    EXPECT_EQ(gone.front().key, numbered_key(1));
+    EXPECT_EQ(tier->usage().entries, 1U);
+    EXPECT_TRUE(tier->find(key));
+    // Longer than a clock can count: no limit, and no overflow.
+    tier->set_limits({.max_bytes = 0, .max_entries = 0, .max_age = std::chrono::seconds::max()}, Victims::discard);
+    EXPECT_TRUE(tier->find(key));
+}
+
+// 32
+TEST_P(TierConformance, maintenance_evicts_what_has_expired_and_reports_it)
+{
+    const auto tier = open();
+    for (std::uint64_t number = 0; number < 20; ++number) {
+        const Key key = numbered_key(number);
+        const std::shared_ptr<Artifact> artifact = sample_artifact(key, 100);
+        if (number % 2 == 0)
+            artifact->expires = m_clock.now() + 60s;
+        ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+    }
+    EXPECT_TRUE(tier->maintain({}).empty());
+    m_clock.advance(2min);
+    const std::vector<Victim> gone = tier->maintain({});
+    EXPECT_EQ(gone.size(), 10U);
+    for (const Victim& victim : gone)
+        EXPECT_EQ(victim.cause, EvictionCause::age);
+    EXPECT_EQ(tier->usage().entries, 10U);
+    EXPECT_TRUE(holds(*tier, 1, 100));
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, maintenance_that_is_told_to_stop_leaves_a_tier_that_works)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    std::stop_source stop;
+    stop.request_stop();
+    tier->maintain(stop.get_token());
+    EXPECT_TRUE(holds(*tier, 1, 100));
+    expect_exact_accounting(*tier);
+}
+
+// 33
+TEST_P(TierConformance, what_has_been_idle_for_long_can_be_removed)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    put(*tier, 2, 100);
+    m_clock.advance(1h);
+    EXPECT_TRUE(holds(*tier, 1, 100));
+    EXPECT_EQ(tier->remove_idle(30min, {}), 1U);
+    EXPECT_TRUE(holds(*tier, 1, 100));
+    EXPECT_EQ(tier->find(numbered_key(2)).why, Miss::absent);
+    EXPECT_EQ(tier->remove_idle(30min, {}), 0U);
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, a_clock_that_jumps_back_loses_nothing_and_keeps_the_order_of_use)
+{
+    const std::uint64_t each = 100 + overhead();
+    const auto tier = open({.max_bytes = 3 * each, .max_entries = 0, .max_age = 48h});
+    put(*tier, 1, 100);
+    put(*tier, 2, 100);
+    m_clock.advance(-24h);
+    put(*tier, 3, 100);
+    EXPECT_TRUE(holds(*tier, 1, 100));
+    m_clock.set(WallTime{});
+    EXPECT_TRUE(holds(*tier, 2, 100));
+    tier->maintain({});
+    // In order of use: 3, 1, 2.
+    for (const std::uint64_t expected : {3, 1, 2}) {
+        const StoreReport report = put(*tier, 10 + expected, 100);
+        ASSERT_EQ(report.victims.size(), 1U);
+        EXPECT_EQ(report.victims.front().key, numbered_key(expected));
+    }
+    EXPECT_EQ(tier->usage().entries, 3U);
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, verifying_finds_everything_intact_and_can_be_ended)
+{
+    const auto tier = open();
+    for (std::uint64_t number = 0; number < 30; ++number)
+        put(*tier, number, 100);
+    const VerifyReport report = tier->verify(Repair::yes, {});
+    EXPECT_EQ(report.checked, 30U);
+    EXPECT_EQ(report.intact, 30U);
+    EXPECT_EQ(report.corrupt + report.incompatible + report.stray + report.removed, 0U);
+    EXPECT_TRUE(report.accounting_exact);
+    EXPECT_TRUE(report.problems.empty());
+    tier->verify(Repair::yes, [](std::uint64_t done, std::uint64_t) { return done < 3; });
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, a_flight_has_one_holder_and_ends_with_it)
+{
+    const auto tier = open();
+    FlightAttempt first = tier->try_flight(numbered_key(1));
+    if (first.outcome == FlightAttempt::Outcome::unsupported)
+        return;  // a tier of this process alone needs none
+    ASSERT_EQ(first.outcome, FlightAttempt::Outcome::held);
+    EXPECT_EQ(tier->try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::busy);
+    EXPECT_EQ(tier->try_flight(numbered_key(2)).outcome, FlightAttempt::Outcome::held);
+    first.flight.reset();
+    EXPECT_EQ(tier->try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::held);
+}
+
+// 70
+TEST_P(TierConformance, a_note_is_edited_as_one_step_and_read_back)
+{
+    const auto tier = open();
+    EXPECT_TRUE(tier->read_note("stats").empty());
+    const auto append = [](ByteView before) { return Bytes::copy_of(std::string(as_text(before)) + "x"); };
+    if (!tier->update_note("stats", append))
+        return;  // not every tier keeps notes
+    EXPECT_TRUE(tier->update_note("stats", append));
+    EXPECT_EQ(tier->read_note("stats").text(), "xx");
+    EXPECT_TRUE(tier->read_note("other").empty());
+    put(*tier, 1, 100);
+    tier->clear();
+    EXPECT_EQ(tier->read_note("stats").text(), "xx");
+}
+
+}  // namespace hearth::test

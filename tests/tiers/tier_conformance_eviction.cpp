@@ -1,0 +1,287 @@
+#include "tier_conformance.hpp"
+
+#include <algorithm>
+#include <set>
+
+// Who goes when room is needed, and who hears of it.
+
+namespace hearth::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// A policy of a user's own, in ten lines.
+class LargestFirst final : public Policy {
+public:
+    void inserted(const Resident& entry) override { m_by_size.insert({entry.bytes, &entry}); }
+    void removed(const Resident& entry) override { m_by_size.erase({entry.bytes, &entry}); }
+    const Resident* victim() override { return m_by_size.empty() ? nullptr : m_by_size.rbegin()->second; }
+
+private:
+    std::set<std::pair<std::uint64_t, const Resident*>> m_by_size;
+};
+
+// One that is no help: it names nobody, or somebody who is not there, or the one that is being replaced.
+class Unhelpful final : public Policy {
+public:
+    explicit Unhelpful(const Resident* named) : m_named(named) {}
+    void inserted(const Resident&) override {}
+    void removed(const Resident&) override {}
+    const Resident* victim() override { return m_named; }
+
+private:
+    const Resident* m_named;
+};
+
+class SmallOnly final : public Policy {
+public:
+    explicit SmallOnly(std::uint64_t most) : m_most(most) {}
+    void inserted(const Resident&) override {}
+    void removed(const Resident&) override {}
+    const Resident* victim() override { return nullptr; }
+    bool admit(const Resident& entry) const override { return entry.bytes <= m_most; }
+
+private:
+    std::uint64_t m_most;
+};
+
+PolicyFactory largest_first()
+{
+    return [] { return std::make_unique<LargestFirst>(); };
+}
+
+std::vector<Key> keys_of(const std::vector<Victim>& victims)
+{
+    std::vector<Key> keys;
+    for (const Victim& victim : victims)
+        keys.push_back(victim.key);
+    return keys;
+}
+
+}  // namespace
+
+// 18
+TEST_P(TierConformance, lru_by_bytes_evicts_the_oldest_only)
+{
+    const auto tier = open({.max_bytes = 100 + 3 * overhead()});
+    EXPECT_TRUE(put(*tier, 1, 5).victims.empty());
+    EXPECT_TRUE(put(*tier, 2, 5).victims.empty());
+    EXPECT_EQ(keys_of(put(*tier, 3, 91).victims), std::vector{numbered_key(1)});
+    EXPECT_TRUE(holds(*tier, 2, 5));
+    EXPECT_TRUE(holds(*tier, 3, 91));
+    EXPECT_EQ(tier->usage().bytes, 96 + 2 * overhead());
+    expect_exact_accounting(*tier);
+}
+
+// 18
+TEST_P(TierConformance, under_lru_what_was_touched_survives)
+{
+    const auto tier = open({.max_bytes = 100 + 3 * overhead()});
+    put(*tier, 1, 5);
+    put(*tier, 2, 5);
+    EXPECT_TRUE(holds(*tier, 1, 5));
+    EXPECT_EQ(keys_of(put(*tier, 3, 91).victims), std::vector{numbered_key(2)});
+    EXPECT_TRUE(holds(*tier, 1, 5));
+    EXPECT_TRUE(holds(*tier, 3, 91));
+}
+
+// 32
+TEST_P(TierConformance, a_limit_on_the_number_of_entries_holds_after_each_store)
+{
+    const auto tier = open({.max_bytes = 0, .max_entries = 3});
+    for (std::uint64_t number = 0; number < 20; ++number) {
+        const StoreReport report = put(*tier, number, 10);
+        EXPECT_EQ(keys_of(report.victims), number < 3 ? std::vector<Key>{} : std::vector{numbered_key(number - 3)});
+        EXPECT_EQ(tier->usage().entries, std::min<std::uint64_t>(number + 1, 3));
+    }
+}
+
+// 19
+TEST_P(TierConformance, a_policy_of_the_users_own_evicts_the_largest)
+{
+    const auto tier = open({.max_bytes = 600 + 3 * overhead()}, largest_first());
+    put(*tier, 1, 100);
+    put(*tier, 2, 300);
+    put(*tier, 3, 200);
+    EXPECT_EQ(keys_of(put(*tier, 4, 150).victims), std::vector{numbered_key(2)});
+    EXPECT_EQ(keys_of(put(*tier, 5, 250).victims), std::vector{numbered_key(3)});
+    expect_exact_accounting(*tier);
+}
+
+// 19
+TEST_P(TierConformance, under_a_policy_that_is_no_help_the_limit_holds_all_the_same)
+{
+    const Resident stranger(numbered_key(77), 1, 1);
+    const Resident replaced(numbered_key(1), 1, 1);
+    const std::uint64_t each = 100 + overhead();
+    for (const Resident* const named : {static_cast<const Resident*>(nullptr), &stranger, &replaced}) {
+        const auto tier = open({.max_bytes = 4 * each}, [&] { return std::make_unique<Unhelpful>(named); });
+        for (std::uint64_t number = 1; number <= 4; ++number)
+            put(*tier, number, 100);
+        // Replacing 1 by a larger one needs room; 1 itself is no victim.
+        const StoreReport replacing = put(*tier, 1, 250, 1);
+        EXPECT_GE(replacing.victims.size(), 1U);
+        for (const Victim& victim : replacing.victims)
+            EXPECT_NE(victim.key, numbered_key(1));
+        EXPECT_TRUE(holds(*tier, 1, 250, 1));
+        for (std::uint64_t number = 5; number < 20; ++number) {
+            put(*tier, number, 100);
+            EXPECT_LE(tier->usage().bytes, 4 * each);
+            EXPECT_TRUE(holds(*tier, number, 100));
+        }
+        expect_exact_accounting(*tier);
+    }
+}
+
+TEST_P(TierConformance, what_the_policy_does_not_admit_is_a_typed_error_that_disturbs_nothing)
+{
+    const std::uint64_t most = 500 + overhead();
+    const auto tier = open({}, [&] { return std::make_unique<SmallOnly>(most); });
+    put(*tier, 1, 500);
+    const Result<StoreReport> report =
+        tier->store(numbered_key(1), sample_entry(numbered_key(1), 501, 1), Victims::discard);
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().code, Code::no_space);
+    EXPECT_TRUE(holds(*tier, 1, 500));
+    expect_exact_accounting(*tier);
+}
+
+// 23
+TEST_P(TierConformance, victims_reported_equal_evictions)
+{
+    for (const PolicyFactory& policy : {lru(), gdsf(), largest_first()}) {
+        const auto tier = open({.max_bytes = 20'000, .max_entries = 40}, policy);
+        std::multiset<Key> stored;
+        std::multiset<Key> gone;
+        for (std::uint64_t number = 0; number < 300; ++number) {
+            const StoreReport report = put(*tier, number, 10 + number * 7919 % 1500);
+            stored.insert(numbered_key(number));
+            for (const Victim& victim : report.victims) {
+                EXPECT_EQ(victim.cause, EvictionCause::capacity);
+                EXPECT_FALSE(victim.entry);
+                EXPECT_FALSE(tier->contains(victim.key));
+                gone.insert(victim.key);
+            }
+        }
+        EXPECT_EQ(gone.size(), std::set<Key>(gone.begin(), gone.end()).size()) << "each once";
+        for (const Key& key : gone)
+            EXPECT_EQ(stored.erase(key), 1U);
+        EXPECT_EQ(tier->usage().entries, stored.size());
+        for (const Key& key : stored)
+            EXPECT_TRUE(tier->contains(key));
+    }
+}
+
+// 9 of the rules: evict means demote
+TEST_P(TierConformance, victims_that_are_kept_carry_their_artifact)
+{
+    const auto tier = open({.max_bytes = 0, .max_entries = 2});
+    put(*tier, 1, 100);
+    put(*tier, 2, 5000);
+    const std::uint64_t bytes = tier->info(numbered_key(1))->stored_bytes;
+    const StoreReport report = put(*tier, 3, 100, 0, Victims::keep);
+    ASSERT_EQ(report.victims.size(), 1U);
+    const Victim& victim = report.victims.front();
+    ASSERT_TRUE(victim.entry);
+    EXPECT_EQ(*victim.entry->artifact(), *sample_artifact(numbered_key(1), 100));
+    EXPECT_EQ(victim.bytes, bytes);
+    EXPECT_NEAR(victim.cost, 0.1, 1e-6);
+
+    const std::vector<Victim> lowered = tier->set_limits({.max_bytes = 0, .max_entries = 1}, Victims::keep);
+    ASSERT_EQ(lowered.size(), 1U);
+    ASSERT_TRUE(lowered.front().entry);
+    EXPECT_EQ(*lowered.front().entry->artifact(), *sample_artifact(numbered_key(2), 5000));
+    // What a tier let go of, the next one takes as it is.
+    const auto below = open();
+    ASSERT_TRUE(below->store(numbered_key(2), *lowered.front().entry, Victims::discard).ok());
+    EXPECT_TRUE(holds(*below, 2, 5000));
+}
+
+// 23
+TEST_P(TierConformance, a_leased_artifact_outlives_eviction_clear_and_the_tier)
+{
+    auto tier = open({.max_bytes = 0, .max_entries = 3});
+    for (std::uint64_t number = 1; number <= 3; ++number)
+        put(*tier, number, 1000);
+    Found evicted = tier->find(numbered_key(1));
+    const Found replaced = tier->find(numbered_key(2));
+    const Found removed = tier->find(numbered_key(3));
+    put(*tier, 2, 1000, 1);
+    tier->remove(numbered_key(3));
+    tier->set_limits({.max_bytes = 0, .max_entries = 1}, Victims::discard);
+    put(*tier, 4, 1000);
+    EXPECT_FALSE(tier->contains(numbered_key(1)));
+    const Found cleared = tier->find(numbered_key(4));
+    tier->clear();
+    put(*tier, 5, 1000);
+    const Found last = tier->find(numbered_key(5));
+    const std::shared_ptr<const Artifact> shared = last.artifact.share();
+    tier.reset();
+    EXPECT_EQ(*evicted.artifact, *sample_artifact(numbered_key(1), 1000));
+    EXPECT_EQ(*replaced.artifact, *sample_artifact(numbered_key(2), 1000));
+    EXPECT_EQ(*removed.artifact, *sample_artifact(numbered_key(3), 1000));
+    EXPECT_EQ(*cleared.artifact, *sample_artifact(numbered_key(4), 1000));
+    EXPECT_EQ(*last.artifact, *sample_artifact(numbered_key(5), 1000));
+    const ArtifactLease moved = std::move(evicted.artifact);
+    EXPECT_FALSE(evicted);
+    EXPECT_EQ(*moved, *sample_artifact(numbered_key(1), 1000));
+    EXPECT_EQ(*shared, *last.artifact);
+}
+
+// 24
+TEST_P(TierConformance, a_lower_limit_evicts_at_once)
+{
+    const std::uint64_t each = 100 + overhead();
+    const auto tier = open();
+    for (std::uint64_t number = 0; number < 10; ++number)
+        put(*tier, number, 100);
+    const Limits by_bytes{.max_bytes = 6 * each + 1};
+    const std::vector<Victim> first = tier->set_limits(by_bytes, Victims::discard);
+    EXPECT_EQ(first.size(), 4U);
+    EXPECT_EQ(tier->limits(), by_bytes);
+    EXPECT_EQ(tier->usage().bytes, 6 * each);
+    const std::vector<Victim> second = tier->set_limits({.max_bytes = 0, .max_entries = 2}, Victims::discard);
+    EXPECT_EQ(second.size(), 4U);
+    for (const Victim& victim : second)
+        EXPECT_EQ(victim.cause, EvictionCause::limit_lowered);
+    EXPECT_TRUE(holds(*tier, 8, 100));
+    EXPECT_TRUE(holds(*tier, 9, 100));
+    EXPECT_TRUE(tier->set_limits({}, Victims::discard).empty());
+    put(*tier, 20, 100'000);
+    EXPECT_EQ(tier->usage().entries, 3U);
+    expect_exact_accounting(*tier);
+}
+
+// 24
+TEST_P(TierConformance, a_policy_set_at_run_time_chooses_the_next_victim)
+{
+    const auto tier = open({.max_bytes = 0, .max_entries = 3});
+    put(*tier, 1, 100);
+    put(*tier, 2, 300);
+    put(*tier, 3, 200);
+    EXPECT_TRUE(holds(*tier, 2, 300));
+    tier->set_policy(largest_first());
+    EXPECT_EQ(keys_of(put(*tier, 4, 10).victims), std::vector{numbered_key(2)});
+    tier->set_policy(lru());
+    EXPECT_TRUE(holds(*tier, 1, 100));
+    EXPECT_EQ(keys_of(put(*tier, 5, 10).victims), std::vector{numbered_key(3)});
+    expect_exact_accounting(*tier);
+}
+
+// 21
+TEST_P(TierConformance, the_default_policy_lets_the_cheap_and_large_go_first)
+{
+    const auto tier = open({.max_bytes = 0, .max_entries = 3}, gdsf());
+    const auto put_with_cost = [&](std::uint64_t number, std::size_t size, std::chrono::milliseconds cost) {
+        const std::shared_ptr<Artifact> artifact = sample_artifact(numbered_key(number), size);
+        artifact->cost = cost;
+        return tier->store(numbered_key(number), Entry(artifact), Victims::discard).value();
+    };
+    put_with_cost(1, 10'000, 60s);
+    put_with_cost(2, 10'000, 50ms);
+    put_with_cost(3, 10'000, 20s);
+    EXPECT_EQ(keys_of(put_with_cost(4, 10'000, 30s).victims), std::vector{numbered_key(2)});
+}
+
+}  // namespace hearth::test
