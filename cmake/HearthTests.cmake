@@ -22,7 +22,7 @@ set(HEARTH_TEST_TIMEOUT_FACTOR ${timeout_factor} CACHE STRING "What test timeout
 add_custom_target(hearth_tests)
 
 # What the tests share: tests/support/*.cpp, included as "support/NAME.hpp", and one precompiled header, which takes a
-# third off the time of building them.
+# fifth off the time of building them.
 function(hearth_test_support)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
   add_library(hearth_test_support STATIC ${sources})

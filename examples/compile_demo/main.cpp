@@ -113,7 +113,8 @@ void print_comparison(const std::map<std::string, Row>& before, const std::map<s
     Row sum_now;
     std::printf("%-18s %10s %10s %14s   %s\n", "file", "cold ms", "warm ms", "times faster", "tier");
     const auto line = [](const std::string& name, double cold, double warm, const std::string& tier) {
-        std::printf("%-18s %10.1f %10.2f %13.0fx   %s\n", name.c_str(), cold, warm, cold / warm, tier.c_str());
+        std::printf("%-18s %10.1f %10.2f %13.0fx%s%s\n", name.c_str(), cold, warm, cold / warm,
+                    tier.empty() ? "" : "   ", tier.c_str());
     };
     for (const auto& [name, row] : now) {
         const auto cold = before.find(name);

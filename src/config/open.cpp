@@ -5,6 +5,9 @@
 #include "engine/engine.hpp"
 #include "hearth/cache.hpp"
 
+#include <fmt/format.h>
+#include <set>
+
 namespace hearth {
 
 namespace {
@@ -39,6 +42,14 @@ Result<Cache> Cache::open(CacheOptions given)
             chosen.log(LogLevel::warning, problem);
     if (!*options.disabled)
         chosen.tiers = options.tiers.empty() ? default_tiers(options) : std::move(options.tiers);
+    std::set<std::string_view> names;
+    for (const TierSpec& tier : chosen.tiers)
+        if (!names.insert(tier.name).second)
+            return Error{Code::invalid_argument,
+                         fmt::format("Two tiers are called \"{}\". Give one of them another name, as in "
+                                     "memory({{.name = \"pinned\"}}).",
+                                     tier.name),
+                         {}};
     const PolicyOptions policy{.promote_after = *options.promote_after};
     chosen.policy = options.policy ? options.policy : *options.policy_name == "lru" ? lru(policy) : gdsf(policy);
     chosen.making = *options.making;

@@ -36,6 +36,14 @@ std::optional<bool> parse_flag(std::string_view text)
     return std::nullopt;
 }
 
+// A zero byte would end the path early, wherever it is used: another path than the one that was meant.
+std::optional<std::string> parse_path(std::string_view text)
+{
+    if (text.empty() || text.find('\0') != std::string_view::npos)
+        return std::nullopt;
+    return std::string(text);
+}
+
 template <class T>
 std::optional<T> parse_number(std::string_view text)
 {
@@ -115,14 +123,14 @@ const std::vector<SettingRow>& rows()
         const auto duration = parse_duration(text);
         if (!duration)
             return std::nullopt;
-        return std::chrono::duration_cast<std::chrono::seconds>(*duration);
+        return std::chrono::ceil<std::chrono::seconds>(*duration);  // half a second is short, not "no limit"
     };
     static const std::vector<SettingRow> table{
         row("preset", "HEARTH_PRESET", "which defaults to start from", "development, production or high_performance",
             &CacheOptions::preset, parse_preset, preset_name),
         row("disabled", "HEARTH_DISABLE", "use no cache at all", k_flag, &CacheOptions::disabled, parse_flag, flag_text),
         row("directory", "HEARTH_DIR", "where entries are kept", "a path", &CacheOptions::directory,
-            [](std::string_view text) { return text.empty() ? std::optional<std::string>{} : std::string(text); },
+            parse_path,
             [](const std::string& path) { return path; }),
         row("memory_bytes", "HEARTH_MEMORY_BYTES", "budget of the memory tier; 0 leaves it out", k_size,
             &CacheOptions::memory_bytes, parse_size, format_size),
@@ -180,7 +188,7 @@ const std::vector<SettingRow>& rows()
         row("maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "how often", k_duration,
             &CacheOptions::maintenance_interval, parse_duration, format_duration),
         row("log", "HEARTH_LOG", "where warnings go", "off, stderr or a path", &CacheOptions::log_to,
-            [](std::string_view text) { return text.empty() ? std::optional<std::string>{} : std::string(text); },
+            parse_path,
             [](const std::string& where) { return where; }),
     };
     return table;
@@ -263,13 +271,17 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
         return values;
     }
     for (const auto& [name, value] : parsed.items()) {
-        bool known = false;
+        const SettingRow* known = nullptr;
         for (const SettingRow& setting : rows())
-            known |= name == setting.name;
-        if (known)
-            values.emplace_back(name, as_setting_text(value));
-        else
+            if (name == setting.name)
+                known = &setting;
+        if (!known)
             problems.push_back(fmt::format("{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
+        else if (value.is_structured() || value.is_null())
+            problems.push_back(fmt::format("file {}: {} takes {}, not a JSON {}; it was passed over.", path, name,
+                                           known->takes, value.type_name()));
+        else
+            values.emplace_back(name, as_setting_text(value));
     }
     return values;
 }

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <fmt/format.h>
 
 namespace hearth::engine {
@@ -88,7 +89,7 @@ void Engine::after_fork()
 
 Engine::~Engine()
 {
-    m_workers.reset();
+    m_workers->stop();
     {
         const std::lock_guard lock(m_maintenance_mutex);
         m_maintenance_started = true;
@@ -222,9 +223,19 @@ void Engine::settle_victims(std::size_t tier, std::vector<Victim>&& victims)
             }
         }
         if (m_options.on_evict)
-            m_options.on_evict({victim.key, victim.bytes, victim.cause, m_names[tier],
-                                lower == k_none ? std::string{} : m_names[lower]});
+            tell_of({victim.key, victim.bytes, victim.cause, m_names[tier],
+                     lower == k_none ? std::string{} : m_names[lower]});
     }
+}
+
+// What the owner's callback throws must not end a store half way, nor leave those who wait for a make waiting.
+void Engine::tell_of(const Eviction& eviction)
+try {
+    m_options.on_evict(eviction);
+} catch (const std::exception& thrown) {
+    log_once(m_tiers.size(), fmt::format("The on_evict callback threw: {}", thrown.what()));
+} catch (...) {
+    log_once(m_tiers.size(), "The on_evict callback threw something that is no std::exception.");
 }
 
 Result<InsertReport> Engine::insert(const Key& key, Artifact artifact, const InsertOptions& options)

@@ -89,11 +89,12 @@ private:
     // Stores and deals with the victims. Every store of every kind comes through here.
     Result<StoreReport> store_in(std::size_t tier, const Key& key, const Entry& entry);
     void settle_victims(std::size_t tier, std::vector<Victim>&& victims);
+    void tell_of(const Eviction& eviction);
     MoveReport move(const Key& key, std::size_t from, std::size_t to);
 
     Result<SharedArtifact> make_as_leader(const Key& key, const Bytes& request, const Maker& make,
-                                          const GetOptions& options, const Deadline& deadline);
-    std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, const Deadline& deadline, SharedArtifact& found);
+                                          const GetOptions& options);
+    std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, SharedArtifact& found);
     Result<SharedArtifact> run_maker(const Key& key, const Bytes& request, const Maker& make,
                                      const GetOptions& options);
     void remember(const Key& key, const Artifact& artifact);
@@ -104,6 +105,7 @@ private:
     void after_fork();
     void start_maintenance();
     void credit_uses();
+    std::uint32_t not_credited(const Key& key, std::uint32_t uses);
     Tier* keeper_of_notes() const;
     Stats counted() const;
     void write_stats();

@@ -1,10 +1,13 @@
 #include "engine/flights.hpp"
 
+#include <utility>
+
 namespace hearth::engine {
 
 namespace {
 
 thread_local int t_makes_on_this_thread = 0;
+thread_local MakerLimit* t_place = nullptr;  // where the outermost of them counts; none while it has stepped aside
 
 }  // namespace
 
@@ -43,31 +46,48 @@ void Flights::land(const Key& key, const std::shared_ptr<Flight>& flight, Result
     flight->m_landed.notify_all();
 }
 
-bool MakerLimit::enter(std::optional<std::chrono::steady_clock::time_point> deadline)
+void MakerLimit::enter()
 {
     if (t_makes_on_this_thread++ > 0 || m_most == 0)
-        return true;
-    std::unique_lock lock(m_mutex);
-    const auto room = [&] { return m_inside < m_most; };
-    if (!deadline) {
-        m_left.wait(lock, room);
-    } else if (!m_left.wait_until(lock, *deadline, room)) {
-        --t_makes_on_this_thread;
-        return false;
-    }
-    ++m_inside;
-    return true;
+        return;
+    take_place();
+    t_place = this;
 }
 
 void MakerLimit::leave()
 {
-    if (--t_makes_on_this_thread > 0 || m_most == 0)
+    if (--t_makes_on_this_thread > 0 || !t_place)
         return;
+    std::exchange(t_place, nullptr)->give_place();
+}
+
+void MakerLimit::take_place()
+{
+    std::unique_lock lock(m_mutex);
+    m_left.wait(lock, [&] { return m_inside < m_most; });
+    ++m_inside;
+}
+
+void MakerLimit::give_place()
+{
     {
         const std::lock_guard lock(m_mutex);
         --m_inside;
     }
     m_left.notify_one();
+}
+
+MakerLimit::StepAside::StepAside() : m_place(std::exchange(t_place, nullptr))
+{
+    if (m_place)
+        m_place->give_place();
+}
+
+MakerLimit::StepAside::~StepAside()
+{
+    if (m_place)
+        m_place->take_place();
+    t_place = m_place;
 }
 
 }  // namespace hearth::engine

@@ -52,11 +52,26 @@ class MakerLimit {
 public:
     explicit MakerLimit(std::uint32_t most) : m_most(most) {}
 
-    // False when `deadline` passed first.
-    bool enter(std::optional<std::chrono::steady_clock::time_point> deadline);
+    void enter();
     void leave();
 
+    // While one stands, the place of the make on this thread, if there is one, is free for others. Whoever waits for
+    // another's make takes one: that make may be the next in line for our place.
+    class StepAside {
+    public:
+        StepAside();
+        ~StepAside();
+        StepAside(const StepAside&) = delete;
+        StepAside& operator=(const StepAside&) = delete;
+
+    private:
+        MakerLimit* m_place;
+    };
+
 private:
+    void take_place();
+    void give_place();
+
     const std::uint32_t m_most;  // 0: as many as ask
     std::mutex m_mutex;
     std::condition_variable m_left;

@@ -51,6 +51,11 @@ Error out_of_time(std::chrono::milliseconds deadline)
             {}};
 }
 
+Error closed()
+{
+    return {Code::unavailable, "The cache was closed before this was made.", {}};
+}
+
 }  // namespace
 
 Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const Maker& make,
@@ -75,12 +80,14 @@ Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const 
     const auto deadline = std::chrono::steady_clock::now() + options.deadline;
     auto promise = std::make_shared<std::promise<Result<Lookup>>>();
     std::future<Result<Lookup>> future = promise->get_future();
+    const Workers::StepAside thread(*m_workers);
     m_workers->submit([this, key, request, make, options, deadline, promise](Workers::Call call_kind) {
         if (call_kind == Workers::Call::run)
             promise->set_value(fly(key, request, make, options, deadline));
         else
-            promise->set_value(Error{Code::unavailable, "The cache was closed before this was made.", {}});
+            promise->set_value(closed());
     });
+    const MakerLimit::StepAside place;
     if (future.wait_until(deadline) != std::future_status::ready)
         return out_of_time(options.deadline);
     return future.get();
@@ -98,18 +105,10 @@ std::future<Result<Lookup>> Engine::make_later(const Key& key, const Bytes& requ
     }
     auto shared = std::make_shared<Lookup>(std::move(found));
     m_workers->submit([this, key, request, make = std::move(make), options, promise, shared](Workers::Call call_kind) {
-        if (call_kind == Workers::Call::cancelled) {
-            promise->set_value(Error{Code::unavailable, "The cache was closed before this was made.", {}});
-            return;
-        }
-        // Already off the caller's thread: a deadline counts from here and needs no second worker.
-        GetOptions here = options;
-        here.deadline = std::chrono::milliseconds(0);
-        if (*shared || m_options.making == Making::forbidden || options.deadline.count() <= 0)
-            promise->set_value(make_missing(key, request, make, here, std::move(*shared)));
+        if (call_kind == Workers::Call::run)
+            promise->set_value(make_missing(key, request, make, options, std::move(*shared)));
         else
-            promise->set_value(
-                fly(key, request, make, options, std::chrono::steady_clock::now() + options.deadline));
+            promise->set_value(closed());
     });
     return future;
 }
@@ -124,6 +123,7 @@ Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& ma
                          fmt::format("The maker of entry {} asks for that same entry: it would wait for itself.", key.hex()),
                          {}};
         m_counters.add(Count::coalesced);
+        const MakerLimit::StepAside place;
         std::optional<Result<SharedArtifact>> landed = boarding.flight->wait(deadline);
         if (!landed)
             return out_of_time(options.deadline);
@@ -131,7 +131,7 @@ Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& ma
             return landed->error();
         return answer_with(ArtifactLease(**std::move(landed)), k_made);
     }
-    Result<SharedArtifact> made = make_as_leader(key, request, make, options, deadline);
+    Result<SharedArtifact> made = make_as_leader(key, request, make, options);
     m_flights->land(key, boarding.flight, made);
     if (!made)
         return made.error();
@@ -139,9 +139,10 @@ Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& ma
 }
 
 Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& request, const Maker& make,
-                                              const GetOptions& options, const Deadline& deadline)
+                                              const GetOptions& options)
 {
-    // Somebody may have made it between our lookup and our turn to lead.
+    // Somebody may have made it between our lookup and our turn to lead. From here on no deadline counts: a caller who
+    // has one waits elsewhere, and others who have none may have joined.
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
         if (const Found found = tier->peek(key)) {
             m_counters.add(Count::coalesced);
@@ -149,18 +150,16 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
         }
     }
     SharedArtifact found_meanwhile;
-    const std::unique_ptr<hearth::Flight> held = wait_for_machine(key, deadline, found_meanwhile);
+    const std::unique_ptr<hearth::Flight> held = wait_for_machine(key, found_meanwhile);
     if (found_meanwhile)
         return found_meanwhile;
-    if (!m_maker_limit->enter(deadline))
-        return out_of_time(options.deadline);
+    m_maker_limit->enter();
     Result<SharedArtifact> made = run_maker(key, request, make, options);
     m_maker_limit->leave();
     return made;
 }
 
-std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, const Deadline& deadline,
-                                                         SharedArtifact& found)
+std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, SharedArtifact& found)
 {
     Tier* keeper = nullptr;
     for (const std::unique_ptr<Tier>& tier : m_tiers)
@@ -168,9 +167,7 @@ std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, const D
             keeper = tier.get();
     if (!keeper)
         return nullptr;
-    auto give_up = std::chrono::steady_clock::now() + m_options.flight_wait;
-    if (deadline)
-        give_up = std::min(give_up, *deadline);
+    const auto give_up = std::chrono::steady_clock::now() + m_options.flight_wait;
     auto pause = std::chrono::microseconds(500);
     bool waited = false;
     for (;;) {

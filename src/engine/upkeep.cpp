@@ -27,22 +27,35 @@ void tell(std::vector<std::string>& problems, std::string problem)
         problems.push_back(std::move(problem));
 }
 
+// Uses in memory are told to the disk now and then: those must not be counted in both.
+struct UsesOfTiers {
+    std::uint32_t in_volatile = 0;
+    std::uint32_t in_persistent = 0;
+
+    void add(const TierTraits& traits, std::uint32_t uses)
+    {
+        (traits.persistent ? in_persistent : in_volatile) += uses;
+    }
+};
+
 }  // namespace
 
 std::optional<EntryRow> Engine::info(const Key& key)
 {
     std::optional<EntryRow> row;
+    UsesOfTiers uses;
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
         std::optional<EntryRow> here = tier->info(key);
         if (!here)
             continue;
-        if (!row) {
+        uses.add(tier->traits(), here->uses);
+        if (!row)
             row = std::move(here);
-        } else {
-            row->uses += here->uses;
+        else
             row->last_used = std::max(row->last_used, here->last_used);
-        }
     }
+    if (row)
+        row->uses = uses.in_persistent + not_credited(key, uses.in_volatile);
     return row;
 }
 
@@ -62,20 +75,21 @@ void Engine::list(const std::function<bool(const EntryRow&)>& visit)
 
 std::vector<EntryRow> Engine::hottest(std::size_t count)
 {
-    std::unordered_map<Key, EntryRow> rows;
+    std::unordered_map<Key, std::pair<EntryRow, UsesOfTiers>> rows;
     for (const std::unique_ptr<Tier>& tier : m_tiers)
-        tier->for_each([&](const EntryRow& row) {
-            const auto [at, fresh] = rows.emplace(row.key, row);
-            if (!fresh) {
-                at->second.uses += row.uses;
-                at->second.last_used = std::max(at->second.last_used, row.last_used);
-            }
+        tier->for_each([&, traits = tier->traits()](const EntryRow& row) {
+            auto& [known, uses] = rows.try_emplace(row.key, row, UsesOfTiers{}).first->second;
+            known.last_used = std::max(known.last_used, row.last_used);
+            uses.add(traits, row.uses);
             return true;
         });
     std::vector<EntryRow> sorted;
     sorted.reserve(rows.size());
-    for (auto& [key, row] : rows)
+    for (auto& [key, row_and_uses] : rows) {
+        auto& [row, uses] = row_and_uses;
+        row.uses = uses.in_persistent + not_credited(key, uses.in_volatile);
         sorted.push_back(std::move(row));
+    }
     const auto hotter = [](const EntryRow& a, const EntryRow& b) {
         return std::tie(a.uses, a.last_used, a.key) > std::tie(b.uses, b.last_used, b.key);
     };
@@ -221,6 +235,11 @@ Result<TransferReport> Engine::import_from(const std::string& path, const Progre
                 refused = put.error();
             }
         }
+        if (!stored && !there && refused && refused->code == Code::too_large) {
+            ++report.rejected;
+            tell(report.problems, refused->message);
+            continue;
+        }
         if (!stored && !there)
             return refused.value_or(Error{Code::unavailable, "There is no writable persistent tier to import into.", {}});
         (stored ? report.entries : report.already_there) += 1;
@@ -260,6 +279,14 @@ void Engine::credit_uses()
     std::erase_if(m_credited, [&](const auto& item) { return !used.contains(item.first); });
 }
 
+// Of `uses` in memory, those that the disk has not been told of.
+std::uint32_t Engine::not_credited(const Key& key, std::uint32_t uses)
+{
+    const std::lock_guard lock(m_credit_mutex);
+    const auto credited = m_credited.find(key);
+    return credited == m_credited.end() ? uses : uses - std::min(uses, credited->second);
+}
+
 void Engine::flush()
 {
     credit_uses();
@@ -270,6 +297,12 @@ void Engine::flush()
 
 void Engine::clear(bool persistent_too)
 {
+    if (!persistent_too)
+        credit_uses();  // before they are forgotten with the entries
+    {
+        const std::lock_guard lock(m_credit_mutex);
+        m_credited.clear();
+    }
     for (const std::unique_ptr<Tier>& tier : m_tiers)
         if (persistent_too || !tier->traits().persistent)
             tier->clear();

@@ -2,7 +2,18 @@
 
 namespace hearth::engine {
 
+namespace {
+
+thread_local const Workers* t_worker_of = nullptr;
+
+}  // namespace
+
 Workers::~Workers()
+{
+    stop();
+}
+
+void Workers::stop()
 {
     std::deque<Task> given_up;
     {
@@ -14,13 +25,19 @@ Workers::~Workers()
     for (const Task& task : given_up)
         task(Call::cancelled);
     for (std::thread& thread : m_threads)
-        thread.join();
+        if (thread.joinable())
+            thread.join();
 }
 
 void Workers::submit(Task task)
 {
     {
-        const std::lock_guard lock(m_mutex);
+        std::unique_lock lock(m_mutex);
+        if (m_stopping) {
+            lock.unlock();
+            task(Call::cancelled);
+            return;
+        }
         m_tasks.push_back(std::move(task));
         if (m_idle < m_tasks.size() && m_threads.size() < m_most)
             m_threads.emplace_back([this] { work(); });
@@ -28,8 +45,25 @@ void Workers::submit(Task task)
     m_changed.notify_one();
 }
 
+Workers::StepAside::StepAside(Workers& workers) : m_workers(t_worker_of == &workers ? &workers : nullptr)
+{
+    if (!m_workers)
+        return;
+    const std::lock_guard lock(m_workers->m_mutex);
+    ++m_workers->m_most;
+}
+
+Workers::StepAside::~StepAside()
+{
+    if (!m_workers)
+        return;
+    const std::lock_guard lock(m_workers->m_mutex);
+    --m_workers->m_most;
+}
+
 void Workers::work()
 {
+    t_worker_of = this;
     std::unique_lock lock(m_mutex);
     for (;;) {
         ++m_idle;

@@ -10,8 +10,8 @@
 namespace hearth::engine {
 
 // Threads for what must not run on the caller's: asynchronous makes, and makes with a deadline.
-// None is started before the first task. On destruction tasks that run are waited for; the others are given up, which
-// each task learns by being called with `cancelled`.
+// None is started before the first task. stop() waits for tasks that run; the others, and those that come later, are
+// given up, which each learns by being called with `cancelled`.
 class Workers {
 public:
     enum class Call : std::uint8_t { run, cancelled };
@@ -23,11 +23,25 @@ public:
     Workers& operator=(const Workers&) = delete;
 
     void submit(Task task);
+    void stop();
+
+    // While one stands, the calling thread, if it is one of these, is not counted: it waits for another's task, which
+    // may be the next in line for a thread.
+    class StepAside {
+    public:
+        explicit StepAside(Workers& workers);
+        ~StepAside();
+        StepAside(const StepAside&) = delete;
+        StepAside& operator=(const StepAside&) = delete;
+
+    private:
+        Workers* m_workers;
+    };
 
 private:
     void work();
 
-    const std::size_t m_most;
+    std::size_t m_most;  // and one more for each that has stepped aside
     std::mutex m_mutex;
     std::condition_variable m_changed;
     std::deque<Task> m_tasks;

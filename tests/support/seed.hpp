@@ -19,7 +19,7 @@ inline std::uint64_t seed()
         value = std::strtoull(text, nullptr, 10);
     else if (soak_factor() > 1)
         value = std::random_device{}();
-    std::cout << "seed " << value << " (HEARTH_SEED=" << value << " repeats it)\n";
+    std::cout << "seed " << value << " (HEARTH_SEED=" << value << " repeats it)" << std::endl;
     return value;
 }
 

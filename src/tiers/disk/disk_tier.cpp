@@ -4,7 +4,6 @@
 #include "format/entry.hpp"
 #include "tiers/disk/seconds.hpp"
 #include "tiers/disk/session.hpp"
-#include "tiers/disk/victim_choice.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -78,7 +77,7 @@ DiskTier::DiskTier(const DiskOptions& options, const TierContext& context, const
     : m_options(with_absolute_directory(options)), m_clock(*context.clock), m_log(context.log),
       m_directory(m_options.directory, options.shared, environment), m_boot(environment.boot),
       m_limits{.max_bytes = options.max_bytes, .max_entries = options.max_entries, .max_age = options.max_age},
-      m_max_age(options.max_age.count()), m_policy(context.policy), m_random(environment.seed)
+      m_max_age(options.max_age.count()), m_victims(context.policy, environment.seed)
 {
 }
 
@@ -220,7 +219,7 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
         .created = to_seconds(artifact.created),
         .expires = to_seconds(artifact.expires),
     };
-    if (!m_policy()->admit(Resident(key, record.bytes, record.cost)))
+    if (!m_victims.admits(Resident(key, record.bytes, record.cost)))
         return Error{Code::no_space,
                      fmt::format("The policy of tier \"{}\" did not admit an entry of {} bytes.", m_options.name,
                                  record.bytes),
@@ -264,7 +263,7 @@ int DiskTier::make_room(Session& session, const Key& spare, std::uint64_t bytes,
         return (m_limits.max_bytes == 0 || index.totals().bytes + bytes <= m_limits.max_bytes) &&
                (m_limits.max_entries == 0 || index.totals().entries + entries <= m_limits.max_entries);
     };
-    return VictimChoice(index, m_policy, m_random).run(&spare, enough, [&](const IndexRecord& record) {
+    return m_victims.run(index, spare, enough, [&](const IndexRecord& record) {
         return evict(session, record, cause, keep, out);
     });
 }
@@ -354,7 +353,7 @@ std::vector<Victim> DiskTier::set_limits(const Limits& limits, Victims victims)
 void DiskTier::set_policy(const PolicyFactory& policy)
 {
     const std::lock_guard lock(m_mutex);
-    m_policy = policy;
+    m_victims.set_policy(policy);
 }
 
 void DiskTier::touch(const Key& key, std::uint32_t uses)

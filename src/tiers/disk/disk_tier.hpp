@@ -5,11 +5,11 @@
 #include "tiers/disk/cache_directory.hpp"
 #include "tiers/disk/index.hpp"
 #include "tiers/disk/use_log.hpp"
+#include "tiers/disk/victim_choice.hpp"
 
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <string>
 #include <unordered_map>
 
@@ -94,8 +94,7 @@ private:
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};
     Limits m_limits;
     std::atomic<std::int64_t> m_max_age;  // seconds: m_limits' own, for hits
-    PolicyFactory m_policy;
-    std::mt19937_64 m_random;
+    VictimChoice m_victims;
     // Uses noted before a fork are the parent's to write down.
     const base::ForkGuard m_fork_guard{[this] { m_uses.clear(); }};
 };

@@ -273,9 +273,13 @@ int Index::find(const Key& key, std::optional<IndexRecord>& found) const
     std::vector<IndexRecord> records;
     const int read = read_bucket(bucket_of(key), records);
     found.reset();
-    for (const IndexRecord& record : records)
-        if (record.key == key)
+    // The first, should a damaged index hold two: that is the one locate() changes.
+    for (const IndexRecord& record : records) {
+        if (record.key == key) {
             found = record;
+            break;
+        }
+    }
     return read;
 }
 
@@ -302,6 +306,10 @@ int Index::locate(const Key& key, Place& place) const
         if (place.slot == k_bucket_records && (free || bucket_of(there) != place.bucket))
             place.slot = slot;
     }
+    // Not there, unless it hides in a damaged record.
+    for (std::size_t slot = 0; slot < k_bucket_records; ++slot)
+        if (const ByteView bytes = slot_bytes(raw, slot); !slot_is_free(bytes) && !decode_record(bytes))
+            return k_damaged;
     return place.slot == k_bucket_records ? -ENOSPC : 0;
 }
 

@@ -1,15 +1,20 @@
 #include "tiers/disk/victim_choice.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <set>
 #include <unordered_map>
 
 namespace hearth::tiers {
 
-int VictimChoice::sample(const Key* spare, std::vector<IndexRecord>& records, bool& whole)
+void VictimChoice::set_policy(PolicyFactory policy)
 {
-    const std::uint64_t buckets = m_index.buckets();
+    m_policy = std::move(policy);
+    m_candidates.clear();
+}
+
+int VictimChoice::sample(const Index& index, const Key& spare, std::vector<IndexRecord>& records, bool& whole)
+{
+    const std::uint64_t buckets = index.buckets();
     whole = buckets <= k_sampled_buckets;
     std::set<std::uint64_t> chosen;
     for (std::uint64_t bucket = 0; whole && bucket < buckets; ++bucket)
@@ -21,9 +26,9 @@ int VictimChoice::sample(const Key* spare, std::vector<IndexRecord>& records, bo
     records.clear();
     std::vector<IndexRecord> part;
     const auto read = [&](std::uint64_t bucket) {
-        const int error = m_index.read_bucket(bucket, part);
+        const int error = index.read_bucket(bucket, part);
         for (const IndexRecord& record : part)
-            if (!spare || record.key != *spare)
+            if (record.key != spare)
                 records.push_back(record);
         return error;
     };
@@ -37,47 +42,68 @@ int VictimChoice::sample(const Key* spare, std::vector<IndexRecord>& records, bo
     return 0;
 }
 
-int VictimChoice::run(const Key* spare, const std::function<bool()>& enough,
+int VictimChoice::refill(const Index& index, const Key& spare, bool& whole)
+{
+    std::vector<IndexRecord> records;
+    if (const int error = sample(index, spare, records, whole); error != 0)
+        return error;
+    std::sort(records.begin(), records.end(),
+              [](const IndexRecord& a, const IndexRecord& b) { return a.tick < b.tick; });
+
+    const std::unique_ptr<Policy> policy = m_policy();
+    policy->set_clock(index.clock());
+    std::deque<Resident> residents;
+    std::unordered_map<const Resident*, const IndexRecord*> record_of;
+    record_of.reserve(records.size());
+    for (const IndexRecord& record : records) {
+        Resident& resident = residents.emplace_back(record.key, record.bytes, record.cost);
+        resident.set_uses(std::min(record.uses, Resident::k_max_uses));
+        resident.set_last_used(record.tick);
+        resident.aging = record.aging;
+        record_of.emplace(&resident, &record);
+        policy->inserted(resident);
+    }
+    // From a sample only its worst are taken before another is drawn: its best may be better than all the rest.
+    const std::size_t most = whole ? records.size() : std::max<std::size_t>(1, records.size() / 8);
+    while (m_candidates.size() < most && !record_of.empty()) {
+        // A policy of the user's may name none, or one that is not here: the limit must hold all the same.
+        auto victim = record_of.find(policy->victim());
+        if (victim == record_of.end())
+            victim = record_of.begin();
+        policy->removed(*victim->first);
+        m_candidates.push_back({*victim->second, policy->clock()});
+        record_of.erase(victim);
+    }
+    return 0;
+}
+
+int VictimChoice::run(Index& index, const Key& spare, const std::function<bool()>& enough,
                       const std::function<int(const IndexRecord&)>& evict)
 {
+    bool whole = false;
     while (!enough()) {
-        std::vector<IndexRecord> records;
-        bool whole = false;
-        if (const int error = sample(spare, records, whole); error != 0)
-            return error;
-        if (records.empty())
-            return 0;
-        std::sort(records.begin(), records.end(),
-                  [](const IndexRecord& a, const IndexRecord& b) { return a.tick < b.tick; });
-
-        const std::unique_ptr<Policy> policy = m_policy();
-        policy->set_clock(m_index.clock());
-        std::deque<Resident> residents;
-        std::unordered_map<const Resident*, const IndexRecord*> record_of;
-        for (const IndexRecord& record : records) {
-            Resident& resident = residents.emplace_back(record.key, record.bytes, record.cost);
-            resident.set_uses(std::min(record.uses, Resident::k_max_uses));
-            resident.set_last_used(record.tick);
-            resident.aging = record.aging;
-            record_of.emplace(&resident, &record);
-            policy->inserted(resident);
-        }
-        // From a sample only its worst are taken before another is drawn: its best may be better than all the rest.
-        std::size_t most = whole ? records.size() : std::max<std::size_t>(1, records.size() / 8);
-        for (; most > 0 && !enough(); --most) {
-            const Resident* victim = policy->victim();
-            const auto found = record_of.find(victim);
-            const IndexRecord& record = found != record_of.end() ? *found->second : *record_of.begin()->second;
-            const Resident* gone = found != record_of.end() ? victim : record_of.begin()->first;
-            if (const int error = evict(record); error != 0)
+        if (m_candidates.empty()) {
+            if (const int error = refill(index, spare, whole); error != 0)
                 return error;
-            policy->removed(*gone);
-            record_of.erase(gone);
-            if (record_of.empty())
-                break;
+            if (m_candidates.empty())
+                return 0;
         }
-        m_index.set_clock(policy->clock());
+        const Candidate candidate = m_candidates.front();
+        m_candidates.pop_front();
+        // It may have been used, replaced or removed since it was ranked, by us or by another process.
+        std::optional<IndexRecord> now;
+        if (const int error = index.find(candidate.record.key, now); error != 0)
+            return error;
+        if (!now || now->tick != candidate.record.tick || now->key == spare)
+            continue;
+        if (const int error = evict(*now); error != 0)
+            return error;
+        // Not back: another process may have moved it on since this one was ranked.
+        index.set_clock(std::max(index.clock(), candidate.clock));
     }
+    // A small cache is ranked anew each time: exactly, and cheaply.
+    if (whole || index.buckets() <= k_sampled_buckets)
+        m_candidates.clear();
     return 0;
 }
 

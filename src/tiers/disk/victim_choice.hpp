@@ -3,34 +3,44 @@
 #include "hearth/policy.hpp"
 #include "tiers/disk/index.hpp"
 
+#include <deque>
 #include <functional>
 #include <random>
 
 namespace hearth::tiers {
 
 // Finds entries to evict, by policy, without looking at all of them: a small cache is ranked whole, a large one by a few
-// buckets of the index taken at random, some three hundred entries, so that a victim costs the same at a thousand
-// entries and at a million.
+// buckets of the index taken at random, some three hundred entries. The worst of such a sample are kept in mind for the
+// next evictions and asked again whether they are still unused, so that a victim costs the same at a thousand entries
+// and at a million, and little.
+// Thread safety: none; used under the directory's lock.
 class VictimChoice {
 public:
     static constexpr std::uint64_t k_sampled_buckets = 3;
 
-    VictimChoice(Index& index, const PolicyFactory& policy, std::mt19937_64& random)
-        : m_index(index), m_policy(policy), m_random(random)
-    {
-    }
+    VictimChoice(PolicyFactory policy, std::uint64_t seed) : m_policy(std::move(policy)), m_random(seed) {}
+
+    void set_policy(PolicyFactory policy);
+    bool admits(const Resident& entry) const { return m_policy()->admit(entry); }
 
     // Calls `evict` with the next victim until `enough` says so or nothing is left. `spare` is never chosen.
     // 0, or the first error of the index or of `evict`.
-    int run(const Key* spare, const std::function<bool()>& enough,
+    int run(Index& index, const Key& spare, const std::function<bool()>& enough,
             const std::function<int(const IndexRecord&)>& evict);
 
 private:
-    int sample(const Key* spare, std::vector<IndexRecord>& records, bool& whole);
+    struct Candidate {
+        IndexRecord record;
+        double clock = 0;  // the policy's, once this one is gone
+    };
 
-    Index& m_index;
-    const PolicyFactory& m_policy;
-    std::mt19937_64& m_random;
+    int sample(const Index& index, const Key& spare, std::vector<IndexRecord>& records, bool& whole);
+    // Ranks a sample and keeps its worst; none are left when the index holds nothing but `spare`.
+    int refill(const Index& index, const Key& spare, bool& whole);
+
+    PolicyFactory m_policy;
+    std::mt19937_64 m_random;
+    std::deque<Candidate> m_candidates;  // worst first
 };
 
 }  // namespace hearth::tiers

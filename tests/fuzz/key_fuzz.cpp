@@ -1,0 +1,35 @@
+#include "fuzz/fuzz.hpp"
+#include "hearth/key.hpp"
+#include "tiers/disk/layout.hpp"
+
+#include <algorithm>
+
+namespace {
+
+using namespace hearth;
+
+std::string lower(std::string_view text)
+{
+    std::string result(text);
+    for (char& c : result)
+        if (c >= 'A' && c <= 'F')
+            c = static_cast<char>(c - 'A' + 'a');
+    return result;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    const std::string_view text = fuzz::text_of(data, size);
+    if (const auto key = Key::parse(text))
+        fuzz::require(key->hex() == lower(text), "a key that is read is written as it was");
+
+    // The same bytes as the name of a file among the entries.
+    static const tiers::Layout layout("directory");
+    const unsigned shard = size == 0 ? 0 : data[0];
+    if (const auto key = tiers::Layout::key_of(shard, text))
+        fuzz::require(layout.entry(*key) == layout.shard(shard) + "/" + std::string(text),
+                      "a file that is named like an entry is that entry's file");
+    return 0;
+}

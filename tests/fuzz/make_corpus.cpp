@@ -1,0 +1,244 @@
+// Writes the inputs the fuzzers start from: one small example of everything each decoder can meet.
+//
+//   make_corpus FOLDER     FOLDER/NAME/* for each NAME_fuzz; files that are there, such as failures kept, stay
+
+#include "engine/stats_note.hpp"
+#include "format/archive.hpp"
+#include "format/entry.hpp"
+#include "format/request.hpp"
+#include "support/forged_entry.hpp"
+#include "support/single_file.hpp"
+#include "tiers/disk/index.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+namespace {
+
+using namespace hearth;
+namespace fs = std::filesystem;
+
+using Inputs = std::map<std::string, std::string>;
+using Strings = std::vector<std::string>;
+
+std::string text_of(const Bytes& bytes)
+{
+    return std::string(bytes.text());
+}
+
+Request compile()
+{
+    return KeyBuilder("nvrtc")
+        .text("source", "__global__ void k() {}")
+        .list("options", Strings{"-std=c++20", "-G"})
+        .bytes("compiler", as_bytes("\x01\x02\x03"))
+        .number("registers", 64)
+        .flag("debug", true)
+        .build();
+}
+
+Inputs requests()
+{
+    return {{"domain_only", text_of(Request::of("d").encoding())},
+            {"every_kind", text_of(compile().encoding())},
+            {"digests", text_of(KeyBuilder("d")
+                                    .text("t", std::string(200, 't'))
+                                    .bytes("b", as_bytes(std::string(200, 'b')))
+                                    .list("l", Strings(600, "item"))
+                                    .build()
+                                    .encoding())},
+            {"empty_list", text_of(Request::of("d", Strings{}, Strings{""}).encoding())}};
+}
+
+Artifact artifact()
+{
+    Artifact result;
+    result.sections = {{"ptx", Bytes::copy_of(std::string(300, 'p'))}, {"log", Bytes::copy_of("warning")}, {"", Bytes{}}};
+    result.metadata = {"kernel", "nvrtc 12.4", "sm_90", {"-O3", ""}};
+    result.request = compile().encoding();
+    result.cost = std::chrono::milliseconds(5);
+    result.created = WallTime(std::chrono::seconds(1'700'000'000));
+    return result;
+}
+
+std::string entry(const Artifact& of, int compression, base::ChecksumKind kind)
+{
+    return text_of(format::encode_entry(compile(), of, {compression, kind}).value());
+}
+
+Inputs entries()
+{
+    test::ForgedEntry next_version;
+    next_version.version = 2;
+    test::ForgedEntry unknown_tag;
+    unknown_tag.metadata = test::ForgedEntry::metadata_item(9, "new") + test::ForgedEntry::metadata_item(1, "label");
+    unknown_tag.rows = {{"", 0, "data"}};
+    return {{"empty", entry(Artifact{}, 0, base::ChecksumKind::sha256)},
+            {"plain", entry(artifact(), 0, base::ChecksumKind::sha256)},
+            {"compressed", entry(artifact(), 1, base::ChecksumKind::sha256)},
+            {"xxh3", entry(artifact(), 1, base::preferred_checksum())},
+            {"next_version", next_version.bytes()},
+            {"unknown_tag", unknown_tag.bytes()},
+            {"magic_only", "\x89HEARTH\n"}};
+}
+
+std::string archive(const Strings& records)
+{
+    test::SingleFile file;
+    format::ArchiveWriter writer(file, "archive");
+    for (const std::string& record : records)
+        if (!writer.add(as_bytes(record)).ok())
+            throw std::runtime_error("an archive cannot be written");
+    if (!writer.finish().ok())
+        throw std::runtime_error("an archive cannot be finished");
+    return file.content();
+}
+
+Inputs archives()
+{
+    const std::string small = entry(Artifact("x"), 0, base::ChecksumKind::sha256);
+    return {{"empty", archive({})},
+            {"entries", archive({small, small})},
+            {"no_entries", archive({"", "a", std::string(100, 'b')})},
+            {"cut", archive({small}).substr(0, 100)}};
+}
+
+// The 256 bytes of the header that are used, and the first records: the short form of index_fuzz.cpp.
+std::string index(const std::function<void(tiers::Index&)>& change)
+{
+    test::SingleFile file;
+    tiers::Index made(file, "index", {});
+    if (made.create({}) != 0)
+        throw std::runtime_error("an index cannot be made");
+    change(made);
+    return file.content().substr(0, 256) + file.content().substr(tiers::Index::k_header_bytes, 5 * tiers::Index::k_record_bytes);
+}
+
+tiers::IndexRecord record(std::uint64_t number)
+{
+    tiers::IndexRecord result;
+    result.key = Key::of("fuzz", number);
+    result.bytes = 100 + number;
+    result.tick = 1'700'000'000'000'000'000 + number;
+    result.cost = 1.5F;
+    result.uses = static_cast<std::uint32_t>(number);
+    result.created = 1'700'000'000;
+    result.last_used = 1'700'000'100;
+    return result;
+}
+
+Inputs indexes()
+{
+    const auto add = [](tiers::Index& to, std::uint64_t number) { to.add(record(number), [] { return 0; }); };
+    // Killed between the announcement and the record: the header is what was on disk at that moment.
+    const auto killed = [](bool removing) {
+        test::SingleFile file;
+        tiers::Index made(file, "index", {});
+        made.create({record(1)});
+        std::string announced;
+        const auto perform = [&] {
+            announced = file.content();
+            return 0;
+        };
+        if (removing)
+            made.remove(record(1).key, perform);
+        else
+            made.add(record(2), perform);
+        return announced.substr(0, 256) + announced.substr(tiers::Index::k_header_bytes, 2 * tiers::Index::k_record_bytes);
+    };
+    return {{"empty", index([](tiers::Index&) {})},
+            {"three_records", index([&](tiers::Index& to) {
+                 for (std::uint64_t number = 1; number <= 3; ++number)
+                     add(to, number);
+             })},
+            {"after_removal", index([&](tiers::Index& to) {
+                 add(to, 1);
+                 add(to, 2);
+                 to.remove(record(1).key, [] { return 0; });
+             })},
+            {"killed_while_adding", killed(false)},
+            {"killed_while_removing", killed(true)}};
+}
+
+Inputs stats_notes()
+{
+    Stats stats;
+    stats.hits = 10;
+    stats.misses[1] = 2;
+    stats.make_ns_spent = 123456789;
+    TierStats tier;
+    tier.name = "disk";
+    tier.hits = 3;
+    tier.latency.add(1500, 3);
+    stats.tiers.push_back(tier);
+    tier.name = "tier.with points";
+    tier.corrupt = UINT64_MAX;
+    stats.tiers.push_back(tier);
+    return {{"nothing", text_of(engine::encode_stats(Stats{}))},
+            {"counts", text_of(engine::encode_stats(stats))},
+            {"unknown_names", "hearth stats 1\nnew 1\ntier.disk.new 2\ntier. 3\ntier.. 4\n 5\n\nhits -1\nhits 1e9\nsum 0\n"}};
+}
+
+Inputs settings()
+{
+    return {{"empty_object", "{}"},
+            {"sizes", R"({"max_bytes": "10GiB", "memory_bytes": 1048576, "max_entries": 1000, "compression": 3})"},
+            {"times", R"({"max_age": "30d", "flight_wait": "250ms", "failure_ttl": 5, "maintenance_interval": "1m"})"},
+            {"words", R"({"preset": "development", "policy": "lru", "log": "off", "maintenance": "by_hand"})"},
+            {"flags", R"({"disabled": true, "read_only": false, "shared": "yes", "forbid_make": 1})"},
+            {"wrong", R"({"max_bytes": -1, "compression": 99, "policy": [], "preset": {}, "directory": null, "new": 1})"},
+            {"comment", "{ // a comment\n\"directory\": \"/tmp/x\" /* and another */ }"},
+            {"escapes", R"({"directory": "\u0000\ud83d\ude00\n", "log": ""})"},
+            {"no_object", "[1, 2]"},
+            {"no_json", "max_bytes = 10G\n"}};
+}
+
+Inputs keys()
+{
+    const std::string hex = Key::of("fuzz").hex();
+    return {{"key", hex}, {"file_name", hex.substr(2)}, {"upper_case", "ABCDEF" + hex.substr(6)}, {"short", "abc"}};
+}
+
+Inputs units()
+{
+    return {{"bytes", "4096"},      {"gibibytes", "1.5 GiB"}, {"exponent", "1e9"}, {"petabytes", "8191P"}, {"days", "30d"},
+            {"milliseconds", "250ms"}, {"negative", "-1s"},      {"infinite", "inf"}, {"point", ".5w"}};
+}
+
+void write(const fs::path& folder, const Inputs& inputs)
+{
+    fs::create_directories(folder);
+    for (const auto& [name, bytes] : inputs) {
+        std::ofstream file(folder / name, std::ios::binary | std::ios::trunc);
+        file << bytes;
+        if (!file.flush())
+            throw std::runtime_error("cannot write " + (folder / name).string());
+    }
+}
+
+}  // namespace
+
+int main(int count, char** words)
+{
+    if (count != 2) {
+        std::cerr << "usage: " << words[0] << " FOLDER\n";
+        return 2;
+    }
+    try {
+        const fs::path folder = words[1];
+        write(folder / "request", requests());
+        write(folder / "entry", entries());
+        write(folder / "archive", archives());
+        write(folder / "index", indexes());
+        write(folder / "stats_note", stats_notes());
+        write(folder / "settings", settings());
+        write(folder / "key", keys());
+        write(folder / "units", units());
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << '\n';
+        return 3;
+    }
+    return 0;
+}

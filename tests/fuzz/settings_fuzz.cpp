@@ -1,0 +1,73 @@
+// The input is a configuration file.
+
+#include "fuzz/fuzz.hpp"
+#include "hearth/options.hpp"
+
+#include <cstring>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+using namespace hearth;
+
+// A file of this process, which is what HEARTH_CONFIG names. No other setting comes from the environment.
+class ConfigurationFile {
+public:
+    ConfigurationFile()
+    {
+        m_fd = ::mkstemp(m_path);
+        fuzz::require(m_fd >= 0, "a temporary file can be made");
+        std::string names;
+        for (char** variable = environ; *variable; ++variable)
+            if (std::strncmp(*variable, "HEARTH_", 7) == 0)
+                names += std::string(*variable, std::strcspn(*variable, "=")) + "\n";
+        for (std::size_t at = 0; at < names.size(); at = names.find('\n', at) + 1)
+            ::unsetenv(names.substr(at, names.find('\n', at) - at).c_str());
+        ::setenv("HEARTH_CONFIG", m_path, 1);
+    }
+    ConfigurationFile(const ConfigurationFile&) = delete;
+    ConfigurationFile& operator=(const ConfigurationFile&) = delete;
+    ~ConfigurationFile()
+    {
+        ::close(m_fd);
+        ::unlink(m_path);
+    }
+
+    void write(const std::uint8_t* data, std::size_t size) const
+    {
+        // Cut after writing: some file systems take a file cut to nothing and written anew for one to be synced.
+        fuzz::require(::pwrite(m_fd, data, size, 0) == static_cast<ssize_t>(size) &&
+                          ::ftruncate(m_fd, static_cast<off_t>(size)) == 0,
+                      "the temporary file can be written");
+    }
+
+private:
+    char m_path[32] = "/tmp/hearth-fuzz-XXXXXX";
+    int m_fd = -1;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    static const ConfigurationFile file;
+    file.write(data, size);
+    const Settings settings = resolve();
+    for (const Setting& setting : settings.values)
+        fuzz::require(!setting.name.empty() && !setting.value.empty() && !setting.source.empty(),
+                      "every setting has a value and a source");
+    for (const std::string& problem : settings.problems)
+        fuzz::require(problem.ends_with('.'), "a problem is a sentence");
+    const CacheOptions& options = settings.options;
+    fuzz::require(options.preset && options.directory && options.memory_bytes && options.disk_bytes &&
+                      options.disk_entries && options.max_age && options.compression && options.access &&
+                      options.shared && options.policy_name && options.promote_after && options.disabled &&
+                      options.making && options.max_parallel_makes && options.flight_wait && options.failure_ttl &&
+                      options.maintenance && options.maintenance_interval && options.log_to,
+                  "every option is filled");
+    fuzz::require(*options.compression >= 0 && *options.compression <= 19, "a value out of range is passed over");
+    fuzz::require(options.directory->find('\0') == std::string::npos, "a path is a path");
+    fuzz::require(options.max_age->count() >= 0 && options.failure_ttl->count() >= 0, "no time is negative");
+    return 0;
+}

@@ -1,0 +1,495 @@
+#include "tiers/disk/disk_tier.hpp"
+
+#include "disk_fixture.hpp"
+#include "support/faulty_files.hpp"
+#include "support/scale.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+// What is special about the disk; what every tier promises is in tier_conformance.cpp, damage in damaged_entry_test.cpp.
+
+namespace hearth::test {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+namespace {
+
+using DiskTierTest = DiskTest;
+
+// Runs in a child process; its answer is whether it was right there too.
+template <class Work>
+bool in_child(Work&& work)
+{
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(work() ? 0 : 1);
+    int status = 0;
+    return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+// 25
+TEST_F(DiskTierTest, what_one_process_stores_another_finds)
+{
+    EXPECT_TRUE(in_child([&] { return put(*open(), 1, 5000).bytes > 5000; }));
+    const auto tier = open();
+    EXPECT_TRUE(holds(*tier, 1));
+    EXPECT_EQ(tier->usage().entries, 1U);
+    expect_exact_accounting(*tier);
+}
+
+// 25, 30
+TEST_F(DiskTierTest, entries_uses_and_metadata_survive_reopening)
+{
+    const Key key = numbered_key(1);
+    const std::shared_ptr<Artifact> artifact = sample_artifact(key, 3000);
+    artifact->metadata = {.label = "saxpy", .compiler = "nvrtc 13.0", .target = "sm_90a", .options = {"-O3", "-lineinfo"}};
+    artifact->cost = 1234ms;
+    {
+        const auto tier = open();
+        ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+        m_clock.advance(10s);
+        EXPECT_EQ(tier->find(key).uses, 1U);
+        EXPECT_EQ(tier->find(key).uses, 2U);
+    }
+    m_clock.advance(10s);
+    const auto tier = open();
+    const std::optional<EntryRow> row = tier->info(key);
+    ASSERT_TRUE(row);
+    EXPECT_EQ(row->metadata, artifact->metadata);
+    EXPECT_EQ(row->cost, artifact->cost);
+    EXPECT_EQ(row->created, artifact->created);
+    EXPECT_EQ(row->bytes, 3000U);
+    EXPECT_EQ(row->uses, 2U);
+    EXPECT_EQ(row->last_used, ManualClock::k_start + 10s);
+    const Found found = tier->find(key);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(*found.artifact, *artifact);
+    EXPECT_EQ(found.uses, 1U) << "of this process";
+    EXPECT_EQ(found.cost, artifact->cost);
+}
+
+TEST_F(DiskTierTest, the_order_of_use_survives_reopening)
+{
+    for (const std::uint64_t number : {1, 2, 3}) {
+        put(*open(), number, 100);
+        m_clock.advance(1ms);
+    }
+    EXPECT_TRUE(holds(*open(), 1));
+    const auto tier = open({.directory = {}, .max_entries = 3});
+    const StoreReport report = put(*tier, 4, 100);
+    ASSERT_EQ(report.victims.size(), 1U);
+    EXPECT_EQ(report.victims.front().key, numbered_key(2));
+}
+
+// 28
+TEST_F(DiskTierTest, compression_can_be_toggled_and_old_entries_load)
+{
+    const Artifact compressible{std::string(100'000, 'x') + "end"};
+    const auto stored = [&](int level, std::uint64_t number) {
+        DiskOptions options;
+        options.compression = level;
+        return open(options)->store(numbered_key(number), Entry(std::make_shared<Artifact>(compressible)), Victims::discard)->bytes;
+    };
+    const std::uint64_t plain = stored(0, 1);
+    const std::uint64_t quick = stored(1, 2);
+    const std::uint64_t hard = stored(19, 3);
+    EXPECT_GT(plain, 100'000U);
+    EXPECT_LT(quick, 1'000U);
+    EXPECT_LE(hard, quick);
+    const auto tier = open();
+    for (const std::uint64_t number : {1, 2, 3}) {
+        EXPECT_EQ(*tier->find(numbered_key(number)).artifact, compressible);
+        // The ratio can be read off.
+        EXPECT_EQ(tier->info(numbered_key(number))->bytes, compressible.size());
+    }
+    EXPECT_EQ(tier->info(numbered_key(2))->stored_bytes, quick);
+}
+
+// 31
+TEST_F(DiskTierTest, opening_looks_at_no_entry_however_many_there_are)
+{
+    std::vector<std::uint64_t> operations;
+    for (const std::uint64_t count : {10, 1000}) {
+        {
+            const auto tier = open();
+            for (std::uint64_t number = 0; number < count; ++number)
+                put(*tier, number, 10);
+        }
+        FaultyFiles counting;
+        m_environment.files = &counting;
+        {
+            const auto tier = open();
+            EXPECT_LE(counting.count(), 4U) << "to open";
+            EXPECT_TRUE(holds(*tier, 1));
+            EXPECT_EQ(counting.count(FileOperation::open), 1U) << "a hit opens its entry and nothing else";
+            EXPECT_EQ(tier->usage().entries, count);
+            operations.push_back(counting.count());
+        }
+        m_environment.files = &base::system_files();
+    }
+    EXPECT_EQ(operations.front(), operations.back());
+}
+
+// 31
+TEST_F(DiskTierTest, an_index_that_was_deleted_is_rebuilt_from_the_entries)
+{
+    const std::uint64_t count = 300;
+    {
+        const auto tier = open();
+        for (std::uint64_t number = 0; number < count; ++number)
+            put(*tier, number, 10 + number);
+    }
+    for (const bool damaged : {false, true}) {
+        if (damaged)
+            write_file(m_layout.index(), "not an index");
+        else
+            fs::remove(m_layout.index());
+        const auto tier = open();
+        EXPECT_TRUE(holds(*tier, 7)) << "a hit never needs it";
+        EXPECT_EQ(tier->usage().entries, count);
+        expect_exact_accounting(*tier);
+        const EntryRow row = *tier->info(numbered_key(3));
+        EXPECT_EQ(row.cost, 100ms);
+        EXPECT_EQ(row.created, ManualClock::k_start);
+        std::uint64_t visited = 0;
+        tier->for_each([&](const EntryRow&) { return ++visited > 0; });
+        EXPECT_EQ(visited, count);
+    }
+    // Limits hold for entries the new index knows only from their files.
+    const auto tier = open({.directory = {}, .max_entries = 10});
+    put(*tier, 1000, 10);
+    EXPECT_EQ(tier->usage().entries, 10U);
+    expect_exact_accounting(*tier);
+}
+
+// 31
+TEST_F(DiskTierTest, a_damaged_part_of_the_index_is_put_right_by_whoever_meets_it)
+{
+    const auto damage_bucket = [&] {
+        std::string index = read_file(m_layout.index());
+        for (std::size_t at = 20; at < 2000; at += 80)
+            index[4096 + at] = static_cast<char>(index[4096 + at] ^ 1);
+        write_file(m_layout.index(), index);
+    };
+    const auto tier = open({.directory = {}, .max_entries = 20});
+    for (std::uint64_t number = 0; number < 20; ++number)
+        put(*tier, number, 10);
+    const std::vector<std::function<void()>> meetings = {
+        [&] { put(*tier, 100, 10); },
+        [&] { EXPECT_TRUE(tier->remove(numbered_key(100))); },
+        [&] {
+            holds(*tier, 10);
+            tier->flush();
+        },
+        [&] { tier->maintain({}); },
+        [&] { tier->set_limits({.max_bytes = 0, .max_entries = 15}, Victims::discard); },
+        [&] {
+            EXPECT_FALSE(tier->verify(Repair::no, {}).accounting_exact);
+            EXPECT_FALSE(tier->verify(Repair::yes, {}).accounting_exact);
+        },
+    };
+    for (std::size_t i = 0; i < meetings.size(); ++i) {
+        damage_bucket();
+        meetings[i]();
+        expect_exact_accounting(*tier);
+        EXPECT_FALSE(HasFailure()) << "meeting " << i;
+    }
+    EXPECT_EQ(tier->usage().entries, 15U);
+    for (std::uint64_t number = 0; number < 20; ++number)
+        holds(*tier, number);
+}
+
+TEST_F(DiskTierTest, after_another_boot_the_index_is_reconciled_with_the_entries)
+{
+    {
+        const auto tier = open();
+        for (std::uint64_t number = 0; number < 10; ++number)
+            put(*tier, number, 100);
+        for (int use = 0; use < 3; ++use)
+            EXPECT_TRUE(holds(*tier, 5));
+    }
+    // What a power cut may leave: an entry more than the index knows, one fewer, one shorter.
+    const std::string whole = read_file(path_of(0));
+    fs::remove(path_of(1));
+    write_file(path_of(2), read_file(path_of(2)).substr(0, 50));
+    fs::create_directories(m_layout.shard(numbered_key(77)));
+    write_file(path_of(77), whole);
+    m_environment.boot[0] ^= 0xff;
+    const auto tier = open();
+    tier->maintain({});
+    EXPECT_EQ(tier->usage().bytes, on_disk().bytes);
+    EXPECT_EQ(tier->usage().entries, on_disk().entries);
+    EXPECT_TRUE(tier->verify(Repair::no, {}).accounting_exact);
+    EXPECT_EQ(tier->info(numbered_key(5))->uses, 3U) << "what was known is kept";
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::absent);
+    EXPECT_EQ(tier->find(numbered_key(2)).why, Miss::corrupt);
+    EXPECT_EQ(tier->find(numbered_key(77)).why, Miss::corrupt) << "another key's bytes";
+    EXPECT_EQ(tier->usage().entries, 8U);
+    expect_exact_accounting(*tier);
+}
+
+// 32
+TEST_F(DiskTierTest, limits_by_bytes_count_and_age_hold_after_each_store)
+{
+    DiskOptions options;
+    options.max_bytes = 5000;
+    options.max_entries = 7;
+    options.max_age = 60s;
+    const auto tier = open(options);
+    for (std::uint64_t number = 0; number < 60; ++number) {
+        const Key key = numbered_key(number);
+        const std::shared_ptr<Artifact> artifact = sample_artifact(key, number * 7919 % 2000);
+        artifact->created = m_clock.now();
+        ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+        EXPECT_LE(on_disk().bytes, 5000U);
+        EXPECT_LE(on_disk().entries, 7U);
+        EXPECT_EQ(tier->usage().bytes, on_disk().bytes);
+        m_clock.advance(13s);
+        EXPECT_FALSE(number >= 5 && tier->find(numbered_key(number - 5)));
+    }
+    m_clock.advance(1min);
+    tier->maintain({});
+    EXPECT_EQ(on_disk().entries, 0U);
+}
+
+TEST_F(DiskTierTest, a_lower_limit_after_reopening_holds_from_the_first_store)
+{
+    {
+        const auto tier = open();
+        for (std::uint64_t number = 0; number < 50; ++number)
+            put(*tier, number, 1000);
+    }
+    const auto tier = open({.directory = {}, .max_bytes = 10'000});
+    put(*tier, 100, 1000);
+    EXPECT_LE(on_disk().bytes, 10'000U);
+    EXPECT_TRUE(holds(*tier, 100));
+    EXPECT_TRUE(holds(*tier, 49));
+    expect_exact_accounting(*tier);
+}
+
+TEST_F(DiskTierTest, many_entries_grow_the_index_and_evictions_stay_exact)
+{
+    const std::uint64_t count = scaled(5000);
+    const auto tier = open();
+    for (std::uint64_t number = 0; number < count; ++number)
+        put(*tier, number, 1);
+    expect_exact_accounting(*tier);
+    tier->set_limits({.max_bytes = 0, .max_entries = count / 2}, Victims::discard);
+    EXPECT_EQ(on_disk().entries, count / 2);
+    for (std::uint64_t number = 0; number < 100; ++number)
+        EXPECT_EQ(put(*tier, count + number, 1).victims.size(), 1U);
+    expect_exact_accounting(*tier);
+}
+
+// 27, 33
+TEST_F(DiskTierTest, a_read_only_tier_answers_and_changes_nothing)
+{
+    put(*open(), 1, 100);
+    write_file(m_layout.shard(numbered_key(1)) + "/stray", "");
+    const Key corrupt = numbered_key(2);
+    put(*open(), 2, 100);
+    write_file(path_of(2), "damaged");
+    const auto before = snapshot(m_layout.directory());
+    {
+        DiskOptions options;
+        options.access = Access::read_only;
+        const auto tier = open(options);
+        EXPECT_FALSE(tier->traits().writable);
+        EXPECT_TRUE(holds(*tier, 1));
+        EXPECT_EQ(tier->find(corrupt).why, Miss::corrupt);
+        const Result<StoreReport> report = tier->store(numbered_key(3), sample_entry(numbered_key(3), 10), Victims::discard);
+        ASSERT_FALSE(report.ok());
+        EXPECT_EQ(report.error().code, Code::unavailable);
+        EXPECT_FALSE(tier->remove(numbered_key(1)));
+        tier->clear();
+        EXPECT_TRUE(tier->set_limits({.max_bytes = 1}, Victims::discard).empty());
+        EXPECT_EQ(tier->remove_idle(0s, {}), 0U);
+        EXPECT_EQ(tier->verify(Repair::yes, {}).corrupt, 1U);
+        tier->maintain({});
+        tier->flush();
+        EXPECT_FALSE(tier->update_note("stats", [](ByteView) { return Bytes::copy_of("x"); }));
+        EXPECT_EQ(tier->try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::unsupported);
+        EXPECT_EQ(tier->usage().entries, 2U);
+        EXPECT_EQ(tier->info(numbered_key(1))->bytes, 100U);
+        std::uint64_t visited = 0;
+        tier->for_each([&](const EntryRow&) { return ++visited > 0; });
+        EXPECT_EQ(visited, 2U);
+    }
+    EXPECT_EQ(snapshot(m_layout.directory()), before);
+}
+
+// 7, 35
+TEST_F(DiskTierTest, an_entry_of_a_later_version_is_a_miss_and_left_alone)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    std::string later = read_file(path_of(1));
+    later[8] = static_cast<char>(later[8] + 1);
+    write_file(path_of(1), later);
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::incompatible);
+    const VerifyReport report = tier->verify(Repair::yes, {});
+    EXPECT_EQ(report.incompatible, 1U);
+    EXPECT_EQ(report.corrupt, 0U);
+    EXPECT_EQ(report.removed, 0U);
+    EXPECT_TRUE(report.accounting_exact);
+    tier->maintain({});
+    EXPECT_EQ(read_file(path_of(1)), later);
+}
+
+// 35
+TEST_F(DiskTierTest, folders_of_other_versions_are_left_alone)
+{
+    for (const char* const version : {"v0", "v2"}) {
+        fs::create_directories(m_layout.directory() + "/" + version + "/entries");
+        write_file(m_layout.directory() + "/" + version + "/entries/x", "of another version");
+    }
+    const auto tier = open();
+    put(*tier, 1, 100);
+    tier->verify(Repair::yes, {});
+    tier->clear();
+    EXPECT_EQ(read_file(m_layout.directory() + "/v0/entries/x"), "of another version");
+    EXPECT_EQ(read_file(m_layout.directory() + "/v2/entries/x"), "of another version");
+}
+
+// 26
+TEST_F(DiskTierTest, maintenance_sweeps_what_killed_processes_left)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    write_file(m_layout.temporaries() + "/left-behind", "half an ent");
+    write_file(m_layout.flight(numbered_key(2)), "");
+    follow_the_machine();
+    tier->maintain({});
+    EXPECT_EQ(files_in(m_layout.temporaries()).size(), 1U) << "young: it may be somebody's";
+    m_clock.advance(2min);
+    tier->maintain({});
+    EXPECT_TRUE(files_in(m_layout.temporaries()).empty());
+    EXPECT_TRUE(files_in(m_layout.flights()).empty());
+    EXPECT_TRUE(holds(*tier, 1));
+}
+
+// 33
+TEST_F(DiskTierTest, verifying_with_repair_removes_damaged_entries_and_abandoned_temporaries)
+{
+    const auto tier = open();
+    for (std::uint64_t number = 0; number < 10; ++number)
+        put(*tier, number, 100);
+    write_file(path_of(3), "damaged");
+    write_file(path_of(4), "");
+    write_file(m_layout.temporaries() + "/left-behind", "");
+    follow_the_machine();
+    m_clock.advance(2min);
+    const VerifyReport seen = tier->verify(Repair::no, {});
+    EXPECT_EQ(seen.checked, 10U);
+    EXPECT_EQ(seen.intact, 8U);
+    EXPECT_EQ(seen.corrupt, 2U);
+    EXPECT_EQ(seen.removed, 0U);
+    EXPECT_EQ(seen.problems.size(), 3U) << "two entries and the accounting";
+    std::uint64_t last = 0;
+    const VerifyReport repaired = tier->verify(Repair::yes, [&](std::uint64_t done, std::uint64_t total) {
+        EXPECT_EQ(done, last + 1);
+        EXPECT_EQ(total, 10U);
+        last = done;
+        return true;
+    });
+    EXPECT_EQ(repaired.corrupt, 2U);
+    EXPECT_EQ(repaired.removed, 3U);
+    const VerifyReport after = tier->verify(Repair::no, {});
+    EXPECT_EQ(after.intact, 8U);
+    EXPECT_TRUE(after.problems.empty());
+    expect_exact_accounting(*tier);
+}
+
+// 70
+TEST_F(DiskTierTest, notes_are_updated_by_one_at_a_time)
+{
+    const auto count_up = [](ByteView before) {
+        const std::string text(as_text(before));
+        return Bytes::copy_of(std::to_string((text.empty() ? 0 : std::stoi(text)) + 1));
+    };
+    std::atomic<int> updated{0};
+    {
+        std::vector<std::jthread> threads;
+        for (int number = 0; number < 4; ++number) {
+            threads.emplace_back([&] {
+                const auto tier = open();
+                for (int step = 0; step < 50; ++step)
+                    updated += tier->update_note("stats", count_up) ? 1 : 0;
+            });
+        }
+    }
+    EXPECT_GT(updated, 0);
+    EXPECT_EQ(open()->read_note("stats").text(), std::to_string(updated));
+}
+
+TEST_F(DiskTierTest, two_tiers_on_one_directory_share_entries_and_budget)
+{
+    const auto first = open({.directory = {}, .max_entries = 4});
+    const auto second = open({.directory = {}, .max_entries = 4});
+    for (std::uint64_t number = 0; number < 10; ++number) {
+        put(number % 2 == 0 ? *first : *second, number, 100);
+        EXPECT_TRUE(holds(number % 2 == 0 ? *second : *first, number));
+        EXPECT_LE(on_disk().entries, 4U);
+        EXPECT_EQ(first->usage().entries, second->usage().entries);
+    }
+    EXPECT_TRUE(first->remove(numbered_key(9)));
+    EXPECT_FALSE(second->contains(numbered_key(9)));
+    expect_exact_accounting(*first);
+    expect_exact_accounting(*second);
+}
+
+TEST_F(DiskTierTest, a_tier_goes_on_in_a_forked_child_and_in_its_parent)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    EXPECT_TRUE(holds(*tier, 1));
+    EXPECT_TRUE(in_child([&] {
+        put(*tier, 2, 100);
+        return holds(*tier, 1) && holds(*tier, 2) && tier->remove(numbered_key(1));
+    }));
+    EXPECT_TRUE(holds(*tier, 2));
+    EXPECT_FALSE(holds(*tier, 1));
+    put(*tier, 3, 100);
+    expect_exact_accounting(*tier);
+    EXPECT_TRUE(files_in(m_layout.temporaries()).empty());
+}
+
+TEST_F(DiskTierTest, a_lock_held_by_another_stops_stores_and_no_hit)
+{
+    const auto tier = open();
+    put(*tier, 1, 100);
+    const int holder = ::open(m_layout.lock().c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(base::system_files().try_lock(holder), 0);
+    EXPECT_TRUE(holds(*tier, 1));
+    EXPECT_TRUE(tier->contains(numbered_key(1)));
+    EXPECT_EQ(tier->usage().entries, 1U);
+    const Result<StoreReport> report = tier->store(numbered_key(2), sample_entry(numbered_key(2), 10), Victims::discard);
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().code, Code::timeout);
+    ::close(holder);
+    put(*tier, 2, 10);
+    EXPECT_TRUE(files_in(m_layout.temporaries()).empty());
+}
+
+TEST_F(DiskTierTest, times_at_the_ends_of_the_clock_are_just_times)
+{
+    const auto tier = open({.directory = {}, .max_age = 60s});
+    for (const WallTime created : {WallTime::min(), WallTime{}, WallTime::max()}) {
+        const Key key = numbered_key(1);
+        const std::shared_ptr<Artifact> artifact = sample_artifact(key, 10);
+        artifact->created = created;
+        ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+        EXPECT_EQ(static_cast<bool>(tier->find(key)), created == WallTime::max());
+        tier->maintain({});
+        EXPECT_EQ(tier->contains(key), created == WallTime::max());
+    }
+    EXPECT_EQ(tier->remove_idle(std::chrono::seconds::max(), {}), 0U);
+}
+
+}  // namespace hearth::test
