@@ -31,7 +31,7 @@ class [[nodiscard]] Lookup {
 public:
     Lookup() = default;
     explicit Lookup(Miss why) : m_why(why) {}
-    Lookup(ArtifactLease artifact, std::string_view tier, std::string_view promoted_to = {})
+    Lookup(ArtifactLease artifact, const std::string* tier, const std::string* promoted_to = nullptr)
         : m_artifact(std::move(artifact)), m_tier(tier), m_promoted_to(promoted_to)
     {
     }
@@ -45,14 +45,18 @@ public:
 
     Miss why() const noexcept { return m_why; }
     // The tier that answered ("made" when the maker did); valid while the Cache is open.
-    std::string_view tier() const noexcept { return m_tier; }
+    std::string_view tier() const noexcept { return m_tier ? std::string_view(*m_tier) : std::string_view{}; }
+    const std::string* tier_name() const noexcept { return m_tier; }
     // The tier this very lookup moved the entry up into; empty when it stayed where it was.
-    std::string_view promoted_to() const noexcept { return m_promoted_to; }
+    std::string_view promoted_to() const noexcept
+    {
+        return m_promoted_to ? std::string_view(*m_promoted_to) : std::string_view{};
+    }
 
 private:
     ArtifactLease m_artifact;
-    std::string_view m_tier;
-    std::string_view m_promoted_to;
+    const std::string* m_tier = nullptr;
+    const std::string* m_promoted_to = nullptr;
     Miss m_why = Miss::absent;
 };
 

@@ -19,58 +19,51 @@ struct HazardSlot;
 class ArtifactLease {
 public:
     ArtifactLease() = default;
-    explicit ArtifactLease(std::shared_ptr<const Artifact> owner) noexcept
-        : m_artifact(owner.get()), m_owner(std::move(owner))
+    explicit ArtifactLease(std::shared_ptr<const Artifact> owner)
+        : m_owner(owner ? new std::shared_ptr<const Artifact>(std::move(owner)) : nullptr)
     {
     }
-    // For tiers: the slot protects the object that owns `artifact` and `owner`.
+    // For tiers: the slot protects the object that `owner` is a part of.
     ArtifactLease(base::HazardSlot* slot, const std::shared_ptr<const Artifact>& owner) noexcept
-        : m_artifact(owner.get()), m_slot(slot), m_resident(&owner)
+        : m_owner(&owner), m_slot(slot)
     {
     }
 
     ArtifactLease(ArtifactLease&& other) noexcept
-        : m_artifact(std::exchange(other.m_artifact, nullptr)), m_slot(std::exchange(other.m_slot, nullptr)),
-          m_resident(other.m_resident), m_owner(std::move(other.m_owner))
+        : m_owner(std::exchange(other.m_owner, nullptr)), m_slot(std::exchange(other.m_slot, nullptr))
     {
     }
     ArtifactLease& operator=(ArtifactLease&& other) noexcept
     {
-        if (this != &other) {
-            drop();
-            m_artifact = std::exchange(other.m_artifact, nullptr);
-            m_slot = std::exchange(other.m_slot, nullptr);
-            m_resident = other.m_resident;
-            m_owner = std::move(other.m_owner);
-        }
+        std::swap(m_owner, other.m_owner);
+        std::swap(m_slot, other.m_slot);
         return *this;
     }
     ArtifactLease(const ArtifactLease&) = delete;
     ArtifactLease& operator=(const ArtifactLease&) = delete;
-    ~ArtifactLease() { drop(); }
-
-    explicit operator bool() const noexcept { return m_artifact != nullptr; }
-    const Artifact& operator*() const noexcept { return *m_artifact; }
-    const Artifact* operator->() const noexcept { return m_artifact; }
-    const Artifact* get() const noexcept { return m_artifact; }
-
-    // An owner of the same artifact that can be copied and kept. Costs a shared count: not for a hot path.
-    std::shared_ptr<const Artifact> share() const { return m_slot ? *m_resident : m_owner; }
-
-private:
-    void drop() noexcept
+    ~ArtifactLease()
     {
         if (m_slot)
             release(m_slot);
-        m_slot = nullptr;
-        m_artifact = nullptr;
+        else
+            delete m_owner;
     }
+
+    explicit operator bool() const noexcept { return m_owner != nullptr; }
+    const Artifact& operator*() const noexcept { return **m_owner; }
+    const Artifact* operator->() const noexcept { return m_owner->get(); }
+    const Artifact* get() const noexcept { return m_owner ? m_owner->get() : nullptr; }
+
+    // An owner of the same artifact that can be copied and kept. Costs a shared count: not for a hot path.
+    std::shared_ptr<const Artifact> share() const { return m_owner ? *m_owner : nullptr; }
+
+private:
     HEARTH_API static void release(base::HazardSlot* slot) noexcept;
 
-    const Artifact* m_artifact = nullptr;
+    // Two words, so that a hit is cheap to hand on: the artifact's owner, in the tier while m_slot protects it there, on
+    // the heap and ours when there is no slot.
+    const std::shared_ptr<const Artifact>* m_owner = nullptr;
     base::HazardSlot* m_slot = nullptr;
-    const std::shared_ptr<const Artifact>* m_resident = nullptr;  // valid while m_slot protects it
-    std::shared_ptr<const Artifact> m_owner;
 };
 
 }  // namespace hearth

@@ -15,7 +15,8 @@ namespace hearth {
 // may keep pointers to it. Size and cost are fixed; uses and recency move on their own as hits happen.
 class Resident {
 public:
-    static constexpr std::uint32_t k_max_uses = 65535;  // the counter saturates here: a hot hit then writes nothing
+    // The counter saturates here: from then on a hit writes nothing. Low, so that all that is hot soon gets there.
+    static constexpr std::uint32_t k_max_uses = 255;
 
     Resident(const Key& the_key, std::uint64_t the_bytes, double the_cost) noexcept
         : key(the_key), bytes(the_bytes), cost(the_cost)

@@ -59,13 +59,16 @@ private:
 // What a tier answers: an artifact under lease, or why not.
 struct Found {
     ArtifactLease artifact;
-    Bytes encoded;           // the entry's bytes, where the tier has them at hand and a slower copy may want them
+    // The entry's bytes, where the tier has them at hand and a slower tier may want them.
+    std::unique_ptr<const Bytes> encoded;
     std::uint32_t uses = 0;  // how often this process has been answered from here, this time included
     std::uint64_t bytes = 0;  // what the entry takes of this tier's budget
     std::chrono::nanoseconds cost{0};  // the artifact's own, at hand without a look at it
     Miss why = Miss::absent;  // meaningful only without an artifact
 
     explicit operator bool() const noexcept { return static_cast<bool>(artifact); }
+    // On its way to another tier.
+    Entry as_entry() const { return Entry(artifact.share(), encoded ? *encoded : Bytes{}); }
     static Found miss(Miss reason)
     {
         Found found;

@@ -56,9 +56,10 @@ Engine::Engine(EngineOptions options)
     m_logged.resize(m_tiers.size() + 1);
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
         m_names.emplace_back(tier->name());
-        m_timed_always[m_names.size() - 1] = tier->traits().persistent;
         m_promotion.push_back(m_options.policy());
     }
+    if (!m_tiers.empty() && !m_tiers[0]->traits().persistent)
+        m_plain_top = m_tiers[0].get();
     prepare_making();
 }
 
@@ -117,33 +118,49 @@ void Engine::log_once(std::size_t tier, const std::string& message)
 
 Lookup Engine::find(const Key& key)
 {
-    Miss why = Miss::absent;
+    // A hit in memory that is not to be timed, which is nearly every hit, and nothing else.
     Counters::Mine mine = m_counters.mine();
-    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
-        const bool timed = m_timed_always[i] || mine.time_next(i);
-        const std::uint64_t start = timed ? base::monotonic_ns() : 0;
+    if (m_plain_top && !mine.time_next(0)) {
+        Found found = m_plain_top->find(key);
+        if (found) {
+            mine.hit(0, found.cost);
+            return {std::move(found.artifact), &m_names[0]};
+        }
+        return find_from(1, key, failed_find(0, found.why, Miss::absent));
+    }
+    return find_from(0, key, Miss::absent);
+}
+
+Lookup Engine::find_from(std::size_t first, const Key& key, Miss why)
+{
+    for (std::size_t i = first; i < m_tiers.size(); ++i) {
+        const std::uint64_t start = base::monotonic_ns();
         Found found = m_tiers[i]->find(key);
         if (!found) {
-            if (found.why != Miss::absent) {
-                count_failed_find(i, found.why);
-                why = more_telling(why, found.why);
-            }
+            why = failed_find(i, found.why, why);
             continue;
         }
-        mine.hit(i, found.cost);
-        if (timed) {
-            const std::uint64_t end = base::monotonic_ns();
-            m_latency[i].add(end - start);
-            write_stats_now_and_then(end);
-        }
-        const std::string_view promoted_to = i == 0 ? std::string_view{} : promote_after_hit(i, key, found);
-        return {std::move(found.artifact), m_names[i], promoted_to};
+        m_counters.mine().hit(i, found.cost);
+        const std::uint64_t end = base::monotonic_ns();
+        m_latency[i].add(end - start);
+        write_stats_now_and_then(end);
+        const std::string* promoted_to = i == 0 ? nullptr : promote_after_hit(i, key, found);
+        return {std::move(found.artifact), &m_names[i], promoted_to};
     }
     if (why == Miss::outage)
         m_counters.add(Count::outages);
     else
         m_counters.miss(why);
     return Lookup(why);
+}
+
+// Counts it, and gives the more telling of two reasons.
+Miss Engine::failed_find(std::size_t tier, Miss why, Miss before)
+{
+    if (why == Miss::absent)
+        return before;
+    count_failed_find(tier, why);
+    return more_telling(before, why);
 }
 
 void Engine::count_failed_find(std::size_t tier, Miss why)
@@ -156,8 +173,8 @@ void Engine::count_failed_find(std::size_t tier, Miss why)
     }
 }
 
-// The tier it moved up into, or empty.
-std::string_view Engine::promote_after_hit(std::size_t tier, const Key& key, const Found& found)
+// The tier it moved up into, or none.
+const std::string* Engine::promote_after_hit(std::size_t tier, const Key& key, const Found& found)
 {
     Resident resident(key, found.bytes, std::chrono::duration<double>(found.cost).count());
     resident.set_uses(found.uses);
@@ -167,14 +184,14 @@ std::string_view Engine::promote_after_hit(std::size_t tier, const Key& key, con
         policy = m_promotion[tier];
     }
     if (!policy->promote(resident) || !m_tiers[tier - 1]->traits().writable)
-        return {};
-    if (!store_in(tier - 1, key, Entry(found.artifact.share(), found.encoded)))
-        return {};  // it does not fit up there: it stays where it is
+        return nullptr;
+    if (!store_in(tier - 1, key, found.as_entry()))
+        return nullptr;  // it does not fit up there: it stays where it is
     m_counters.add(tier - 1, TierCount::promotions);
     // A persistent tier keeps its copy; a volatile one hands the entry over.
     if (!m_tiers[tier]->traits().persistent)
         m_tiers[tier]->remove(key);
-    return m_names[tier - 1];
+    return &m_names[tier - 1];
 }
 
 bool Engine::something_slower_is_writable(std::size_t tier) const
@@ -348,7 +365,7 @@ MoveReport Engine::move(const Key& key, std::size_t from, std::size_t to)
     const Found found = m_tiers[from]->peek(key);
     if (!found)
         return report;
-    const Result<StoreReport> stored = store_in(to, key, Entry(found.artifact.share(), found.encoded));
+    const Result<StoreReport> stored = store_in(to, key, found.as_entry());
     if (stored) {
         report.outcome = MoveReport::Outcome::moved;
     } else {

@@ -80,7 +80,9 @@ private:
     using Deadline = std::optional<std::chrono::steady_clock::time_point>;
     static constexpr std::size_t k_none = ~std::size_t{0};
 
-    std::string_view promote_after_hit(std::size_t tier, const Key& key, const Found& found);
+    Lookup find_from(std::size_t first, const Key& key, Miss why);
+    Miss failed_find(std::size_t tier, Miss why, Miss before);
+    const std::string* promote_after_hit(std::size_t tier, const Key& key, const Found& found);
     void count_failed_find(std::size_t tier, Miss why);
 
     std::size_t fastest_with(const Key& key);
@@ -115,8 +117,8 @@ private:
     EngineOptions m_options;
     const Clock& m_clock;
     std::vector<std::unique_ptr<Tier>> m_tiers;
-    std::vector<std::string> m_names;  // as string_views of these are handed out
-    std::array<bool, k_max_tiers> m_timed_always{};  // slow enough for each hit to be timed
+    std::vector<std::string> m_names;  // filled once: lookups point to them
+    Tier* m_plain_top = nullptr;  // the first tier, when it is so fast that only some of its hits are timed
     Counters m_counters;
     std::array<LatencyCounter, k_max_tiers> m_latency;
 
@@ -135,6 +137,7 @@ private:
 
     base::ForkSafeMutex m_credit_mutex{base::LockLevel::engine};
     std::unordered_map<Key, std::uint32_t> m_credited;  // uses in memory that the disk has been told of
+    WallTime m_credited_at{};
 
     base::ForkSafeMutex m_log_mutex{base::LockLevel::engine};
     std::vector<bool> m_logged;

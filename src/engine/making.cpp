@@ -14,7 +14,7 @@ namespace {
 // A failure that came as an Error is kept in these sections, so that it comes back as one.
 constexpr std::string_view k_error_section = "hearth.error";
 constexpr std::string_view k_log_section = "log";
-constexpr std::string_view k_made = "made";
+const std::string k_made = "made";
 
 Artifact failure_artifact(const Error& error)
 {
@@ -35,7 +35,7 @@ try {
 }
 
 // An artifact of a failure that came as an Error is that Error again; any other is an answer.
-Result<Lookup> answer_with(ArtifactLease artifact, std::string_view tier)
+Result<Lookup> answer_with(ArtifactLease artifact, const std::string* tier)
 {
     if (const Section* error = artifact->find(k_error_section); error && artifact->failed())
         return Error{Code::make_failed, std::string(error->data.text()), std::string(artifact->text(k_log_section))};
@@ -63,7 +63,7 @@ Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const 
 {
     if (found) {
         m_counters.add(Count::failures_replayed);
-        return answer_with(ArtifactLease(found.share()), found.tier());
+        return answer_with(ArtifactLease(found.share()), found.tier_name());
     }
     if (m_options.making == Making::forbidden) {
         m_counters.add(Count::forbidden);
@@ -129,13 +129,13 @@ Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& ma
             return out_of_time(options.deadline);
         if (!*landed)
             return landed->error();
-        return answer_with(ArtifactLease(**std::move(landed)), k_made);
+        return answer_with(ArtifactLease(**std::move(landed)), &k_made);
     }
     Result<SharedArtifact> made = make_as_leader(key, request, make, options);
     m_flights->land(key, boarding.flight, made);
     if (!made)
         return made.error();
-    return answer_with(ArtifactLease(*std::move(made)), k_made);
+    return answer_with(ArtifactLease(*std::move(made)), &k_made);
 }
 
 Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& request, const Maker& make,

@@ -120,6 +120,7 @@ VerifyReport Engine::verify(Repair repair, const Progress& progress)
 
 GcReport Engine::gc(const GcOptions& options, const Progress& progress)
 {
+    credit_uses();  // or what memory answers looks idle
     GcReport report;
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         Tier& tier = *m_tiers[i];
@@ -174,7 +175,7 @@ Result<TransferReport> Engine::export_to(const std::string& path, const std::fun
             tell(report.problems, fmt::format("Entry {} could not be read ({}); left out.", row.key.hex(), to_string(found.why)));
             return true;
         }
-        Result<Bytes> encoded = found.encoded.empty() ? format::encode_entry(row.key, *found.artifact) : found.encoded;
+        const Result<Bytes> encoded = found.encoded ? *found.encoded : format::encode_entry(row.key, *found.artifact);
         const Status added = encoded ? archive.add(*encoded) : Status(encoded.error());
         if (!added.ok()) {
             failed = added.error();
@@ -259,27 +260,36 @@ void Engine::credit_uses()
     }
     if (!keeper)
         return;
-    std::unordered_map<Key, std::uint32_t> used;
+    struct Used {
+        std::uint32_t uses = 0;
+        WallTime last{};
+    };
+    std::unordered_map<Key, Used> used;
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
         if (tier->traits().persistent)
             continue;
         tier->for_each([&](const EntryRow& row) {
-            if (row.uses != 0)
-                used[row.key] += row.uses;
+            if (row.uses != 0) {
+                used[row.key].uses += row.uses;
+                used[row.key].last = std::max(used[row.key].last, row.last_used);
+            }
             return true;
         });
     }
+    const WallTime now = m_clock.now();
     const std::lock_guard lock(m_credit_mutex);
-    for (const auto& [key, uses] : used) {
+    for (const auto& [key, use] : used) {
         std::uint32_t& credited = m_credited[key];
-        if (uses > credited)
-            keeper->touch(key, uses - credited);
-        credited = uses;
+        // A saturated count no longer grows: that it was used since the last time is then worth one.
+        if (use.uses > credited || use.last > m_credited_at)
+            keeper->touch(key, std::max<std::uint32_t>(use.uses - std::min(use.uses, credited), 1));
+        credited = use.uses;
     }
+    m_credited_at = now;
     std::erase_if(m_credited, [&](const auto& item) { return !used.contains(item.first); });
 }
 
-// Of `uses` in memory, those that the disk has not been told of.
+// Uses of a volatile tier that the tiers below do not count as theirs already.
 std::uint32_t Engine::not_credited(const Key& key, std::uint32_t uses)
 {
     const std::lock_guard lock(m_credit_mutex);

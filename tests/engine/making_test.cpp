@@ -381,6 +381,20 @@ TEST_F(Making, a_deadline_is_a_timeout_and_the_make_finishes_for_a_later_call)
     EXPECT_EQ(cache.stats().makes, 1U);
 }
 
+TEST_F(Making, an_asynchronous_call_with_a_deadline_answers_with_a_timeout_too)
+{
+    Cache cache = open_usual();
+    std::latch finish(1);
+    const auto slow = [&] {
+        finish.wait();
+        return "slow";
+    };
+    EXPECT_EQ(cache.get_or_make_async(numbered_key(1), slow, {.deadline = 1ms}).get().error().code, Code::timeout);
+    finish.count_down();
+    EXPECT_EQ((*cache.get_or_make(numbered_key(1), [] { return "never"; }))->text(), "slow");
+    EXPECT_EQ(cache.stats().makes, 1U);
+}
+
 TEST_F(Making, a_deadline_that_is_kept_changes_nothing)
 {
     Cache cache = open_usual();

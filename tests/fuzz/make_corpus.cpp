@@ -158,6 +158,8 @@ Inputs indexes()
                  add(to, 2);
                  to.remove(record(1).key, [] { return 0; });
              })},
+            {"two_records_of_one_key", index([&](tiers::Index& to) { add(to, 1); }).substr(0, 336) +
+                                           index([&](tiers::Index& to) { add(to, 1); }).substr(256, 80)},
             {"killed_while_adding", killed(false)},
             {"killed_while_removing", killed(true)}};
 }
@@ -191,6 +193,7 @@ Inputs settings()
             {"wrong", R"({"max_bytes": -1, "compression": 99, "policy": [], "preset": {}, "directory": null, "new": 1})"},
             {"comment", "{ // a comment\n\"directory\": \"/tmp/x\" /* and another */ }"},
             {"escapes", R"({"directory": "\u0000\ud83d\ude00\n", "log": ""})"},
+            {"nested", R"({"max_bytes": [[[[{"a": [[[[1]]]]}]]]], "log": {"to": {"a": "file"}}})"},
             {"no_object", "[1, 2]"},
             {"no_json", "max_bytes = 10G\n"}};
 }

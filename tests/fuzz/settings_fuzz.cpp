@@ -2,8 +2,8 @@
 
 #include "fuzz/fuzz.hpp"
 #include "hearth/options.hpp"
+#include "support/isolated_environment.hpp"
 
-#include <cstring>
 #include <string>
 #include <unistd.h>
 
@@ -18,13 +18,7 @@ public:
     {
         m_fd = ::mkstemp(m_path);
         fuzz::require(m_fd >= 0, "a temporary file can be made");
-        std::string names;
-        for (char** variable = environ; *variable; ++variable)
-            if (std::strncmp(*variable, "HEARTH_", 7) == 0)
-                names += std::string(*variable, std::strcspn(*variable, "=")) + "\n";
-        for (std::size_t at = 0; at < names.size(); at = names.find('\n', at) + 1)
-            ::unsetenv(names.substr(at, names.find('\n', at) - at).c_str());
-        ::setenv("HEARTH_CONFIG", m_path, 1);
+        m_environment.set("HEARTH_CONFIG", m_path);
     }
     ConfigurationFile(const ConfigurationFile&) = delete;
     ConfigurationFile& operator=(const ConfigurationFile&) = delete;
@@ -43,6 +37,7 @@ public:
     }
 
 private:
+    test::IsolatedEnvironment m_environment;
     char m_path[32] = "/tmp/hearth-fuzz-XXXXXX";
     int m_fd = -1;
 };

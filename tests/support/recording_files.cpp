@@ -194,17 +194,19 @@ void write_or_lose(Disk& disk, const Change& change, bool zeroed, std::mt19937_6
             disk.truncate(change.file, change.where);
         return;
     }
-    const std::string zeros(change.data.size(), '\0');
-    switch (zeroed ? random() % 2 : 2 + random() % 4) {
+    const std::size_t size = change.data.size();
+    const std::size_t torn_at = random() % (size + 1);
+    switch (zeroed ? random() % 2 : random() % 5) {
     case 0:  // lost without a trace
-    case 2:
         break;
     case 1:  // the length was kept, the bytes were not
-    case 3:
-        disk.write(change.file, change.where, zeros);
+        disk.write(change.file, change.where, std::string(size, '\0'));
         break;
-    case 4:  // torn
-        disk.write(change.file, change.where, change.data.substr(0, random() % (change.data.size() + 1)));
+    case 2:  // torn: the rest never came
+        disk.write(change.file, change.where, change.data.substr(0, torn_at));
+        break;
+    case 3:  // torn: the rest is zeros
+        disk.write(change.file, change.where, change.data.substr(0, torn_at) + std::string(size - torn_at, '\0'));
         break;
     default:
         disk.write(change.file, change.where, change.data);

@@ -21,8 +21,8 @@ fs::path parent()
     static const fs::path k_memory = "/dev/shm";
     static constexpr std::uintmax_t k_enough = 512U << 20U;
     std::error_code error;
-    if (!std::getenv("TMPDIR") && ::access(k_memory.c_str(), W_OK) == 0 && fs::space(k_memory, error).available > k_enough &&
-        !error)
+    if (!std::getenv("TMPDIR") && ::access(k_memory.c_str(), W_OK) == 0 &&
+        fs::space(k_memory, error).available > k_enough && !error)
         return k_memory;
     return fs::temp_directory_path();
 }

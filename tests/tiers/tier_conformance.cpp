@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <stop_token>
 
 #include <sys/stat.h>
 
@@ -85,7 +84,8 @@ TEST_P(TierConformance, what_is_stored_comes_back_whole)
                           {"log", Bytes::copy_of("warning: unused\n")},
                           {"empty", Bytes{}},
                           {"", Bytes::copy_of(std::string_view("\0\n/\xff", 4))}};
-    artifact->metadata = {.label = "saxpy", .compiler = "nvrtc 13.0", .target = "sm_90a", .options = {"-O3", "", "-I a b"}};
+    artifact->metadata = {
+        .label = "saxpy", .compiler = "nvrtc 13.0", .target = "sm_90a", .options = {"-O3", "", "-I a b"}};
     artifact->request = request.encoding();
     artifact->status = 6;
     artifact->cost = 1234567ns;
@@ -297,131 +297,6 @@ TEST_P(TierConformance, an_entry_that_comes_back_starts_from_no_uses_and_a_repla
     tier->remove(numbered_key(1));
     put(*tier, 1, 100);
     EXPECT_EQ(tier->info(numbered_key(1))->uses, 0U);
-}
-
-// 32
-TEST_P(TierConformance, an_entry_past_its_time_is_an_expired_miss_and_gone)
-{
-    const auto tier = open();
-    const Key key = numbered_key(1);
-    const std::shared_ptr<Artifact> artifact = sample_artifact(key, 100);
-    artifact->expires = m_clock.now() + 60s;
-    ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
-    put(*tier, 2, 100);
-    m_clock.advance(59s);
-    EXPECT_TRUE(tier->find(key));
-    m_clock.advance(1s);
-    const Found found = tier->find(key);
-    EXPECT_FALSE(found);
-    EXPECT_EQ(found.why, Miss::expired);
-    EXPECT_EQ(tier->find(key).why, Miss::absent);
-    EXPECT_EQ(tier->usage().entries, 1U);
-    EXPECT_TRUE(holds(*tier, 2, 100));
-    expect_exact_accounting(*tier);
-}
-
-// 32
-TEST_P(TierConformance, a_limit_on_age_makes_old_entries_misses)
-{
-    const auto tier = open({.max_bytes = 0, .max_entries = 0, .max_age = 60s});
-    EXPECT_EQ(tier->limits().max_age, 60s);
-    put(*tier, 1, 100);
-    m_clock.advance(59s);
-    EXPECT_TRUE(holds(*tier, 1, 100));
-    m_clock.advance(1s);
-    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::expired);
-    EXPECT_EQ(tier->usage().entries, 0U);
-}
-
-// 24, 32
-TEST_P(TierConformance, a_lower_limit_on_age_takes_effect_at_once)
-{
-    const auto tier = open();
-    put(*tier, 1, 100);
-    m_clock.advance(100s);
-    const Key key = numbered_key(2);
-    const std::shared_ptr<Artifact> young = sample_artifact(key, 100);
-    young->created = m_clock.now();
-    ASSERT_TRUE(tier->store(key, Entry(young), Victims::discard).ok());
-    const std::vector<Victim> gone =
-        tier->set_limits({.max_bytes = 0, .max_entries = 0, .max_age = 60s}, Victims::discard);
-    ASSERT_EQ(gone.size(), 1U);
-    EXPECT_EQ(gone.front().key, numbered_key(1));
-    EXPECT_EQ(tier->usage().entries, 1U);
-    EXPECT_TRUE(tier->find(key));
-    // Longer than a clock can count: no limit, and no overflow.
-    tier->set_limits({.max_bytes = 0, .max_entries = 0, .max_age = std::chrono::seconds::max()}, Victims::discard);
-    EXPECT_TRUE(tier->find(key));
-}
-
-// 32
-TEST_P(TierConformance, maintenance_evicts_what_has_expired_and_reports_it)
-{
-    const auto tier = open();
-    for (std::uint64_t number = 0; number < 20; ++number) {
-        const Key key = numbered_key(number);
-        const std::shared_ptr<Artifact> artifact = sample_artifact(key, 100);
-        if (number % 2 == 0)
-            artifact->expires = m_clock.now() + 60s;
-        ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
-    }
-    EXPECT_TRUE(tier->maintain({}).empty());
-    m_clock.advance(2min);
-    const std::vector<Victim> gone = tier->maintain({});
-    EXPECT_EQ(gone.size(), 10U);
-    for (const Victim& victim : gone)
-        EXPECT_EQ(victim.cause, EvictionCause::age);
-    EXPECT_EQ(tier->usage().entries, 10U);
-    EXPECT_TRUE(holds(*tier, 1, 100));
-    expect_exact_accounting(*tier);
-}
-
-TEST_P(TierConformance, maintenance_that_is_told_to_stop_leaves_a_tier_that_works)
-{
-    const auto tier = open();
-    put(*tier, 1, 100);
-    std::stop_source stop;
-    stop.request_stop();
-    tier->maintain(stop.get_token());
-    EXPECT_TRUE(holds(*tier, 1, 100));
-    expect_exact_accounting(*tier);
-}
-
-// 33
-TEST_P(TierConformance, what_has_been_idle_for_long_can_be_removed)
-{
-    const auto tier = open();
-    put(*tier, 1, 100);
-    put(*tier, 2, 100);
-    m_clock.advance(1h);
-    EXPECT_TRUE(holds(*tier, 1, 100));
-    EXPECT_EQ(tier->remove_idle(30min, {}), 1U);
-    EXPECT_TRUE(holds(*tier, 1, 100));
-    EXPECT_EQ(tier->find(numbered_key(2)).why, Miss::absent);
-    EXPECT_EQ(tier->remove_idle(30min, {}), 0U);
-    expect_exact_accounting(*tier);
-}
-
-TEST_P(TierConformance, a_clock_that_jumps_back_loses_nothing_and_keeps_the_order_of_use)
-{
-    const std::uint64_t each = 100 + overhead();
-    const auto tier = open({.max_bytes = 3 * each, .max_entries = 0, .max_age = 48h});
-    put(*tier, 1, 100);
-    put(*tier, 2, 100);
-    m_clock.advance(-24h);
-    put(*tier, 3, 100);
-    EXPECT_TRUE(holds(*tier, 1, 100));
-    m_clock.set(WallTime{});
-    EXPECT_TRUE(holds(*tier, 2, 100));
-    tier->maintain({});
-    // In order of use: 3, 1, 2.
-    for (const std::uint64_t expected : {3, 1, 2}) {
-        const StoreReport report = put(*tier, 10 + expected, 100);
-        ASSERT_EQ(report.victims.size(), 1U);
-        EXPECT_EQ(report.victims.front().key, numbered_key(expected));
-    }
-    EXPECT_EQ(tier->usage().entries, 3U);
-    expect_exact_accounting(*tier);
 }
 
 TEST_P(TierConformance, verifying_finds_everything_intact_and_can_be_ended)

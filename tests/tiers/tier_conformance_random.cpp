@@ -107,13 +107,14 @@ private:
 
     Limits any_limits()
     {
-        return {.max_bytes = below(3) == 0 ? 0 : 20'000 + below(200'000), .max_entries = below(3) == 0 ? 0 : 20 + below(200)};
+        return {.max_bytes = below(3) == 0 ? 0 : 20'000 + below(200'000),
+                .max_entries = below(3) == 0 ? 0 : 20 + below(200)};
     }
     void store(const Key& key)
     {
         const Model::Held next{below(8) == 0 ? below(30'000) : below(2000), below(4), 0};
-        const Result<StoreReport> report =
-            m_tier.store(key, sample_entry(key, next.size, next.version), below(2) == 0 ? Victims::discard : Victims::keep);
+        const Result<StoreReport> report = m_tier.store(key, sample_entry(key, next.size, next.version),
+                                                        below(2) == 0 ? Victims::discard : Victims::keep);
         if (report.ok()) {
             m_model.stored(key, {next.size, next.version, report->bytes}, *report);
         } else {
@@ -205,8 +206,8 @@ TEST_P(TierConformance, eight_threads_at_once_always_find_what_belongs_to_the_ke
                 hits += found ? 1 : 0;
                 ASSERT_TRUE(!found || is_sample_of(*found.artifact, key, k_versions));
             } else if (dice < 850) {
-                const Result<StoreReport> stored = tier->store(
-                    key, sample_entry(key, random() % 2000, random() % k_versions), Victims::keep);
+                const Result<StoreReport> stored =
+                    tier->store(key, sample_entry(key, random() % 2000, random() % k_versions), Victims::keep);
                 ASSERT_TRUE(stored.ok()) << stored.error().message;
                 for (const Victim& victim : stored->victims)
                     ASSERT_TRUE(!victim.entry || is_sample_of(*victim.entry->artifact(), victim.key, k_versions));

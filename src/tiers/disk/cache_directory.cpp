@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t k_head_guess = 4096;
 constexpr std::uint64_t k_max_note_bytes = 1 << 20;
 constexpr std::chrono::milliseconds k_note_patience{200};
+constexpr int k_names_tried = 16;
 constexpr std::chrono::seconds k_abandoned_after{60};
 constexpr std::string_view k_cachedir_tag = "Signature: 8a477f597d28d172789f06886806bc55\n"
                                             "# Hearth keeps compiled GPU kernels here. They can be made again.\n";
@@ -200,6 +201,8 @@ int CacheDirectory::create_temporary(std::string& path) const
     for (int attempt = 0;; ++attempt) {
         path = m_layout.temporaries() + "/" + unique_name();
         const int fd = m_files.open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, file_mode());
+        if (fd == -EEXIST && attempt < k_names_tried)
+            continue;  // left behind under the same number of a process
         if (fd != -ENOENT || attempt > 0)
             return fd;
         if (const int made = prepare(); made != 0)
@@ -226,20 +229,26 @@ std::unique_ptr<CacheDirectory::Temporary> CacheDirectory::write_temporary(ByteV
 
 int CacheDirectory::for_each_entry(const std::function<bool(const Key&)>& visit, std::uint64_t* strays) const
 {
+    std::uint64_t uncounted = 0;
+    std::uint64_t& others = strays ? *strays : uncounted;
+    std::vector<std::string> folders;
+    if (const int listed = m_files.list(m_layout.entries().c_str(), folders); listed != 0)
+        return listed == -ENOENT ? 0 : listed;
     std::vector<std::string> names;
-    for (unsigned shard = 0; shard < Layout::k_shards; ++shard) {
-        const int listed = m_files.list(m_layout.shard(shard).c_str(), names);
-        if (listed == -ENOTDIR && strays)
-            ++*strays;
+    for (const std::string& folder : folders) {
+        const std::optional<unsigned> shard = Layout::shard_of(folder);
+        const int listed = shard ? m_files.list(m_layout.shard(*shard).c_str(), names) : -ENOTDIR;
+        if (listed == -ENOTDIR)
+            ++others;
         if (listed == -ENOENT || listed == -ENOTDIR)
             continue;
         if (listed != 0)
             return listed;
         for (const std::string& name : names) {
-            const std::optional<Key> key = Layout::key_of(shard, name);
-            if (!key && strays)
-                ++*strays;
-            if (key && !visit(*key))
+            const std::optional<Key> key = Layout::key_of(*shard, name);
+            if (!key)
+                ++others;
+            else if (!visit(*key))
                 return 0;
         }
     }

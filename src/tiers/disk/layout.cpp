@@ -26,14 +26,29 @@ std::string Layout::entry(const Key& key) const
     return path;
 }
 
+namespace {
+
+// Upper case would be a second name for the same thing: not ours.
+bool from_lower_hex(std::string_view hex, std::span<std::uint8_t> out)
+{
+    return hex.find_first_of("ABCDEF") == std::string_view::npos && base::from_hex(hex, out);
+}
+
+}  // namespace
+
+std::optional<unsigned> Layout::shard_of(std::string_view folder_name)
+{
+    std::array<std::uint8_t, 1> number{};
+    if (!from_lower_hex(folder_name, number))
+        return std::nullopt;
+    return number.front();
+}
+
 std::optional<Key> Layout::key_of(unsigned shard, std::string_view file_name)
 {
     Key key;
     key.digest[0] = static_cast<std::uint8_t>(shard);
-    // Upper case would be a second name for the same key: not ours.
-    if (file_name.find_first_of("ABCDEF") != std::string_view::npos)
-        return std::nullopt;
-    if (!base::from_hex(file_name, std::span(key.digest).subspan(1)))
+    if (!from_lower_hex(file_name, std::span(key.digest).subspan(1)))
         return std::nullopt;
     return key;
 }

@@ -39,7 +39,8 @@ public:
     std::string entry(const Key& key) const;
     std::string flight(const Key& key) const { return flights() + "/" + key.hex(); }
 
-    // The key a file in a shard is named for; none when it is not an entry's name.
+    // The number of a shard by its folder's name, and the key a file in it is named for; none when it is no such name.
+    static std::optional<unsigned> shard_of(std::string_view folder_name);
     static std::optional<Key> key_of(unsigned shard, std::string_view file_name);
 
 private:

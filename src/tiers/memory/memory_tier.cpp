@@ -28,6 +28,16 @@ WallTime wall_time(std::uint64_t tick)
     return WallTime(std::chrono::nanoseconds(static_cast<std::int64_t>(tick)));
 }
 
+inline Found answer(const Node& node, base::HazardSlot* slot)
+{
+    Found found;
+    found.uses = node.resident.uses();
+    found.bytes = node.resident.bytes;
+    found.cost = node.cost;
+    found.artifact = ArtifactLease(slot, node.artifact);
+    return found;
+}
+
 }  // namespace
 
 MemoryTier::MemoryTier(MemoryOptions options, const TierContext& context)
@@ -35,14 +45,25 @@ MemoryTier::MemoryTier(MemoryOptions options, const TierContext& context)
       m_limits{.max_bytes = options.max_bytes, .max_entries = options.max_entries, .max_age = {}},
       m_policy(context.policy())
 {
-    m_every_touch = m_policy->touches() == Policy::Touches::each;
+    set_careful();
 }
 
 MemoryTier::~MemoryTier() = default;
 
 Found MemoryTier::find(const Key& key)
 {
-    const ResidentTable::Protected found = reach(key);
+    const ResidentTable::Protected found = m_table.find(key);
+    if (!found.node || found.node->expires != WallTime{} || m_careful.load(std::memory_order_relaxed))
+        return find_carefully(key, found);
+    found.node->resident.bump();
+    found.node->resident.set_last_used(m_tick.load(std::memory_order_relaxed));
+    return answer(*found.node, found.slot);
+}
+
+// Whatever is not a plain hit: a miss, an entry that may have moved or expired, a policy that wants every touch.
+Found MemoryTier::find_carefully(const Key& key, ResidentTable::Protected found)
+{
+    found = make_sure(key, found);
     if (!found.node)
         return Found::miss(Miss::absent);
     Node& node = *found.node;
@@ -65,7 +86,7 @@ Found MemoryTier::find(const Key& key)
 
 Found MemoryTier::peek(const Key& key)
 {
-    const ResidentTable::Protected found = reach(key);
+    const ResidentTable::Protected found = make_sure(key, m_table.find(key));
     if (!found.node)
         return Found::miss(Miss::absent);
     if (expired(*found.node)) {
@@ -75,9 +96,9 @@ Found MemoryTier::peek(const Key& key)
     return answer(*found.node, found.slot);
 }
 
-ResidentTable::Protected MemoryTier::reach(const Key& key)
+// Asks under the lock when a reader without it could not know.
+ResidentTable::Protected MemoryTier::make_sure(const Key& key, ResidentTable::Protected found)
 {
-    ResidentTable::Protected found = m_table.find(key);
     if (found.unsure) {
         const std::lock_guard lock(m_mutex);
         if (Node* node = m_table.peek(key)) {
@@ -88,21 +109,17 @@ ResidentTable::Protected MemoryTier::reach(const Key& key)
     return found;
 }
 
-Found MemoryTier::answer(const Node& node, base::HazardSlot* slot) const
-{
-    Found found;
-    found.uses = node.resident.uses();
-    found.bytes = node.resident.bytes;
-    found.cost = node.cost;
-    found.artifact = ArtifactLease(slot, node.artifact);
-    return found;
-}
-
 bool MemoryTier::expired(const Node& node) const
 {
     const std::chrono::seconds max_age(m_max_age.load(std::memory_order_relaxed));
     return (node.expires != WallTime{} && m_clock.now() >= node.expires) ||
            (max_age.count() > 0 && node.artifact->created <= base::time_before(m_clock.now(), max_age));
+}
+
+void MemoryTier::set_careful()
+{
+    m_every_touch = m_policy->touches() == Policy::Touches::each;
+    m_careful = m_every_touch || m_limits.max_age.count() > 0;
 }
 
 std::uint64_t MemoryTier::advance()
@@ -247,6 +264,7 @@ std::vector<Victim> MemoryTier::set_limits(const Limits& limits, Victims victims
     const std::lock_guard lock(m_mutex);
     m_limits = limits;
     m_max_age = limits.max_age.count();
+    set_careful();
     evict_expired(EvictionCause::limit_lowered, evicted);
     make_room(0, 0, nullptr, EvictionCause::limit_lowered, victims, evicted);
     return evicted;
@@ -275,7 +293,7 @@ void MemoryTier::set_policy(const PolicyFactory& policy)
         node->resident.aging = 0;  // it counted by the old policy's clock
         m_policy->inserted(node->resident);
     }
-    m_every_touch = m_policy->touches() == Policy::Touches::each;
+    set_careful();
 }
 
 EntryRow MemoryTier::row_of(const Node& node) const

@@ -41,8 +41,9 @@ public:
     std::vector<Victim> maintain(std::stop_token stop) override;
 
 private:
-    Found answer(const Node& node, base::HazardSlot* slot) const;
-    ResidentTable::Protected reach(const Key& key);
+    Found find_carefully(const Key& key, ResidentTable::Protected found);
+    ResidentTable::Protected make_sure(const Key& key, ResidentTable::Protected found);
+    void set_careful();
     bool expired(const Node& node) const;
     std::uint64_t advance();
     Node* unlink(const Key& key);
@@ -61,6 +62,7 @@ private:
     // Wall time in nanoseconds, but strictly increasing with every change, whatever the clock does: the order of use.
     std::atomic<std::uint64_t> m_tick{0};
     std::atomic<bool> m_every_touch{false};
+    std::atomic<bool> m_careful{false};  // a hit has more to do than to count itself
     std::atomic<std::int64_t> m_max_age{0};  // seconds: m_limits' own, for hits
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};  // guards everything below, and changes of m_table
     Limits m_limits;

@@ -27,9 +27,9 @@
 
 namespace hearth::tiers {
 
-// One entry in memory. Immutable but for the counters in `resident`. All a hit needs stands here, in two cache lines: the
-// artifact itself is not looked at before its user does.
-struct alignas(64) Node final : base::Reclaimable {
+// One entry in memory. Immutable but for the counters in `resident`. All a hit needs stands here, in two neighbouring
+// cache lines; the artifact itself is not looked at before its user does.
+struct alignas(128) Node final : base::Reclaimable {
     Node(const Key& key, std::shared_ptr<const Artifact> the_artifact)
         : resident(key, the_artifact->size(), std::chrono::duration<double>(the_artifact->cost).count()),
           artifact(std::move(the_artifact)), expires(artifact->expires), cost(artifact->cost)
@@ -83,6 +83,7 @@ private:
     static std::uint64_t tag_of(const Key& key) noexcept { return key.word(0) == 0 ? 1 : key.word(0); }
     static std::uint64_t place_of(const Key& key) noexcept { return key.word(1); }
     Protected probe(const Key& key) const noexcept;
+    Protected find_again(const Key& key) const noexcept;
     static constexpr std::size_t k_nowhere = ~std::size_t{0};
     std::size_t locate(const Key& key) const noexcept;
     static void place(Table& table, Node* node) noexcept;
@@ -96,20 +97,7 @@ private:
 
 // Here rather than in the .cpp: they are the path of every hit.
 
-inline ResidentTable::Protected ResidentTable::find(const Key& key) const noexcept
-{
-    const Protected found = probe(key);
-    if (found.node)
-        return found;
-    // Nothing there, or it moved while we looked. The version is only read now, which keeps it off the path of a hit.
-    const std::uint64_t version = m_version.load(std::memory_order_acquire);
-    Protected again = probe(key);
-    // acquire on the slots in probe(): had we seen any entry mid-move, we would now see the version that began the move.
-    again.unsure = !again.node && ((version & 1U) != 0 || m_version.load(std::memory_order_acquire) != version);
-    return again;
-}
-
-inline ResidentTable::Protected ResidentTable::probe(const Key& key) const noexcept
+[[gnu::always_inline]] inline ResidentTable::Protected ResidentTable::probe(const Key& key) const noexcept
 {
     const std::uint64_t tag = tag_of(key);
     const std::uint64_t place = place_of(key);
@@ -144,6 +132,12 @@ inline ResidentTable::Protected ResidentTable::probe(const Key& key) const noexc
     if (hazard)
         base::release_slot(hazard);
     return {};
+}
+
+[[gnu::always_inline]] inline ResidentTable::Protected ResidentTable::find(const Key& key) const noexcept
+{
+    const Protected found = probe(key);
+    return found.node ? found : find_again(key);
 }
 
 }  // namespace hearth::tiers

@@ -1,49 +1,20 @@
-#include "tiers/disk/cache_directory.hpp"
-
 #include "disk_fixture.hpp"
-#include "support/faulty_files.hpp"
 
-#include <csignal>
-#include <fcntl.h>
+#include <cstdlib>
 #include <sched.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-// 37 and 38: where a cache lives, and everything that can stand in its way there.
+// 37 and 38: where a cache lives, and a directory that is not what it should be.
 
 namespace hearth::test {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
 
 namespace {
 
-using Directory = tiers::CacheDirectory;
-
-class CacheDirectoryTest : public DiskTest {
-protected:
-    Directory directory(bool shared = false) const { return {m_layout.directory(), shared, m_environment}; }
-
-    // A file beside the cache and one in it that is not Hearth's: neither may ever change.
-    std::map<std::string, std::string> with_neighbours()
-    {
-        fs::create_directories(m_layout.directory());
-        write_file(m_scratch / "neighbour", "not yours");
-        write_file(m_layout.directory() + "/notes.txt", "not yours either");
-        fs::create_directories(m_layout.directory() + "/v2/entries/ab");
-        write_file(m_layout.directory() + "/v2/entries/ab/cd", "of a later version");
-        return others();
-    }
-    std::map<std::string, std::string> others() const
-    {
-        std::map<std::string, std::string> all = snapshot(m_scratch.path());
-        std::erase_if(all, [&](const auto& item) { return item.first.starts_with(m_layout.root()); });
-        return all;
-    }
-};
+using CacheDirectoryTest = DiskTest;
 
 constexpr unsigned k_somebody = 12345;
 
@@ -72,13 +43,6 @@ unsigned mode_of(const std::string& path)
     return found.st_mode & 07777U;
 }
 
-void set_modified(const std::string& path, WallTime time)
-{
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(time.time_since_epoch());
-    const timespec both[2] = {{seconds.count(), 0}, {seconds.count(), 0}};
-    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), both, 0), 0) << path;
-}
-
 }  // namespace
 
 TEST_F(CacheDirectoryTest, it_is_created_on_demand_with_its_parents_for_its_owner_only)
@@ -100,7 +64,8 @@ TEST_F(CacheDirectoryTest, it_is_created_on_demand_with_its_parents_for_its_owne
     EXPECT_TRUE(holds(*tier, 1));
     for (const auto& item : fs::recursive_directory_iterator(m_layout.directory()))
         EXPECT_EQ(mode_of(item.path().string()) & 077U, 0U) << item.path();
-    EXPECT_TRUE(read_file(options.directory + "/v1/CACHEDIR.TAG").starts_with("Signature: 8a477f597d28d172789f06886806bc55"));
+    EXPECT_TRUE(
+        read_file(options.directory + "/v1/CACHEDIR.TAG").starts_with("Signature: 8a477f597d28d172789f06886806bc55"));
 }
 
 TEST_F(CacheDirectoryTest, one_that_is_shared_is_made_for_everyone)
@@ -212,7 +177,8 @@ TEST_F(CacheDirectoryTest, one_that_cannot_be_written_still_answers_and_reports_
         const auto tier = open();
         EXPECT_TRUE(holds(*tier, 1));
         EXPECT_EQ(tier->find(numbered_key(2)).why, Miss::absent);
-        const Result<StoreReport> report = tier->store(numbered_key(2), sample_entry(numbered_key(2), 10), Victims::discard);
+        const Result<StoreReport> report =
+            tier->store(numbered_key(2), sample_entry(numbered_key(2), 10), Victims::discard);
         ASSERT_FALSE(report.ok());
         EXPECT_EQ(report.error().code, Code::io);
         EXPECT_NE(report.error().message.find(m_layout.directory()), std::string::npos);
@@ -298,269 +264,6 @@ TEST_F(CacheDirectoryTest, a_full_disk_refuses_a_store_and_loses_nothing)
         expect_exact_accounting(*tier);
     }
     EXPECT_EQ(::umount(m_layout.directory().c_str()), 0);
-}
-
-TEST_F(CacheDirectoryTest, a_link_in_place_of_an_entry_is_a_miss_and_only_the_link_is_removed)
-{
-    const auto tier = open();
-    put(*tier, 1, 100);
-    put(*tier, 2, 100);
-    write_file(m_scratch / "outside", "precious");
-    for (const std::string& target : {m_scratch / "outside", path_of(2), std::string("/dev/zero"), m_scratch / "nowhere"}) {
-        put(*tier, 1, 100);
-        fs::remove(path_of(1));
-        fs::create_symlink(target, path_of(1));
-        EXPECT_FALSE(tier->contains(numbered_key(1)));
-        EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::corrupt) << target;
-        EXPECT_FALSE(fs::exists(fs::symlink_status(path_of(1))));
-        EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::absent);
-        expect_exact_accounting(*tier);
-    }
-    EXPECT_EQ(read_file(m_scratch / "outside"), "precious");
-    EXPECT_TRUE(holds(*tier, 2));
-    // A store goes over a link, not through it.
-    fs::create_symlink(m_scratch / "outside", path_of(1));
-    put(*tier, 1, 100);
-    EXPECT_TRUE(holds(*tier, 1));
-    EXPECT_EQ(read_file(m_scratch / "outside"), "precious");
-    expect_exact_accounting(*tier);
-}
-
-TEST_F(CacheDirectoryTest, a_directory_in_place_of_an_entry_is_a_miss_and_left_alone)
-{
-    const auto tier = open();
-    put(*tier, 1, 100);
-    put(*tier, 2, 100);
-    fs::remove(path_of(1));
-    fs::create_directories(path_of(1) + "/inner");
-    for (int round = 0; round < 2; ++round) {
-        EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::corrupt);
-        EXPECT_FALSE(tier->contains(numbered_key(1)));
-        EXPECT_FALSE(tier->store(numbered_key(1), sample_entry(numbered_key(1), 100), Victims::discard).ok());
-        EXPECT_TRUE(holds(*tier, 2));
-        expect_exact_accounting(*tier);
-        // An index made anew does not count it.
-        fs::remove(m_layout.index());
-    }
-    EXPECT_EQ(tier->verify(Repair::yes, {}).stray, 1U);
-    EXPECT_TRUE(fs::exists(path_of(1) + "/inner"));
-    // Nor does it stand in the way of evicting everything else.
-    tier->set_limits({.max_bytes = 0, .max_entries = 1}, Victims::discard);
-    for (std::uint64_t number = 10; number < 20; ++number)
-        put(*tier, number, 100);
-    EXPECT_EQ(tier->usage().entries, 1U);
-    tier->clear();
-    EXPECT_TRUE(fs::exists(path_of(1) + "/inner"));
-    expect_exact_accounting(*tier);
-}
-
-TEST_F(CacheDirectoryTest, an_entry_whose_file_has_become_a_directory_can_be_evicted)
-{
-    const auto tier = open({.directory = {}, .max_entries = 2});
-    put(*tier, 1, 100);
-    put(*tier, 2, 100);
-    fs::remove(path_of(1));
-    fs::create_directory(path_of(1));
-    put(*tier, 3, 100);
-    put(*tier, 4, 100);
-    EXPECT_TRUE(holds(*tier, 3));
-    EXPECT_TRUE(holds(*tier, 4));
-    expect_exact_accounting(*tier);
-}
-
-TEST_F(CacheDirectoryTest, a_pipe_in_place_of_an_entry_does_not_hang_anybody)
-{
-    const auto tier = open();
-    put(*tier, 1, 100);
-    fs::remove(path_of(1));
-    ASSERT_EQ(::mkfifo(path_of(1).c_str(), 0600), 0);
-    EXPECT_FALSE(tier->info(numbered_key(1)));
-    tier->for_each([](const EntryRow&) { return true; });
-    EXPECT_EQ(tier->verify(Repair::no, {}).corrupt, 1U);
-    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::corrupt);
-    EXPECT_FALSE(fs::exists(path_of(1)));
-    expect_exact_accounting(*tier);
-    ASSERT_EQ(::mkfifo((m_layout.temporaries() + "/pipe").c_str(), 0600), 0);
-    tier->maintain({});
-}
-
-TEST_F(CacheDirectoryTest, files_that_are_no_entries_are_counted_as_strays_and_left_alone)
-{
-    const auto tier = open();
-    put(*tier, 1, 100);
-    const std::string shard = m_layout.shard(numbered_key(1));
-    write_file(shard + "/README", "hello");
-    write_file(shard + "/" + std::string(62, 'A'), "upper case is not how we write");
-    write_file(shard + "/" + std::string(61, 'a'), "too short");
-    const unsigned other = numbered_key(1).digest[0] == 0xab ? 0xac : 0xab;
-    write_file(m_layout.shard(other), "a file where a folder of entries should be");
-    const VerifyReport report = tier->verify(Repair::yes, {});
-    EXPECT_EQ(report.stray, 4U);
-    EXPECT_EQ(report.checked, 1U);
-    EXPECT_TRUE(report.accounting_exact);
-    fs::remove(m_layout.index());
-    EXPECT_EQ(tier->usage().entries, 1U);
-    tier->clear();
-    EXPECT_EQ(read_file(shard + "/README"), "hello");
-    EXPECT_EQ(tier->usage().entries, 0U);
-}
-
-TEST_F(CacheDirectoryTest, nothing_outside_its_own_folder_is_touched)
-{
-    const auto before = with_neighbours();
-    {
-        const auto tier = open({.directory = {}, .max_entries = 5});
-        for (std::uint64_t number = 0; number < 20; ++number)
-            put(*tier, number, 100);
-        holds(*tier, 19);
-        tier->flush();
-        tier->remove(numbered_key(19));
-        tier->update_note("stats", [](ByteView) { return Bytes::copy_of("x"); });
-        tier->try_flight(numbered_key(1));
-        fs::remove(m_layout.index());
-        m_environment.boot[0] ^= 1;
-        const auto rebooted = open();
-        rebooted->maintain({});
-        rebooted->verify(Repair::yes, {});
-        rebooted->clear();
-    }
-    EXPECT_EQ(others(), before);
-}
-
-// 42
-TEST_F(CacheDirectoryTest, a_flight_has_one_holder_among_tiers_on_one_directory)
-{
-    const Directory first = directory();
-    const Directory second = directory();
-    FlightAttempt held = first.try_flight(numbered_key(1));
-    ASSERT_EQ(held.outcome, FlightAttempt::Outcome::held);
-    EXPECT_EQ(second.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::busy);
-    EXPECT_EQ(first.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::busy);
-    held.flight.reset();
-    EXPECT_TRUE(files_in(m_layout.flights()).empty());
-    EXPECT_EQ(second.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::held);
-}
-
-TEST_F(CacheDirectoryTest, a_stale_flight_file_holds_nobody_up_and_is_swept)
-{
-    const Directory files = directory();
-    ASSERT_EQ(files.prepare(), 0);
-    write_file(m_layout.flight(numbered_key(1)), "");
-    EXPECT_EQ(files.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::held);
-    write_file(m_layout.flight(numbered_key(2)), "");
-    follow_the_machine();
-    EXPECT_EQ(files.sweep_abandoned(m_layout.flights(), m_clock.now()), 0U) << "young: somebody may be about to lock it";
-    EXPECT_EQ(files.sweep_abandoned(m_layout.flights(), m_clock.now() + 2min), 1U);
-    EXPECT_TRUE(files_in(m_layout.flights()).empty());
-}
-
-TEST_F(CacheDirectoryTest, a_killed_holder_gives_its_flight_up)
-{
-    const Directory files = directory();
-    int ready[2];
-    ASSERT_EQ(::pipe(ready), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        const FlightAttempt held = files.try_flight(numbered_key(1));
-        const char answer = held.outcome == FlightAttempt::Outcome::held ? 'y' : 'n';
-        if (::write(ready[1], &answer, 1) != 1)
-            ::_exit(1);
-        for (;;)
-            ::pause();
-    }
-    char answer = 0;
-    ASSERT_EQ(::read(ready[0], &answer, 1), 1);
-    EXPECT_EQ(answer, 'y');
-    EXPECT_EQ(files.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::busy);
-    // A long make is not mistaken for an abandoned one.
-    follow_the_machine();
-    EXPECT_EQ(files.sweep_abandoned(m_layout.flights(), m_clock.now() + 1h), 0U);
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-    ::close(ready[0]);
-    ::close(ready[1]);
-    EXPECT_EQ(files.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::held);
-}
-
-// 26
-TEST_F(CacheDirectoryTest, abandoned_temporaries_are_swept_and_live_ones_left)
-{
-    Directory files = directory();
-    int error = 0;
-    const auto live = files.write_temporary(as_bytes("being written"), error);
-    ASSERT_TRUE(live);
-    const std::string live_path = m_layout.temporaries() + "/" + files_in(m_layout.temporaries()).front();
-    for (const char* const name : {"stale", "young", "future"})
-        write_file(m_layout.temporaries() + "/" + name, "left behind");
-    fs::create_directory(m_layout.temporaries() + "/folder");
-    fs::create_symlink("/etc/passwd", m_layout.temporaries() + "/link");
-    follow_the_machine();
-    const WallTime now = m_clock.now();
-    set_modified(live_path, now - 24h);
-    set_modified(m_layout.temporaries() + "/stale", now - 2min);
-    set_modified(m_layout.temporaries() + "/young", now - 30s);
-    set_modified(m_layout.temporaries() + "/future", now + 24h * 365 * 200);
-    EXPECT_EQ(files.sweep_abandoned(m_layout.temporaries(), now), 1U);
-    EXPECT_TRUE(fs::exists(live_path));
-    EXPECT_FALSE(fs::exists(m_layout.temporaries() + "/stale"));
-    EXPECT_TRUE(fs::exists(m_layout.temporaries() + "/young"));
-    EXPECT_TRUE(fs::exists(m_layout.temporaries() + "/future"));
-    EXPECT_TRUE(fs::exists(m_layout.temporaries() + "/folder"));
-}
-
-TEST_F(CacheDirectoryTest, a_file_dated_beyond_what_we_can_count_is_just_a_file_of_the_far_future)
-{
-    const auto tier = open();
-    put(*tier, 1, 100);
-    const timespec beyond[2] = {{10'000'000'000, 0}, {10'000'000'000, 0}};
-    ASSERT_EQ(::utimensat(AT_FDCWD, path_of(1).c_str(), beyond, 0), 0);
-    write_file(m_layout.temporaries() + "/later", "");
-    ASSERT_EQ(::utimensat(AT_FDCWD, (m_layout.temporaries() + "/later").c_str(), beyond, 0), 0);
-    fs::remove(m_layout.index());
-    tier->maintain({});
-    EXPECT_TRUE(holds(*tier, 1));
-    put(*tier, 2, 100);
-    expect_exact_accounting(*tier);
-}
-
-TEST_F(CacheDirectoryTest, temporaries_have_names_of_their_own_and_vanish_unless_published)
-{
-    Directory first = directory();
-    Directory second = directory();  // the same seed, as after a fork
-    int error = 0;
-    {
-        const auto a = first.write_temporary(as_bytes("a"), error);
-        const auto b = first.write_temporary(as_bytes("b"), error);
-        ASSERT_TRUE(a && b);
-        EXPECT_EQ(files_in(m_layout.temporaries()).size(), 2U);
-        ASSERT_EQ(a->publish(numbered_key(1)), 0);
-    }
-    EXPECT_TRUE(files_in(m_layout.temporaries()).empty());
-    EXPECT_EQ(read_file(path_of(1)), "a");
-    EXPECT_EQ(second.stat_entry(numbered_key(1)), 1);
-    EXPECT_EQ(second.unlink_entry(numbered_key(1)), 0);
-    EXPECT_EQ(second.unlink_entry(numbered_key(1)), 0) << "gone is gone";
-    EXPECT_EQ(second.stat_entry(numbered_key(1)), -ENOENT);
-}
-
-// 70
-TEST_F(CacheDirectoryTest, a_note_is_whole_whatever_fails_while_it_is_updated)
-{
-    const Directory healthy = directory();
-    for (std::uint64_t first = 0;; ++first) {
-        ASSERT_TRUE(healthy.update_note("stats", [](ByteView) { return Bytes::copy_of("before"); }));
-        FaultyFiles faulty({.error = EIO, .first = first});
-        tiers::DiskEnvironment environment = m_environment;
-        environment.files = &faulty;
-        const bool updated = Directory(m_layout.directory(), false, environment).update_note("stats", [](ByteView) {
-            return Bytes::copy_of("after");
-        });
-        if (faulty.strikable() <= first)
-            break;
-        const Bytes now = healthy.read_note("stats");
-        ASSERT_TRUE(now.text() == "after" || (!updated && now.text() == "before"))
-            << "operation " << first << ": " << now.text();
-    }
 }
 
 }  // namespace hearth::test

@@ -1,15 +1,14 @@
 #include "tiers/disk/disk_tier.hpp"
 
 #include "disk_fixture.hpp"
-#include "support/faulty_files.hpp"
-#include "support/scale.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
-// What is special about the disk; what every tier promises is in tier_conformance.cpp, damage in damaged_entry_test.cpp.
+// What is special about the disk; what every tier promises is in tier_conformance.cpp, damage in
+// damaged_entry_test.cpp.
 
 namespace hearth::test {
 
@@ -48,7 +47,8 @@ TEST_F(DiskTierTest, entries_uses_and_metadata_survive_reopening)
 {
     const Key key = numbered_key(1);
     const std::shared_ptr<Artifact> artifact = sample_artifact(key, 3000);
-    artifact->metadata = {.label = "saxpy", .compiler = "nvrtc 13.0", .target = "sm_90a", .options = {"-O3", "-lineinfo"}};
+    artifact->metadata = {
+        .label = "saxpy", .compiler = "nvrtc 13.0", .target = "sm_90a", .options = {"-O3", "-lineinfo"}};
     artifact->cost = 1234ms;
     {
         const auto tier = open();
@@ -94,7 +94,9 @@ TEST_F(DiskTierTest, compression_can_be_toggled_and_old_entries_load)
     const auto stored = [&](int level, std::uint64_t number) {
         DiskOptions options;
         options.compression = level;
-        return open(options)->store(numbered_key(number), Entry(std::make_shared<Artifact>(compressible)), Victims::discard)->bytes;
+        return open(options)
+            ->store(numbered_key(number), Entry(std::make_shared<Artifact>(compressible)), Victims::discard)
+            ->bytes;
     };
     const std::uint64_t plain = stored(0, 1);
     const std::uint64_t quick = stored(1, 2);
@@ -109,129 +111,6 @@ TEST_F(DiskTierTest, compression_can_be_toggled_and_old_entries_load)
         EXPECT_EQ(tier->info(numbered_key(number))->bytes, compressible.size());
     }
     EXPECT_EQ(tier->info(numbered_key(2))->stored_bytes, quick);
-}
-
-// 31
-TEST_F(DiskTierTest, opening_looks_at_no_entry_however_many_there_are)
-{
-    std::vector<std::uint64_t> operations;
-    for (const std::uint64_t count : {10, 1000}) {
-        {
-            const auto tier = open();
-            for (std::uint64_t number = 0; number < count; ++number)
-                put(*tier, number, 10);
-        }
-        FaultyFiles counting;
-        m_environment.files = &counting;
-        {
-            const auto tier = open();
-            EXPECT_LE(counting.count(), 4U) << "to open";
-            EXPECT_TRUE(holds(*tier, 1));
-            EXPECT_EQ(counting.count(FileOperation::open), 1U) << "a hit opens its entry and nothing else";
-            EXPECT_EQ(tier->usage().entries, count);
-            operations.push_back(counting.count());
-        }
-        m_environment.files = &base::system_files();
-    }
-    EXPECT_EQ(operations.front(), operations.back());
-}
-
-// 31
-TEST_F(DiskTierTest, an_index_that_was_deleted_is_rebuilt_from_the_entries)
-{
-    const std::uint64_t count = 300;
-    {
-        const auto tier = open();
-        for (std::uint64_t number = 0; number < count; ++number)
-            put(*tier, number, 10 + number);
-    }
-    for (const bool damaged : {false, true}) {
-        if (damaged)
-            write_file(m_layout.index(), "not an index");
-        else
-            fs::remove(m_layout.index());
-        const auto tier = open();
-        EXPECT_TRUE(holds(*tier, 7)) << "a hit never needs it";
-        EXPECT_EQ(tier->usage().entries, count);
-        expect_exact_accounting(*tier);
-        const EntryRow row = *tier->info(numbered_key(3));
-        EXPECT_EQ(row.cost, 100ms);
-        EXPECT_EQ(row.created, ManualClock::k_start);
-        std::uint64_t visited = 0;
-        tier->for_each([&](const EntryRow&) { return ++visited > 0; });
-        EXPECT_EQ(visited, count);
-    }
-    // Limits hold for entries the new index knows only from their files.
-    const auto tier = open({.directory = {}, .max_entries = 10});
-    put(*tier, 1000, 10);
-    EXPECT_EQ(tier->usage().entries, 10U);
-    expect_exact_accounting(*tier);
-}
-
-// 31
-TEST_F(DiskTierTest, a_damaged_part_of_the_index_is_put_right_by_whoever_meets_it)
-{
-    const auto damage_bucket = [&] {
-        std::string index = read_file(m_layout.index());
-        for (std::size_t at = 20; at < 2000; at += 80)
-            index[4096 + at] = static_cast<char>(index[4096 + at] ^ 1);
-        write_file(m_layout.index(), index);
-    };
-    const auto tier = open({.directory = {}, .max_entries = 20});
-    for (std::uint64_t number = 0; number < 20; ++number)
-        put(*tier, number, 10);
-    const std::vector<std::function<void()>> meetings = {
-        [&] { put(*tier, 100, 10); },
-        [&] { EXPECT_TRUE(tier->remove(numbered_key(100))); },
-        [&] {
-            holds(*tier, 10);
-            tier->flush();
-        },
-        [&] { tier->maintain({}); },
-        [&] { tier->set_limits({.max_bytes = 0, .max_entries = 15}, Victims::discard); },
-        [&] {
-            EXPECT_FALSE(tier->verify(Repair::no, {}).accounting_exact);
-            EXPECT_FALSE(tier->verify(Repair::yes, {}).accounting_exact);
-        },
-    };
-    for (std::size_t i = 0; i < meetings.size(); ++i) {
-        damage_bucket();
-        meetings[i]();
-        expect_exact_accounting(*tier);
-        EXPECT_FALSE(HasFailure()) << "meeting " << i;
-    }
-    EXPECT_EQ(tier->usage().entries, 15U);
-    for (std::uint64_t number = 0; number < 20; ++number)
-        holds(*tier, number);
-}
-
-TEST_F(DiskTierTest, after_another_boot_the_index_is_reconciled_with_the_entries)
-{
-    {
-        const auto tier = open();
-        for (std::uint64_t number = 0; number < 10; ++number)
-            put(*tier, number, 100);
-        for (int use = 0; use < 3; ++use)
-            EXPECT_TRUE(holds(*tier, 5));
-    }
-    // What a power cut may leave: an entry more than the index knows, one fewer, one shorter.
-    const std::string whole = read_file(path_of(0));
-    fs::remove(path_of(1));
-    write_file(path_of(2), read_file(path_of(2)).substr(0, 50));
-    fs::create_directories(m_layout.shard(numbered_key(77)));
-    write_file(path_of(77), whole);
-    m_environment.boot[0] ^= 0xff;
-    const auto tier = open();
-    tier->maintain({});
-    EXPECT_EQ(tier->usage().bytes, on_disk().bytes);
-    EXPECT_EQ(tier->usage().entries, on_disk().entries);
-    EXPECT_TRUE(tier->verify(Repair::no, {}).accounting_exact);
-    EXPECT_EQ(tier->info(numbered_key(5))->uses, 3U) << "what was known is kept";
-    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::absent);
-    EXPECT_EQ(tier->find(numbered_key(2)).why, Miss::corrupt);
-    EXPECT_EQ(tier->find(numbered_key(77)).why, Miss::corrupt) << "another key's bytes";
-    EXPECT_EQ(tier->usage().entries, 8U);
-    expect_exact_accounting(*tier);
 }
 
 // 32
@@ -273,20 +152,6 @@ TEST_F(DiskTierTest, a_lower_limit_after_reopening_holds_from_the_first_store)
     expect_exact_accounting(*tier);
 }
 
-TEST_F(DiskTierTest, many_entries_grow_the_index_and_evictions_stay_exact)
-{
-    const std::uint64_t count = scaled(5000);
-    const auto tier = open();
-    for (std::uint64_t number = 0; number < count; ++number)
-        put(*tier, number, 1);
-    expect_exact_accounting(*tier);
-    tier->set_limits({.max_bytes = 0, .max_entries = count / 2}, Victims::discard);
-    EXPECT_EQ(on_disk().entries, count / 2);
-    for (std::uint64_t number = 0; number < 100; ++number)
-        EXPECT_EQ(put(*tier, count + number, 1).victims.size(), 1U);
-    expect_exact_accounting(*tier);
-}
-
 // 27, 33
 TEST_F(DiskTierTest, a_read_only_tier_answers_and_changes_nothing)
 {
@@ -303,7 +168,8 @@ TEST_F(DiskTierTest, a_read_only_tier_answers_and_changes_nothing)
         EXPECT_FALSE(tier->traits().writable);
         EXPECT_TRUE(holds(*tier, 1));
         EXPECT_EQ(tier->find(corrupt).why, Miss::corrupt);
-        const Result<StoreReport> report = tier->store(numbered_key(3), sample_entry(numbered_key(3), 10), Victims::discard);
+        const Result<StoreReport> report =
+            tier->store(numbered_key(3), sample_entry(numbered_key(3), 10), Victims::discard);
         ASSERT_FALSE(report.ok());
         EXPECT_EQ(report.error().code, Code::unavailable);
         EXPECT_FALSE(tier->remove(numbered_key(1)));
@@ -469,7 +335,8 @@ TEST_F(DiskTierTest, a_lock_held_by_another_stops_stores_and_no_hit)
     EXPECT_TRUE(holds(*tier, 1));
     EXPECT_TRUE(tier->contains(numbered_key(1)));
     EXPECT_EQ(tier->usage().entries, 1U);
-    const Result<StoreReport> report = tier->store(numbered_key(2), sample_entry(numbered_key(2), 10), Victims::discard);
+    const Result<StoreReport> report =
+        tier->store(numbered_key(2), sample_entry(numbered_key(2), 10), Victims::discard);
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(report.error().code, Code::timeout);
     ::close(holder);

@@ -192,7 +192,8 @@ TEST_F(IndexTest, no_bucket_overflows_at_any_number_of_records)
         }
     }
     // Room to spare, in standard deviations of what a full round's last bucket holds.
-    EXPECT_LT(static_cast<double>(fullest), static_cast<double>(Index::k_bucket_records) - 2 * std::sqrt(2.0 * Index::k_load));
+    EXPECT_LT(static_cast<double>(fullest),
+              static_cast<double>(Index::k_bucket_records) - 2 * std::sqrt(2.0 * Index::k_load));
 }
 
 TEST_F(IndexTest, a_change_that_fails_leaves_nothing_behind)
@@ -392,7 +393,8 @@ TEST_F(IndexTest, creating_one_is_all_or_nothing_whatever_fails)
             if (files.strikable() <= first)
                 break;
             const Index after = opened();
-            ASSERT_EQ(after.totals(), made == 0 ? (IndexTotals{6000, 300}) : (IndexTotals{30, 3})) << "operation " << first;
+            ASSERT_EQ(after.totals(), made == 0 ? (IndexTotals{6000, 300}) : (IndexTotals{30, 3}))
+                << "operation " << first;
             ASSERT_EQ(sum_of(after), after.totals());
         }
     }

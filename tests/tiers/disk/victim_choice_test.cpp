@@ -84,7 +84,9 @@ TEST_F(VictimChoiceTest, the_first_error_ends_it)
     fill(10);
     int asked = 0;
     const auto fail_second = [&](const IndexRecord&) { return ++asked == 2 ? -EIO : 0; };
-    EXPECT_EQ(m_choice.run(m_index, {}, [] { return false; }, fail_second), -EIO);
+    EXPECT_EQ(m_choice.run(
+                  m_index, {}, [] { return false; }, fail_second),
+              -EIO);
     EXPECT_EQ(asked, 2);
 }
 

@@ -51,7 +51,8 @@ TEST_F(MemoryTierTest, an_entry_takes_the_bytes_of_its_sections)
         EXPECT_EQ(tier.store(numbered_key(number), sample_entry(numbered_key(number), 5), Victims::discard)->bytes, 5U);
     EXPECT_EQ(tier.store(numbered_key(3), sample_entry(numbered_key(3), 91), Victims::discard)->victims.size(), 1U);
     EXPECT_EQ(tier.usage().bytes, 96U);
-    const Result<StoreReport> report = tier.store(numbered_key(4), sample_entry(numbered_key(4), 101), Victims::discard);
+    const Result<StoreReport> report =
+        tier.store(numbered_key(4), sample_entry(numbered_key(4), 101), Victims::discard);
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(report.error().message, "Entry of 101 bytes is larger than tier \"memory\" can hold (100). Raise its "
                                       "capacity or lower the entry's size.");

@@ -120,7 +120,8 @@ TEST(ResidentTable, removing_from_crowded_places_agrees_with_a_plain_map)
         ResidentTable table;
         std::map<Key, Node*> model;
         for (int step = 0; step < 3000; ++step) {
-            const Key key = crafted(1 + random() % 3, k_places - 4 + random() % 8, static_cast<std::uint8_t>(random() % 4));
+            const Key key =
+                crafted(1 + random() % 3, k_places - 4 + random() % 8, static_cast<std::uint8_t>(random() % 4));
             if (random() % 2 == 0) {
                 Node* const node = node_for(key);
                 Node* const old = table.put(node);

@@ -1,0 +1,181 @@
+#include "hearth/cache.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <tuple>
+
+// From settings to a cache: tiers, the disabling switch, and where warnings go.
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+class Opening : public testing::Test {
+protected:
+    Opening() { m_environment.set("HEARTH_DIR", m_scratch / "cache"); }
+
+    static Names names_of_tiers(Cache& cache)
+    {
+        Names names;
+        for (const TierStatus& tier : cache.tiers())
+            names.push_back(tier.name);
+        return names;
+    }
+
+    IsolatedEnvironment m_environment;
+    ScratchDirectory m_scratch;
+};
+
+TEST_F(Opening, gives_memory_over_disk)
+{
+    Cache cache = Cache::open().value();
+    EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "disk"}));
+}
+
+TEST_F(Opening, with_no_memory_leaves_that_tier_out)
+{
+    m_environment.set("HEARTH_MEMORY_BYTES", "0");
+    Cache cache = Cache::open().value();
+    EXPECT_EQ(names_of_tiers(cache), Names{"disk"});
+}
+
+TEST_F(Opening, with_tiers_of_ones_own_uses_those)
+{
+    CacheOptions options;
+    options.tiers = {memory({.name = "pinned", .max_bytes = 1_MiB}), memory({.name = "rest"})};
+    Cache cache = Cache::open(options).value();
+    EXPECT_EQ(names_of_tiers(cache), (Names{"pinned", "rest"}));
+    ASSERT_TRUE(cache.insert(Key::of("test", 1), Artifact("x")).ok());
+    EXPECT_FALSE(fs::exists(m_scratch / "cache"));
+}
+
+TEST_F(Opening, takes_limits_from_the_environment)
+{
+    m_environment.set("HEARTH_MAX_BYTES", "7M");
+    m_environment.set("HEARTH_MAX_ENTRIES", "3");
+    m_environment.set("HEARTH_MAX_AGE", "1h");
+    Cache cache = Cache::open().value();
+    EXPECT_EQ(cache.tiers()[1].limits,
+              (Limits{.max_bytes = 7_MiB, .max_entries = 3, .max_age = std::chrono::hours(1)}));
+    for (int i = 0; i < 5; ++i)
+        ASSERT_TRUE(cache.insert(Key::of("test", i), Artifact("x")).ok());
+    EXPECT_EQ(cache.tiers()[1].usage.entries, 3U);
+}
+
+TEST_F(Opening, read_only_by_the_environment_writes_nothing)
+{
+    m_environment.set("HEARTH_READ_ONLY", "1");
+    Cache cache = Cache::open().value();
+    EXPECT_FALSE(cache.tiers()[1].traits.writable);
+    ASSERT_TRUE(cache.insert(Key::of("test", 1), Artifact("x")).ok());
+    EXPECT_EQ(cache.where(Key::of("test", 1)), Names{"memory"});
+    EXPECT_FALSE(fs::exists(m_scratch / "cache"));
+}
+
+TEST_F(Opening, hearth_disable_takes_every_tier_away)
+{
+    m_environment.set("HEARTH_DISABLE", "1");
+    CacheOptions options;
+    options.tiers = {memory(1_MiB)};
+    Cache cache = Cache::open(options).value();
+    EXPECT_TRUE(cache.tiers().empty());
+    int makes = 0;
+    for (int i = 0; i < 2; ++i)
+        EXPECT_TRUE(cache.get_or_make(Key::of("test", 1), [&] { return std::to_string(++makes); }).ok());
+    EXPECT_EQ(makes, 2);
+    EXPECT_FALSE(fs::exists(m_scratch / "cache"));
+}
+
+TEST_F(Opening, hearth_forbid_make_forbids_making)
+{
+    m_environment.set("HEARTH_FORBID_MAKE", "1");
+    Cache cache = Cache::open().value();
+    const Result<Lookup> got = cache.get_or_make(Key::of("test", 1), [] { return "never"; });
+    ASSERT_FALSE(got.ok());
+    EXPECT_EQ(got.error().code, Code::make_forbidden);
+    EXPECT_NE(got.error().message.find("HEARTH_FORBID_MAKE"), std::string::npos);
+}
+
+TEST_F(Opening, hearth_log_names_the_file_warnings_go_to)
+{
+    write_file(m_scratch / "cache", "a file in the directory's place");
+    m_environment.set("HEARTH_LOG", m_scratch / "hearth.log");
+    m_environment.set("HEARTH_MAX_BYTES", "lots");
+    {
+        Cache cache = Cache::open().value();
+        for (int i = 0; i < 5; ++i)
+            EXPECT_TRUE(cache.insert(Key::of("test", i), Artifact("x")).ok());
+    }
+    const std::string log = read_file(m_scratch / "hearth.log");
+    EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
+    EXPECT_TRUE(log.starts_with("hearth: warning: environment HEARTH_MAX_BYTES: ")) << log;
+    EXPECT_NE(log.find("\nhearth: warning: " + (m_scratch / "cache") + " is in the way"), std::string::npos) << log;
+    EXPECT_EQ(fs::status(m_scratch / "hearth.log").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    {
+        Cache again = Cache::open().value();
+    }
+    EXPECT_TRUE(read_file(m_scratch / "hearth.log").starts_with(log)) << "appended to, never cut";
+}
+
+TEST_F(Opening, a_log_that_cannot_be_written_is_no_harm)
+{
+    write_file(m_scratch / "cache", "a file in the directory's place");
+    m_environment.set("HEARTH_LOG", m_scratch / "no/such/folder/log");
+    Cache cache = Cache::open().value();
+    EXPECT_TRUE(cache.insert(Key::of("test", 1), Artifact("x")).ok());
+    EXPECT_FALSE(fs::exists(m_scratch / "no"));
+}
+
+TEST_F(Opening, warnings_go_to_standard_error_only_where_asked)
+{
+    write_file(m_scratch / "cache", "a file in the directory's place");
+    testing::internal::CaptureStderr();
+    std::ignore = Cache::open().value().find(Key::of("test", 1)).hit();
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "a guest is quiet";
+    m_environment.set("HEARTH_LOG", "stderr");
+    testing::internal::CaptureStderr();
+    std::ignore = Cache::open().value().find(Key::of("test", 1)).hit();
+    EXPECT_TRUE(testing::internal::GetCapturedStderr().starts_with("hearth: warning: "));
+}
+
+TEST_F(Opening, a_sink_of_ones_own_comes_before_hearth_log)
+{
+    write_file(m_scratch / "cache", "a file in the directory's place");
+    m_environment.set("HEARTH_LOG", m_scratch / "hearth.log");
+    Names told;
+    CacheOptions options;
+    options.log = [&](LogLevel, std::string_view message) { told.emplace_back(message); };
+    Cache cache = Cache::open(options).value();
+    EXPECT_EQ(told.size(), 1U);
+    EXPECT_FALSE(fs::exists(m_scratch / "hearth.log"));
+}
+
+TEST_F(Opening, a_policy_of_the_environment_decides_who_goes_first)
+{
+    const auto survivors = [&](const std::string& policy) {
+        m_environment.set("HEARTH_POLICY", policy);
+        CacheOptions options;
+        options.tiers = {memory(200)};
+        Cache cache = Cache::open(options).value();
+        Artifact dear(std::string(100, 'd'));
+        dear.cost = std::chrono::seconds(60);
+        Artifact cheap(std::string(100, 'c'));
+        cheap.cost = std::chrono::milliseconds(1);
+        EXPECT_TRUE(cache.insert(Key::of("test", "dear"), dear).ok());
+        EXPECT_TRUE(cache.insert(Key::of("test", "cheap"), cheap).ok());
+        EXPECT_TRUE(cache.insert(Key::of("test", "new"), Artifact(std::string(100, 'n'))).ok());
+        return cache.where(Key::of("test", "dear")).empty() ? "cheap" : "dear";
+    };
+    EXPECT_STREQ(survivors("lru"), "cheap") << "the older one goes";
+    EXPECT_STREQ(survivors("gdsf"), "dear") << "the cheaper one goes";
+}
+
+}  // namespace
+
+}  // namespace hearth::test

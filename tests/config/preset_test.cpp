@@ -1,0 +1,106 @@
+#include "hearth/cache.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+
+// Each preset sets what it says (71).
+
+namespace hearth::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class Presets : public testing::Test {
+protected:
+    CacheOptions with(Preset preset) const
+    {
+        CacheOptions options;
+        options.preset = preset;
+        options.directory = m_scratch / "cache";
+        return options;
+    }
+    // What differs from the default, by name.
+    static std::map<std::string, std::string> set_by(Preset preset)
+    {
+        CacheOptions options;
+        options.preset = preset;
+        std::map<std::string, std::string> differing;
+        const Settings defaults = resolve();
+        for (const Setting& setting : resolve(options).values)
+            if (setting.value != defaults.find(setting.name)->value && setting.name != "preset")
+                differing[setting.name] = setting.value;
+        return differing;
+    }
+    static std::uint64_t capacity(Cache& cache, std::size_t tier) { return cache.tiers().at(tier).limits.max_bytes; }
+
+    IsolatedEnvironment m_environment;
+    ScratchDirectory m_scratch;
+};
+
+using Values = std::map<std::string, std::string>;
+
+TEST_F(Presets, development_is_small_short_lived_and_talks)
+{
+    EXPECT_EQ(set_by(Preset::development),
+              (Values{{"memory_bytes", "64 MiB"}, {"max_bytes", "1 GiB"}, {"max_age", "7d"}, {"failure_ttl", "5s"},
+                      {"log", "stderr"}}));
+    Cache cache = Cache::open(with(Preset::development)).value();
+    EXPECT_EQ(capacity(cache, 0), 64_MiB);
+    EXPECT_EQ(capacity(cache, 1), 1_GiB);
+    EXPECT_EQ(cache.tiers()[1].limits.max_age, 24h * 7);
+}
+
+TEST_F(Presets, production_is_bounded_and_quiet_and_the_default)
+{
+    EXPECT_EQ(set_by(Preset::production), Values{});
+    const Settings settings = resolve();
+    EXPECT_EQ(settings.options.preset, Preset::production);
+    EXPECT_EQ(settings.options.log_to, "off");
+    Cache cache = Cache::open(with(Preset::production)).value();
+    EXPECT_EQ(capacity(cache, 0), 256_MiB);
+    EXPECT_EQ(capacity(cache, 1), 10_GiB);
+    EXPECT_EQ(cache.tiers()[1].limits.max_age, 0s) << "no expiry";
+}
+
+TEST_F(Presets, high_performance_has_room_moves_up_at_once_and_does_not_compress)
+{
+    EXPECT_EQ(set_by(Preset::high_performance),
+              (Values{{"memory_bytes", "1 GiB"}, {"max_bytes", "50 GiB"}, {"compression", "0"}, {"promote_after", "1"}}));
+    Cache cache = Cache::open(with(Preset::high_performance)).value();
+    EXPECT_EQ(capacity(cache, 0), 1_GiB);
+    EXPECT_EQ(capacity(cache, 1), 50_GiB);
+    const Key key = Key::of("test", 1);
+    ASSERT_TRUE(cache.insert(key, Artifact(std::string(100'000, 'x'))).ok());
+    EXPECT_GE(cache.tiers()[1].usage.bytes, 100'000U);
+    cache.clear_memory();
+    EXPECT_EQ(cache.find(key).promoted_to(), "memory");
+}
+
+TEST_F(Presets, give_way_to_every_other_source)
+{
+    m_environment.set("HEARTH_MEMORY_BYTES", "1M");
+    CacheOptions options = with(Preset::high_performance);
+    options.promote_after = 5;
+    const Settings settings = resolve(options);
+    EXPECT_EQ(settings.find("memory_bytes")->value, "1 MiB");
+    EXPECT_EQ(settings.find("promote_after")->value, "5");
+    EXPECT_EQ(settings.find("max_bytes")->value, "50 GiB");
+    EXPECT_EQ(settings.find("max_bytes")->source, "preset high_performance");
+}
+
+TEST_F(Presets, can_be_chosen_in_the_environment_and_in_the_file)
+{
+    m_environment.set("HEARTH_CONFIG", m_scratch / "config.json");
+    write_file(m_scratch / "config.json", R"({"preset": "high_performance"})");
+    EXPECT_EQ(resolve().find("max_bytes")->value, "50 GiB");
+    m_environment.set("HEARTH_PRESET", "development");
+    EXPECT_EQ(resolve().find("max_bytes")->value, "1 GiB");
+    EXPECT_EQ(resolve().find("max_bytes")->source, "preset development");
+}
+
+}  // namespace
+
+}  // namespace hearth::test

@@ -1,0 +1,280 @@
+#include "hearth/options.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <ostream>
+
+// Which source a setting comes from: options in code, then the environment, then the file, then the preset, then the
+// default; and what happens to values that cannot be used.
+
+namespace hearth::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class Sources : public testing::Test {
+protected:
+    void file(const std::string& text)
+    {
+        write_file(m_scratch / "config.json", text);
+        m_environment.set("HEARTH_CONFIG", m_scratch / "config.json");
+    }
+    std::string file_source() const { return "file " + (m_scratch / "config.json"); }
+
+    IsolatedEnvironment m_environment;
+    ScratchDirectory m_scratch;
+};
+
+std::string value_of(const Settings& settings, const std::string& name)
+{
+    const Setting* setting = settings.find(name);
+    return setting ? setting->value : "(no such setting)";
+}
+
+std::string source_of(const Settings& settings, const std::string& name)
+{
+    const Setting* setting = settings.find(name);
+    return setting ? setting->source : "(no such setting)";
+}
+
+// One setting: a value from each source, as it is written there and as it is shown.
+struct SettingCase {
+    std::string name;
+    std::string environment;
+    std::string by_default;
+    std::string in_file;  // JSON
+    std::string from_file;
+    std::string in_environment;
+    std::string from_environment;
+    std::function<void(CacheOptions&)> set_option;
+    std::string from_option;
+};
+
+void PrintTo(const SettingCase& setting, std::ostream* out)
+{
+    *out << setting.name;
+}
+
+class EachSetting : public Sources, public testing::WithParamInterface<SettingCase> {
+protected:
+    static std::string default_source(const SettingCase& setting)
+    {
+        return setting.name == "directory" ? "environment HOME" : "default";
+    }
+};
+
+TEST_P(EachSetting, comes_from_the_options_then_the_environment_then_the_file_then_the_default)
+{
+    const SettingCase& setting = GetParam();
+    const auto expect = [&](const Settings& settings, const std::string& value, const std::string& source) {
+        const Setting* shown = settings.find(setting.name);
+        ASSERT_NE(shown, nullptr);
+        EXPECT_EQ(shown->value, value);
+        EXPECT_EQ(shown->source, source);
+        EXPECT_EQ(shown->environment, setting.environment);
+        EXPECT_FALSE(shown->meaning.empty());
+        EXPECT_TRUE(settings.problems.empty()) << settings.problems[0];
+    };
+    m_environment.set("HOME", "/home/someone");
+    expect(resolve(), setting.by_default, default_source(setting));
+    file("{\"" + setting.name + "\": " + setting.in_file + "}");
+    expect(resolve(), setting.from_file, file_source());
+    m_environment.set(setting.environment, setting.in_environment);
+    expect(resolve(), setting.from_environment, "environment " + setting.environment);
+    CacheOptions options;
+    setting.set_option(options);
+    expect(resolve(options), setting.from_option, "option");
+    m_environment.set(setting.environment, "");
+    expect(resolve(), setting.from_file, file_source());
+}
+
+TEST_P(EachSetting, that_cannot_be_used_is_told_and_the_next_source_counts)
+{
+    const SettingCase& setting = GetParam();
+    m_environment.set("HOME", "/home/someone");
+    const bool is_path = setting.name == "directory" || setting.name == "log";
+    if (!is_path) {  // any text in the environment is a path
+        m_environment.set(setting.environment, "nonsense");
+        file("{\"" + setting.name + "\": " + setting.in_file + "}");
+        const Settings settings = resolve();
+        EXPECT_EQ(value_of(settings, setting.name), setting.from_file);
+        EXPECT_EQ(source_of(settings, setting.name), file_source());
+        ASSERT_EQ(settings.problems.size(), 1U);
+        EXPECT_TRUE(settings.problems[0].starts_with("environment " + setting.environment + ": " + setting.name + " takes "));
+        EXPECT_NE(settings.problems[0].find("not \"nonsense\""), std::string::npos) << settings.problems[0];
+        m_environment.unset(setting.environment);
+    }
+    for (const std::string text : {"[1]", "{}", "null", R"("")", R"("zero\u0000byte")"}) {
+        file("{\"" + setting.name + "\": " + text + "}");
+        const Settings settings = resolve();
+        EXPECT_EQ(value_of(settings, setting.name), setting.by_default);
+        EXPECT_EQ(source_of(settings, setting.name), default_source(setting));
+        ASSERT_EQ(settings.problems.size(), 1U) << text;
+        EXPECT_TRUE(settings.problems[0].starts_with(file_source() + ": " + setting.name + " takes "))
+            << settings.problems[0];
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, EachSetting,
+    testing::Values(
+        SettingCase{"preset", "HEARTH_PRESET", "production", R"("development")", "development", "high-performance",
+                    "high_performance", [](CacheOptions& options) { options.preset = Preset::development; },
+                    "development"},
+        SettingCase{"disabled", "HEARTH_DISABLE", "false", "true", "true", "0", "false",
+                    [](CacheOptions& options) { options.disabled = true; }, "true"},
+        SettingCase{"directory", "HEARTH_DIR", "/home/someone/.cache/hearth", R"("/in/file")", "/in/file", "relative/one",
+                    "relative/one", [](CacheOptions& options) { options.directory = "/in/code"; }, "/in/code"},
+        SettingCase{"memory_bytes", "HEARTH_MEMORY_BYTES", "256 MiB", "1048576", "1 MiB", "0", "0 B",
+                    [](CacheOptions& options) { options.memory_bytes = 1000; }, "1000 B"},
+        SettingCase{"max_bytes", "HEARTH_MAX_BYTES", "10 GiB", R"("5G")", "5 GiB", "none", "none",
+                    [](CacheOptions& options) { options.disk_bytes = 3_GiB; }, "3 GiB"},
+        SettingCase{"max_entries", "HEARTH_MAX_ENTRIES", "none", "1000", "1000", "70", "70",
+                    [](CacheOptions& options) { options.disk_entries = 5; }, "5"},
+        SettingCase{"max_age", "HEARTH_MAX_AGE", "none", R"("30d")", "30d", "12h", "12h",
+                    [](CacheOptions& options) { options.max_age = 90s; }, "90s"},
+        SettingCase{"compression", "HEARTH_COMPRESSION", "1", "19", "19", "0", "0",
+                    [](CacheOptions& options) { options.compression = 3; }, "3"},
+        SettingCase{"read_only", "HEARTH_READ_ONLY", "false", "true", "true", "no", "false",
+                    [](CacheOptions& options) { options.access = Access::read_only; }, "true"},
+        SettingCase{"shared", "HEARTH_SHARED", "false", "true", "true", "off", "false",
+                    [](CacheOptions& options) { options.shared = true; }, "true"},
+        SettingCase{"policy", "HEARTH_POLICY", "gdsf", R"("lru")", "lru", "gdsf", "gdsf",
+                    [](CacheOptions& options) { options.policy_name = "lru"; }, "lru"},
+        SettingCase{"promote_after", "HEARTH_PROMOTE_AFTER", "3", "5", "5", "7", "7",
+                    [](CacheOptions& options) { options.promote_after = 9; }, "9"},
+        SettingCase{"forbid_make", "HEARTH_FORBID_MAKE", "false", "true", "true", "0", "false",
+                    [](CacheOptions& options) { options.making = Making::forbidden; }, "true"},
+        SettingCase{"max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES", "0", "4", "4", "8", "8",
+                    [](CacheOptions& options) { options.max_parallel_makes = 16; }, "16"},
+        SettingCase{"flight_wait", "HEARTH_FLIGHT_WAIT", "1m", R"("5s")", "5s", "250ms", "250ms",
+                    [](CacheOptions& options) { options.flight_wait = 2h; }, "2h"},
+        SettingCase{"failure_ttl", "HEARTH_FAILURE_TTL", "1m", "30", "30s", "0", "0",
+                    [](CacheOptions& options) { options.failure_ttl = 1ms; }, "1ms"},
+        SettingCase{"maintenance", "HEARTH_MAINTENANCE", "background", R"("by_hand")", "by_hand", "background",
+                    "background", [](CacheOptions& options) { options.maintenance = Maintenance::by_hand; }, "by_hand"},
+        SettingCase{"maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "1m", R"("1h")", "1h", "90s", "90s",
+                    [](CacheOptions& options) { options.maintenance_interval = 5min; }, "5m"},
+        SettingCase{"log", "HEARTH_LOG", "off", R"("stderr")", "stderr", "/tmp/hearth.log", "/tmp/hearth.log",
+                    [](CacheOptions& options) { options.log_to = "off"; }, "off"}),
+    [](const testing::TestParamInfo<SettingCase>& setting) { return setting.param.name; });
+
+TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
+{
+    std::vector<std::string> names;
+    for (const Setting& setting : resolve().values)
+        names.push_back(setting.name);
+    EXPECT_EQ(names, (std::vector<std::string>{
+                         "preset", "disabled", "directory", "memory_bytes", "max_bytes", "max_entries", "max_age",
+                         "compression", "read_only", "shared", "policy", "promote_after", "forbid_make",
+                         "max_parallel_makes", "flight_wait", "failure_ttl", "maintenance", "maintenance_interval", "log"}))
+        << "a new setting needs a row in this file";
+    EXPECT_EQ(resolve().find("no such setting"), nullptr);
+}
+
+TEST_F(Sources, options_keep_exactly_what_was_given)
+{
+    CacheOptions options;
+    options.memory_bytes = 1'234'567'891;
+    options.disk_bytes = 9'876'543'210'123;
+    options.flight_wait = 1234567ms;
+    const CacheOptions resolved = resolve(options).options;
+    EXPECT_EQ(resolved.memory_bytes, options.memory_bytes) << "not what a person is shown of it";
+    EXPECT_EQ(resolved.disk_bytes, options.disk_bytes);
+    EXPECT_EQ(resolved.flight_wait, options.flight_wait);
+}
+
+TEST_F(Sources, each_comes_from_its_own_source)
+{
+    m_environment.set("HEARTH_MAX_BYTES", "2G");
+    file(R"({"max_bytes": "7G", "memory_bytes": "32M", "preset": "development"})");
+    CacheOptions options;
+    options.directory = "/here";
+    const Settings settings = resolve(options);
+    EXPECT_EQ(source_of(settings, "directory"), "option");
+    EXPECT_EQ(source_of(settings, "max_bytes"), "environment HEARTH_MAX_BYTES");
+    EXPECT_EQ(source_of(settings, "memory_bytes"), file_source());
+    EXPECT_EQ(source_of(settings, "preset"), file_source());
+    EXPECT_EQ(source_of(settings, "max_age"), "preset development");
+    EXPECT_EQ(value_of(settings, "max_age"), "7d");
+}
+
+TEST_F(Sources, a_duration_shorter_than_a_second_is_no_missing_limit)
+{
+    m_environment.set("HEARTH_MAX_AGE", "500ms");
+    EXPECT_EQ(value_of(resolve(), "max_age"), "1s");
+}
+
+TEST_F(Sources, wrong_values_are_told_with_what_is_taken)
+{
+    m_environment.set("HEARTH_COMPRESSION", "20");
+    m_environment.set("HEARTH_MAX_ENTRIES", "-5");
+    m_environment.set("HEARTH_MAX_BYTES", "10 parsecs");
+    m_environment.set("HEARTH_MAX_AGE", "-1d");
+    m_environment.set("HEARTH_PROMOTE_AFTER", "4294967296");
+    const Settings settings = resolve();
+    EXPECT_EQ(settings.problems,
+              (std::vector<std::string>{
+                  "environment HEARTH_MAX_BYTES: max_bytes takes a size such as 512M or 10GiB, not \"10 parsecs\"; it was "
+                  "passed over.",
+                  "environment HEARTH_MAX_ENTRIES: max_entries takes a whole number, not \"-5\"; it was passed over.",
+                  "environment HEARTH_MAX_AGE: max_age takes a duration such as 250ms, 12h or 30d, not \"-1d\"; it was "
+                  "passed over.",
+                  "environment HEARTH_COMPRESSION: compression takes a number from 0 to 19, not \"20\"; it was passed over.",
+                  "environment HEARTH_PROMOTE_AFTER: promote_after takes a whole number, not \"4294967296\"; it was passed "
+                  "over."}));
+    EXPECT_EQ(value_of(settings, "compression"), "1");
+    EXPECT_EQ(value_of(settings, "max_entries"), "none");
+}
+
+TEST_F(Sources, a_broken_file_is_told_and_passed_over)
+{
+    for (const std::string text : {"{\"max_bytes\": ", "[1, 2]", "", "max_bytes = 5G", "\"5G\"", "\xFF\xFE\x00"}) {
+        file(text);
+        const Settings settings = resolve();
+        ASSERT_EQ(settings.problems.size(), 1U) << text;
+        EXPECT_NE(settings.problems[0].find(m_scratch / "config.json"), std::string::npos);
+        EXPECT_NE(settings.problems[0].find("passed over"), std::string::npos);
+        EXPECT_EQ(source_of(settings, "max_bytes"), "default");
+    }
+}
+
+TEST_F(Sources, an_unknown_setting_is_told_and_the_others_count)
+{
+    file(R"({"max_bites": "5G", "max_entries": 7})");
+    const Settings settings = resolve();
+    ASSERT_EQ(settings.problems.size(), 1U);
+    EXPECT_NE(settings.problems[0].find("\"max_bites\""), std::string::npos);
+    EXPECT_EQ(value_of(settings, "max_entries"), "7");
+}
+
+TEST_F(Sources, a_file_may_hold_comments)
+{
+    file("{\n  // shared by the whole team\n  \"max_entries\": 7 /* seven */\n}\n");
+    const Settings settings = resolve();
+    EXPECT_TRUE(settings.problems.empty());
+    EXPECT_EQ(value_of(settings, "max_entries"), "7");
+}
+
+TEST_F(Sources, a_file_that_was_pointed_to_must_be_there)
+{
+    m_environment.set("HEARTH_CONFIG", m_scratch / "missing.json");
+    ASSERT_EQ(resolve().problems.size(), 1U);
+    EXPECT_NE(resolve().problems[0].find(m_scratch / "missing.json"), std::string::npos);
+    m_environment.set("HEARTH_CONFIG", m_scratch.path());
+    EXPECT_EQ(resolve().problems.size(), 1U) << "a folder is no file";
+}
+
+TEST_F(Sources, no_file_in_the_usual_place_is_nothing_to_tell)
+{
+    m_environment.set("HOME", m_scratch.path());
+    m_environment.set("XDG_CONFIG_HOME", m_scratch / "config");
+    EXPECT_TRUE(resolve().problems.empty());
+}
+
+}  // namespace
+
+}  // namespace hearth::test

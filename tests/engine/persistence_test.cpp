@@ -1,0 +1,417 @@
+#include "cache_test.hpp"
+#include "hooked_tier.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <semaphore>
+#include <thread>
+
+#include <unistd.h>
+
+// What outlives the process, as the cache shows it: restart, metadata, clearing, collecting, verifying, maintenance, and
+// directories that cannot be used (25, 30, 32, 33, 36, 38, 39).
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+class Persistence : public CacheTest {
+protected:
+    void damage(const Key& key) const
+    {
+        std::string bytes = read_file(file_of(key));
+        bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x40);
+        write_file(file_of(key), bytes);
+    }
+    Cache background(const TierHooks& hooks, std::chrono::milliseconds interval)
+    {
+        CacheOptions chosen = options();
+        chosen.tiers = {hooked(disk_here(), hooks)};
+        chosen.maintenance = Maintenance::background;
+        chosen.maintenance_interval = interval;
+        return open(chosen);
+    }
+    // Memory over a directory that cannot be used: the program does not notice.
+    void expect_memory_works(const std::string& unusable)
+    {
+        CacheOptions chosen = options();
+        chosen.directory = unusable;
+        Cache cache = open(chosen);
+        for (std::uint64_t number = 1; number <= 3; ++number) {
+            put(cache, number, 10);
+            EXPECT_TRUE(holds(cache, number, 10));
+            EXPECT_TRUE(cache.get_or_make(numbered_key(100 + number), [] { return "made"; }).ok());
+        }
+        cache.flush();
+        cache.maintain();
+        EXPECT_EQ(cache.stats().makes, 3U);
+        EXPECT_EQ(cache.where(numbered_key(1)), Names{"memory"});
+        ASSERT_EQ(warnings().size(), 1U) << "said, and said once";
+        EXPECT_NE(warnings()[0].find(unusable), std::string::npos) << warnings()[0];
+        EXPECT_NE(warnings()[0].find("HEARTH_DIR"), std::string::npos) << warnings()[0];
+    }
+};
+
+TEST_F(Persistence, survives_a_restart_with_zero_makes)
+{
+    {
+        Cache cache = open_usual();
+        for (std::uint64_t number = 0; number < 50; ++number)
+            ASSERT_TRUE(cache.get_or_make(numbered_key(number), [&] {
+                return sample_bytes(numbered_key(number), 100 * number);
+            }).ok());
+    }
+    Cache later = open_usual();
+    for (std::uint64_t number = 0; number < 50; ++number) {
+        const Result<Lookup> got = later.get_or_make(numbered_key(number), [] { return "made again"; });
+        ASSERT_TRUE(got.ok());
+        EXPECT_EQ(got->tier(), "disk");
+        EXPECT_EQ((*got)->text(), sample_bytes(numbered_key(number), 100 * number).text());
+    }
+    EXPECT_EQ(later.stats().makes, 0U);
+    EXPECT_EQ(later.stats().hits, 50U);
+}
+
+TEST_F(Persistence, what_only_memory_held_does_not_survive)
+{
+    {
+        Cache cache = open_usual();
+        put(cache, 1, 10, "memory");
+    }
+    EXPECT_EQ(open_usual().find(numbered_key(1)).why(), Miss::absent);
+}
+
+TEST_F(Persistence, metadata_survives_a_restart)
+{
+    Artifact artifact(std::string(10'000, 'k'));
+    artifact.metadata = {"saxpy<float>", "nvrtc 12.4", "sm_90a", {"-std=c++20", "--use_fast_math"}};
+    artifact.cost = 1234ms;
+    {
+        Cache cache = open_usual();
+        ASSERT_TRUE(cache.insert(numbered_key(1), artifact).ok());
+        m_clock.advance(1h);
+        for (int i = 0; i < 7; ++i)
+            EXPECT_TRUE(cache.find(numbered_key(1)).hit());
+    }
+    Cache later = open_usual();
+    std::vector<EntryRow> rows;
+    later.list([&](const EntryRow& row) {
+        rows.push_back(row);
+        return true;
+    });
+    ASSERT_EQ(rows.size(), 1U);
+    const EntryRow& row = rows[0];
+    EXPECT_EQ(row.key, numbered_key(1));
+    EXPECT_EQ(row.metadata, artifact.metadata);
+    EXPECT_EQ(row.created, ManualClock::k_start);
+    EXPECT_EQ(row.last_used, ManualClock::k_start + 1h);
+    EXPECT_EQ(row.uses, 7U);
+    EXPECT_EQ(row.bytes, 10'000U);
+    EXPECT_EQ(row.stored_bytes, fs::file_size(file_of(numbered_key(1))));
+    EXPECT_LT(row.stored_bytes, row.bytes) << "compressed";
+    EXPECT_EQ(row.cost, 1234ms);
+    EXPECT_EQ(row.status, 0);
+    EXPECT_EQ(row.tier, "disk");
+}
+
+TEST_F(Persistence, clear_memory_keeps_the_disk_and_clear_clears_all)
+{
+    Cache cache = open({memory_named("fast", 0), memory_named("slow", 0), disk_here()});
+    put(cache, 1, 10);
+    put(cache, 2, 10, "slow");
+    cache.clear_memory();
+    EXPECT_EQ(cache.where(numbered_key(1)), Names{"disk"});
+    EXPECT_TRUE(cache.where(numbered_key(2)).empty());
+    EXPECT_TRUE(holds(cache, 1, 10));
+    EXPECT_EQ(status_of(cache, "fast").usage.bytes, 0U);
+    EXPECT_EQ(status_of(cache, "slow").usage.entries, 0U);
+    put(cache, 3, 10);
+    cache.clear();
+    for (const TierStatus& tier : cache.tiers()) {
+        EXPECT_EQ(tier.usage.bytes, 0U) << tier.name;
+        EXPECT_EQ(tier.usage.entries, 0U) << tier.name;
+    }
+    EXPECT_FALSE(cache.find(numbered_key(1)).hit());
+    EXPECT_FALSE(fs::exists(file_of(numbered_key(1))));
+    EXPECT_TRUE(evictions().empty()) << "what was cleared was not evicted";
+    put(cache, 1, 10);
+    EXPECT_TRUE(holds(cache, 1, 10));
+}
+
+TEST_F(Persistence, entries_older_than_the_age_limit_are_expired)
+{
+    CacheOptions aging = options();
+    aging.max_age = 60s;
+    aging.memory_bytes = 0;
+    Cache cache = open(aging);
+    ASSERT_TRUE(cache.insert(numbered_key(1), Artifact("old")).ok());
+    m_clock.advance(59s);
+    EXPECT_TRUE(cache.find(numbered_key(1)).hit());
+    m_clock.advance(1s);
+    EXPECT_EQ(cache.find(numbered_key(1)).why(), Miss::expired);
+    EXPECT_EQ(status_of(cache, "disk").usage.entries, 0U);
+}
+
+TEST_F(Persistence, gc_by_bytes_keeps_what_was_used_last)
+{
+    Cache cache = open({disk_here()});
+    for (std::uint64_t number = 1; number <= 10; ++number)
+        put(cache, number, 1000);
+    const std::uint64_t each = status_of(cache, "disk").usage.bytes / 10;
+    EXPECT_TRUE(holds(cache, 1, 1000));
+    const GcReport report = cache.gc({.max_bytes = 3 * each});
+    EXPECT_EQ(report.removed_entries, 7U);
+    EXPECT_EQ(report.removed_bytes, 7 * each);
+    EXPECT_EQ(report.left.entries, 3U);
+    EXPECT_EQ(report.left.bytes, 3 * each);
+    for (const std::uint64_t number : {1U, 9U, 10U})
+        EXPECT_TRUE(holds(cache, number, 1000)) << number;
+    EXPECT_EQ(evictions().size(), 7U);
+    EXPECT_EQ(status_of(cache, "disk").limits, Limits{}) << "for this run only";
+    put(cache, 11, 5000);
+    EXPECT_TRUE(holds(cache, 11, 5000));
+}
+
+TEST_F(Persistence, gc_by_entries_and_down_to_nothing)
+{
+    Cache cache = open_usual();
+    for (std::uint64_t number = 1; number <= 10; ++number)
+        put(cache, number, 100);
+    EXPECT_EQ(cache.gc({}).removed_entries, 0U);
+    EXPECT_EQ(cache.gc({.max_entries = 4}).removed_entries, 6U);
+    EXPECT_EQ(status_of(cache, "disk").usage.entries, 4U);
+    EXPECT_EQ(status_of(cache, "memory").usage.entries, 10U) << "memory is the program's own";
+    EXPECT_EQ(cache.gc({.max_entries = 0}).removed_entries, 4U);
+    EXPECT_EQ(status_of(cache, "disk").usage.bytes, 0U);
+    put(cache, 20, 100);
+    const GcReport all = cache.gc({.max_bytes = 0});
+    EXPECT_EQ(all.removed_entries, 1U);
+    EXPECT_EQ(all.left.entries, 0U);
+}
+
+TEST_F(Persistence, gc_never_raises_a_limit)
+{
+    Cache cache = open({disk_here()});
+    for (std::uint64_t number = 1; number <= 5; ++number)
+        put(cache, number, 100);
+    ASSERT_TRUE(cache.set_limits("disk", {.max_entries = 3}).ok());
+    EXPECT_EQ(cache.gc({.max_entries = 100}).removed_entries, 0U);
+    put(cache, 6, 100);
+    EXPECT_EQ(status_of(cache, "disk").usage.entries, 3U);
+}
+
+TEST_F(Persistence, gc_removes_what_nobody_used_for_a_while)
+{
+    Cache cache = open_usual();
+    put(cache, 1, 100);
+    put(cache, 2, 100);
+    m_clock.advance(10h);
+    ASSERT_TRUE(cache.insert(numbered_key(3), Artifact("new")).ok());
+    EXPECT_TRUE(holds(cache, 1, 100)) << "from memory: the disk must hear of it";
+    const GcReport report = cache.gc({.unused_for = 1h});
+    EXPECT_EQ(report.removed_entries, 1U);
+    EXPECT_EQ(report.left.entries, 2U);
+    cache.clear_memory();
+    EXPECT_EQ(cache.where(numbered_key(1)), Names{"disk"});
+    EXPECT_EQ(cache.where(numbered_key(2)), Names{});
+    EXPECT_EQ(cache.where(numbered_key(3)), Names{"disk"});
+}
+
+TEST_F(Persistence, gc_stops_when_its_progress_says_so)
+{
+    Cache cache = open({disk_here()});
+    for (std::uint64_t number = 0; number < 200; ++number)
+        put(cache, number, 10);
+    m_clock.advance(10h);
+    int told = 0;
+    cache.gc({.unused_for = 1h}, [&](std::uint64_t done, std::uint64_t total) {
+        EXPECT_LE(done, total);
+        ++told;
+        return false;
+    });
+    EXPECT_EQ(told, 1);
+    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+}
+
+TEST_F(Persistence, verify_finds_and_repairs_damage)
+{
+    Cache cache = open({disk_here()});
+    for (std::uint64_t number = 1; number <= 5; ++number)
+        put(cache, number, 500);
+    damage(numbered_key(2));
+    write_file(file_of(numbered_key(3)), "cut");
+    const VerifyReport found = cache.verify(Repair::no);
+    EXPECT_EQ(found.checked, 5U);
+    EXPECT_EQ(found.intact, 3U);
+    EXPECT_EQ(found.corrupt, 2U);
+    EXPECT_EQ(found.removed, 0U);
+    EXPECT_TRUE(std::any_of(found.problems.begin(), found.problems.end(), [](const std::string& problem) {
+        return problem.find(numbered_key(2).hex()) != std::string::npos;
+    }));
+    const VerifyReport repaired = cache.verify(Repair::yes);
+    EXPECT_EQ(repaired.removed, 2U);
+    const VerifyReport after = cache.verify(Repair::no);
+    EXPECT_EQ(after.checked, 3U);
+    EXPECT_EQ(after.intact, 3U);
+    EXPECT_TRUE(after.accounting_exact);
+    EXPECT_TRUE(after.problems.empty());
+    EXPECT_EQ(status_of(cache, "disk").usage.entries, 3U);
+}
+
+TEST_F(Persistence, verify_looks_at_every_tier_and_tells_how_far_it_is)
+{
+    Cache cache = open_usual();
+    for (std::uint64_t number = 1; number <= 5; ++number)
+        put(cache, number, 10);
+    std::uint64_t last = 0;
+    EXPECT_EQ(cache.verify(Repair::no, [&](std::uint64_t done, std::uint64_t total) {
+        EXPECT_LE(done, total);
+        last = done;
+        return true;
+    }).checked, 10U);
+    EXPECT_EQ(last, 5U);
+}
+
+TEST_F(Persistence, maintenance_evicts_what_has_expired_and_says_so)
+{
+    Cache cache = open_usual();
+    Artifact brief("short-lived");
+    brief.expires = ManualClock::k_start + 10s;
+    ASSERT_TRUE(cache.insert(numbered_key(1), brief).ok());
+    put(cache, 2, 10);
+    cache.maintain();
+    EXPECT_TRUE(evictions().empty());
+    m_clock.advance(11s);
+    cache.maintain();
+    EXPECT_EQ(cache.where(numbered_key(1)), Names{});
+    EXPECT_EQ(cache.where(numbered_key(2)), (Names{"memory", "disk"}));
+    ASSERT_EQ(evictions().size(), 2U) << "once a tier";
+    for (const Eviction& eviction : evictions()) {
+        EXPECT_EQ(eviction.key, numbered_key(1));
+        EXPECT_EQ(eviction.cause, EvictionCause::age);
+    }
+    EXPECT_EQ(cache.stats().evictions(), 2U);
+}
+
+TEST_F(Persistence, maintenance_runs_in_the_background)
+{
+    Cache cache = background({}, 1ms);
+    Artifact brief("short-lived");
+    brief.expires = ManualClock::k_start + 10s;
+    ASSERT_TRUE(cache.insert(numbered_key(1), brief).ok());
+    m_clock.advance(11s);
+    while (evictions().empty())
+        std::this_thread::yield();
+    EXPECT_TRUE(cache.where(numbered_key(1)).empty());
+}
+
+TEST_F(Persistence, closing_does_not_wait_for_the_next_maintenance)
+{
+    // The test's time limit is the assertion: the maintenance thread sleeps for a day.
+    Cache cache = background({}, 24h);
+    put(cache, 1, 10);
+}
+
+TEST_F(Persistence, closing_stops_maintenance_that_is_running)
+{
+    std::binary_semaphore running(0);
+    std::atomic<bool> stopped{false};
+    TierHooks hooks;
+    hooks.maintain = [&](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any wake;
+        std::unique_lock lock(mutex);
+        running.release();
+        wake.wait(lock, stop, [] { return false; });
+        stopped = stop.stop_requested();
+    };
+    {
+        Cache cache = background(hooks, 1ms);
+        put(cache, 1, 10);
+        running.acquire();
+    }
+    EXPECT_TRUE(stopped);
+    Cache later = open_usual();
+    EXPECT_TRUE(holds(later, 1, 10));
+}
+
+TEST_F(Persistence, a_file_in_the_directorys_place_is_never_fatal)
+{
+    write_file(m_scratch / "occupied", "not a directory");
+    expect_memory_works(m_scratch / "occupied");
+    EXPECT_EQ(read_file(m_scratch / "occupied"), "not a directory");
+}
+
+TEST_F(Persistence, a_directory_below_a_file_is_never_fatal)
+{
+    write_file(m_scratch / "occupied", "not a directory");
+    expect_memory_works(m_scratch / "occupied/below/it");
+}
+
+TEST_F(Persistence, a_directory_that_cannot_be_made_is_never_fatal)
+{
+    expect_memory_works("/proc/self/hearth");
+}
+
+TEST_F(Persistence, another_users_directory_is_refused_unless_shared)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can give a directory to another user";
+    fs::create_directory(directory());
+    ASSERT_EQ(::chown(directory().c_str(), 12345, 12345), 0);
+    expect_memory_works(directory());
+    CacheOptions shared = options();
+    shared.shared = true;
+    Cache cache = open(shared);
+    EXPECT_EQ(put(cache, 1, 10).tiers, (Names{"memory", "disk"}));
+}
+
+TEST_F(Persistence, a_directory_deleted_underneath_costs_entries_and_nothing_else)
+{
+    Cache cache = open_usual();
+    put(cache, 1, 10);
+    fs::remove_all(directory());
+    EXPECT_TRUE(holds(cache, 1, 10)) << "memory has it";
+    EXPECT_EQ(cache.where(numbered_key(1)), Names{"memory"});
+    put(cache, 2, 10);
+    EXPECT_EQ(cache.where(numbered_key(2)), (Names{"memory", "disk"}));
+    EXPECT_EQ(status_of(cache, "disk").usage.entries, 1U);
+    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+}
+
+TEST_F(Persistence, a_read_only_cache_changes_nothing)
+{
+    {
+        Cache filler = open_usual();
+        put(filler, 1, 100);
+        put(filler, 2, 100);
+    }
+    damage(numbered_key(2));
+    const auto before = snapshot(directory());
+    CacheOptions reading = options();
+    reading.access = Access::read_only;
+    {
+        Cache cache = open(reading);
+        for (int i = 0; i < 5; ++i)
+            EXPECT_TRUE(holds(cache, 1, 100));
+        EXPECT_EQ(cache.find(numbered_key(2)).why(), Miss::corrupt);
+        EXPECT_EQ(put(cache, 3, 100).tiers, Names{"memory"});
+        EXPECT_TRUE(cache.get_or_make(numbered_key(4), [] { return "made"; }).ok());
+        EXPECT_FALSE(cache.remove(numbered_key(1)) && cache.where(numbered_key(1)).empty());
+        cache.gc({.max_bytes = 0});
+        cache.verify(Repair::yes);
+        cache.maintain();
+        cache.clear();
+        cache.reset_stats();
+    }
+    EXPECT_EQ(snapshot(directory()), before);
+}
+
+}  // namespace
+
+}  // namespace hearth::test

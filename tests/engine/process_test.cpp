@@ -1,0 +1,202 @@
+#include "cache_test.hpp"
+#include "hooked_tier.hpp"
+#include "worker_process.hpp"
+
+#include <latch>
+#include <memory>
+#include <thread>
+
+// Several processes on one directory: one make among them, a killed holder, and statistics of all (25, 42, 66, 70).
+
+namespace hearth::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class Processes : public CacheTest {
+protected:
+    std::unique_ptr<WorkerProcess> worker(std::chrono::milliseconds flight_wait = 1h) const
+    {
+        return std::make_unique<WorkerProcess>(directory(), flight_wait);
+    }
+    static Key key_of(const std::string& name) { return Key::of("worker", name); }
+};
+
+TEST_F(Processes, one_stores_another_hits_with_zero_makes)
+{
+    {
+        const auto first = worker();
+        first->tell("make saxpy");
+        ASSERT_EQ(first->hear(), "making");
+        EXPECT_EQ(first->ask("cubin"), "got made cubin");
+        EXPECT_EQ(first->finish(), 0);
+    }
+    const auto second = worker();
+    EXPECT_EQ(second->ask("make saxpy"), "got disk cubin");
+    EXPECT_EQ(second->ask("find saxpy"), "hit disk cubin");
+    EXPECT_EQ(second->ask("find other"), "miss absent");
+    EXPECT_EQ(second->ask("stats"), "2 2 1 1");
+}
+
+TEST_F(Processes, sixteen_processes_on_one_key_make_once)
+{
+    constexpr std::size_t k_processes = 16;
+    std::vector<std::unique_ptr<WorkerProcess>> owners;
+    std::vector<WorkerProcess*> waiting;
+    for (std::size_t i = 0; i < k_processes; ++i) {
+        owners.push_back(worker());
+        waiting.push_back(owners.back().get());
+    }
+    // Each is up and has the directory open before the first of them asks.
+    for (WorkerProcess* process : waiting)
+        ASSERT_EQ(process->ask("find nothing"), "miss absent");
+    for (WorkerProcess* process : waiting)
+        process->tell("make kernel");
+    std::size_t makers = 0;
+    std::size_t served = 0;
+    while (!waiting.empty()) {
+        WorkerProcess& speaker = WorkerProcess::first_to_speak(waiting);
+        const std::string said = speaker.hear();
+        if (said == "making") {
+            ++makers;
+            speaker.tell("cubin" + std::to_string(makers));
+            continue;
+        }
+        served += said.starts_with("got ") && said.ends_with(" cubin1") ? 1 : 0;
+        std::erase(waiting, &speaker);
+    }
+    EXPECT_EQ(makers, 1U);
+    EXPECT_EQ(served, k_processes);
+}
+
+TEST_F(Processes, another_keys_hit_is_answered_while_a_process_makes)
+{
+    const auto maker = worker();
+    EXPECT_EQ(maker->ask("put ready here"), "stored");
+    maker->tell("make slow");
+    ASSERT_EQ(maker->hear(), "making");
+    const auto other = worker();
+    EXPECT_EQ(other->ask("find ready"), "hit disk here");
+    other->tell("make quick");
+    ASSERT_EQ(other->hear(), "making");
+    EXPECT_EQ(other->ask("done"), "got made done");
+    EXPECT_EQ(maker->ask("late"), "got made late");
+}
+
+TEST_F(Processes, a_killed_holder_is_taken_over_from)
+{
+    const auto holder = worker();
+    holder->tell("make kernel");
+    ASSERT_EQ(holder->hear(), "making");
+
+    // This process is the one that waits: it can tell when it has seen that another holds the make.
+    std::latch busy(1);
+    TierHooks hooks;
+    hooks.flight_tried = [&, seen = false](const FlightAttempt& attempt) mutable {
+        if (attempt.outcome == FlightAttempt::Outcome::busy && !std::exchange(seen, true))
+            busy.count_down();
+    };
+    CacheOptions patient = options();
+    patient.flight_wait = 1h;
+    patient.tiers = {memory(0), hooked(disk_here(), hooks)};
+    Cache cache = open(patient);
+    std::atomic<bool> holder_is_dead{false};
+    std::thread waiter([&] {
+        const Result<Lookup> got = cache.get_or_make(key_of("kernel"), [&] {
+            EXPECT_TRUE(holder_is_dead) << "made while another process was at it";
+            return "taken over";
+        });
+        ASSERT_TRUE(got.ok());
+        EXPECT_EQ((*got)->text(), "taken over");
+    });
+    busy.wait();
+    holder_is_dead = true;
+    holder->kill();
+    waiter.join();
+    EXPECT_EQ(worker()->ask("find kernel"), "hit disk taken over");
+}
+
+TEST_F(Processes, what_the_holder_stores_is_what_the_waiter_gets)
+{
+    const auto holder = worker();
+    holder->tell("make kernel");
+    ASSERT_EQ(holder->hear(), "making");
+    std::latch busy(1);
+    TierHooks hooks;
+    hooks.flight_tried = [&, seen = false](const FlightAttempt& attempt) mutable {
+        if (attempt.outcome == FlightAttempt::Outcome::busy && !std::exchange(seen, true))
+            busy.count_down();
+    };
+    CacheOptions patient = options();
+    patient.flight_wait = 1h;
+    patient.tiers = {memory(0), hooked(disk_here(), hooks)};
+    Cache cache = open(patient);
+    std::thread waiter([&] {
+        const Result<Lookup> got = cache.get_or_make(key_of("kernel"), [] { return "never"; });
+        ASSERT_TRUE(got.ok());
+        EXPECT_EQ((*got)->text(), "cubin");
+    });
+    busy.wait();
+    EXPECT_EQ(holder->ask("cubin"), "got made cubin");
+    waiter.join();
+    EXPECT_EQ(cache.stats().makes, 0U);
+    EXPECT_EQ(cache.stats().coalesced, 1U);
+}
+
+TEST_F(Processes, the_wait_for_another_process_is_bounded)
+{
+    const auto holder = worker();
+    holder->tell("make kernel");
+    ASSERT_EQ(holder->hear(), "making");
+    const auto hasty = worker(1ms);
+    hasty->tell("make kernel");
+    EXPECT_EQ(hasty->hear(), "making") << "the holder lives and does not finish: it is not waited for any longer";
+    EXPECT_EQ(hasty->ask("mine"), "got made mine");
+    EXPECT_EQ(holder->ask("late"), "got made late") << "its caller gets what it made";
+    EXPECT_EQ(worker()->ask("find kernel"), "hit disk late");
+}
+
+TEST_F(Processes, statistics_are_read_and_reset_from_another_process)
+{
+    const auto one = worker();
+    const auto other = worker();
+    EXPECT_EQ(one->ask("put kernel cubin"), "stored");
+    EXPECT_EQ(one->ask("find_many kernel 10"), "hits 10");
+    EXPECT_EQ(one->ask("find_many missing 4"), "hits 0");
+    EXPECT_EQ(one->ask("flush"), "done");
+    EXPECT_EQ(other->ask("stats"), "10 4 1 0");
+    EXPECT_EQ(other->ask("find_many kernel 5"), "hits 5");
+    EXPECT_EQ(other->ask("stats"), "15 4 1 0");
+    EXPECT_EQ(other->ask("reset"), "done");
+    EXPECT_EQ(one->ask("stats"), "0 0 0 0");
+    EXPECT_EQ(one->ask("find_many kernel 2"), "hits 2");
+    EXPECT_EQ(one->finish(), 0);
+    EXPECT_EQ(other->ask("stats"), "2 0 0 0") << "a process writes what it counted when it ends";
+}
+
+TEST_F(Processes, statistics_of_eight_processes_add_up)
+{
+    constexpr int k_processes = 8;
+    constexpr int k_times = 200;  // fewer than a use counter in memory saturates at
+    std::vector<std::unique_ptr<WorkerProcess>> workers;
+    for (int i = 0; i < k_processes; ++i)
+        workers.push_back(worker());
+    EXPECT_EQ(workers[0]->ask("put kernel cubin"), "stored");
+    for (const auto& process : workers)
+        process->tell("find_many kernel " + std::to_string(k_times));
+    for (const auto& process : workers)
+        EXPECT_EQ(process->hear(), "hits " + std::to_string(k_times));
+    // One after the other: a process that cannot write its counts soon keeps them for the next time.
+    for (const auto& process : workers)
+        EXPECT_EQ(process->ask("flush"), "done");
+    EXPECT_EQ(workers[3]->ask("stats"), std::to_string(k_processes * k_times) + " 0 1 0");
+    workers.clear();
+    Cache cache = open_usual();
+    EXPECT_EQ(cache.stats(Scope::directory).hits, static_cast<std::uint64_t>(k_processes * k_times));
+    EXPECT_EQ(cache.info(key_of("kernel"))->uses, static_cast<std::uint32_t>(k_processes * k_times));
+}
+
+}  // namespace
+
+}  // namespace hearth::test

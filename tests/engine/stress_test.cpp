@@ -1,0 +1,196 @@
+#include "cache_test.hpp"
+#include "support/scale.hpp"
+#include "support/seed.hpp"
+
+#include <array>
+#include <atomic>
+#include <random>
+#include <thread>
+#include <tuple>
+
+// Every operation on every thread at once; what is found is right and the counts are exact (23, 41, 65). Made for
+// ThreadSanitizer as much as for its own assertions.
+
+namespace hearth::test {
+
+namespace {
+
+constexpr std::uint64_t k_keys = 60;
+constexpr int k_threads = 8;
+
+// What one thread did, to be compared with what the cache says.
+struct Done {
+    std::uint64_t lookups = 0;
+    std::uint64_t hits = 0;
+    std::uint64_t makes = 0;
+    std::uint64_t stores = 0;
+};
+
+class Stress : public CacheTest {
+protected:
+    // The size is the key's own, so that whatever is found under a key has one right content.
+    static std::size_t size_of(std::uint64_t number) { return 50 + number * 37 % 1000; }
+    static bool right(const Artifact& artifact, std::uint64_t number)
+    {
+        return artifact.text() == sample_bytes(numbered_key(number), size_of(number)).text();
+    }
+
+    void work(Cache& cache, std::uint64_t thread_seed, std::uint64_t rounds, Done& done);
+    static void disturb(Cache& cache, const Key& key, std::uint64_t dice);
+    static void look_around(Cache& cache, std::uint64_t dice);
+};
+
+void Stress::work(Cache& cache, std::uint64_t thread_seed, std::uint64_t rounds, Done& done)
+{
+    std::mt19937_64 random(thread_seed);
+    Lookup held;  // a lease kept over many operations
+    std::uint64_t held_number = 0;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        const std::uint64_t number = random() % k_keys;
+        const Key key = numbered_key(number);
+        const std::uint64_t dice = random() % 1000;
+        if (dice < 450) {
+            Lookup found = cache.find(key);
+            ++done.lookups;
+            done.hits += found ? 1 : 0;
+            EXPECT_TRUE(!found || right(*found, number));
+            if (found && dice % 7 == 0) {
+                held = std::move(found);
+                held_number = number;
+            }
+        } else if (dice < 600) {
+            const auto make = [&] {
+                ++done.makes;
+                return sample_bytes(key, size_of(number));
+            };
+            const Result<Lookup> got =
+                dice % 5 == 0 ? cache.get_or_make_async(key, make).get() : cache.get_or_make(key, make);
+            ++done.lookups;
+            EXPECT_TRUE(got.ok() && right(**got, number));
+        } else if (dice < 720) {
+            put(cache, number, size_of(number));
+            ++done.stores;
+        } else if (dice < 900) {
+            disturb(cache, key, random() % 100);
+        } else {
+            look_around(cache, random() % 100);
+        }
+        EXPECT_TRUE(!held || right(*held, held_number));
+    }
+}
+
+void Stress::disturb(Cache& cache, const Key& key, std::uint64_t dice)
+{
+    if (dice < 30)
+        cache.remove(key);
+    else if (dice < 60)
+        cache.promote(key);
+    else if (dice < 90)
+        cache.demote(key);
+    else if (dice < 94)
+        EXPECT_TRUE(cache.set_limits("fast", {.max_bytes = 2000 + dice * 100}).ok());
+    else if (dice < 96)
+        EXPECT_TRUE(cache.set_policy("fast", dice % 2 == 0 ? lru() : gdsf()).ok());
+    else if (dice < 98)
+        EXPECT_TRUE(cache.set_limits("disk", {.max_bytes = 15'000 + dice * 100}).ok());
+    else
+        cache.clear_memory();
+}
+
+void Stress::look_around(Cache& cache, std::uint64_t dice)
+{
+    if (dice < 40)
+        cache.where(numbered_key(dice));
+    else if (dice < 60)
+        cache.info(numbered_key(dice));
+    else if (dice < 75)
+        cache.stats(dice % 2 == 0 ? Scope::process : Scope::directory);
+    else if (dice < 85)
+        cache.tiers();
+    else if (dice < 90)
+        cache.flush();
+    else if (dice < 93)
+        cache.hottest(3);
+    else if (dice < 95)
+        cache.verify(Repair::no);
+    else if (dice < 97)
+        cache.maintain();
+    else
+        cache.list([](const EntryRow&) { return true; });
+}
+
+TEST_F(Stress, eight_threads_do_everything_at_once)
+{
+    const std::uint64_t start = seed();
+    CacheOptions chosen = options();
+    chosen.policy_name = "gdsf";
+    chosen.tiers = {memory_named("fast", 6000), memory_named("slow", 10'000), disk_here(25'000)};
+    chosen.max_parallel_makes = 3;
+    chosen.maintenance = Maintenance::background;
+    chosen.maintenance_interval = std::chrono::milliseconds(5);
+    chosen.failure_ttl = std::chrono::milliseconds(0);
+    std::array<Done, k_threads> done{};
+    {
+        Cache cache = open(chosen);
+        std::vector<std::thread> threads;
+        for (std::size_t i = 0; i < k_threads; ++i)
+            threads.emplace_back([&, i] { work(cache, start + i, scaled(6000), done[i]); });
+        for (std::thread& thread : threads)
+            thread.join();
+
+        Done all;
+        for (const Done& one : done) {
+            all.lookups += one.lookups;
+            all.hits += one.hits;
+            all.makes += one.makes;
+            all.stores += one.stores;
+        }
+        const Stats stats = cache.stats();
+        EXPECT_EQ(stats.lookups(), all.lookups);
+        EXPECT_EQ(stats.makes, all.makes);
+        EXPECT_EQ(stats.stores + stats.dropped_stores, all.stores + all.makes);
+        EXPECT_EQ(stats.corrupt(), 0U);
+        EXPECT_EQ(stats.outages, 0U);
+        EXPECT_GE(stats.hits, all.hits);
+        EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+        for (const TierStatus& tier : cache.tiers())
+            EXPECT_LE(tier.usage.bytes, tier.limits.max_bytes) << tier.name;
+    }
+    Cache later = open_usual();
+    EXPECT_TRUE(later.verify(Repair::no).accounting_exact);
+    later.list([&](const EntryRow& row) {
+        EXPECT_TRUE(later.find(row.key).hit());
+        return true;
+    });
+}
+
+TEST_F(Stress, callbacks_equal_evictions_whoever_evicts)
+{
+    const std::uint64_t start = seed();
+    std::atomic<std::uint64_t> told{0};
+    CacheOptions chosen = options();
+    chosen.tiers = {memory_named("fast", 3000), memory_named("slow", 5000)};
+    chosen.on_evict = [&](const Eviction&) { ++told; };
+    Cache cache = open(chosen);
+    std::vector<std::thread> threads;
+    for (std::uint64_t i = 0; i < k_threads; ++i)
+        threads.emplace_back([&, i] {
+            std::mt19937_64 random(start + i);
+            for (std::uint64_t round = 0; round < scaled(5000); ++round) {
+                const std::uint64_t number = random() % k_keys;
+                if (round % 2 == 0)
+                    put(cache, number, size_of(number));
+                else
+                    std::ignore = cache.find(numbered_key(number));
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(told, cache.stats().evictions());
+    EXPECT_GT(told, 0U);
+    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+}
+
+}  // namespace
+
+}  // namespace hearth::test

@@ -1,0 +1,255 @@
+#include "cache_test.hpp"
+#include "support/forged_entry.hpp"
+
+#include <filesystem>
+
+// Entries carried to another machine and back: export and import (34).
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Transfer : public CacheTest {
+protected:
+    // A cache that knows nothing of the first one's directory.
+    Cache elsewhere(std::uint64_t max_bytes = 0)
+    {
+        return open({memory(0), disk(m_scratch / "elsewhere", max_bytes)});
+    }
+    std::string archive() const { return m_scratch / "kernels.hearth"; }
+
+    void export_numbers(std::uint64_t first, std::uint64_t last, std::size_t size = 1000)
+    {
+        Cache cache = open_usual();
+        for (std::uint64_t number = first; number <= last; ++number)
+            put(cache, number, size);
+        const Result<TransferReport> report = cache.export_to(archive());
+        ASSERT_TRUE(report.ok()) << report.error().message;
+        EXPECT_EQ(report->entries, last - first + 1);
+    }
+
+    // Where each entry's bytes begin and how many there are: format/archive.hpp.
+    static std::vector<std::pair<std::size_t, std::size_t>> records(const std::string& bytes)
+    {
+        std::vector<std::pair<std::size_t, std::size_t>> found;
+        for (std::size_t at = 16; at < bytes.size() && bytes[at] == 'E';) {
+            const auto size = static_cast<std::size_t>(number_at<std::uint64_t>(bytes, at + 1));
+            found.emplace_back(at + 9, size);
+            at += 9 + size;
+        }
+        return found;
+    }
+};
+
+TEST_F(Transfer, export_wipe_import_elsewhere_gives_zero_makes)
+{
+    Artifact rich("cubin");
+    rich.metadata = {"saxpy", "nvrtc 12.4", "sm_90", {"-O3"}};
+    rich.request = Request::of("test", "rich").encoding();
+    rich.sections.push_back({"log", Bytes::copy_of("no warnings")});
+    rich.cost = std::chrono::milliseconds(70);
+    rich.created = ManualClock::k_start;
+    {
+        Cache cache = open_usual();
+        for (std::uint64_t number = 1; number <= 20; ++number)
+            put(cache, number, 50 * number);
+        put(cache, 21, 10, "memory");
+        ASSERT_TRUE(cache.insert(numbered_key(22), rich).ok());
+        const Result<TransferReport> report = cache.export_to(archive());
+        ASSERT_TRUE(report.ok()) << report.error().message;
+        EXPECT_EQ(report->entries, 22U) << "what only memory holds goes along";
+        EXPECT_EQ(report->rejected, 0U);
+        EXPECT_EQ(cache.stats().lookups(), 0U) << "carrying entries is no use of them";
+        EXPECT_EQ(cache.info(numbered_key(1))->uses, 0U);
+        cache.clear();
+    }
+    fs::remove_all(directory());
+
+    Cache other = elsewhere();
+    const Result<TransferReport> report = other.import_from(archive());
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report->entries, 22U);
+    EXPECT_EQ(report->rejected, 0U);
+    EXPECT_EQ(report->already_there, 0U);
+    EXPECT_TRUE(report->problems.empty());
+    for (std::uint64_t number = 1; number <= 20; ++number) {
+        const Result<Lookup> got = other.get_or_make(numbered_key(number), [] { return "made again"; });
+        EXPECT_EQ((*got)->text(), sample_bytes(numbered_key(number), 50 * number).text());
+    }
+    EXPECT_EQ(*other.find(numbered_key(22)), rich) << "whole, down to its request";
+    EXPECT_EQ(other.stats().makes, 0U);
+    EXPECT_TRUE(other.verify(Repair::no).accounting_exact);
+}
+
+TEST_F(Transfer, only_chosen_entries_are_exported)
+{
+    Cache cache = open_usual();
+    for (std::uint64_t number = 1; number <= 10; ++number)
+        put(cache, number, number);
+    const Result<TransferReport> report =
+        cache.export_to(archive(), [](const EntryRow& row) { return row.bytes > 7; });
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(report->entries, 3U);
+    Cache other = elsewhere();
+    EXPECT_EQ(other.import_from(archive())->entries, 3U);
+    EXPECT_EQ(other.where(numbered_key(7)), Names{});
+    EXPECT_EQ(other.where(numbered_key(8)), Names{"disk"});
+}
+
+TEST_F(Transfer, what_is_there_already_stays_as_it_is)
+{
+    export_numbers(1, 5);
+    Cache other = elsewhere();
+    put(other, 2, 30, {}, 1);
+    const Result<TransferReport> first = other.import_from(archive());
+    ASSERT_TRUE(first.ok());
+    EXPECT_EQ(first->entries, 4U);
+    EXPECT_EQ(first->already_there, 1U);
+    EXPECT_TRUE(holds(other, 2, 30, 1));
+    const Result<TransferReport> again = other.import_from(archive());
+    EXPECT_EQ(again->entries, 0U);
+    EXPECT_EQ(again->already_there, 5U);
+    EXPECT_EQ(again->bytes, 0U);
+}
+
+TEST_F(Transfer, damaged_and_incompatible_entries_are_rejected_and_said)
+{
+    export_numbers(1, 6);
+    std::string bytes = read_file(archive());
+    const auto found = records(bytes);
+    ASSERT_EQ(found.size(), 6U);
+    bytes[found[1].first + found[1].second - 1] ^= 1;
+    std::string newer = bytes.substr(found[3].first, found[3].second);
+    set_number<std::uint16_t>(newer, k_version_at, 2);
+    reseal(newer);
+    bytes.replace(found[3].first, found[3].second, newer);
+    write_file(archive(), bytes);
+
+    Cache other = elsewhere();
+    const Result<TransferReport> report = other.import_from(archive());
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report->entries, 4U);
+    EXPECT_EQ(report->rejected, 2U);
+    EXPECT_EQ(report->problems.size(), 2U);
+    std::uint64_t held = 0;
+    for (std::uint64_t number = 1; number <= 6; ++number)
+        held += holds(other, number, 1000) ? 1 : 0;
+    EXPECT_EQ(held, 4U);
+}
+
+TEST_F(Transfer, a_record_under_another_entrys_key_is_rejected)
+{
+    export_numbers(1, 2);
+    std::string bytes = read_file(archive());
+    const auto found = records(bytes);
+    ASSERT_EQ(found.size(), 2U);
+    const std::string other_key = bytes.substr(found[1].first + k_key_at, 32);
+    bytes.replace(found[0].first + k_key_at, 32, other_key);
+    write_file(archive(), bytes);
+    Cache other = elsewhere();
+    EXPECT_EQ(other.import_from(archive())->rejected, 1U);
+    EXPECT_EQ(status_of(other, "disk").usage.entries, 1U);
+}
+
+TEST_F(Transfer, a_cut_archive_gives_what_came_before_the_cut)
+{
+    export_numbers(1, 4);
+    const std::string bytes = read_file(archive());
+    const auto found = records(bytes);
+    write_file(archive(), bytes.substr(0, found[2].first + 10));
+    Cache other = elsewhere();
+    const Result<TransferReport> report = other.import_from(archive());
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(report->entries, 2U);
+    EXPECT_EQ(report->rejected, 1U);
+    ASSERT_EQ(report->problems.size(), 1U);
+    EXPECT_NE(report->problems[0].find(archive()), std::string::npos);
+}
+
+TEST_F(Transfer, what_is_no_archive_is_an_error)
+{
+    Cache cache = open_usual();
+    EXPECT_FALSE(cache.import_from(m_scratch / "missing").ok());
+    write_file(m_scratch / "text", "hello");
+    EXPECT_FALSE(cache.import_from(m_scratch / "text").ok());
+    write_file(m_scratch / "empty", "");
+    EXPECT_FALSE(cache.import_from(m_scratch / "empty").ok());
+    EXPECT_FALSE(cache.import_from(m_scratch.path()).ok());
+    EXPECT_EQ(cache.stats().stores, 0U);
+}
+
+TEST_F(Transfer, an_entry_too_large_for_the_new_cache_is_rejected_and_the_others_are_taken)
+{
+    {
+        Cache cache = open_usual();
+        put(cache, 1, 100);
+        put(cache, 2, 50'000);
+        put(cache, 3, 100);
+        ASSERT_TRUE(cache.export_to(archive()).ok());
+    }
+    Cache other = elsewhere(10'000);
+    const Result<TransferReport> report = other.import_from(archive());
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report->entries, 2U);
+    EXPECT_EQ(report->rejected, 1U);
+    ASSERT_EQ(report->problems.size(), 1U);
+    EXPECT_NE(report->problems[0].find("10000"), std::string::npos);
+    EXPECT_TRUE(holds(other, 1, 100));
+    EXPECT_TRUE(holds(other, 3, 100));
+}
+
+TEST_F(Transfer, import_keeps_to_the_budget)
+{
+    export_numbers(1, 30);
+    Cache other = elsewhere(10'000);
+    EXPECT_TRUE(other.import_from(archive()).ok());
+    EXPECT_LE(status_of(other, "disk").usage.bytes, 10'000U);
+    EXPECT_GT(status_of(other, "disk").usage.entries, 0U);
+    EXPECT_EQ(evictions().size(), other.stats().evictions());
+}
+
+TEST_F(Transfer, a_failed_or_stopped_export_leaves_the_old_file)
+{
+    Cache cache = open_usual();
+    put(cache, 1, 10);
+    write_file(archive(), "the old one");
+    const Result<TransferReport> stopped =
+        cache.export_to(archive(), {}, [](std::uint64_t, std::uint64_t) { return false; });
+    ASSERT_FALSE(stopped.ok());
+    EXPECT_EQ(read_file(archive()), "the old one");
+    EXPECT_FALSE(cache.export_to(m_scratch / "no/such/folder/x").ok());
+    EXPECT_EQ(snapshot(m_scratch.path()).count(m_scratch / "no"), 0U);
+    std::uint64_t beside = 0;
+    for (const auto& item : fs::directory_iterator(m_scratch.path()))
+        beside += item.is_regular_file() ? 1 : 0;
+    EXPECT_EQ(beside, 1U) << "no half-written file is left";
+}
+
+TEST_F(Transfer, an_entry_that_cannot_be_read_is_left_out_and_said)
+{
+    Cache cache = open({disk_here()});
+    put(cache, 1, 10);
+    put(cache, 2, 10);
+    write_file(file_of(numbered_key(2)), "damaged");
+    const Result<TransferReport> report = cache.export_to(archive());
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(report->entries, 1U);
+    EXPECT_EQ(report->rejected, 1U);
+    ASSERT_EQ(report->problems.size(), 1U);
+    EXPECT_NE(report->problems[0].find(numbered_key(2).hex()), std::string::npos);
+}
+
+TEST_F(Transfer, without_a_persistent_tier_there_is_nothing_to_import_into)
+{
+    export_numbers(1, 2);
+    Cache memory_only = open({memory(0)});
+    const Result<TransferReport> report = memory_only.import_from(archive());
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().code, Code::unavailable);
+}
+
+}  // namespace
+
+}  // namespace hearth::test

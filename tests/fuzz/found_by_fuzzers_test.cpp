@@ -1,0 +1,55 @@
+// What fuzzing found once and what is too large, or too particular, to be kept as an input in corpus/.
+
+#include "hearth/options.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hearth::test {
+
+namespace {
+
+class ConfigurationFile : public testing::Test {
+protected:
+    Settings resolve_with(const std::string& text)
+    {
+        write_file(m_scratch / "config.json", text);
+        m_environment.set("HEARTH_CONFIG", m_scratch / "config.json");
+        return resolve();
+    }
+
+    IsolatedEnvironment m_environment;
+    ScratchDirectory m_scratch;
+};
+
+}  // namespace
+
+TEST_F(ConfigurationFile, nested_deeper_than_any_stack_is_told_and_passed_over)
+{
+    const std::size_t depth = 400000;
+    const Settings settings =
+        resolve_with("{\"max_bytes\": " + std::string(depth, '[') + std::string(depth, ']') + ", \"max_entries\": 7}");
+    ASSERT_EQ(settings.problems.size(), 1U);
+    EXPECT_EQ(settings.problems[0], "file " + (m_scratch / "config.json") +
+                                        ": max_bytes takes a size such as 512M or 10GiB, not a JSON array; it was passed "
+                                        "over.");
+    EXPECT_EQ(settings.find("max_entries")->value, "7");
+}
+
+TEST_F(ConfigurationFile, with_a_zero_byte_in_a_path_does_not_mean_the_path_before_it)
+{
+    write_file(m_scratch / "precious", "a user's own file");
+    const Settings settings = resolve_with("{\"directory\": \"" + (m_scratch / "precious") + "\\u0000x\"}");
+    EXPECT_EQ(settings.problems.size(), 1U);
+    EXPECT_EQ(settings.options.directory->find("precious"), std::string::npos);
+}
+
+TEST_F(ConfigurationFile, null_is_no_name_of_a_directory)
+{
+    const Settings settings = resolve_with(R"({"directory": null})");
+    EXPECT_EQ(settings.problems.size(), 1U);
+    EXPECT_NE(settings.options.directory, "null");
+}
+
+}  // namespace hearth::test

@@ -1,0 +1,159 @@
+#include "disk_fixture.hpp"
+#include "support/faulty_files.hpp"
+#include "tiers/disk/cache_directory.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Flights, temporaries and notes: the small files of a cache directory, and what becomes of them when their owner dies.
+
+namespace hearth::test {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Directory = tiers::CacheDirectory;
+
+class Leftovers : public DiskTest {
+protected:
+    Directory directory() const { return {m_layout.directory(), false, m_environment}; }
+};
+
+void set_modified(const std::string& path, WallTime time)
+{
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time.time_since_epoch());
+    const timespec both[2] = {{seconds.count(), 0}, {seconds.count(), 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), both, 0), 0) << path;
+}
+
+}  // namespace
+
+// 42
+TEST_F(Leftovers, a_flight_has_one_holder_among_tiers_on_one_directory)
+{
+    const Directory first = directory();
+    const Directory second = directory();
+    FlightAttempt held = first.try_flight(numbered_key(1));
+    ASSERT_EQ(held.outcome, FlightAttempt::Outcome::held);
+    EXPECT_EQ(second.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::busy);
+    EXPECT_EQ(first.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::busy);
+    held.flight.reset();
+    EXPECT_TRUE(files_in(m_layout.flights()).empty());
+    EXPECT_EQ(second.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::held);
+}
+
+TEST_F(Leftovers, a_stale_flight_file_holds_nobody_up_and_is_swept)
+{
+    const Directory files = directory();
+    ASSERT_EQ(files.prepare(), 0);
+    write_file(m_layout.flight(numbered_key(1)), "");
+    EXPECT_EQ(files.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::held);
+    write_file(m_layout.flight(numbered_key(2)), "");
+    follow_the_machine();
+    EXPECT_EQ(files.sweep_abandoned(m_layout.flights(), m_clock.now()), 0U)
+        << "young: somebody may be about to lock it";
+    EXPECT_EQ(files.sweep_abandoned(m_layout.flights(), m_clock.now() + 2min), 1U);
+    EXPECT_TRUE(files_in(m_layout.flights()).empty());
+}
+
+TEST_F(Leftovers, a_killed_holder_gives_its_flight_up)
+{
+    const Directory files = directory();
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const FlightAttempt held = files.try_flight(numbered_key(1));
+        const char answer = held.outcome == FlightAttempt::Outcome::held ? 'y' : 'n';
+        if (::write(ready[1], &answer, 1) != 1)
+            ::_exit(1);
+        for (;;)
+            ::pause();
+    }
+    char answer = 0;
+    ASSERT_EQ(::read(ready[0], &answer, 1), 1);
+    EXPECT_EQ(answer, 'y');
+    EXPECT_EQ(files.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::busy);
+    // A long make is not mistaken for an abandoned one.
+    follow_the_machine();
+    EXPECT_EQ(files.sweep_abandoned(m_layout.flights(), m_clock.now() + 1h), 0U);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ::close(ready[0]);
+    ::close(ready[1]);
+    EXPECT_EQ(files.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::held);
+}
+
+// 26
+TEST_F(Leftovers, abandoned_temporaries_are_swept_and_live_ones_left)
+{
+    Directory files = directory();
+    int error = 0;
+    const auto live = files.write_temporary(as_bytes("being written"), error);
+    ASSERT_TRUE(live);
+    const std::string live_path = m_layout.temporaries() + "/" + files_in(m_layout.temporaries()).front();
+    for (const char* const name : {"stale", "young", "future"})
+        write_file(m_layout.temporaries() + "/" + name, "left behind");
+    fs::create_directory(m_layout.temporaries() + "/folder");
+    fs::create_symlink("/etc/passwd", m_layout.temporaries() + "/link");
+    follow_the_machine();
+    const WallTime now = m_clock.now();
+    set_modified(live_path, now - 24h);
+    set_modified(m_layout.temporaries() + "/stale", now - 2min);
+    set_modified(m_layout.temporaries() + "/young", now - 30s);
+    set_modified(m_layout.temporaries() + "/future", now + 24h * 365 * 200);
+    EXPECT_EQ(files.sweep_abandoned(m_layout.temporaries(), now), 1U);
+    EXPECT_TRUE(fs::exists(live_path));
+    EXPECT_FALSE(fs::exists(m_layout.temporaries() + "/stale"));
+    EXPECT_TRUE(fs::exists(m_layout.temporaries() + "/young"));
+    EXPECT_TRUE(fs::exists(m_layout.temporaries() + "/future"));
+    EXPECT_TRUE(fs::exists(m_layout.temporaries() + "/folder"));
+}
+
+TEST_F(Leftovers, temporaries_have_names_of_their_own_and_vanish_unless_published)
+{
+    Directory first = directory();
+    Directory second = directory();  // the same seed, as after a fork
+    int error = 0;
+    {
+        const auto a = first.write_temporary(as_bytes("a"), error);
+        const auto b = first.write_temporary(as_bytes("b"), error);
+        ASSERT_TRUE(a && b);
+        EXPECT_EQ(files_in(m_layout.temporaries()).size(), 2U);
+        ASSERT_EQ(a->publish(numbered_key(1)), 0);
+    }
+    EXPECT_TRUE(files_in(m_layout.temporaries()).empty());
+    EXPECT_EQ(read_file(path_of(1)), "a");
+    EXPECT_EQ(second.stat_entry(numbered_key(1)), 1);
+    EXPECT_EQ(second.unlink_entry(numbered_key(1)), 0);
+    EXPECT_EQ(second.unlink_entry(numbered_key(1)), 0) << "gone is gone";
+    EXPECT_EQ(second.stat_entry(numbered_key(1)), -ENOENT);
+}
+
+// 70
+TEST_F(Leftovers, a_note_is_whole_whatever_fails_while_it_is_updated)
+{
+    const Directory healthy = directory();
+    for (std::uint64_t first = 0;; ++first) {
+        ASSERT_TRUE(healthy.update_note("stats", [](ByteView) { return Bytes::copy_of("before"); }));
+        FaultyFiles faulty({.error = EIO, .first = first});
+        tiers::DiskEnvironment environment = m_environment;
+        environment.files = &faulty;
+        const bool updated = Directory(m_layout.directory(), false, environment).update_note("stats", [](ByteView) {
+            return Bytes::copy_of("after");
+        });
+        if (faulty.strikable() <= first)
+            break;
+        const Bytes now = healthy.read_note("stats");
+        ASSERT_TRUE(now.text() == "after" || (!updated && now.text() == "before"))
+            << "operation " << first << ": " << now.text();
+    }
+}
+
+}  // namespace hearth::test
