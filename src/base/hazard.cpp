@@ -119,17 +119,16 @@ HazardDomain& domain()
 
 // Lets a thread keep free slots from now on, and gives them back when it ends.
 struct SlotsOfThread {
-    SlotsOfThread() { detail::t_free_slots.count = 0; }
+    SlotsOfThread() { detail::t_free_slot_count = 0; }
     SlotsOfThread(const SlotsOfThread&) = delete;
     SlotsOfThread& operator=(const SlotsOfThread&) = delete;
     ~SlotsOfThread()
     {
-        detail::FreeSlots& free = detail::t_free_slots;
-        while (HazardSlot* slot = free.head) {
-            free.head = slot->next_free;
+        while (HazardSlot* slot = detail::t_free_slots) {
+            detail::t_free_slots = slot->next_free;
             domain().give_back(slot);
         }
-        free.count = detail::k_free_slots_kept;  // releases in later thread-local destructors go straight to the domain
+        detail::t_free_slot_count = detail::k_free_slots_kept;  // releases in later thread-local destructors go straight to the domain
     }
 };
 
@@ -138,7 +137,8 @@ struct SlotsOfThread {
 namespace detail {
 
 // Full to begin with: the first release of a thread that has taken none comes to give_slot_back() too.
-thread_local constinit FreeSlots t_free_slots{nullptr, k_free_slots_kept};
+thread_local constinit int t_free_slot_count = k_free_slots_kept;
+thread_local constinit HazardSlot* t_free_slots = nullptr;
 
 namespace {
 
@@ -159,14 +159,13 @@ HazardSlot* take_slot() noexcept
 void give_slot_back(HazardSlot* slot) noexcept
 {
     keep_slots_until_thread_ends();
-    FreeSlots& free = t_free_slots;
-    if (free.count >= k_free_slots_kept) {
+    if (t_free_slot_count >= k_free_slots_kept) {
         domain().give_back(slot);
         return;
     }
-    slot->next_free = free.head;
-    free.head = slot;
-    ++free.count;
+    slot->next_free = t_free_slots;
+    t_free_slots = slot;
+    ++t_free_slot_count;
 }
 
 }  // namespace detail

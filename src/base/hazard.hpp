@@ -11,7 +11,7 @@
 //
 //   reader                                    remover
 //   p = source.load()            (acquire)    source.store(other)
-//   slot->object.store(p)        (relaxed)    heavy_barrier()
+//   slot->object.store(p)        (release)    heavy_barrier()
 //   light_barrier()                           for every slot: slot->object.load() == p ?
 //   source.load() == p ?                        slot->wanted.store(true), keep p : free p
 //   use p
@@ -50,11 +50,8 @@ struct alignas(64) HazardSlot {
 namespace detail {
 
 // Free slots at hand: taking one is a pop from memory only this thread uses. Plain words for a reason: see thread_index.hpp.
-struct FreeSlots {
-    HazardSlot* head;
-    int count;
-};
-extern thread_local constinit FreeSlots t_free_slots __attribute__((tls_model("initial-exec")));
+extern thread_local constinit HazardSlot* t_free_slots __attribute__((tls_model("initial-exec")));
+extern thread_local constinit int t_free_slot_count __attribute__((tls_model("initial-exec")));
 inline constexpr int k_free_slots_kept = 16;
 
 HazardSlot* take_slot() noexcept;
@@ -68,12 +65,11 @@ void reclaim() noexcept;
 // A slot of the calling thread's, free to announce in. Never fails short of running out of memory.
 inline HazardSlot* acquire_slot() noexcept
 {
-    detail::FreeSlots& free = detail::t_free_slots;
-    HazardSlot* slot = free.head;
+    HazardSlot* slot = detail::t_free_slots;
     if (!slot)
         return detail::take_slot();
-    free.head = slot->next_free;
-    --free.count;
+    detail::t_free_slots = slot->next_free;
+    --detail::t_free_slot_count;
     return slot;
 }
 
@@ -86,18 +82,18 @@ inline void release_slot(HazardSlot* slot) noexcept
         slot->wanted.store(false, std::memory_order_relaxed);
         reclaim();
     }
-    detail::FreeSlots& free = detail::t_free_slots;
-    if (free.count >= detail::k_free_slots_kept)
+    if (detail::t_free_slot_count >= detail::k_free_slots_kept)
         return detail::give_slot_back(slot);
-    slot->next_free = free.head;
-    free.head = slot;
-    ++free.count;
+    slot->next_free = detail::t_free_slots;
+    detail::t_free_slots = slot;
+    ++detail::t_free_slot_count;
 }
 
 // Announces `object` in `slot`. The caller must then look again whether it is still reachable.
 inline void announce(HazardSlot* slot, const Reclaimable* object) noexcept
 {
-    slot->object.store(object, std::memory_order_relaxed);
+    // release: whoever sees this announcement also sees that we are done with what the slot named before.
+    slot->object.store(object, std::memory_order_release);
     light_barrier();
 }
 

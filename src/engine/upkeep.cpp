@@ -281,7 +281,8 @@ void Engine::credit_uses()
     for (const auto& [key, use] : used) {
         std::uint32_t& credited = m_credited[key];
         // A saturated count no longer grows: that it was used since the last time is then worth one.
-        if (use.uses > credited || use.last > m_credited_at)
+        const bool saturated = use.uses >= Resident::k_max_uses;
+        if (use.uses > credited || (saturated && use.last > m_credited_at))
             keeper->touch(key, std::max<std::uint32_t>(use.uses - std::min(use.uses, credited), 1));
         credited = use.uses;
     }

@@ -11,15 +11,18 @@ namespace hearth::test {
 
 namespace {
 
-using Value = std::variant<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, std::int32_t, std::int64_t, std::string>;
+using Value =
+    std::variant<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, std::int32_t, std::int64_t, std::string>;
 
 rc::Gen<Value> any_value()
 {
-    return rc::gen::oneOf(
-        rc::gen::cast<Value>(rc::gen::arbitrary<std::uint8_t>()), rc::gen::cast<Value>(rc::gen::arbitrary<std::uint16_t>()),
-        rc::gen::cast<Value>(rc::gen::arbitrary<std::uint32_t>()), rc::gen::cast<Value>(rc::gen::arbitrary<std::uint64_t>()),
-        rc::gen::cast<Value>(rc::gen::arbitrary<std::int32_t>()), rc::gen::cast<Value>(rc::gen::arbitrary<std::int64_t>()),
-        rc::gen::cast<Value>(rc::gen::arbitrary<std::string>()));
+    return rc::gen::oneOf(rc::gen::cast<Value>(rc::gen::arbitrary<std::uint8_t>()),
+                          rc::gen::cast<Value>(rc::gen::arbitrary<std::uint16_t>()),
+                          rc::gen::cast<Value>(rc::gen::arbitrary<std::uint32_t>()),
+                          rc::gen::cast<Value>(rc::gen::arbitrary<std::uint64_t>()),
+                          rc::gen::cast<Value>(rc::gen::arbitrary<std::int32_t>()),
+                          rc::gen::cast<Value>(rc::gen::arbitrary<std::int64_t>()),
+                          rc::gen::cast<Value>(rc::gen::arbitrary<std::string>()));
 }
 
 void write(base::WireWriter& out, const Value& value)

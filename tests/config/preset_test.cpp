@@ -44,9 +44,11 @@ using Values = std::map<std::string, std::string>;
 
 TEST_F(Presets, development_is_small_short_lived_and_talks)
 {
-    EXPECT_EQ(set_by(Preset::development),
-              (Values{{"memory_bytes", "64 MiB"}, {"max_bytes", "1 GiB"}, {"max_age", "7d"}, {"failure_ttl", "5s"},
-                      {"log", "stderr"}}));
+    EXPECT_EQ(set_by(Preset::development), (Values{{"memory_bytes", "64 MiB"},
+                                                   {"max_bytes", "1 GiB"},
+                                                   {"max_age", "7d"},
+                                                   {"failure_ttl", "5s"},
+                                                   {"log", "stderr"}}));
     Cache cache = Cache::open(with(Preset::development)).value();
     EXPECT_EQ(capacity(cache, 0), 64_MiB);
     EXPECT_EQ(capacity(cache, 1), 1_GiB);
@@ -67,8 +69,9 @@ TEST_F(Presets, production_is_bounded_and_quiet_and_the_default)
 
 TEST_F(Presets, high_performance_has_room_moves_up_at_once_and_does_not_compress)
 {
-    EXPECT_EQ(set_by(Preset::high_performance),
-              (Values{{"memory_bytes", "1 GiB"}, {"max_bytes", "50 GiB"}, {"compression", "0"}, {"promote_after", "1"}}));
+    EXPECT_EQ(
+        set_by(Preset::high_performance),
+        (Values{{"memory_bytes", "1 GiB"}, {"max_bytes", "50 GiB"}, {"compression", "0"}, {"promote_after", "1"}}));
     Cache cache = Cache::open(with(Preset::high_performance)).value();
     EXPECT_EQ(capacity(cache, 0), 1_GiB);
     EXPECT_EQ(capacity(cache, 1), 50_GiB);

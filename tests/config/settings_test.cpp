@@ -103,7 +103,8 @@ TEST_P(EachSetting, that_cannot_be_used_is_told_and_the_next_source_counts)
         EXPECT_EQ(value_of(settings, setting.name), setting.from_file);
         EXPECT_EQ(source_of(settings, setting.name), file_source());
         ASSERT_EQ(settings.problems.size(), 1U);
-        EXPECT_TRUE(settings.problems[0].starts_with("environment " + setting.environment + ": " + setting.name + " takes "));
+        EXPECT_TRUE(
+            settings.problems[0].starts_with("environment " + setting.environment + ": " + setting.name + " takes "));
         EXPECT_NE(settings.problems[0].find("not \"nonsense\""), std::string::npos) << settings.problems[0];
         m_environment.unset(setting.environment);
     }
@@ -120,46 +121,47 @@ TEST_P(EachSetting, that_cannot_be_used_is_told_and_the_next_source_counts)
 
 INSTANTIATE_TEST_SUITE_P(
     all, EachSetting,
-    testing::Values(
-        SettingCase{"preset", "HEARTH_PRESET", "production", R"("development")", "development", "high-performance",
-                    "high_performance", [](CacheOptions& options) { options.preset = Preset::development; },
-                    "development"},
-        SettingCase{"disabled", "HEARTH_DISABLE", "false", "true", "true", "0", "false",
-                    [](CacheOptions& options) { options.disabled = true; }, "true"},
-        SettingCase{"directory", "HEARTH_DIR", "/home/someone/.cache/hearth", R"("/in/file")", "/in/file", "relative/one",
-                    "relative/one", [](CacheOptions& options) { options.directory = "/in/code"; }, "/in/code"},
-        SettingCase{"memory_bytes", "HEARTH_MEMORY_BYTES", "256 MiB", "1048576", "1 MiB", "0", "0 B",
-                    [](CacheOptions& options) { options.memory_bytes = 1000; }, "1000 B"},
-        SettingCase{"max_bytes", "HEARTH_MAX_BYTES", "10 GiB", R"("5G")", "5 GiB", "none", "none",
-                    [](CacheOptions& options) { options.disk_bytes = 3_GiB; }, "3 GiB"},
-        SettingCase{"max_entries", "HEARTH_MAX_ENTRIES", "none", "1000", "1000", "70", "70",
-                    [](CacheOptions& options) { options.disk_entries = 5; }, "5"},
-        SettingCase{"max_age", "HEARTH_MAX_AGE", "none", R"("30d")", "30d", "12h", "12h",
-                    [](CacheOptions& options) { options.max_age = 90s; }, "90s"},
-        SettingCase{"compression", "HEARTH_COMPRESSION", "1", "19", "19", "0", "0",
-                    [](CacheOptions& options) { options.compression = 3; }, "3"},
-        SettingCase{"read_only", "HEARTH_READ_ONLY", "false", "true", "true", "no", "false",
-                    [](CacheOptions& options) { options.access = Access::read_only; }, "true"},
-        SettingCase{"shared", "HEARTH_SHARED", "false", "true", "true", "off", "false",
-                    [](CacheOptions& options) { options.shared = true; }, "true"},
-        SettingCase{"policy", "HEARTH_POLICY", "gdsf", R"("lru")", "lru", "gdsf", "gdsf",
-                    [](CacheOptions& options) { options.policy_name = "lru"; }, "lru"},
-        SettingCase{"promote_after", "HEARTH_PROMOTE_AFTER", "3", "5", "5", "7", "7",
-                    [](CacheOptions& options) { options.promote_after = 9; }, "9"},
-        SettingCase{"forbid_make", "HEARTH_FORBID_MAKE", "false", "true", "true", "0", "false",
-                    [](CacheOptions& options) { options.making = Making::forbidden; }, "true"},
-        SettingCase{"max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES", "0", "4", "4", "8", "8",
-                    [](CacheOptions& options) { options.max_parallel_makes = 16; }, "16"},
-        SettingCase{"flight_wait", "HEARTH_FLIGHT_WAIT", "1m", R"("5s")", "5s", "250ms", "250ms",
-                    [](CacheOptions& options) { options.flight_wait = 2h; }, "2h"},
-        SettingCase{"failure_ttl", "HEARTH_FAILURE_TTL", "1m", "30", "30s", "0", "0",
-                    [](CacheOptions& options) { options.failure_ttl = 1ms; }, "1ms"},
-        SettingCase{"maintenance", "HEARTH_MAINTENANCE", "background", R"("by_hand")", "by_hand", "background",
-                    "background", [](CacheOptions& options) { options.maintenance = Maintenance::by_hand; }, "by_hand"},
-        SettingCase{"maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "1m", R"("1h")", "1h", "90s", "90s",
-                    [](CacheOptions& options) { options.maintenance_interval = 5min; }, "5m"},
-        SettingCase{"log", "HEARTH_LOG", "off", R"("stderr")", "stderr", "/tmp/hearth.log", "/tmp/hearth.log",
-                    [](CacheOptions& options) { options.log_to = "off"; }, "off"}),
+    testing::Values(SettingCase{"preset", "HEARTH_PRESET", "production", R"("development")", "development",
+                                "high-performance", "high_performance",
+                                [](CacheOptions& options) { options.preset = Preset::development; }, "development"},
+                    SettingCase{"disabled", "HEARTH_DISABLE", "false", "true", "true", "0", "false",
+                                [](CacheOptions& options) { options.disabled = true; }, "true"},
+                    SettingCase{"directory", "HEARTH_DIR", "/home/someone/.cache/hearth", R"("/in/file")", "/in/file",
+                                "relative/one", "relative/one",
+                                [](CacheOptions& options) { options.directory = "/in/code"; }, "/in/code"},
+                    SettingCase{"memory_bytes", "HEARTH_MEMORY_BYTES", "256 MiB", "1048576", "1 MiB", "0", "0 B",
+                                [](CacheOptions& options) { options.memory_bytes = 1000; }, "1000 B"},
+                    SettingCase{"max_bytes", "HEARTH_MAX_BYTES", "10 GiB", R"("5G")", "5 GiB", "none", "none",
+                                [](CacheOptions& options) { options.disk_bytes = 3_GiB; }, "3 GiB"},
+                    SettingCase{"max_entries", "HEARTH_MAX_ENTRIES", "none", "1000", "1000", "70", "70",
+                                [](CacheOptions& options) { options.disk_entries = 5; }, "5"},
+                    SettingCase{"max_age", "HEARTH_MAX_AGE", "none", R"("30d")", "30d", "12h", "12h",
+                                [](CacheOptions& options) { options.max_age = 90s; }, "90s"},
+                    SettingCase{"compression", "HEARTH_COMPRESSION", "1", "19", "19", "0", "0",
+                                [](CacheOptions& options) { options.compression = 3; }, "3"},
+                    SettingCase{"read_only", "HEARTH_READ_ONLY", "false", "true", "true", "no", "false",
+                                [](CacheOptions& options) { options.access = Access::read_only; }, "true"},
+                    SettingCase{"shared", "HEARTH_SHARED", "false", "true", "true", "off", "false",
+                                [](CacheOptions& options) { options.shared = true; }, "true"},
+                    SettingCase{"policy", "HEARTH_POLICY", "gdsf", R"("lru")", "lru", "gdsf", "gdsf",
+                                [](CacheOptions& options) { options.policy_name = "lru"; }, "lru"},
+                    SettingCase{"promote_after", "HEARTH_PROMOTE_AFTER", "3", "5", "5", "7", "7",
+                                [](CacheOptions& options) { options.promote_after = 9; }, "9"},
+                    SettingCase{"forbid_make", "HEARTH_FORBID_MAKE", "false", "true", "true", "0", "false",
+                                [](CacheOptions& options) { options.making = Making::forbidden; }, "true"},
+                    SettingCase{"max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES", "0", "4", "4", "8", "8",
+                                [](CacheOptions& options) { options.max_parallel_makes = 16; }, "16"},
+                    SettingCase{"flight_wait", "HEARTH_FLIGHT_WAIT", "1m", R"("5s")", "5s", "250ms", "250ms",
+                                [](CacheOptions& options) { options.flight_wait = 2h; }, "2h"},
+                    SettingCase{"failure_ttl", "HEARTH_FAILURE_TTL", "1m", "30", "30s", "0", "0",
+                                [](CacheOptions& options) { options.failure_ttl = 1ms; }, "1ms"},
+                    SettingCase{"maintenance", "HEARTH_MAINTENANCE", "background", R"("by_hand")", "by_hand",
+                                "background", "background",
+                                [](CacheOptions& options) { options.maintenance = Maintenance::by_hand; }, "by_hand"},
+                    SettingCase{"maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "1m", R"("1h")", "1h", "90s",
+                                "90s", [](CacheOptions& options) { options.maintenance_interval = 5min; }, "5m"},
+                    SettingCase{"log", "HEARTH_LOG", "off", R"("stderr")", "stderr", "/tmp/hearth.log",
+                                "/tmp/hearth.log", [](CacheOptions& options) { options.log_to = "off"; }, "off"}),
     [](const testing::TestParamInfo<SettingCase>& setting) { return setting.param.name; });
 
 TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
@@ -167,10 +169,10 @@ TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
     std::vector<std::string> names;
     for (const Setting& setting : resolve().values)
         names.push_back(setting.name);
-    EXPECT_EQ(names, (std::vector<std::string>{
-                         "preset", "disabled", "directory", "memory_bytes", "max_bytes", "max_entries", "max_age",
-                         "compression", "read_only", "shared", "policy", "promote_after", "forbid_make",
-                         "max_parallel_makes", "flight_wait", "failure_ttl", "maintenance", "maintenance_interval", "log"}))
+    EXPECT_EQ(names, (std::vector<std::string>{"preset", "disabled", "directory", "memory_bytes", "max_bytes",
+                                               "max_entries", "max_age", "compression", "read_only", "shared", "policy",
+                                               "promote_after", "forbid_make", "max_parallel_makes", "flight_wait",
+                                               "failure_ttl", "maintenance", "maintenance_interval", "log"}))
         << "a new setting needs a row in this file";
     EXPECT_EQ(resolve().find("no such setting"), nullptr);
 }
@@ -216,16 +218,17 @@ TEST_F(Sources, wrong_values_are_told_with_what_is_taken)
     m_environment.set("HEARTH_MAX_AGE", "-1d");
     m_environment.set("HEARTH_PROMOTE_AFTER", "4294967296");
     const Settings settings = resolve();
-    EXPECT_EQ(settings.problems,
-              (std::vector<std::string>{
-                  "environment HEARTH_MAX_BYTES: max_bytes takes a size such as 512M or 10GiB, not \"10 parsecs\"; it was "
-                  "passed over.",
-                  "environment HEARTH_MAX_ENTRIES: max_entries takes a whole number, not \"-5\"; it was passed over.",
-                  "environment HEARTH_MAX_AGE: max_age takes a duration such as 250ms, 12h or 30d, not \"-1d\"; it was "
-                  "passed over.",
-                  "environment HEARTH_COMPRESSION: compression takes a number from 0 to 19, not \"20\"; it was passed over.",
-                  "environment HEARTH_PROMOTE_AFTER: promote_after takes a whole number, not \"4294967296\"; it was passed "
-                  "over."}));
+    EXPECT_EQ(
+        settings.problems,
+        (std::vector<std::string>{
+            "environment HEARTH_MAX_BYTES: max_bytes takes a size such as 512M or 10GiB, not \"10 parsecs\"; it was "
+            "passed over.",
+            "environment HEARTH_MAX_ENTRIES: max_entries takes a whole number, not \"-5\"; it was passed over.",
+            "environment HEARTH_MAX_AGE: max_age takes a duration such as 250ms, 12h or 30d, not \"-1d\"; it was "
+            "passed over.",
+            "environment HEARTH_COMPRESSION: compression takes a number from 0 to 19, not \"20\"; it was passed over.",
+            "environment HEARTH_PROMOTE_AFTER: promote_after takes a whole number, not \"4294967296\"; it was passed "
+            "over."}));
     EXPECT_EQ(value_of(settings, "compression"), "1");
     EXPECT_EQ(value_of(settings, "max_entries"), "none");
 }

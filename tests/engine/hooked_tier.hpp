@@ -9,7 +9,8 @@
 
 namespace hearth::test {
 
-// What a test does in place of a tier, or after it. A hook that is empty, or answers nothing, leaves the tier to itself.
+// What a test does in place of a tier, or after it. A hook that is empty, or answers nothing, leaves the tier to
+// itself.
 struct TierHooks {
     std::function<std::optional<Miss>(const Key&)> find;
     std::function<std::optional<Error>(const Key&)> store;

@@ -26,8 +26,8 @@ TEST_F(Lookups, a_key_nobody_inserted_is_a_miss_that_says_absent)
 TEST_F(Lookups, what_was_inserted_comes_back_whole)
 {
     Artifact artifact;
-    artifact.sections = {{"ptx", Bytes::copy_of(".version 8.0")}, {"cubin", Bytes::copy_of(std::string(5000, '\0'))},
-                         {"log", {}}};
+    artifact.sections = {
+        {"ptx", Bytes::copy_of(".version 8.0")}, {"cubin", Bytes::copy_of(std::string(5000, '\0'))}, {"log", {}}};
     artifact.metadata = {"saxpy", "nvrtc 12.4", "sm_90a", {"-std=c++20", ""}};
     artifact.cost = std::chrono::milliseconds(137);
     artifact.created = ManualClock::k_start;
@@ -119,8 +119,9 @@ TEST_F(Lookups, insert_goes_to_the_fastest_tier_that_can_hold_it_and_to_every_pe
     EXPECT_TRUE(small.refused.empty());
     const InsertReport medium = put(cache, 2, 101);
     EXPECT_EQ(medium.tiers, (Names{"large", "disk"}));
-    EXPECT_EQ(medium.refused, (Names{"Entry of 101 bytes is larger than tier \"small\" can hold (100). Raise its capacity "
-                                     "or lower the entry's size."}));
+    EXPECT_EQ(medium.refused,
+              (Names{"Entry of 101 bytes is larger than tier \"small\" can hold (100). Raise its capacity "
+                     "or lower the entry's size."}));
     const InsertReport large = put(cache, 3, 1001);
     EXPECT_EQ(large.tiers, Names{"disk"});
     EXPECT_EQ(large.refused.size(), 2U);

@@ -264,9 +264,8 @@ TEST_F(Making, a_make_that_waits_for_one_that_waits_for_its_place_does_not_deadl
     Cache cache = limited(1, {hooked(memory(0), when_led(numbered_key(2), two_has_a_leader))});
     std::thread other;
     const Result<Lookup> got = cache.get_or_make(numbered_key(1), [&] {
-        other = std::thread([&] {
-            EXPECT_EQ((*cache.get_or_make(numbered_key(2), [] { return "two"; }))->text(), "two");
-        });
+        other =
+            std::thread([&] { EXPECT_EQ((*cache.get_or_make(numbered_key(2), [] { return "two"; }))->text(), "two"); });
         two_has_a_leader.wait();
         return "one and " + std::string((*cache.get_or_make(numbered_key(2), [] { return "two"; }))->text());
     });
@@ -360,13 +359,12 @@ TEST_F(Making, a_deadline_is_a_timeout_and_the_make_finishes_for_a_later_call)
 {
     Cache cache = open_usual();
     std::latch finish(1);
-    const Result<Lookup> late = cache.get_or_make(
-        numbered_key(1),
-        [&] {
-            finish.wait();
-            return "slow";
-        },
-        {.deadline = 1ms});
+    const Result<Lookup> late = cache.get_or_make(numbered_key(1),
+                                                  [&] {
+                                                      finish.wait();
+                                                      return "slow";
+                                                  },
+                                                  {.deadline = 1ms});
     ASSERT_FALSE(late.ok());
     EXPECT_EQ(late.error().code, Code::timeout);
     EXPECT_NE(late.error().message.find("1 ms"), std::string::npos);
@@ -412,11 +410,14 @@ TEST_F(Making, ones_deadline_is_not_anothers)
     std::latch finish(1);
     std::latch started(1);
     std::thread occupant([&] {
-        EXPECT_TRUE(cache.get_or_make(numbered_key(1), [&] {
-            started.count_down();
-            finish.wait();
-            return "occupied";
-        }).ok());
+        EXPECT_TRUE(cache
+                        .get_or_make(numbered_key(1),
+                                     [&] {
+                                         started.count_down();
+                                         finish.wait();
+                                         return "occupied";
+                                     })
+                        .ok());
     });
     started.wait();
     std::thread hasty([&] {
@@ -476,12 +477,15 @@ TEST_F(Making, nested_makes_keep_to_the_limit_too)
                 // Every outer entry needs three of a few inner ones, which other threads make at the same time.
                 const auto outer = [&] {
                     for (std::uint64_t inner = 0; inner < 3; ++inner)
-                        EXPECT_TRUE(cache.get_or_make(numbered_key(1000 + (i + inner) % 10), [&] {
-                            crowd.enter();
-                            std::this_thread::yield();
-                            crowd.leave();
-                            return "inner";
-                        }).ok());
+                        EXPECT_TRUE(cache
+                                        .get_or_make(numbered_key(1000 + (i + inner) % 10),
+                                                     [&] {
+                                                         crowd.enter();
+                                                         std::this_thread::yield();
+                                                         crowd.leave();
+                                                         return "inner";
+                                                     })
+                                        .ok());
                     return "outer";
                 };
                 EXPECT_TRUE(cache.get_or_make(numbered_key(thread * 100 + i), outer).ok());
@@ -498,15 +502,15 @@ TEST_F(Making, a_make_with_a_deadline_may_ask_for_one_with_a_deadline)
 {
     // One worker and one place: both are lent to the inner make while the outer one waits for it.
     Cache cache = limited(1, {memory(0)});
-    const Result<Lookup> got = cache.get_or_make(
-        numbered_key(1),
-        [&]() -> Result<std::string> {
-            const Result<Lookup> inner = cache.get_or_make(numbered_key(2), [] { return "inner"; }, {.deadline = 1h});
-            if (!inner)
-                return inner.error();
-            return "outer of " + std::string((*inner)->text());
-        },
-        {.deadline = 1h});
+    const Result<Lookup> got = cache.get_or_make(numbered_key(1),
+                                                 [&]() -> Result<std::string> {
+                                                     const Result<Lookup> inner = cache.get_or_make(
+                                                         numbered_key(2), [] { return "inner"; }, {.deadline = 1h});
+                                                     if (!inner)
+                                                         return inner.error();
+                                                     return "outer of " + std::string((*inner)->text());
+                                                 },
+                                                 {.deadline = 1h});
     ASSERT_TRUE(got.ok()) << got.error().message;
     EXPECT_EQ((*got)->text(), "outer of inner");
 }

@@ -7,8 +7,8 @@
 #include <optional>
 #include <random>
 
-// A long random history of a whole stack, memory over memory over disk, against a plain map (11, 13, 16, 65). A tenth of
-// a million operations; HEARTH_SOAK=10 makes it the million.
+// A long random history of a whole stack, memory over memory over disk, against a plain map (11, 13, 16, 65). A tenth
+// of a million operations; HEARTH_SOAK=10 makes it the million.
 
 namespace hearth::test {
 
@@ -36,9 +36,9 @@ private:
         on_disk.directory = directory();
         on_disk.max_bytes = m_disk.max_bytes;
         on_disk.max_entries = m_disk.max_entries;
-        m_cache.emplace(open({memory(MemoryOptions{"fast", m_fast.max_bytes, m_fast.max_entries}),
-                              memory(MemoryOptions{"slow", m_slow.max_bytes, m_slow.max_entries}),
-                              hearth::disk(on_disk)}));
+        m_cache.emplace(
+            open({memory(MemoryOptions{"fast", m_fast.max_bytes, m_fast.max_entries}),
+                  memory(MemoryOptions{"slow", m_slow.max_bytes, m_slow.max_entries}), hearth::disk(on_disk)}));
     }
     std::uint64_t below(std::uint64_t bound) { return m_random() % bound; }
     Value any_value() { return {below(10) == 0 ? below(m_most_bytes) : below(m_most_bytes / 10), ++m_version}; }

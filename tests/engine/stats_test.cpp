@@ -74,15 +74,18 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
     Cache cache = open({memory_named("fast", 100), hooked(disk_here(), hooks)});
 
     EXPECT_FALSE(cache.find(numbered_key(1)).hit());  // absent
-    ASSERT_TRUE(cache.get_or_make(numbered_key(1), [] {
-        Artifact artifact = *sample_artifact(numbered_key(1), 60);
-        artifact.cost = 2s;
-        return artifact;
-    }).ok());                                 // absent, made, stored in both
-    EXPECT_TRUE(holds(cache, 1, 60));         // saves 2 s
-    EXPECT_TRUE(holds(cache, 1, 60));         // saves 2 s
-    ASSERT_TRUE(insert(cache, 2, 60, 1s).ok());  // evicts 1, which the disk has
-    EXPECT_TRUE(holds(cache, 1, 60));         // from disk: saves 2 s
+    ASSERT_TRUE(cache
+                    .get_or_make(numbered_key(1),
+                                 [] {
+                                     Artifact artifact = *sample_artifact(numbered_key(1), 60);
+                                     artifact.cost = 2s;
+                                     return artifact;
+                                 })
+                    .ok());                              // absent, made, stored in both
+    EXPECT_TRUE(holds(cache, 1, 60));                    // saves 2 s
+    EXPECT_TRUE(holds(cache, 1, 60));                    // saves 2 s
+    ASSERT_TRUE(insert(cache, 2, 60, 1s).ok());          // evicts 1, which the disk has
+    EXPECT_TRUE(holds(cache, 1, 60));                    // from disk: saves 2 s
     ASSERT_TRUE(insert(cache, 3, 60, 1s, "fast").ok());  // evicts 2, which the disk has
     ASSERT_TRUE(insert(cache, 4, 60, 1s).ok());          // evicts 3, which goes to the disk
 
@@ -113,9 +116,12 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
     EXPECT_FALSE(cache.get_or_make(numbered_key(7), failing).ok());  // absent, made, failed, stored
     const std::uint64_t spent_on_failure = cache.stats().make_ns_spent - spent_before;
     EXPECT_FALSE(cache.get_or_make(numbered_key(7), failing).ok());  // a hit that replays the failure
-    EXPECT_FALSE(cache.get_or_make(numbered_key(8), []() -> Result<Artifact> {
-        return Error{Code::io, "not remembered", {}};
-    }).ok());  // absent, made, failed
+    EXPECT_FALSE(
+        cache.get_or_make(numbered_key(8),
+                          []() -> Result<Artifact> {
+                              return Error{Code::io, "not remembered", {}};
+                          })
+            .ok());  // absent, made, failed
 
     const Stats stats = cache.stats();
     const std::array<std::uint64_t, k_miss_reasons> expected_misses{4, 1, 1, 1, 0, 0, 0};

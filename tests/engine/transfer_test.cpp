@@ -14,10 +14,7 @@ namespace fs = std::filesystem;
 class Transfer : public CacheTest {
 protected:
     // A cache that knows nothing of the first one's directory.
-    Cache elsewhere(std::uint64_t max_bytes = 0)
-    {
-        return open({memory(0), disk(m_scratch / "elsewhere", max_bytes)});
-    }
+    Cache elsewhere(std::uint64_t max_bytes = 0) { return open({memory(0), disk(m_scratch / "elsewhere", max_bytes)}); }
     std::string archive() const { return m_scratch / "kernels.hearth"; }
 
     void export_numbers(std::uint64_t first, std::uint64_t last, std::size_t size = 1000)
@@ -88,8 +85,7 @@ TEST_F(Transfer, only_chosen_entries_are_exported)
     Cache cache = open_usual();
     for (std::uint64_t number = 1; number <= 10; ++number)
         put(cache, number, number);
-    const Result<TransferReport> report =
-        cache.export_to(archive(), [](const EntryRow& row) { return row.bytes > 7; });
+    const Result<TransferReport> report = cache.export_to(archive(), [](const EntryRow& row) { return row.bytes > 7; });
     ASSERT_TRUE(report.ok());
     EXPECT_EQ(report->entries, 3U);
     Cache other = elsewhere();

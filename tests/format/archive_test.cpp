@@ -237,7 +237,8 @@ TEST(ArchiveDamage, a_damaged_length_ends_the_reading)
     const std::string whole = archive_of(entries);
     std::size_t record = k_header_bytes;
     for (std::size_t number = 0; number < entries.size(); ++number) {
-        for (const std::uint64_t lie : {whole.size() + 0UL, 1UL << 30U, (1UL << 30U) + 1, 1UL << 32U, 1UL << 63U, UINT64_MAX - 8, UINT64_MAX}) {
+        for (const std::uint64_t lie :
+             {whole.size(), 1UL << 30U, (1UL << 30U) + 1, 1UL << 32U, 1UL << 63U, UINT64_MAX - 8, UINT64_MAX}) {
             std::string damaged = whole;
             set_number(damaged, record + 1, lie);
             const Reading reading = read_archive(damaged);
@@ -273,7 +274,8 @@ TEST(ArchiveDamage, a_damaged_record_costs_that_entry_and_no_other)
     EXPECT_FALSE(reading.error);
     ASSERT_EQ(reading.entries.size(), 3U);
     for (std::uint64_t number = 0; number < 3; ++number)
-        EXPECT_EQ(format::decode_entry(Bytes::copy_of(reading.entries[number]), numbered_key(number)).artifact != nullptr,
+        EXPECT_EQ(format::decode_entry(Bytes::copy_of(reading.entries[number]), numbered_key(number)).artifact !=
+                      nullptr,
                   number != 1);
 }
 
@@ -302,7 +304,8 @@ TEST(ArchiveVersion, the_next_one_is_incompatible_and_says_so)
 
 TEST(ArchiveOpen, what_is_no_archive_is_named)
 {
-    for (const std::string& bytes : {std::string(), std::string("PK\x03\x04 a zip file, say, of some length"), std::string(16, '\0'), std::string(5000, 'x')}) {
+    for (const std::string& bytes : {std::string(), std::string("PK\x03\x04 a zip file, say, of some length"),
+                                     std::string(16, '\0'), std::string(5000, 'x')}) {
         const Reading reading = read_archive(bytes);
         ASSERT_TRUE(reading.error);
         EXPECT_EQ(reading.error->code, Code::corrupt);

@@ -71,7 +71,8 @@ TEST(Compression, a_frame_of_another_size_than_expected_is_refused)
 {
     const std::string text = repetitive(1000);
     const Bytes frame = compress(as_bytes(text), 1).value();
-    for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{999}, std::uint64_t{1001}, std::uint64_t{1} << 62U, UINT64_MAX - 1, UINT64_MAX})
+    for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{999}, std::uint64_t{1001}, std::uint64_t{1} << 62U,
+                                     UINT64_MAX - 1, UINT64_MAX})
         EXPECT_FALSE(decompress(frame, size)) << size;
 }
 

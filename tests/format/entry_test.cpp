@@ -13,10 +13,10 @@ namespace hearth::test {
 namespace {
 
 using base::ChecksumKind;
-using format::DecodedEntry;
-using format::DecodedHead;
 using format::decode_entry;
 using format::decode_head;
+using format::DecodedEntry;
+using format::DecodedHead;
 using format::encode_entry;
 using format::EncodeOptions;
 using Outcome = DecodedHead::Outcome;
@@ -354,34 +354,11 @@ TEST(EntryLies, about_the_lengths_of_the_head_are_refused)
 {
     const std::string whole = forged(k_key_of_tests).bytes();
     const auto lies_for = [](std::uint64_t truth) {
-        return std::vector<std::uint64_t>{0,
-                                          1,
-                                          truth - 1,
-                                          truth + 1,
-                                          truth + 8,
-                                          truth * 2,
-                                          127,
-                                          4096,
-                                          4097,
-                                          65535,
-                                          65536,
-                                          (16 << 20) - 1,
-                                          16 << 20,
-                                          (16 << 20) + 1,
-                                          1ULL << 30U,
-                                          (1ULL << 30U) + 1,
-                                          (1ULL << 31U) - 1,
-                                          1ULL << 31U,
-                                          UINT32_MAX - 8,
-                                          UINT32_MAX - 1,
-                                          UINT32_MAX,
-                                          1ULL << 32U,
-                                          1ULL << 62U,
-                                          (1ULL << 63U) - 1,
-                                          1ULL << 63U,
-                                          UINT64_MAX - 16,
-                                          UINT64_MAX - 1,
-                                          UINT64_MAX};
+        std::vector<std::uint64_t> lies{0, truth - 1, truth + 1, truth + 8, truth * 2, UINT64_MAX - 16, UINT64_MAX};
+        for (unsigned power = 0; power < 64; ++power)
+            for (const std::uint64_t near : {0U, 1U, 2U})
+                lies.push_back((std::uint64_t{1} << power) + near - 1);
+        return lies;
     };
     for (const std::size_t at : {k_sections_at, k_table_size_at, k_request_size_at, k_metadata_size_at})
         for (const std::uint64_t lie : lies_for(number_at<std::uint32_t>(whole, at))) {
@@ -405,8 +382,9 @@ TEST(EntryLies, about_the_lengths_of_the_head_are_refused)
 
 TEST(EntryLies, about_the_sizes_of_sections_are_refused)
 {
-    for (const std::uint64_t lie : {std::uint64_t{0}, std::uint64_t{12}, std::uint64_t{14}, std::uint64_t{1} << 30U, (std::uint64_t{1} << 31U) + 1,
-                                    std::uint64_t{1} << 32U, std::uint64_t{1} << 62U, std::uint64_t{1} << 63U, UINT64_MAX - 12, UINT64_MAX}) {
+    for (const std::uint64_t lie : {std::uint64_t{0}, std::uint64_t{12}, std::uint64_t{14}, std::uint64_t{1} << 30U,
+                                    (std::uint64_t{1} << 31U) + 1, std::uint64_t{1} << 32U, std::uint64_t{1} << 62U,
+                                    std::uint64_t{1} << 63U, UINT64_MAX - 12, UINT64_MAX}) {
         ForgedEntry entry = forged(k_key_of_tests);
         entry.rows[0].stored = lie;
         expect_refused(entry.bytes(), k_key_of_tests, "stored " + std::to_string(lie));
@@ -421,7 +399,8 @@ TEST(EntryLies, about_the_sizes_of_sections_are_refused)
 
 TEST(EntryLies, that_cancel_out_when_they_overflow_are_refused)
 {
-    for (const std::uint64_t huge : {std::uint64_t{1} << 63U, UINT64_MAX, UINT64_MAX / 2 + 1, std::uint64_t{1} << 30U}) {
+    for (const std::uint64_t huge :
+         {std::uint64_t{1} << 63U, UINT64_MAX, UINT64_MAX / 2 + 1, std::uint64_t{1} << 30U}) {
         ForgedEntry entry = forged(k_key_of_tests);
         const std::uint64_t both = entry.rows[0].payload.size() + entry.rows[1].payload.size();
         for (ForgedEntry::Row& row : entry.rows)
@@ -467,8 +446,9 @@ TEST(EntryLies, a_small_section_that_unpacks_to_much_is_refused)
 {
     const std::string bomb(format::compress(as_bytes(std::string(64 << 20, '\0')), 19).value().text());
     ASSERT_LT(bomb.size(), 10000U);
-    for (const std::uint64_t raw : {std::uint64_t{0}, std::uint64_t{10}, std::uint64_t{bomb.size()}, (std::uint64_t{64} << 20U) - 1,
-                                    (std::uint64_t{64} << 20U) + 1, std::uint64_t{1} << 31U}) {
+    for (const std::uint64_t raw :
+         {std::uint64_t{0}, std::uint64_t{10}, std::uint64_t{bomb.size()}, (std::uint64_t{64} << 20U) - 1,
+          (std::uint64_t{64} << 20U) + 1, std::uint64_t{1} << 31U}) {
         ForgedEntry entry = forged(k_key_of_tests);
         entry.rows[0] = {"bomb", 1, bomb};
         entry.rows[0].raw = raw;
@@ -487,7 +467,9 @@ TEST(EntryLies, a_compressed_section_with_anything_around_its_frame_is_refused)
 {
     const std::string text = compressible(1000);
     const std::string frame(format::compress(as_bytes(text), 1).value().text());
-    const std::string skippable("\x50\x2A\x4D\x18\x04\x00\x00\x00" "skip", 12);
+    const std::string skippable("\x50\x2A\x4D\x18\x04\x00\x00\x00"
+                                "skip",
+                                12);
     const auto entry_with = [&](const std::string& payload) {
         ForgedEntry entry = forged(k_key_of_tests);
         entry.rows[0] = {"zstd", 1, payload};

@@ -42,8 +42,11 @@ rc::Gen<WallTime> any_time()
 
 rc::Gen<Section> any_section()
 {
-    return rc::gen::apply([](std::string name, const std::string& data) { return Section{std::move(name), Bytes::copy_of(data)}; },
-                          any_bytes(), any_value());
+    return rc::gen::apply(
+        [](std::string name, const std::string& data) {
+            return Section{std::move(name), Bytes::copy_of(data)};
+        },
+        any_bytes(), any_value());
 }
 
 rc::Gen<Metadata> any_metadata()
@@ -78,7 +81,8 @@ rc::Gen<format::EncodeOptions> any_options()
 {
     return rc::gen::apply(
         [](int compression, bool preferred) {
-            return format::EncodeOptions{compression, preferred ? base::preferred_checksum() : base::ChecksumKind::sha256};
+            return format::EncodeOptions{compression,
+                                         preferred ? base::preferred_checksum() : base::ChecksumKind::sha256};
         },
         rc::gen::inRange(0, 6), rc::gen::arbitrary<bool>());
 }
@@ -123,7 +127,9 @@ rc::Gen<Given> any_field()
             const bool plain = kind == FieldKind::text || kind == FieldKind::bytes;
             const bool list = kind == FieldKind::list;
             return Given{kind, std::move(name), plain ? std::move(value) : "", list ? std::move(items) : Strings{},
-                         kind == FieldKind::number ? number : kind == FieldKind::flag ? number % 2 : 0};
+                         kind == FieldKind::number ? number
+                         : kind == FieldKind::flag ? number % 2
+                                                   : 0};
         },
         rc::gen::element(FieldKind::text, FieldKind::bytes, FieldKind::number, FieldKind::flag, FieldKind::list),
         any_bytes(), any_value(), rc::gen::container<Strings>(any_value()), rc::gen::arbitrary<std::uint64_t>());

@@ -40,11 +40,12 @@ std::string golden(const std::string& name, std::string_view if_missing)
 void expect_as_it_was(const std::string& name, std::string_view now, const Format& format)
 {
     const std::string then = golden(name, now);
-    EXPECT_TRUE(now == then)
-        << "The bytes of the " << format.name << " format are no longer those of tests/format/golden/" << name
-        << ". What was written with them can no longer be told from what is written now: raise " << format.version
-        << " in " << format.where << ", keep " << name << " as a file of the old version, and add one of the new.\n"
-        << "then " << base::to_hex(as_bytes(then)) << "\nnow  " << base::to_hex(as_bytes(now));
+    EXPECT_TRUE(now == then) << "The bytes of the " << format.name
+                             << " format are no longer those of tests/format/golden/" << name
+                             << ". What was written with them can no longer be told from what is written now: raise "
+                             << format.version << " in " << format.where << ", keep " << name
+                             << " as a file of the old version, and add one of the new.\n"
+                             << "then " << base::to_hex(as_bytes(then)) << "\nnow  " << base::to_hex(as_bytes(now));
 }
 
 Request compile_request()
@@ -80,7 +81,9 @@ std::string long_text()
 Artifact kernel()
 {
     Artifact artifact;
-    artifact.sections = {{"cubin", Bytes::copy_of(std::string_view("\x7F" "ELF\x02\x01\x01\x00\xFF\x00", 10))},
+    artifact.sections = {{"cubin", Bytes::copy_of(std::string_view("\x7F"
+                                                                   "ELF\x02\x01\x01\x00\xFF\x00",
+                                                                   10))},
                          {"ptx", Bytes::copy_of(long_text())},
                          {"log", Bytes{}},
                          {"", Bytes::copy_of("an unnamed section")}};
@@ -186,8 +189,9 @@ TEST(Golden, compressed_entries_of_version_1_are_read_whatever_zstd_writes_today
 
 TEST(Golden, archives_are_written_as_they_were)
 {
-    const std::vector<std::string> entries{entry_bytes(compile_request(), kernel(), ChecksumKind::sha256),
-                                           entry_bytes(request_of_long_values(), failed_compile(), ChecksumKind::sha256)};
+    const std::vector<std::string> entries{
+        entry_bytes(compile_request(), kernel(), ChecksumKind::sha256),
+        entry_bytes(request_of_long_values(), failed_compile(), ChecksumKind::sha256)};
     expect_as_it_was("v1.archive", archive_bytes(entries), k_archive_format);
     expect_as_it_was("v1_empty.archive", archive_bytes({}), k_archive_format);
 }

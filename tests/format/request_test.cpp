@@ -50,22 +50,18 @@ std::vector<Pinned> pinned_keys()
     Compile many_options;
     many_options.options = Strings(600, "-DNAME=VALUE");
     return {
-        {"nothing but a domain", Key::of("test"),
-         "ea07692d98fc6277767be1f72af9ed8c1797158a82f1ee601a70b9eba614f50e"},
-        {"an empty domain", Key::of(""),
-         "4aba9ed844f10f99e4cc81bbeef00283cedab3cc31c0ed6bcbfffa16bbdec4e3"},
-        {"one text", Key::of("test", "a"),
-         "3bf6df45a13a92318370d6f6b60933b750c8c25a4a7445b1895c2f8ed4db45b7"},
-        {"a text, a number, a flag, a list, bytes", Key::of("ir", "v1", 42U, true, Strings{"ab", "c"}, Bytes::copy_of("\x01\x02")),
+        {"nothing but a domain", Key::of("test"), "ea07692d98fc6277767be1f72af9ed8c1797158a82f1ee601a70b9eba614f50e"},
+        {"an empty domain", Key::of(""), "4aba9ed844f10f99e4cc81bbeef00283cedab3cc31c0ed6bcbfffa16bbdec4e3"},
+        {"one text", Key::of("test", "a"), "3bf6df45a13a92318370d6f6b60933b750c8c25a4a7445b1895c2f8ed4db45b7"},
+        {"a text, a number, a flag, a list, bytes",
+         Key::of("ir", "v1", 42U, true, Strings{"ab", "c"}, Bytes::copy_of("\x01\x02")),
          "750d67f68e965eaea043b8caddfea9825bb49c62502711799426821c88e2aaf2"},
-        {"a negative number", Key::of("test", -1),
-         "0c7573d2a261acfb7a89a8f7d39b1270d0c620c950870afe8981a2952400ab40"},
+        {"a negative number", Key::of("test", -1), "0c7573d2a261acfb7a89a8f7d39b1270d0c620c950870afe8981a2952400ab40"},
         {"text of 128 bytes, the longest kept whole", Key::of("test", std::string(128, 'a')),
          "50ea010f7b876abd7e44d41d15440ab29beda67f0597aa5ff38cfaee0f07f93a"},
         {"text of 129 bytes, the shortest kept as its digest", Key::of("test", std::string(129, 'a')),
          "83db9281f1654ed6269a9484e83531b6a2d64691ffe6c873e8f5a72592a6f4dc"},
-        {"a compile", Compile{}.key(),
-         "3d57df818dd7cb02fad58508856c48f4c8bfa11a028c9cbb4ac5af471c1ee65a"},
+        {"a compile", Compile{}.key(), "3d57df818dd7cb02fad58508856c48f4c8bfa11a028c9cbb4ac5af471c1ee65a"},
         {"a compile of a long source", long_source.key(),
          "3be475bd9d89eb372e3c7c6a50c367ac16cd2b9a8daf39a57991d1cc09b4d41d"},
         {"a compile with many options", many_options.key(),
@@ -116,7 +112,7 @@ TEST(RequestKey, options_are_in_the_key_with_their_boundaries_order_and_count)
 {
     std::set<Key> keys;
     const std::vector<Strings> different{
-        {"ab", "c"},      {"a", "bc"}, {"c", "ab"}, {"abc"}, {"a", "b", "c"}, {"ab", "c", ""},
+        {"ab", "c"},      {"a", "bc"}, {"c", "ab"}, {"abc"},  {"a", "b", "c"}, {"ab", "c", ""},
         {"ab", "c", "c"}, {},          {""},        {"", ""}, {"ab c"},        {std::string("ab\0c", 4)}};
     for (const Strings& options : different) {
         Compile compile;
@@ -127,15 +123,22 @@ TEST(RequestKey, options_are_in_the_key_with_their_boundaries_order_and_count)
 
 TEST(RequestKey, parts_of_a_key_have_boundaries_order_and_count)
 {
-    const std::set<Key> keys{Key::of("d", "ab", "c"), Key::of("d", "a", "bc"), Key::of("d", "c", "ab"),
-                             Key::of("d", "abc"),     Key::of("d", "ab", "c", ""), Key::of("da", "b", "c"),
-                             Key::of("d"),            Key::of("d", ""),        Key::of("d", "", "")};
+    const std::set<Key> keys{Key::of("d", "ab", "c"),
+                             Key::of("d", "a", "bc"),
+                             Key::of("d", "c", "ab"),
+                             Key::of("d", "abc"),
+                             Key::of("d", "ab", "c", ""),
+                             Key::of("da", "b", "c"),
+                             Key::of("d"),
+                             Key::of("d", ""),
+                             Key::of("d", "", "")};
     EXPECT_EQ(keys.size(), 9U);
 }
 
 TEST(RequestKey, the_kind_of_a_value_is_in_the_key)
 {
-    const std::set<Key> keys{Key::of("d", "1"), Key::of("d", 1), Key::of("d", true), Key::of("d", Bytes::copy_of("1")),
+    const std::set<Key> keys{Key::of("d", "1"),          Key::of("d", 1),
+                             Key::of("d", true),         Key::of("d", Bytes::copy_of("1")),
                              Key::of("d", Strings{"1"}), Key::of("d", std::string("\x01\0\0\0\0\0\0\0", 8))};
     EXPECT_EQ(keys.size(), 6U);
 }
@@ -263,8 +266,9 @@ TEST(RequestEncoding, fields_come_back_with_their_kinds_names_and_values)
     ASSERT_EQ(fields.size(), 7U);
     EXPECT_EQ(fields[0], (Field{FieldKind::text, "domain", false, 5, "nvrtc", {}}));
     const base::Sha256 digest = base::sha256(as_bytes(compile.source));
-    EXPECT_EQ(fields[1],
-              (Field{FieldKind::text, "source", true, 300, std::string(as_text(std::as_bytes(std::span(digest)))), {}}));
+    EXPECT_EQ(
+        fields[1],
+        (Field{FieldKind::text, "source", true, 300, std::string(as_text(std::as_bytes(std::span(digest)))), {}}));
     EXPECT_EQ(fields[2], (Field{FieldKind::text, "target", false, 5, "sm_90", {}}));
     EXPECT_EQ(fields[3], (Field{FieldKind::list, "options", false, 2, "", compile.options}));
     EXPECT_EQ(fields[4].kind, FieldKind::bytes);
@@ -367,7 +371,8 @@ TEST(RequestEncoding, that_no_builder_would_write_is_no_request)
     EXPECT_TRUE(decodes(domain + field(1, 1, "x", 129, digest)));
     EXPECT_FALSE(decodes(domain + field(1, 1, "x", 129, digest.substr(1)))) << "a digest cut short";
     EXPECT_FALSE(decodes(domain + field(5, 0, "x", 1, eight + "a"))) << "a byte after the last item";
-    for (const std::uint64_t lie : {std::uint64_t{2}, std::uint64_t{1} << 32U, std::uint64_t{1} << 61U, std::uint64_t{1} << 63U, UINT64_MAX}) {
+    for (const std::uint64_t lie :
+         {std::uint64_t{2}, std::uint64_t{1} << 32U, std::uint64_t{1} << 61U, std::uint64_t{1} << 63U, UINT64_MAX}) {
         EXPECT_FALSE(decodes(domain + field(5, 0, "x", lie, eight))) << lie << " items";
         EXPECT_FALSE(decodes(domain + field(1, 0, "x", lie, "a"))) << "text of " << lie;
     }

@@ -27,7 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (whole) {
         static constexpr std::size_t k_header_bytes = 16;
-        fuzz::require(writer.finish().ok() && bytes.substr(k_header_bytes).starts_with(copy.content().substr(k_header_bytes)),
+        fuzz::require(writer.finish().ok() &&
+                          bytes.substr(k_header_bytes).starts_with(copy.content().substr(k_header_bytes)),
                       "an archive that is read to its end is written again as it was");
     }
     return 0;

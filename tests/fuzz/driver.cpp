@@ -82,7 +82,8 @@ void try_inputs(const Mutator& mutator, std::uint64_t count, std::atomic<std::ui
 
 std::string save(const std::string& input, const std::string& program, std::uint64_t number)
 {
-    const std::string path = fs::absolute(fs::path(program).filename().string() + "-failure-" + std::to_string(number)).string();
+    const std::string path =
+        fs::absolute(fs::path(program).filename().string() + "-failure-" + std::to_string(number)).string();
     std::ofstream(path, std::ios::binary) << input;
     return path;
 }
@@ -101,8 +102,8 @@ int run(int count, char** words)
         return 2;
     }
 
-    void* const shared = ::mmap(nullptr, sizeof(std::atomic<std::uint64_t>), PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* const shared =
+        ::mmap(nullptr, sizeof(std::atomic<std::uint64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         throw std::bad_alloc();
     auto& at = *new (shared) std::atomic<std::uint64_t>(0);
@@ -121,8 +122,9 @@ int run(int count, char** words)
     const std::string input = mutator.input(at);
     const std::string path = save(input, words[0], at);
     std::cerr << "Input " << at << " (" << input.size() << " bytes) "
-              << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hangs" : "breaks") << " the decoder.\nReplay it with: "
-              << words[0] << " " << path << "\nOnce fixed, keep it: copy it into the corpus.\n";
+              << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hangs" : "breaks")
+              << " the decoder.\nReplay it with: " << words[0] << " " << path
+              << "\nOnce fixed, keep it: copy it into the corpus.\n";
     return 1;
 }
 

@@ -23,15 +23,16 @@ void check(const std::string& bytes)
         fuzz::require(of_cut.outcome != Outcome::need_more || of_cut.needed > cut, "more is asked for than was given");
     }
     if (!decoded.artifact) {
-        fuzz::require(decoded.why == Miss::corrupt || decoded.why == Miss::incompatible, "a miss says which of the two");
+        fuzz::require(decoded.why == Miss::corrupt || decoded.why == Miss::incompatible,
+                      "a miss says which of the two");
         return;
     }
     const Artifact& artifact = *decoded.artifact;
     fuzz::require(head.outcome == Outcome::ok, "an entry that decodes has a head that does");
-    fuzz::require(head.head.key == claimed && head.head.total == bytes.size() && head.head.raw_bytes == artifact.size() &&
-                      head.head.metadata == artifact.metadata && head.head.status == artifact.status &&
-                      head.head.cost == artifact.cost && head.head.created == artifact.created &&
-                      head.head.expires == artifact.expires,
+    fuzz::require(head.head.key == claimed && head.head.total == bytes.size() &&
+                      head.head.raw_bytes == artifact.size() && head.head.metadata == artifact.metadata &&
+                      head.head.status == artifact.status && head.head.cost == artifact.cost &&
+                      head.head.created == artifact.created && head.head.expires == artifact.expires,
                   "head and entry say the same");
     Key other = *claimed;
     other.digest[5] ^= 1U;

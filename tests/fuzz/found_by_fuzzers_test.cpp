@@ -31,9 +31,10 @@ TEST_F(ConfigurationFile, nested_deeper_than_any_stack_is_told_and_passed_over)
     const Settings settings =
         resolve_with("{\"max_bytes\": " + std::string(depth, '[') + std::string(depth, ']') + ", \"max_entries\": 7}");
     ASSERT_EQ(settings.problems.size(), 1U);
-    EXPECT_EQ(settings.problems[0], "file " + (m_scratch / "config.json") +
-                                        ": max_bytes takes a size such as 512M or 10GiB, not a JSON array; it was passed "
-                                        "over.");
+    EXPECT_EQ(settings.problems[0],
+              "file " + (m_scratch / "config.json") +
+                  ": max_bytes takes a size such as 512M or 10GiB, not a JSON array; it was passed "
+                  "over.");
     EXPECT_EQ(settings.find("max_entries")->value, "7");
 }
 

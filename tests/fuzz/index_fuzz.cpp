@@ -1,5 +1,5 @@
-// The input is the index file itself, and then once more a short form of one: the 256 bytes of its header that are used,
-// and the records of its first buckets. In the short form sums are made right, so that the bounds are tried.
+// The input is the index file itself, and then once more a short form of one: the 256 bytes of its header that are
+// used, and the records of its first buckets. In the short form sums are made right, so that the bounds are tried.
 
 #include "fuzz/fuzz.hpp"
 #include "hearth/policy.hpp"
@@ -49,7 +49,8 @@ std::string file_of_short_form(std::string_view input)
     file.resize(Index::k_header_bytes + buckets * Index::k_bucket_bytes, '\0');
     for (std::size_t bucket = 0; bucket < buckets; ++bucket)
         for (std::size_t slot = 0; slot < Index::k_bucket_records; ++slot) {
-            const std::size_t at = Index::k_header_bytes + bucket * Index::k_bucket_bytes + slot * Index::k_record_bytes;
+            const std::size_t at =
+                Index::k_header_bytes + bucket * Index::k_bucket_bytes + slot * Index::k_record_bytes;
             if (test::number_at<std::uint64_t>(file, at + k_bytes_at) != 0)
                 seal(file, at, Index::k_record_bytes);
         }

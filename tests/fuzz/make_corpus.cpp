@@ -55,7 +55,8 @@ Inputs requests()
 Artifact artifact()
 {
     Artifact result;
-    result.sections = {{"ptx", Bytes::copy_of(std::string(300, 'p'))}, {"log", Bytes::copy_of("warning")}, {"", Bytes{}}};
+    result.sections = {
+        {"ptx", Bytes::copy_of(std::string(300, 'p'))}, {"log", Bytes::copy_of("warning")}, {"", Bytes{}}};
     result.metadata = {"kernel", "nvrtc 12.4", "sm_90", {"-O3", ""}};
     result.request = compile().encoding();
     result.cost = std::chrono::milliseconds(5);
@@ -113,7 +114,8 @@ std::string index(const std::function<void(tiers::Index&)>& change)
     if (made.create({}) != 0)
         throw std::runtime_error("an index cannot be made");
     change(made);
-    return file.content().substr(0, 256) + file.content().substr(tiers::Index::k_header_bytes, 5 * tiers::Index::k_record_bytes);
+    return file.content().substr(0, 256) +
+           file.content().substr(tiers::Index::k_header_bytes, 5 * tiers::Index::k_record_bytes);
 }
 
 tiers::IndexRecord record(std::uint64_t number)
@@ -146,7 +148,8 @@ Inputs indexes()
             made.remove(record(1).key, perform);
         else
             made.add(record(2), perform);
-        return announced.substr(0, 256) + announced.substr(tiers::Index::k_header_bytes, 2 * tiers::Index::k_record_bytes);
+        return announced.substr(0, 256) +
+               announced.substr(tiers::Index::k_header_bytes, 2 * tiers::Index::k_record_bytes);
     };
     return {{"empty", index([](tiers::Index&) {})},
             {"three_records", index([&](tiers::Index& to) {
@@ -180,22 +183,24 @@ Inputs stats_notes()
     stats.tiers.push_back(tier);
     return {{"nothing", text_of(engine::encode_stats(Stats{}))},
             {"counts", text_of(engine::encode_stats(stats))},
-            {"unknown_names", "hearth stats 1\nnew 1\ntier.disk.new 2\ntier. 3\ntier.. 4\n 5\n\nhits -1\nhits 1e9\nsum 0\n"}};
+            {"unknown_names",
+             "hearth stats 1\nnew 1\ntier.disk.new 2\ntier. 3\ntier.. 4\n 5\n\nhits -1\nhits 1e9\nsum 0\n"}};
 }
 
 Inputs settings()
 {
-    return {{"empty_object", "{}"},
-            {"sizes", R"({"max_bytes": "10GiB", "memory_bytes": 1048576, "max_entries": 1000, "compression": 3})"},
-            {"times", R"({"max_age": "30d", "flight_wait": "250ms", "failure_ttl": 5, "maintenance_interval": "1m"})"},
-            {"words", R"({"preset": "development", "policy": "lru", "log": "off", "maintenance": "by_hand"})"},
-            {"flags", R"({"disabled": true, "read_only": false, "shared": "yes", "forbid_make": 1})"},
-            {"wrong", R"({"max_bytes": -1, "compression": 99, "policy": [], "preset": {}, "directory": null, "new": 1})"},
-            {"comment", "{ // a comment\n\"directory\": \"/tmp/x\" /* and another */ }"},
-            {"escapes", R"({"directory": "\u0000\ud83d\ude00\n", "log": ""})"},
-            {"nested", R"({"max_bytes": [[[[{"a": [[[[1]]]]}]]]], "log": {"to": {"a": "file"}}})"},
-            {"no_object", "[1, 2]"},
-            {"no_json", "max_bytes = 10G\n"}};
+    return {
+        {"empty_object", "{}"},
+        {"sizes", R"({"max_bytes": "10GiB", "memory_bytes": 1048576, "max_entries": 1000, "compression": 3})"},
+        {"times", R"({"max_age": "30d", "flight_wait": "250ms", "failure_ttl": 5, "maintenance_interval": "1m"})"},
+        {"words", R"({"preset": "development", "policy": "lru", "log": "off", "maintenance": "by_hand"})"},
+        {"flags", R"({"disabled": true, "read_only": false, "shared": "yes", "forbid_make": 1})"},
+        {"wrong", R"({"max_bytes": -1, "compression": 99, "policy": [], "preset": {}, "directory": null, "new": 1})"},
+        {"comment", "{ // a comment\n\"directory\": \"/tmp/x\" /* and another */ }"},
+        {"escapes", R"({"directory": "\u0000\ud83d\ude00\n", "log": ""})"},
+        {"nested", R"({"max_bytes": [[[[{"a": [[[[1]]]]}]]]], "log": {"to": {"a": "file"}}})"},
+        {"no_object", "[1, 2]"},
+        {"no_json", "max_bytes = 10G\n"}};
 }
 
 Inputs keys()
@@ -206,8 +211,9 @@ Inputs keys()
 
 Inputs units()
 {
-    return {{"bytes", "4096"},      {"gibibytes", "1.5 GiB"}, {"exponent", "1e9"}, {"petabytes", "8191P"}, {"days", "30d"},
-            {"milliseconds", "250ms"}, {"negative", "-1s"},      {"infinite", "inf"}, {"point", ".5w"}};
+    return {{"bytes", "4096"},      {"gibibytes", "1.5 GiB"}, {"exponent", "1e9"},
+            {"petabytes", "8191P"}, {"days", "30d"},          {"milliseconds", "250ms"},
+            {"negative", "-1s"},    {"infinite", "inf"},      {"point", ".5w"}};
 }
 
 void write(const fs::path& folder, const Inputs& inputs)

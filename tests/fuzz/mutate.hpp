@@ -25,8 +25,8 @@ private:
     std::uint64_t m_state;
 };
 
-// Makes inputs from a corpus: those of the corpus as they are, then damaged ones. Input number n of a seed is always the
-// same, so that a failure can be made again from the two numbers.
+// Makes inputs from a corpus: those of the corpus as they are, then damaged ones. Input number n of a seed is always
+// the same, so that a failure can be made again from the two numbers.
 class Mutator {
 public:
     Mutator(std::vector<std::string> corpus, std::uint64_t seed) : m_corpus(std::move(corpus)), m_seed(seed) {}

@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (const auto duration = parse_duration(text)) {
         fuzz::require(duration->count() >= 0, "a duration is not negative");
-        fuzz::require(parse_duration(format_duration(*duration)) == duration, "a duration that is shown is read as it was");
+        fuzz::require(parse_duration(format_duration(*duration)) == duration,
+                      "a duration that is shown is read as it was");
     }
     return 0;
 }

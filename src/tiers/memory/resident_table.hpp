@@ -127,6 +127,8 @@ private:
             continue;  // replaced or removed meanwhile: look at the same slot again
         if (node->resident.key == key)
             return {node, hazard, false};
+        // Another key with the same tag. release, as in release_slot(): we have read it, and announce the next over it.
+        hazard->object.store(nullptr, std::memory_order_release);
         i = (i + 1) & table->mask;
     }
     if (hazard)

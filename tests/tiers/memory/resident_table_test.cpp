@@ -232,7 +232,7 @@ TEST(ResidentTable, readers_never_miss_what_stays_while_its_neighbours_are_remov
         if (!drop(table, key))
             table.put(node_for(key));
     });
-    crowd.run(test::scaled(200'000));
+    crowd.run(test::scaled(100'000));
 }
 
 TEST(ResidentTable, readers_never_miss_what_is_replaced_all_the_time)
