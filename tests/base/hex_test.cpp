@@ -2,6 +2,7 @@
 
 #include <array>
 #include <gtest/gtest.h>
+#include <string>
 #include <vector>
 
 namespace hearth::test {

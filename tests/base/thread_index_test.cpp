@@ -2,6 +2,7 @@
 
 #include "support/scale.hpp"
 
+#include <algorithm>
 #include <barrier>
 #include <gtest/gtest.h>
 #include <set>

@@ -3,6 +3,8 @@
 #include "hearth/bytes.hpp"
 
 #include <gtest/gtest.h>
+#include <initializer_list>
+#include <string>
 
 namespace hearth::test {
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <limits>
+#include <string_view>
 
 namespace hearth::test {
 

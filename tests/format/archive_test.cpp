@@ -6,8 +6,11 @@
 #include "support/scratch_directory.hpp"
 #include "support/single_file.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <optional>
 #include <sys/stat.h>
 
 namespace hearth::test {

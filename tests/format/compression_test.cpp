@@ -3,7 +3,9 @@
 #include "support/sample_entries.hpp"
 
 #include <gtest/gtest.h>
+#include <string>
 #include <thread>
+#include <vector>
 #include <zstd.h>
 
 namespace hearth::test {

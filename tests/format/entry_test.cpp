@@ -5,8 +5,11 @@
 #include "support/sample_entries.hpp"
 #include "support/seed.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <random>
 
 namespace hearth::test {
 

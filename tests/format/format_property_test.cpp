@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <string>
+#include <vector>
 
 namespace hearth::test {
 

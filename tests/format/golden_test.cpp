@@ -11,6 +11,7 @@
 #include "support/scratch_directory.hpp"
 #include "support/single_file.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ constexpr Format k_request_format{"request", "k_request_magic", "src/format/requ
 
 std::string golden(const std::string& name, std::string_view if_missing)
 {
-    const std::string path = std::string(HEARTH_GOLDEN_DIR) + "/" + name;
+    const std::string path = HEARTH_GOLDEN_DIR "/" + name;
     if (std::getenv("HEARTH_WRITE_GOLDEN") && !std::filesystem::exists(path))
         write_file(path, if_missing);
     return read_file(path);

@@ -5,7 +5,10 @@
 #include "base/wire.hpp"
 #include "support/process.hpp"
 
+#include <cctype>
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <iostream>
 #include <set>
 
 namespace hearth::test {

@@ -2,6 +2,9 @@
 #include "fuzz/fuzz.hpp"
 #include "support/single_file.hpp"
 
+#include <optional>
+#include <string>
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     using namespace hearth;

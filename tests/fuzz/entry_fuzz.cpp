@@ -2,6 +2,9 @@
 #include "fuzz/fuzz.hpp"
 #include "support/forged_entry.hpp"
 
+#include <optional>
+#include <string>
+
 namespace {
 
 using namespace hearth;

@@ -7,7 +7,13 @@
 #include "support/single_file.hpp"
 #include "tiers/disk/index.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace {
 

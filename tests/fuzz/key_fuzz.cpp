@@ -2,7 +2,7 @@
 #include "hearth/key.hpp"
 #include "tiers/disk/layout.hpp"
 
-#include <algorithm>
+#include <string>
 
 namespace {
 

@@ -12,8 +12,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace {
 

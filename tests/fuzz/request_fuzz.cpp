@@ -2,6 +2,9 @@
 #include "format/request.hpp"
 #include "fuzz/fuzz.hpp"
 
+#include <string>
+#include <vector>
+
 namespace {
 
 using namespace hearth;

@@ -4,6 +4,7 @@
 #include "hearth/options.hpp"
 #include "support/isolated_environment.hpp"
 
+#include <cstdlib>
 #include <string>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 #include "engine/stats_note.hpp"
 #include "fuzz/fuzz.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace {

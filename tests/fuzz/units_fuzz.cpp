@@ -2,6 +2,7 @@
 #include "hearth/units.hpp"
 
 #include <cmath>
+#include <string_view>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
