@@ -124,7 +124,8 @@ void bench_hits(Report& report, const Scratch& scratch, const Size& size)
     std::vector<double> fresh;
     std::vector<double> fresh_floor;
     for (int i = 0; i < k_fresh_processes; ++i) {
-        const std::string output = run_self(fmt::format("--child disk '{}' {} {} {}", directory, size.bytes, payload_at, i));
+        const std::string output =
+            run_self(fmt::format("--child disk '{}' {} {} {}", directory, size.bytes, payload_at, i));
         double first = 0;
         double second = 0;
         if (std::sscanf(output.c_str(), "%lf %lf", &first, &second) == 2) {
@@ -161,8 +162,8 @@ void bench_stores(Report& report, const Scratch& scratch, const Size& size)
             }
         });
     const double microseconds = 1e6 / k_entries;
-    report.add_beside(std::string("store.") + size.name, pair.first * microseconds, "us", "encode+create+write+close+rename",
-                      pair.second * microseconds);
+    report.add_beside(std::string("store.") + size.name, pair.first * microseconds, "us",
+                      "encode+create+write+close+rename", pair.second * microseconds);
 }
 
 }  // namespace

@@ -97,8 +97,8 @@ void bench_flight(Report& report)
         const std::uint64_t start = now_ns();
         for (std::thread& thread : threads)
             thread.join();
-        report.add_beside("single_flight.64_threads", static_cast<double>(now_ns() - start) * 1e-6, "ms", "the make alone",
-                          k_make_seconds * 1e3, 1.2);
+        report.add_beside("single_flight.64_threads", static_cast<double>(now_ns() - start) * 1e-6, "ms",
+                          "the make alone", k_make_seconds * 1e3, 1.2);
         report.add("single_flight.64_threads.makes", makes, "makes", 1);
     }
     int makes = 0;

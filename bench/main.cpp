@@ -40,7 +40,8 @@ int main(int argc, char** argv)
         } else if (arguments[i] == "--quick") {
             effort = Effort::quick;
         } else {
-            fmt::print(stderr, "usage: hearth_bench [--json FILE] [--only memory|disk|scale|flight|policy]... [--quick]\n");
+            fmt::print(stderr,
+                       "usage: hearth_bench [--json FILE] [--only memory|disk|scale|flight|policy]... [--quick]\n");
             return 2;
         }
     }

@@ -72,11 +72,12 @@ double hits(unsigned threads, const Sequence& sequence, Find&& find)
 {
     std::vector<double> tries;
     for (int i = 0; i < k_tries; ++i)
-        tries.push_back(throughput(threads, k_seconds, k_batch, [&](unsigned thread) {
-                            std::size_t at = thread * 7919;
-                            for (std::uint64_t n = 0; n < k_batch; ++n)
-                                find(sequence[at++ % k_sequence]);
-                        }) *
+        tries.push_back(throughput(threads, k_seconds, k_batch,
+                                   [&](unsigned thread) {
+                                       std::size_t at = thread * 7919;
+                                       for (std::uint64_t n = 0; n < k_batch; ++n)
+                                           find(sequence[at++ % k_sequence]);
+                                   }) *
                         1e-6);
     return median(std::move(tries));
 }
@@ -118,14 +119,15 @@ void bench_memory(Report& report)
         const double alone = hits(1, one.sequence, ours);
         const double together = hits(cores, one.sequence, ours);
         const std::string prefix = "memory_hit." + one.name;
-        report.add_beside(prefix + ".one_thread", alone, "M/s", "mutex + unordered_map", hits(1, one.sequence, mutex_map));
+        report.add_beside(prefix + ".one_thread", alone, "M/s", "mutex + unordered_map",
+                          hits(1, one.sequence, mutex_map));
         report.add(prefix + ".one_thread.rate", alone, "M/s", 25, Better::higher);
         report.add_beside(prefix + ".all_cores", together, "M/s", "mutex + unordered_map",
                           hits(cores, one.sequence, mutex_map));
         report.add_beside(prefix + ".all_cores.shared", together, "M/s", "shared_mutex + unordered_map",
                           hits(cores, one.sequence, shared_map));
-        report.add_beside(prefix + ".scaling", together, "M/s", fmt::format("{} x one thread", cores), alone * cores, 0.8,
-                          Better::higher);
+        report.add_beside(prefix + ".scaling", together, "M/s", fmt::format("{} x one thread", cores), alone * cores,
+                          0.8, Better::higher);
     }
 }
 

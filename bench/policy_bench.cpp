@@ -23,8 +23,9 @@ void bench_policy(Report& report)
         report.add_beside(name, row.percent_lost, "%", "LRU", lost(row, "lru"), 1.0);
         report.add_beside(name + ".s3_fifo", row.percent_lost, "%", "S3-FIFO", lost(row, "s3-fifo"));
     }
-    report.note("policy.*: traces are made up (bench/trace/trace.hpp); in \"close\" a kernel's compile time nearly follows "
-                "from its size, which leaves less to gain.");
+    report.note(
+        "policy.*: traces are made up (bench/trace/trace.hpp); in \"close\" a kernel's compile time nearly follows "
+        "from its size, which leaves less to gain.");
 }
 
 }  // namespace hearth::bench

@@ -64,12 +64,15 @@ void Report::print() const
 {
     if (::isatty(STDERR_FILENO))
         fmt::print(stderr, "\r\033[K");
-    fmt::print("{:<40} {:>10} {:<7} {:<38} {:>10} {:>8}  {}\n", "WHAT", "VALUE", "UNIT", "BESIDE", "VALUE", "RATIO", "BAR");
+    fmt::print("{:<40} {:>10} {:<7} {:<38} {:>10} {:>8}  {}\n", "WHAT", "VALUE", "UNIT", "BESIDE", "VALUE", "RATIO",
+               "BAR");
     for (const Row& row : m_rows) {
         const bool stands_beside = !row.beside.empty();
         fmt::print("{:<40} {:>10} {:<7} {:<38} {:>10} {:>8}  {}{}\n", row.name, figure(row.value), row.unit, row.beside,
                    stands_beside ? figure(row.beside_value) : "", stands_beside ? figure(row.ratio) : "", row.bar,
-                   !row.met ? "" : *row.met ? "  met" : "  MISSED");
+                   !row.met   ? ""
+                   : *row.met ? "  met"
+                              : "  MISSED");
     }
     for (const std::string& note : m_notes)
         fmt::print("{}\n", note);

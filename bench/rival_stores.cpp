@@ -98,10 +98,7 @@ public:
     }
 
 private:
-    static MDB_val value_of(ByteView bytes)
-    {
-        return {bytes.size(), const_cast<std::byte*>(bytes.data())};
-    }
+    static MDB_val value_of(ByteView bytes) { return {bytes.size(), const_cast<std::byte*>(bytes.data())}; }
 
     MDB_env* m_environment = nullptr;
     MDB_dbi m_database = 0;

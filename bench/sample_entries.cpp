@@ -12,8 +12,9 @@ Key numbered_key(std::uint64_t number)
 
 Artifact assembly_artifact(std::size_t bytes, std::uint64_t seed)
 {
-    static constexpr const char* k_instructions[] = {"ld.global.nc.f32", "fma.rn.f32", "st.shared.v4.f32", "mad.lo.s32",
-                                                     "setp.ge.s32",      "bar.sync",   "shfl.sync.bfly.b32", "cvta.to.global.u64"};
+    static constexpr const char* k_instructions[] = {"ld.global.nc.f32",   "fma.rn.f32",        "st.shared.v4.f32",
+                                                     "mad.lo.s32",         "setp.ge.s32",       "bar.sync",
+                                                     "shfl.sync.bfly.b32", "cvta.to.global.u64"};
     std::mt19937_64 random(seed);
     std::string text;
     while (text.size() < bytes)

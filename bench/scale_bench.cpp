@@ -38,7 +38,9 @@ Cache open_disk(const std::string& directory, std::uint64_t max_entries)
 // Writes the entries' files as a cache would have left them; the index is then rebuilt from them, which is timed too.
 void fill(const std::string& directory, std::uint64_t entries)
 {
-    { (void)open_disk(directory, 0).insert(Key::of("bench", "first"), assembly_artifact(k_entry_bytes, 0)); }
+    {
+        (void)open_disk(directory, 0).insert(Key::of("bench", "first"), assembly_artifact(k_entry_bytes, 0));
+    }
     const tiers::Layout layout(directory);
     for (unsigned shard = 0; shard < tiers::Layout::k_shards; ++shard)
         ::mkdir(layout.shard(shard).c_str(), 0700);
@@ -73,7 +75,9 @@ Scale measure(const Scratch& scratch, std::uint64_t entries)
     const std::string directory = scratch.path(fmt::format("scale-{}", entries));
     fill(directory, entries);
     const std::uint64_t start = now_ns();
-    { (void)open_disk(directory, entries).insert(numbered_key(entries + 1), assembly_artifact(k_entry_bytes, 2)); }
+    {
+        (void)open_disk(directory, entries).insert(numbered_key(entries + 1), assembly_artifact(k_entry_bytes, 2));
+    }
     scale.rebuild_s = static_cast<double>(now_ns() - start) * 1e-9;
 
     std::vector<double> opens;
@@ -131,8 +135,8 @@ int open_child(const std::vector<std::string>& arguments)
     Cache cache = open_disk(arguments.at(0), 0);
     const std::uint64_t opened = now_ns();
     std::vector<double> hits;
-    // Each key twice, the second timed: a million entries' directories do not fit the kernel's caches as a thousand's do,
-    // and it is our own cost that is asked for.
+    // Each key twice, the second timed: a million entries' directories do not fit the kernel's caches as a thousand's
+    // do, and it is our own cost that is asked for.
     for (std::uint64_t i = 0; i < 100; ++i) {
         const Key key = numbered_key(1 + (turn * 7919 + i * 104729) % (entries / 2));
         keep(cache.find(key).hit());
@@ -156,10 +160,11 @@ void bench_scale(Report& report, Effort effort)
     evictions("1e3", small);
     const auto beside_small = [&](const char* name, const Scale& scale) {
         report.add(fmt::format("open.{}_entries", name), scale.open_ms, "ms", 10);
-        report.add_beside(fmt::format("disk_hit.{}_entries", name), scale.hit_us, "us", "with 1e3 entries", small.hit_us, 1.2);
+        report.add_beside(fmt::format("disk_hit.{}_entries", name), scale.hit_us, "us", "with 1e3 entries",
+                          small.hit_us, 1.2);
         evictions(name, scale);
-        report.add_beside(fmt::format("eviction_flat.{}_entries", name), scale.evict_us / scale.evict_floor_us, "x floor",
-                          "with 1e3 entries", small.evict_us / small.evict_floor_us, 1.5);
+        report.add_beside(fmt::format("eviction_flat.{}_entries", name), scale.evict_us / scale.evict_floor_us,
+                          "x floor", "with 1e3 entries", small.evict_us / small.evict_floor_us, 1.5);
         report.add(fmt::format("index_rebuild.{}_entries", name), scale.rebuild_s, "s");
     };
     beside_small("1e5", measure(scratch, 100000));

@@ -81,9 +81,18 @@ private:
 
 inline namespace literals {
 
-constexpr std::uint64_t operator""_KiB(unsigned long long n) { return n << 10U; }
-constexpr std::uint64_t operator""_MiB(unsigned long long n) { return n << 20U; }
-constexpr std::uint64_t operator""_GiB(unsigned long long n) { return n << 30U; }
+constexpr std::uint64_t operator""_KiB(unsigned long long n)
+{
+    return n << 10U;
+}
+constexpr std::uint64_t operator""_MiB(unsigned long long n)
+{
+    return n << 20U;
+}
+constexpr std::uint64_t operator""_GiB(unsigned long long n)
+{
+    return n << 30U;
+}
 
 }  // namespace literals
 

@@ -65,11 +65,13 @@ using Maker = std::function<Result<Artifact>()>;
 // Makers may return an Artifact, Bytes, text, or a Result of one of these.
 template <class F>
 concept Makes = std::invocable<F&> &&
-                (std::convertible_to<std::invoke_result_t<F&>, Result<Artifact>> ||
-                 std::constructible_from<Artifact, std::invoke_result_t<F&>> || requires(std::invoke_result_t<F&> r) {
-                     { r.ok() } -> std::same_as<bool>;
-                     requires std::constructible_from<Artifact, decltype(std::move(r).value())>;
-                 });
+    (std::convertible_to<std::invoke_result_t<F&>, Result<Artifact>> ||
+     std::constructible_from<Artifact, std::invoke_result_t<F&>> || requires(std::invoke_result_t<F&> r) {
+         {
+             r.ok()
+             } -> std::same_as<bool>;
+         requires std::constructible_from<Artifact, decltype(std::move(r).value())>;
+     });
 
 struct InsertReport {
     std::vector<std::string> tiers;    // that hold it now, in lookup order
@@ -88,12 +90,12 @@ struct GetOptions {
 // What a promotion or demotion by hand did.
 struct MoveReport {
     enum class Outcome : std::uint8_t {
-        moved,             // it is in `to` now
-        not_found,         // no tier holds it
-        already_top,       // nothing faster to move to
-        already_bottom,    // nothing slower to move to
-        does_not_fit,      // larger than the target's capacity; the target is as it was
-        refused,           // the target could not take it; `reason` says why
+        moved,           // it is in `to` now
+        not_found,       // no tier holds it
+        already_top,     // nothing faster to move to
+        already_bottom,  // nothing slower to move to
+        does_not_fit,    // larger than the target's capacity; the target is as it was
+        refused,         // the target could not take it; `reason` says why
     };
     Outcome outcome = Outcome::not_found;
     std::string from;
@@ -124,7 +126,7 @@ struct GcReport {
 struct TransferReport {
     std::uint64_t entries = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t rejected = 0;         // corrupt, or of another format version
+    std::uint64_t rejected = 0;  // corrupt, or of another format version
     std::uint64_t already_there = 0;
     std::vector<std::string> problems;  // a sentence each, the first hundred
 };
@@ -234,8 +236,7 @@ private:
 
     Result<Lookup> make_missing(const Key& key, const Bytes& request, Maker make, const GetOptions& options,
                                 Lookup found);
-    std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make,
-                                           const GetOptions& options);
+    std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);
 
     std::unique_ptr<engine::Engine> m_engine;
     friend class engine::Engine;

@@ -32,7 +32,8 @@ struct Key {
     // Four words rather than a call to memcmp: every hit compares two keys.
     friend bool operator==(const Key& a, const Key& b) noexcept
     {
-        return ((a.word(0) ^ b.word(0)) | (a.word(1) ^ b.word(1)) | (a.word(2) ^ b.word(2)) | (a.word(3) ^ b.word(3))) == 0;
+        return ((a.word(0) ^ b.word(0)) | (a.word(1) ^ b.word(1)) | (a.word(2) ^ b.word(2)) |
+                (a.word(3) ^ b.word(3))) == 0;
     }
 
     // Eight of the digest's bytes. They are uniform, so any eight are as good a hash as any function of them.

@@ -60,8 +60,8 @@ public:
 private:
     HEARTH_API static void release(base::HazardSlot* slot) noexcept;
 
-    // Two words, so that a hit is cheap to hand on: the artifact's owner, in the tier while m_slot protects it there, on
-    // the heap and ours when there is no slot.
+    // Two words, so that a hit is cheap to hand on: the artifact's owner, in the tier while m_slot protects it there,
+    // on the heap and ours when there is no slot.
     const std::shared_ptr<const Artifact>* m_owner = nullptr;
     base::HazardSlot* m_slot = nullptr;
 };

@@ -55,16 +55,16 @@ struct CacheOptions {
 
     std::optional<bool> disabled{};  // no tiers at all: every lookup is a miss, makers still run once a key
     std::optional<Making> making{};
-    std::optional<std::uint32_t> max_parallel_makes{};          // 0: as many as ask
-    std::optional<std::chrono::milliseconds> flight_wait{};     // how long to wait for another process's make
-    std::optional<std::chrono::milliseconds> failure_ttl{};     // how long a failed make is remembered; 0: not at all
+    std::optional<std::uint32_t> max_parallel_makes{};       // 0: as many as ask
+    std::optional<std::chrono::milliseconds> flight_wait{};  // how long to wait for another process's make
+    std::optional<std::chrono::milliseconds> failure_ttl{};  // how long a failed make is remembered; 0: not at all
     std::optional<Maintenance> maintenance{};
     std::optional<std::chrono::milliseconds> maintenance_interval{};
 
     std::function<void(const Eviction&)> on_evict{};  // called after the fact, from the thread that caused it
-    LogSink log{};                        // one's own...
-    std::optional<std::string> log_to{};  // ...or "off", "stderr" or a file's path
-    const Clock* clock = nullptr;  // the system's when empty; must outlive the cache
+    LogSink log{};                                    // one's own...
+    std::optional<std::string> log_to{};              // ...or "off", "stderr" or a file's path
+    const Clock* clock = nullptr;                     // the system's when empty; must outlive the cache
 };
 
 // One setting as it stands, and who said so.

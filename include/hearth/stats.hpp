@@ -32,7 +32,7 @@ struct TierStats {
     std::uint64_t hits = 0;
     std::uint64_t stores = 0;
     std::uint64_t evictions = 0;
-    std::uint64_t demotions = 0;  // victims of this tier that a slower one took in
+    std::uint64_t demotions = 0;   // victims of this tier that a slower one took in
     std::uint64_t promotions = 0;  // entries that moved up into this tier
     std::uint64_t corrupt = 0;
     std::uint64_t outages = 0;
@@ -48,8 +48,8 @@ struct Stats {
     std::uint64_t makes = 0;
     std::uint64_t make_failures = 0;
     std::uint64_t failures_replayed = 0;
-    std::uint64_t coalesced = 0;  // lookups that waited for another's make instead of making
-    std::uint64_t forbidden = 0;  // misses in a cache that may not make
+    std::uint64_t coalesced = 0;       // lookups that waited for another's make instead of making
+    std::uint64_t forbidden = 0;       // misses in a cache that may not make
     std::uint64_t dropped_stores = 0;  // results that could not be stored; the caller got them all the same
     std::uint64_t make_ns_spent = 0;
     std::uint64_t make_ns_saved = 0;

@@ -23,9 +23,9 @@ HEARTH_API std::string_view to_string(Miss reason);
 inline constexpr std::size_t k_miss_reasons = 7;
 
 struct Limits {
-    std::uint64_t max_bytes = 0;        // 0: no limit
-    std::uint64_t max_entries = 0;      // 0: no limit
-    std::chrono::seconds max_age{0};    // since creation; 0: no limit
+    std::uint64_t max_bytes = 0;      // 0: no limit
+    std::uint64_t max_entries = 0;    // 0: no limit
+    std::chrono::seconds max_age{0};  // since creation; 0: no limit
     friend bool operator==(const Limits&, const Limits&) = default;
 };
 
@@ -61,10 +61,10 @@ struct Found {
     ArtifactLease artifact;
     // The entry's bytes, where the tier has them at hand and a slower tier may want them.
     std::unique_ptr<const Bytes> encoded;
-    std::uint32_t uses = 0;  // how often this process has been answered from here, this time included
-    std::uint64_t bytes = 0;  // what the entry takes of this tier's budget
+    std::uint32_t uses = 0;            // how often this process has been answered from here, this time included
+    std::uint64_t bytes = 0;           // what the entry takes of this tier's budget
     std::chrono::nanoseconds cost{0};  // the artifact's own, at hand without a look at it
-    Miss why = Miss::absent;  // meaningful only without an artifact
+    Miss why = Miss::absent;           // meaningful only without an artifact
 
     explicit operator bool() const noexcept { return static_cast<bool>(artifact); }
     // On its way to another tier.
@@ -119,10 +119,10 @@ struct VerifyReport {
     std::uint64_t checked = 0;
     std::uint64_t intact = 0;
     std::uint64_t corrupt = 0;
-    std::uint64_t incompatible = 0;  // of another format version: left alone
-    std::uint64_t stray = 0;         // files that are no entries: abandoned temporaries, foreign files
-    std::uint64_t removed = 0;       // corrupt entries and abandoned temporaries, with Repair::yes
-    bool accounting_exact = true;    // recorded bytes and counts equalled what was found
+    std::uint64_t incompatible = 0;     // of another format version: left alone
+    std::uint64_t stray = 0;            // files that are no entries: abandoned temporaries, foreign files
+    std::uint64_t removed = 0;          // corrupt entries and abandoned temporaries, with Repair::yes
+    bool accounting_exact = true;       // recorded bytes and counts equalled what was found
     std::vector<std::string> problems;  // a sentence each, the first hundred
 };
 
@@ -183,7 +183,10 @@ public:
     // update_note() hands the old bytes (empty when there are none) to `edit` and stores what it answers, as one
     // step that no other process comes between. False: this tier keeps no notes, or could not.
     virtual Bytes read_note(std::string_view /*name*/) { return {}; }
-    virtual bool update_note(std::string_view /*name*/, const std::function<Bytes(ByteView)>& /*edit*/) { return false; }
+    virtual bool update_note(std::string_view /*name*/, const std::function<Bytes(ByteView)>& /*edit*/)
+    {
+        return false;
+    }
 };
 
 // Tells the time. Tests hand in one they can set.
@@ -221,9 +224,9 @@ struct DiskOptions {
     std::string name = "disk";
     std::string directory{};
     std::uint64_t max_bytes = 10_GiB;
-    std::uint64_t max_entries = 0;      // 0: no limit
-    std::chrono::seconds max_age{0};    // 0: no limit
-    int compression = 1;                // zstd level; 0 stores sections as they are
+    std::uint64_t max_entries = 0;    // 0: no limit
+    std::chrono::seconds max_age{0};  // 0: no limit
+    int compression = 1;              // zstd level; 0 stores sections as they are
     Access access = Access::read_write;
     // A directory that belongs to another user is refused unless it is meant to be shared.
     bool shared = false;

@@ -27,7 +27,8 @@ void prepare_barrier() noexcept
 #ifndef HEARTH_TSAN
     static std::once_flag once;
     std::call_once(once, [] {
-        detail::g_kernel_barrier = ask(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+        detail::g_kernel_barrier =
+            ask(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     });
 #endif
 }

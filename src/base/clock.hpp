@@ -21,9 +21,9 @@ inline WallTime time_before(WallTime now, std::chrono::seconds age)
 // For measuring spans; never jumps.
 inline std::uint64_t monotonic_ns()
 {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                          std::chrono::steady_clock::now().time_since_epoch())
-                                          .count());
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
 }
 
 }  // namespace hearth::base

@@ -24,16 +24,15 @@ T or_errno(T result)
 // Nanoseconds since 1970 end in 2262; file systems count further.
 WallTime wall_time(const struct timespec& time)
 {
-    static constexpr std::chrono::seconds k_last = std::chrono::floor<std::chrono::seconds>(std::chrono::nanoseconds::max());
+    static constexpr std::chrono::seconds k_last =
+        std::chrono::floor<std::chrono::seconds>(std::chrono::nanoseconds::max());
     const std::chrono::seconds seconds(std::clamp<std::int64_t>(time.tv_sec, -k_last.count(), k_last.count() - 1));
     return WallTime(seconds + std::chrono::nanoseconds(time.tv_nsec));
 }
 
 void fill(const struct stat& from, FileStat& to)
 {
-    to.type = S_ISREG(from.st_mode)   ? FileType::file
-              : S_ISDIR(from.st_mode) ? FileType::directory
-                                      : FileType::other;
+    to.type = S_ISREG(from.st_mode) ? FileType::file : S_ISDIR(from.st_mode) ? FileType::directory : FileType::other;
     to.size = static_cast<std::uint64_t>(from.st_size);
     to.device = from.st_dev;
     to.inode = from.st_ino;

@@ -5,8 +5,8 @@
 #include <mutex>
 
 // A host program may fork at any moment, in a process whose other threads hold our locks. The child has one thread, and
-// a lock that was held by another would be held for ever. So before a fork every lock below is taken, and after it every
-// one is released again, on both sides.
+// a lock that was held by another would be held for ever. So before a fork every lock below is taken, and after it
+// every one is released again, on both sides.
 
 namespace hearth::base {
 
@@ -31,8 +31,8 @@ private:
     std::mutex m_mutex;
 };
 
-// Calls `in_child` in a forked child, before fork() returns there and while it has one thread: to forget threads that did
-// not come along.
+// Calls `in_child` in a forked child, before fork() returns there and while it has one thread: to forget threads that
+// did not come along.
 class ForkGuard {
 public:
     explicit ForkGuard(std::function<void()> in_child);

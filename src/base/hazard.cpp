@@ -13,9 +13,9 @@ namespace hearth::base {
 struct HazardDomain {
     ForkSafeMutex mutex{LockLevel::reclaim};
     std::atomic<HazardSlot*> slots{nullptr};
-    HazardSlot* free_slots = nullptr;     // guarded by mutex
-    Reclaimable* retired = nullptr;       // guarded by mutex
-    std::size_t retired_count = 0;        // guarded by mutex
+    HazardSlot* free_slots = nullptr;                                   // guarded by mutex
+    Reclaimable* retired = nullptr;                                     // guarded by mutex
+    std::size_t retired_count = 0;                                      // guarded by mutex
     std::vector<std::pair<const Reclaimable*, HazardSlot*>> announced;  // guarded by mutex; kept for its memory
 
     static Reclaimable*& next(Reclaimable* object) { return object->m_next_retired; }
@@ -59,7 +59,8 @@ struct HazardDomain {
 
     bool is_protected(const Reclaimable* object) const
     {
-        const auto first = std::lower_bound(announced.begin(), announced.end(), std::pair(object, static_cast<HazardSlot*>(nullptr)));
+        const auto first =
+            std::lower_bound(announced.begin(), announced.end(), std::pair(object, static_cast<HazardSlot*>(nullptr)));
         for (auto it = first; it != announced.end() && it->first == object; ++it)
             it->second->wanted.store(true, std::memory_order_relaxed);
         return first != announced.end() && first->first == object;
@@ -128,7 +129,8 @@ struct SlotsOfThread {
             detail::t_free_slots = slot->next_free;
             domain().give_back(slot);
         }
-        detail::t_free_slot_count = detail::k_free_slots_kept;  // releases in later thread-local destructors go straight to the domain
+        detail::t_free_slot_count =
+            detail::k_free_slots_kept;  // releases in later thread-local destructors go straight to the domain
     }
 };
 

@@ -49,7 +49,8 @@ struct alignas(64) HazardSlot {
 
 namespace detail {
 
-// Free slots at hand: taking one is a pop from memory only this thread uses. Plain words for a reason: see thread_index.hpp.
+// Free slots at hand: taking one is a pop from memory only this thread uses. Plain words for a reason: see
+// thread_index.hpp.
 extern thread_local constinit HazardSlot* t_free_slots __attribute__((tls_model("initial-exec")));
 extern thread_local constinit int t_free_slot_count __attribute__((tls_model("initial-exec")));
 inline constexpr int k_free_slots_kept = 16;

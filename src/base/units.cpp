@@ -58,7 +58,8 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
         std::string_view name;
         double milliseconds;
     };
-    static constexpr std::array<Unit, 7> k_units{{{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 6e4}, {"h", 3.6e6}, {"d", 8.64e7}, {"w", 6.048e8}}};
+    static constexpr std::array<Unit, 7> k_units{
+        {{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 6e4}, {"h", 3.6e6}, {"d", 8.64e7}, {"w", 6.048e8}}};
     for (const Unit& unit : k_units)
         if (text == unit.name && *number * unit.milliseconds < 9e15)
             return std::chrono::milliseconds(static_cast<std::int64_t>(*number * unit.milliseconds));
@@ -90,7 +91,8 @@ std::string format_duration(std::chrono::milliseconds duration)
         std::int64_t milliseconds;
         std::string_view name;
     };
-    static constexpr std::array<Unit, 5> k_units{{{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}}};
+    static constexpr std::array<Unit, 5> k_units{
+        {{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}}};
     for (const Unit& unit : k_units)
         if (ms % unit.milliseconds == 0)
             return fmt::format("{}{}", ms / unit.milliseconds, unit.name);

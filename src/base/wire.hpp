@@ -57,7 +57,8 @@ public:
         for (std::size_t i = bytes.size(); i > 0; --i) {
             if constexpr (sizeof(T) > 1)
                 value = static_cast<std::make_unsigned_t<T>>(value << 8U);
-            value = static_cast<std::make_unsigned_t<T>>(value | std::to_integer<std::make_unsigned_t<T>>(bytes[i - 1]));
+            value =
+                static_cast<std::make_unsigned_t<T>>(value | std::to_integer<std::make_unsigned_t<T>>(bytes[i - 1]));
         }
         return static_cast<T>(value);
     }

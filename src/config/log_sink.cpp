@@ -13,7 +13,8 @@ LogSink log_sink(const std::string& where)
     // Opened for each line, which is rare: no descriptor is held in the host program.
     return [where](LogLevel level, std::string_view message) {
         const std::string line = fmt::format("hearth: {}{}\n", level == LogLevel::warning ? "warning: " : "", message);
-        const int fd = where == "stderr" ? STDERR_FILENO : ::open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        const int fd =
+            where == "stderr" ? STDERR_FILENO : ::open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         if (fd < 0)
             return;
         [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());

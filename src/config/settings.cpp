@@ -116,7 +116,9 @@ const std::vector<SettingRow>& rows()
 {
     const auto flag_text = [](bool flag) -> std::string { return flag ? "true" : "false"; };
     const auto number_text = [](auto number) { return std::to_string(number); };
-    const auto optional_size = [](std::string_view text) { return text == "none" ? std::optional<std::uint64_t>(0) : parse_size(text); };
+    const auto optional_size = [](std::string_view text) {
+        return text == "none" ? std::optional<std::uint64_t>(0) : parse_size(text);
+    };
     const auto optional_age = [](std::string_view text) -> std::optional<std::chrono::seconds> {
         if (text == "none")
             return std::chrono::seconds(0);
@@ -128,27 +130,32 @@ const std::vector<SettingRow>& rows()
     static const std::vector<SettingRow> table{
         row("preset", "HEARTH_PRESET", "which defaults to start from", "development, production or high_performance",
             &CacheOptions::preset, parse_preset, preset_name),
-        row("disabled", "HEARTH_DISABLE", "use no cache at all", k_flag, &CacheOptions::disabled, parse_flag, flag_text),
-        row("directory", "HEARTH_DIR", "where entries are kept", "a path", &CacheOptions::directory,
-            parse_path,
+        row("disabled", "HEARTH_DISABLE", "use no cache at all", k_flag, &CacheOptions::disabled, parse_flag,
+            flag_text),
+        row("directory", "HEARTH_DIR", "where entries are kept", "a path", &CacheOptions::directory, parse_path,
             [](const std::string& path) { return path; }),
         row("memory_bytes", "HEARTH_MEMORY_BYTES", "budget of the memory tier; 0 leaves it out", k_size,
             &CacheOptions::memory_bytes, parse_size, format_size),
         row("max_bytes", "HEARTH_MAX_BYTES", "budget of the disk tier", k_size, &CacheOptions::disk_bytes,
             optional_size, size_text),
-        row("max_entries", "HEARTH_MAX_ENTRIES", "most entries on disk", k_number, &CacheOptions::disk_entries,
-            [](std::string_view text) { return text == "none" ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(text); }, limit_text),
+        row(
+            "max_entries", "HEARTH_MAX_ENTRIES", "most entries on disk", k_number, &CacheOptions::disk_entries,
+            [](std::string_view text) {
+                return text == "none" ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(text);
+            },
+            limit_text),
         row("max_age", "HEARTH_MAX_AGE", "entries older than this are not used", k_duration, &CacheOptions::max_age,
-            optional_age,
-            [](std::chrono::seconds age) { return age.count() == 0 ? "none" : format_duration(age); }),
-        row("compression", "HEARTH_COMPRESSION", "zstd level of entries on disk; 0 for none", "a number from 0 to 19",
+            optional_age, [](std::chrono::seconds age) { return age.count() == 0 ? "none" : format_duration(age); }),
+        row(
+            "compression", "HEARTH_COMPRESSION", "zstd level of entries on disk; 0 for none", "a number from 0 to 19",
             &CacheOptions::compression,
             [](std::string_view text) {
                 const auto level = parse_number<int>(text);
                 return level && *level >= 0 && *level <= 19 ? level : std::nullopt;
             },
             number_text),
-        row("read_only", "HEARTH_READ_ONLY", "read the directory but never write to it", k_flag, &CacheOptions::access,
+        row(
+            "read_only", "HEARTH_READ_ONLY", "read the directory but never write to it", k_flag, &CacheOptions::access,
             [](std::string_view text) -> std::optional<Access> {
                 const auto flag = parse_flag(text);
                 if (!flag)
@@ -158,12 +165,16 @@ const std::vector<SettingRow>& rows()
             [flag_text](Access access) { return flag_text(access == Access::read_only); }),
         row("shared", "HEARTH_SHARED", "the directory may belong to another user", k_flag, &CacheOptions::shared,
             parse_flag, flag_text),
-        row("policy", "HEARTH_POLICY", "what is evicted first", "gdsf or lru", &CacheOptions::policy_name,
-            [](std::string_view text) { return text == "gdsf" || text == "lru" ? std::optional<std::string>(text) : std::nullopt; },
+        row(
+            "policy", "HEARTH_POLICY", "what is evicted first", "gdsf or lru", &CacheOptions::policy_name,
+            [](std::string_view text) {
+                return text == "gdsf" || text == "lru" ? std::optional<std::string>(text) : std::nullopt;
+            },
             [](const std::string& name) { return name; }),
         row("promote_after", "HEARTH_PROMOTE_AFTER", "uses after which an entry moves one tier up", k_number,
             &CacheOptions::promote_after, parse_number<std::uint32_t>, number_text),
-        row("forbid_make", "HEARTH_FORBID_MAKE", "a miss is an error, not a compile", k_flag, &CacheOptions::making,
+        row(
+            "forbid_make", "HEARTH_FORBID_MAKE", "a miss is an error, not a compile", k_flag, &CacheOptions::making,
             [](std::string_view text) -> std::optional<Making> {
                 const auto flag = parse_flag(text);
                 if (!flag)
@@ -177,7 +188,8 @@ const std::vector<SettingRow>& rows()
             &CacheOptions::flight_wait, parse_duration, format_duration),
         row("failure_ttl", "HEARTH_FAILURE_TTL", "how long a failed compile is remembered", k_duration,
             &CacheOptions::failure_ttl, parse_duration, format_duration),
-        row("maintenance", "HEARTH_MAINTENANCE", "expiry and sweeping in the background", "background or by_hand",
+        row(
+            "maintenance", "HEARTH_MAINTENANCE", "expiry and sweeping in the background", "background or by_hand",
             &CacheOptions::maintenance,
             [](std::string_view text) -> std::optional<Maintenance> {
                 if (text == "background")
@@ -187,8 +199,7 @@ const std::vector<SettingRow>& rows()
             [](Maintenance how) { return how == Maintenance::background ? "background" : "by_hand"; }),
         row("maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "how often", k_duration,
             &CacheOptions::maintenance_interval, parse_duration, format_duration),
-        row("log", "HEARTH_LOG", "where warnings go", "off, stderr or a path", &CacheOptions::log_to,
-            parse_path,
+        row("log", "HEARTH_LOG", "where warnings go", "off, stderr or a path", &CacheOptions::log_to, parse_path,
             [](const std::string& where) { return where; }),
     };
     return table;
@@ -260,14 +271,16 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
     const Bytes bytes = base::read_file(base::system_files(), real.c_str(), k_max_file, error);
     if (error != 0) {
         if (must_exist || error != -ENOENT)
-            problems.push_back(base::describe("Cannot read the configuration file", path, error) + "; it was passed over.");
+            problems.push_back(base::describe("Cannot read the configuration file", path, error) +
+                               "; it was passed over.");
         return values;
     }
     const json parsed = json::parse(bytes.text(), nullptr, false, true);
     if (!parsed.is_object()) {
-        problems.push_back(fmt::format("The configuration file {} is not a JSON object such as {{\"max_bytes\": \"10G\"}}; "
-                                       "it was passed over.",
-                                       path));
+        problems.push_back(
+            fmt::format("The configuration file {} is not a JSON object such as {{\"max_bytes\": \"10G\"}}; "
+                        "it was passed over.",
+                        path));
         return values;
     }
     for (const auto& [name, value] : parsed.items()) {
@@ -276,7 +289,8 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
             if (name == setting.name)
                 known = &setting;
         if (!known)
-            problems.push_back(fmt::format("{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
+            problems.push_back(fmt::format(
+                "{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
         else if (value.is_structured() || value.is_null())
             problems.push_back(fmt::format("file {}: {} takes {}, not a JSON {}; it was passed over.", path, name,
                                            known->takes, value.type_name()));
@@ -301,8 +315,8 @@ Settings resolve(CacheOptions given)
     Settings settings;
     bool named = false;
     const std::string file = config::configuration_file(named);
-    const auto in_file = file.empty() ? std::vector<std::pair<std::string, std::string>>{}
-                                      : read_file(file, named, settings.problems);
+    const auto in_file =
+        file.empty() ? std::vector<std::pair<std::string, std::string>>{} : read_file(file, named, settings.problems);
     CacheOptions options = std::move(given);
     CacheOptions defaults = preset_options(Preset::production);
     for (const SettingRow& setting : rows()) {

@@ -82,7 +82,8 @@ public:
         void hit(std::size_t tier, std::chrono::nanoseconds saved)
         {
             m_stripe.add(place(tier, TierCount::hits), 1);
-            m_stripe.add(place(tier, TierCount::saved_ns), static_cast<std::uint64_t>(std::max<std::int64_t>(saved.count(), 0)));
+            m_stripe.add(place(tier, TierCount::saved_ns),
+                         static_cast<std::uint64_t>(std::max<std::int64_t>(saved.count(), 0)));
         }
 
     private:

@@ -36,8 +36,7 @@ Miss more_telling(Miss a, Miss b)
 
 }  // namespace
 
-Engine::Engine(EngineOptions options)
-    : m_options(std::move(options)), m_clock(*m_options.clock)
+Engine::Engine(EngineOptions options) : m_options(std::move(options)), m_clock(*m_options.clock)
 {
     const TierContext context{&m_clock, m_options.log, m_options.policy};
     for (const TierSpec& spec : m_options.tiers) {
@@ -74,8 +73,8 @@ void Engine::prepare_making()
 
 void Engine::after_fork()
 {
-    // What waits for, or belongs to, threads that this process does not have is left behind, not destroyed: destroying it
-    // would wait for them.
+    // What waits for, or belongs to, threads that this process does not have is left behind, not destroyed: destroying
+    // it would wait for them.
     static_cast<void>(m_flights.release());
     static_cast<void>(m_maker_limit.release());
     static_cast<void>(m_workers.release());
@@ -261,7 +260,9 @@ Result<InsertReport> Engine::insert(const Key& key, Artifact artifact, const Ins
         artifact.created = m_clock.now();
     const std::size_t only = options.tier.empty() ? k_none : tier_named(options.tier);
     if (!options.tier.empty() && only == k_none)
-        return Error{Code::not_found, fmt::format("There is no tier \"{}\". Cache::tiers() lists those there are.", options.tier), {}};
+        return Error{Code::not_found,
+                     fmt::format("There is no tier \"{}\". Cache::tiers() lists those there are.", options.tier),
+                     {}};
 
     const Entry entry(std::make_shared<const Artifact>(std::move(artifact)));
     InsertReport report;
@@ -369,8 +370,8 @@ MoveReport Engine::move(const Key& key, std::size_t from, std::size_t to)
     if (stored) {
         report.outcome = MoveReport::Outcome::moved;
     } else {
-        report.outcome = stored.error().code == Code::too_large ? MoveReport::Outcome::does_not_fit
-                                                                : MoveReport::Outcome::refused;
+        report.outcome =
+            stored.error().code == Code::too_large ? MoveReport::Outcome::does_not_fit : MoveReport::Outcome::refused;
         report.reason = stored.error().message;
     }
     return report;

@@ -118,7 +118,7 @@ private:
     const Clock& m_clock;
     std::vector<std::unique_ptr<Tier>> m_tiers;
     std::vector<std::string> m_names;  // filled once: lookups point to them
-    Tier* m_plain_top = nullptr;  // the first tier, when it is so fast that only some of its hits are timed
+    Tier* m_plain_top = nullptr;       // the first tier, when it is so fast that only some of its hits are timed
     Counters m_counters;
     std::array<LatencyCounter, k_max_tiers> m_latency;
 
@@ -131,8 +131,8 @@ private:
     std::unique_ptr<Workers> m_workers;
 
     base::ForkSafeMutex m_stats_mutex{base::LockLevel::engine};
-    Stats m_stats_written;   // what of our counts is in the note already
-    Stats m_stats_base;      // our counts at the last reset
+    Stats m_stats_written;  // what of our counts is in the note already
+    Stats m_stats_base;     // our counts at the last reset
     std::atomic<std::uint64_t> m_stats_due_ns{0};
 
     base::ForkSafeMutex m_credit_mutex{base::LockLevel::engine};

@@ -58,8 +58,8 @@ Error closed()
 
 }  // namespace
 
-Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const Maker& make,
-                                    const GetOptions& options, Lookup found)
+Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
+                                    Lookup found)
 {
     if (found) {
         m_counters.add(Count::failures_replayed);
@@ -67,11 +67,12 @@ Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const 
     }
     if (m_options.making == Making::forbidden) {
         m_counters.add(Count::forbidden);
-        return Error{Code::make_forbidden,
-                     fmt::format("Entry {} is missing ({}) and this cache may not make it. Fill the cache beforehand, or "
-                                 "allow making (HEARTH_FORBID_MAKE=0).",
-                                 key.hex(), to_string(found.why())),
-                     {}};
+        return Error{
+            Code::make_forbidden,
+            fmt::format("Entry {} is missing ({}) and this cache may not make it. Fill the cache beforehand, or "
+                        "allow making (HEARTH_FORBID_MAKE=0).",
+                        key.hex(), to_string(found.why())),
+            {}};
     }
     if (options.deadline.count() <= 0)
         return fly(key, request, make, options, std::nullopt);
@@ -119,9 +120,10 @@ Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& ma
     const Flights::Boarding boarding = m_flights->board(key);
     if (!boarding.leader) {
         if (boarding.flight->is_mine())
-            return Error{Code::invalid_argument,
-                         fmt::format("The maker of entry {} asks for that same entry: it would wait for itself.", key.hex()),
-                         {}};
+            return Error{
+                Code::invalid_argument,
+                fmt::format("The maker of entry {} asks for that same entry: it would wait for itself.", key.hex()),
+                {}};
         m_counters.add(Count::coalesced);
         const MakerLimit::StepAside place;
         std::optional<Result<SharedArtifact>> landed = boarding.flight->wait(deadline);

@@ -133,7 +133,8 @@ GcReport Engine::gc(const GcOptions& options, const Progress& progress)
         const Limits usual = tier.limits();
         Limits now = usual;
         const auto lower = [](std::uint64_t& limit, const std::optional<std::uint64_t>& wanted) {
-            // 0 means no limit to a tier; asked for here it means "keep nothing", which one byte or one entry can't hold.
+            // 0 means no limit to a tier; asked for here it means "keep nothing", which one byte or one entry can't
+            // hold.
             if (wanted && (limit == 0 || *wanted < limit))
                 limit = std::max<std::uint64_t>(*wanted, 1);
         };
@@ -172,7 +173,8 @@ Result<TransferReport> Engine::export_to(const std::string& path, const std::fun
         const Found found = m_tiers[tier_named(row.tier)]->peek(row.key);
         if (!found) {
             ++report.rejected;
-            tell(report.problems, fmt::format("Entry {} could not be read ({}); left out.", row.key.hex(), to_string(found.why)));
+            tell(report.problems,
+                 fmt::format("Entry {} could not be read ({}); left out.", row.key.hex(), to_string(found.why)));
             return true;
         }
         const Result<Bytes> encoded = found.encoded ? *found.encoded : format::encode_entry(row.key, *found.artifact);
@@ -216,8 +218,9 @@ Result<TransferReport> Engine::import_from(const std::string& path, const Progre
         const format::DecodedEntry decoded = key ? format::decode_entry(bytes, *key) : format::DecodedEntry{};
         if (!decoded.artifact) {
             ++report.rejected;
-            tell(report.problems, fmt::format("The entry before byte {} is damaged or of another format version; rejected.",
-                                              archive->position()));
+            tell(report.problems,
+                 fmt::format("The entry before byte {} is damaged or of another format version; rejected.",
+                             archive->position()));
             continue;
         }
         // Straight into the persistent tiers, in the bytes it came in; memory is for what is used.
@@ -242,7 +245,8 @@ Result<TransferReport> Engine::import_from(const std::string& path, const Progre
             continue;
         }
         if (!stored && !there)
-            return refused.value_or(Error{Code::unavailable, "There is no writable persistent tier to import into.", {}});
+            return refused.value_or(
+                Error{Code::unavailable, "There is no writable persistent tier to import into.", {}});
         (stored ? report.entries : report.already_there) += 1;
         report.bytes += stored ? bytes.size() : 0;
     }

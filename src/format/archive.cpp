@@ -47,7 +47,8 @@ ArchiveWriter::~ArchiveWriter()
 
 Status ArchiveWriter::failed(int error) const
 {
-    return Error{Code::io, base::describe("Cannot write", m_path, error) + ". Choose another file or free some space.", {}};
+    return Error{
+        Code::io, base::describe("Cannot write", m_path, error) + ". Choose another file or free some space.", {}};
 }
 
 Status ArchiveWriter::put(ByteView bytes)
@@ -108,13 +109,15 @@ Result<ArchiveReader> ArchiveReader::open(base::Files& files, const std::string&
     char header[k_header_size];
     if (stat.type != base::FileType::file || base::read_exactly(files, file.fd(), header, sizeof header, 0) != 0 ||
         std::string_view(header, k_magic.size()) != k_magic)
-        return Error{Code::corrupt, fmt::format("{} is not a Hearth export. Make one with `hearth export FILE`.", path), {}};
+        return Error{
+            Code::corrupt, fmt::format("{} is not a Hearth export. Make one with `hearth export FILE`.", path), {}};
     base::WireReader reader(as_bytes({header + k_magic.size(), 2}));
     if (const auto version = reader.number<std::uint16_t>(); version != k_archive_version)
-        return Error{Code::incompatible,
-                     fmt::format("{} is an export of version {}; this Hearth reads version {}. Use the Hearth that wrote it.",
-                                 path, version, k_archive_version),
-                     {}};
+        return Error{
+            Code::incompatible,
+            fmt::format("{} is an export of version {}; this Hearth reads version {}. Use the Hearth that wrote it.",
+                        path, version, k_archive_version),
+            {}};
     ArchiveReader archive(files, path, std::move(file), stat.size);
     archive.m_at = k_header_size;
     return archive;

@@ -155,8 +155,7 @@ bool read_table(ByteView bytes, const Fixed& fixed, Table& table)
         table.raw += row.raw;
         table.rows.push_back(row);
     }
-    return !reader.failed() && reader.at_end() &&
-           fixed.payload_at() + table.stored + k_sum_size == fixed.head.total;
+    return !reader.failed() && reader.at_end() && fixed.payload_at() + table.stored + k_sum_size == fixed.head.total;
 }
 
 std::string encode_metadata(const Metadata& metadata)
@@ -194,10 +193,11 @@ Bytes section_bytes(const Bytes& entry, const Row& row, std::size_t at, bool& ri
 Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const EncodeOptions& options)
 {
     if (artifact.size() > k_max_artifact_bytes)
-        return Error{Code::too_large,
-                     fmt::format("Artifact of {} bytes is larger than an entry can hold ({}). Split it over several keys.",
-                                 artifact.size(), k_max_artifact_bytes),
-                     {}};
+        return Error{
+            Code::too_large,
+            fmt::format("Artifact of {} bytes is larger than an entry can hold ({}). Split it over several keys.",
+                        artifact.size(), k_max_artifact_bytes),
+            {}};
     if (artifact.sections.size() > k_max_sections)
         return Error{Code::too_large,
                      fmt::format("Artifact with {} sections has more than an entry can hold ({}). Join some of them.",
@@ -254,8 +254,8 @@ Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const Encod
 
     const auto head_sum = base::checksum(options.checksum, head.view());
     if (!head_sum)
-        return Error{Code::invalid_argument, "This build of Hearth cannot compute the checksum asked for. Choose sha256.",
-                     {}};
+        return Error{
+            Code::invalid_argument, "This build of Hearth cannot compute the checksum asked for. Choose sha256.", {}};
     return Bytes::make(total, [&](std::span<std::byte> target) {
         std::size_t at = 0;
         const auto put = [&](ByteView bytes) {

@@ -32,8 +32,8 @@ namespace hearth::format {
 inline constexpr std::uint16_t k_entry_version = 1;
 inline constexpr std::size_t k_entry_fixed_size = 96;
 inline constexpr std::size_t k_entry_head_sum_size = 8;
-inline constexpr std::uint64_t k_max_entry_bytes = 1_GiB;      // encoded
-inline constexpr std::uint64_t k_max_artifact_bytes = 2_GiB;   // all sections, decoded
+inline constexpr std::uint64_t k_max_entry_bytes = 1_GiB;     // encoded
+inline constexpr std::uint64_t k_max_artifact_bytes = 2_GiB;  // all sections, decoded
 inline constexpr std::uint32_t k_max_sections = 4096;
 inline constexpr std::uint32_t k_max_table_bytes = 16 << 20;
 

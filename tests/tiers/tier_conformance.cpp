@@ -242,7 +242,8 @@ TEST_P(TierConformance, frequency_recency_and_size_are_readable)
     EXPECT_EQ(tier->info(numbered_key(1))->last_used, WallTime{});
     for (const std::uint64_t number : {1, 2, 1}) {
         m_clock.advance(10s);
-        EXPECT_EQ(tier->find(numbered_key(number)).uses, tier->info(numbered_key(number))->uses);
+        const std::uint32_t uses = tier->find(numbered_key(number)).uses;
+        EXPECT_EQ(uses, tier->info(numbered_key(number))->uses);
     }
     const EntryRow first = *tier->info(numbered_key(1));
     const EntryRow second = *tier->info(numbered_key(2));

@@ -267,7 +267,8 @@ std::uint64_t CacheDirectory::sweep_abandoned(const std::string& folder, WallTim
         const base::FileHandle file(m_files, m_files.open(path.c_str(), O_RDWR | O_NONBLOCK, 0));
         base::FileStat stat;
         // A young one may belong to somebody who has created it and not yet locked it.
-        if (!file.open() || m_files.stat(file.fd(), stat) != 0 || stat.modified > base::time_before(now, k_abandoned_after))
+        if (!file.open() || m_files.stat(file.fd(), stat) != 0 ||
+            stat.modified > base::time_before(now, k_abandoned_after))
             continue;
         if (m_files.try_lock(file.fd()) == 0 && m_files.unlink(path.c_str()) == 0)
             ++swept;

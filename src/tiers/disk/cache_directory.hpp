@@ -52,7 +52,9 @@ public:
     // An entry written under a temporary name; unlinked again unless it was published.
     class Temporary {
     public:
-        Temporary(const CacheDirectory& directory, std::string path) : m_directory(directory), m_path(std::move(path)) {}
+        Temporary(const CacheDirectory& directory, std::string path) : m_directory(directory), m_path(std::move(path))
+        {
+        }
         ~Temporary();
         Temporary(const Temporary&) = delete;
         Temporary& operator=(const Temporary&) = delete;

@@ -75,8 +75,10 @@ Result<std::unique_ptr<Tier>> DiskTier::open(const DiskOptions& options, const T
 
 DiskTier::DiskTier(const DiskOptions& options, const TierContext& context, const DiskEnvironment& environment)
     : m_options(with_absolute_directory(options)), m_clock(*context.clock), m_log(context.log),
-      m_directory(m_options.directory, options.shared, environment), m_boot(environment.boot),
-      m_limits{.max_bytes = options.max_bytes, .max_entries = options.max_entries, .max_age = options.max_age},
+      m_directory(m_options.directory, options.shared, environment),
+      m_boot(environment.boot), m_limits{.max_bytes = options.max_bytes,
+                                         .max_entries = options.max_entries,
+                                         .max_age = options.max_age},
       m_max_age(options.max_age.count()), m_victims(context.policy, environment.seed)
 {
 }
@@ -180,8 +182,7 @@ void DiskTier::discard_corrupt(const Key& key)
 
 int DiskTier::unlink(Session& session, const Key& key)
 {
-    return session.change(
-        [&] { return session.index().remove(key, [&] { return m_directory.unlink_entry(key); }); });
+    return session.change([&] { return session.index().remove(key, [&] { return m_directory.unlink_entry(key); }); });
 }
 
 Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims victims)
@@ -220,10 +221,10 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
         .expires = to_seconds(artifact.expires),
     };
     if (!m_victims.admits(Resident(key, record.bytes, record.cost)))
-        return Error{Code::no_space,
-                     fmt::format("The policy of tier \"{}\" did not admit an entry of {} bytes.", m_options.name,
-                                 record.bytes),
-                     {}};
+        return Error{
+            Code::no_space,
+            fmt::format("The policy of tier \"{}\" did not admit an entry of {} bytes.", m_options.name, record.bytes),
+            {}};
     StoreReport report{.bytes = bytes.size(), .replaced = false, .victims = {}};
     error = session.change([&] { return place(session, *temporary, record, victims, report); });
     if (error != 0)
@@ -263,9 +264,8 @@ int DiskTier::make_room(Session& session, const Key& spare, std::uint64_t bytes,
         return (m_limits.max_bytes == 0 || index.totals().bytes + bytes <= m_limits.max_bytes) &&
                (m_limits.max_entries == 0 || index.totals().entries + entries <= m_limits.max_entries);
     };
-    return m_victims.run(index, spare, enough, [&](const IndexRecord& record) {
-        return evict(session, record, cause, keep, out);
-    });
+    return m_victims.run(index, spare, enough,
+                         [&](const IndexRecord& record) { return evict(session, record, cause, keep, out); });
 }
 
 int DiskTier::evict(Session& session, const IndexRecord& record, EvictionCause cause, Victims keep,
@@ -345,8 +345,7 @@ std::vector<Victim> DiskTier::set_limits(const Limits& limits, Victims victims)
         evict_expired(EvictionCause::limit_lowered, {}, evicted);
     Session session(*this);
     if (session.error() == 0)
-        session.change(
-            [&] { return make_room(session, Key{}, 0, 0, EvictionCause::limit_lowered, victims, evicted); });
+        session.change([&] { return make_room(session, Key{}, 0, 0, EvictionCause::limit_lowered, victims, evicted); });
     return evicted;
 }
 
@@ -383,7 +382,8 @@ int DiskTier::record_uses(Index& index, std::size_t most)
     }
     const int error = index.update(std::move(keys), [&](IndexRecord& record) {
         const UseLog::Use& use = *use_of.at(record.key);
-        record.uses = static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{record.uses} + use.uses, UINT32_MAX));
+        record.uses =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{record.uses} + use.uses, UINT32_MAX));
         record.last_used = to_seconds(from_nanoseconds(use.when_ns));
         record.tick = std::max(record.tick, use.when_ns);
         record.aging = std::max(index.clock(), std::numeric_limits<double>::min());

@@ -194,8 +194,8 @@ void DiskTier::for_each(const std::function<bool(const EntryRow&)>& visit)
     }
 }
 
-void DiskTier::sweep(EvictionCause cause, const std::function<bool(const IndexRecord&)>& goes,
-                     const Progress& progress, const std::stop_token& stop, std::vector<Victim>& out)
+void DiskTier::sweep(EvictionCause cause, const std::function<bool(const IndexRecord&)>& goes, const Progress& progress,
+                     const std::stop_token& stop, std::vector<Victim>& out)
 {
     std::vector<IndexRecord> records;
     for (std::uint64_t bucket = 0, buckets = 1; bucket < buckets && !stop.stop_requested();) {
@@ -270,8 +270,7 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
                 tell(report, fmt::format("A directory stands where entry {} should; left alone.", key.hex()));
                 return true;
             }
-            const format::DecodedEntry decoded =
-                error == 0 ? format::decode_entry(bytes, key) : format::DecodedEntry{};
+            const format::DecodedEntry decoded = error == 0 ? format::decode_entry(bytes, key) : format::DecodedEntry{};
             ++report.checked;
             if (decoded.artifact) {
                 ++report.intact;

@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-// What eviction needs to know of every entry, in one file of fixed records. Derived: it can be rebuilt from the entries,
-// and no hit ever reads it.
+// What eviction needs to know of every entry, in one file of fixed records. Derived: it can be rebuilt from the
+// entries, and no hit ever reads it.
 //
 //   index  := header bucket*                       the header takes 4096 bytes, a bucket 16384
 //   bucket := record{204} and padding              a record that is all zeros is free
 //   record := key:u8[32] tick:u64 aging:f64 bytes:u64 cost:f32 uses:u32 created:u32 last_used:u32 expires:u32 sum:u32
 //
-// Little-endian; times are seconds since 1970; the sum makes a torn record recognisable. Buckets are addressed by linear
-// hashing: the file grows by one bucket at a time, so that one holds about a hundred records whether the cache has a
-// thousand entries or a million, and finding, adding or sampling costs the same. (Per-shard logs were the first idea:
-// they either grow with the cache or need a scan of many files to find a victim.)
+// Little-endian; times are seconds since 1970; the sum makes a torn record recognisable. Buckets are addressed by
+// linear hashing: the file grows by one bucket at a time, so that one holds about a hundred records whether the cache
+// has a thousand entries or a million, and finding, adding or sampling costs the same. (Per-shard logs were the first
+// idea: they either grow with the cache or need a scan of many files to find a victim.)
 //
 // A change is made in this order: header with the change announced; the entry's file renamed or unlinked; the record;
 // header with new totals and nothing announced. Whoever next opens the index finds an announced change if its maker was
@@ -92,8 +92,8 @@ public:
     // Each bucket is read once.
     int update(std::vector<Key> keys, const std::function<void(IndexRecord&)>& edit);
 
-    // Totals as they stand, for whoever only looks; no lock needed. None when there is no readable index, or a change is
-    // announced in it: then open() says how it ended.
+    // Totals as they stand, for whoever only looks; no lock needed. None when there is no readable index, or a change
+    // is announced in it: then open() says how it ended.
     static std::optional<IndexTotals> peek_totals(base::Files& files, const std::string& path);
 
 private:

@@ -41,8 +41,9 @@ inline Found answer(const Node& node, base::HazardSlot* slot)
 }  // namespace
 
 MemoryTier::MemoryTier(MemoryOptions options, const TierContext& context)
-    : m_name(std::move(options.name)), m_clock(*context.clock),
-      m_limits{.max_bytes = options.max_bytes, .max_entries = options.max_entries, .max_age = {}},
+    : m_name(std::move(options.name)), m_clock(*context.clock), m_limits{.max_bytes = options.max_bytes,
+                                                                         .max_entries = options.max_entries,
+                                                                         .max_age = {}},
       m_policy(context.policy())
 {
     set_careful();
@@ -186,7 +187,8 @@ Result<StoreReport> MemoryTier::store(const Key& key, const Entry& entry, Victim
                                  bytes, m_name, m_limits.max_bytes),
                      {}};
     if (!m_policy->admit(node->resident))
-        return Error{Code::no_space, fmt::format("The policy of tier \"{}\" did not admit an entry of {} bytes.", m_name, bytes),
+        return Error{Code::no_space,
+                     fmt::format("The policy of tier \"{}\" did not admit an entry of {} bytes.", m_name, bytes),
                      {}};
 
     StoreReport report;

@@ -62,8 +62,8 @@ private:
     // Wall time in nanoseconds, but strictly increasing with every change, whatever the clock does: the order of use.
     std::atomic<std::uint64_t> m_tick{0};
     std::atomic<bool> m_every_touch{false};
-    std::atomic<bool> m_careful{false};  // a hit has more to do than to count itself
-    std::atomic<std::int64_t> m_max_age{0};  // seconds: m_limits' own, for hits
+    std::atomic<bool> m_careful{false};                          // a hit has more to do than to count itself
+    std::atomic<std::int64_t> m_max_age{0};                      // seconds: m_limits' own, for hits
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};  // guards everything below, and changes of m_table
     Limits m_limits;
     std::unique_ptr<Policy> m_policy;

@@ -28,7 +28,8 @@ ResidentTable::Protected ResidentTable::find_again(const Key& key) const noexcep
     // Nothing there, or it moved while we looked. The version is only read now, which keeps it off the path of a hit.
     const std::uint64_t version = m_version.load(std::memory_order_acquire);
     Protected again = probe(key);
-    // acquire on the slots in probe(): had we seen any entry mid-move, we would now see the version that began the move.
+    // acquire on the slots in probe(): had we seen any entry mid-move, we would now see the version that began the
+    // move.
     again.unsure = !again.node && ((version & 1U) != 0 || m_version.load(std::memory_order_acquire) != version);
     return again;
 }

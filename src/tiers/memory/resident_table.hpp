@@ -90,7 +90,7 @@ private:
     void grow();
 
     std::atomic<Table*> m_current;
-    std::atomic<std::uint64_t> m_version{0};  // odd while entries move
+    std::atomic<std::uint64_t> m_version{0};       // odd while entries move
     std::vector<std::unique_ptr<Table>> m_tables;  // all that were ever current; the last one is
     std::size_t m_size = 0;
 };
@@ -127,8 +127,6 @@ private:
             continue;  // replaced or removed meanwhile: look at the same slot again
         if (node->resident.key == key)
             return {node, hazard, false};
-        // Another key with the same tag. release, as in release_slot(): we have read it, and announce the next over it.
-        hazard->object.store(nullptr, std::memory_order_release);
         i = (i + 1) & table->mask;
     }
     if (hazard)

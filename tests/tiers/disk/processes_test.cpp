@@ -144,8 +144,8 @@ protected:
         return status;
     }
 
-    // While nobody can publish or remove an entry: the budget holds, and what the index counts is what is there, however
-    // those before us ended.
+    // While nobody can publish or remove an entry: the budget holds, and what the index counts is what is there,
+    // however those before us ended.
     void watch() const
     {
         base::Files& files = base::system_files();
