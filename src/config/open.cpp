@@ -31,17 +31,17 @@ std::vector<TierSpec> default_tiers(const CacheOptions& options)
 
 }  // namespace
 
-Result<Cache> Cache::open(CacheOptions given)
+Result<Cache> Cache::open(CacheOptions options)
 {
-    Settings settings = resolve(std::move(given));
-    CacheOptions& options = settings.options;
+    Settings settings = resolve(std::move(options));
+    CacheOptions& resolved = settings.options;
     engine::EngineOptions chosen;
-    chosen.log = options.log ? options.log : config::log_sink(*options.log_to);
+    chosen.log = resolved.log ? resolved.log : config::log_sink(*resolved.log_to);
     if (chosen.log)
         for (const std::string& problem : settings.problems)
             chosen.log(LogLevel::warning, problem);
-    if (!*options.disabled)
-        chosen.tiers = options.tiers.empty() ? default_tiers(options) : std::move(options.tiers);
+    if (!*resolved.disabled)
+        chosen.tiers = resolved.tiers.empty() ? default_tiers(resolved) : std::move(resolved.tiers);
     std::set<std::string_view> names;
     for (const TierSpec& tier : chosen.tiers)
         if (!names.insert(tier.name).second)
@@ -50,16 +50,16 @@ Result<Cache> Cache::open(CacheOptions given)
                                      "memory({{.name = \"pinned\"}}).",
                                      tier.name),
                          {}};
-    const PolicyOptions policy{.promote_after = *options.promote_after};
-    chosen.policy = options.policy ? options.policy : *options.policy_name == "lru" ? lru(policy) : gdsf(policy);
-    chosen.making = *options.making;
-    chosen.max_parallel_makes = *options.max_parallel_makes;
-    chosen.flight_wait = *options.flight_wait;
-    chosen.failure_ttl = *options.failure_ttl;
-    chosen.maintenance = *options.maintenance;
-    chosen.maintenance_interval = *options.maintenance_interval;
-    chosen.on_evict = std::move(options.on_evict);
-    chosen.clock = options.clock ? options.clock : &base::system_clock();
+    const PolicyOptions policy{.promote_after = *resolved.promote_after};
+    chosen.policy = resolved.policy ? resolved.policy : *resolved.policy_name == "lru" ? lru(policy) : gdsf(policy);
+    chosen.making = *resolved.making;
+    chosen.max_parallel_makes = *resolved.max_parallel_makes;
+    chosen.flight_wait = *resolved.flight_wait;
+    chosen.failure_ttl = *resolved.failure_ttl;
+    chosen.maintenance = *resolved.maintenance;
+    chosen.maintenance_interval = *resolved.maintenance_interval;
+    chosen.on_evict = std::move(resolved.on_evict);
+    chosen.clock = resolved.clock ? resolved.clock : &base::system_clock();
     return engine::Engine::as_cache(std::make_unique<engine::Engine>(std::move(chosen)));
 }
 

@@ -63,7 +63,7 @@ Status ArchiveWriter::put(ByteView bytes)
 
 Status ArchiveWriter::add(ByteView entry)
 {
-    if (const Status head = put(as_bytes(record_head(k_entry_mark, entry.size()))); !head.ok())
+    if (Status head = put(as_bytes(record_head(k_entry_mark, entry.size()))); !head.ok())
         return head;
     ++m_count;
     return put(entry);
@@ -71,7 +71,7 @@ Status ArchiveWriter::add(ByteView entry)
 
 Status ArchiveWriter::finish()
 {
-    if (const Status end = put(as_bytes(record_head(k_end_mark, m_count))); !end.ok())
+    if (Status end = put(as_bytes(record_head(k_end_mark, m_count))); !end.ok())
         return end;
     // Synced: what is exported is often the only copy, about to be carried away.
     m_error = m_files.sync(m_file.fd());

@@ -181,6 +181,8 @@ void RandomHistories::lose_memory(bool restart)
         m_cache->clear_memory();
     for (const auto& [key, value] : m_model)
         ASSERT_EQ(m_cache->where(key), Names{"disk"});
+    if (restart)
+        change_limits();  // opening evicts nothing: limits hold from the next store on, or from when they are set
 }
 
 void RandomHistories::change_limits()
