@@ -1,7 +1,6 @@
 #include "base/barrier.hpp"
 
 #include <linux/membarrier.h>
-#include <mutex>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,11 +24,10 @@ bool ask(int command) noexcept
 void prepare_barrier() noexcept
 {
 #ifndef HEARTH_TSAN
-    static std::once_flag once;
-    std::call_once(once, [] {
-        detail::g_kernel_barrier =
-            ask(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    });
+    // Asking twice does no harm, and a forked child must not wait for a thread of its parent that asks.
+    if (!detail::g_kernel_barrier && ask(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+        ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+        detail::g_kernel_barrier = true;
 #endif
 }
 

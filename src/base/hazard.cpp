@@ -118,6 +118,9 @@ HazardDomain& domain()
     return *instance;
 }
 
+// Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
+[[maybe_unused]] const HazardDomain& g_made_early = domain();
+
 // Lets a thread keep free slots from now on, and gives them back when it ends.
 struct SlotsOfThread {
     SlotsOfThread() { detail::t_free_slot_count = 0; }

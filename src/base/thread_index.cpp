@@ -22,6 +22,9 @@ Numbers& numbers()
     return *instance;
 }
 
+// Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
+[[maybe_unused]] const Numbers& g_made_early = numbers();
+
 // Gives the number back when the thread ends.
 struct Holder {
     std::size_t index = 0;

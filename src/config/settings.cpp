@@ -5,6 +5,7 @@
 #include "hearth/options.hpp"
 #include "hearth/units.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -112,7 +113,8 @@ constexpr const char* k_duration = "a duration such as 250ms, 12h or 30d";
 constexpr const char* k_flag = "0 or 1";
 constexpr const char* k_number = "a whole number";
 
-const std::vector<SettingRow>& rows()
+// Built for every use and not kept in a static: a process forked while another thread builds that would wait for it.
+std::vector<SettingRow> rows()
 {
     const auto flag_text = [](bool flag) -> std::string { return flag ? "true" : "false"; };
     const auto number_text = [](auto number) { return std::to_string(number); };
@@ -127,7 +129,7 @@ const std::vector<SettingRow>& rows()
             return std::nullopt;
         return std::chrono::ceil<std::chrono::seconds>(*duration);  // half a second is short, not "no limit"
     };
-    static const std::vector<SettingRow> table{
+    return {
         row("preset", "HEARTH_PRESET", "which defaults to start from", "development, production or high_performance",
             &CacheOptions::preset, parse_preset, preset_name),
         row("disabled", "HEARTH_DISABLE", "use no cache at all", k_flag, &CacheOptions::disabled, parse_flag,
@@ -202,7 +204,6 @@ const std::vector<SettingRow>& rows()
         row("log", "HEARTH_LOG", "where warnings go", "off, stderr or a path", &CacheOptions::log_to, parse_path,
             [](const std::string& where) { return where; }),
     };
-    return table;
 }
 
 CacheOptions preset_options(Preset preset)
@@ -283,12 +284,11 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
                         path));
         return values;
     }
+    const std::vector<SettingRow> settings = rows();
     for (const auto& [name, value] : parsed.items()) {
-        const SettingRow* known = nullptr;
-        for (const SettingRow& setting : rows())
-            if (name == setting.name)
-                known = &setting;
-        if (!known)
+        const auto known = std::find_if(settings.begin(), settings.end(),
+                                        [&name](const SettingRow& setting) { return name == setting.name; });
+        if (known == settings.end())
             problems.push_back(fmt::format(
                 "{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
         else if (value.is_structured() || value.is_null())

@@ -358,9 +358,11 @@ TEST_F(Making, many_asynchronous_calls_make_each_key_once)
 TEST_F(Making, a_deadline_is_a_timeout_and_the_make_finishes_for_a_later_call)
 {
     Cache cache = open_usual();
+    std::latch begun(1);
     std::latch finish(1);
     const Result<Lookup> late = cache.get_or_make(numbered_key(1),
                                                   [&] {
+                                                      begun.count_down();
                                                       finish.wait();
                                                       return "slow";
                                                   },
@@ -368,6 +370,7 @@ TEST_F(Making, a_deadline_is_a_timeout_and_the_make_finishes_for_a_later_call)
     ASSERT_FALSE(late.ok());
     EXPECT_EQ(late.error().code, Code::timeout);
     EXPECT_NE(late.error().message.find("1 ms"), std::string::npos);
+    begun.wait();  // the deadline may pass before the maker has begun
     // Who joins it in the air has a deadline of his own.
     const Result<Lookup> joined = cache.get_or_make(numbered_key(1), [] { return "never"; }, {.deadline = 1ms});
     ASSERT_FALSE(joined.ok());
@@ -382,12 +385,15 @@ TEST_F(Making, a_deadline_is_a_timeout_and_the_make_finishes_for_a_later_call)
 TEST_F(Making, an_asynchronous_call_with_a_deadline_answers_with_a_timeout_too)
 {
     Cache cache = open_usual();
+    std::latch begun(1);
     std::latch finish(1);
     const auto slow = [&] {
+        begun.count_down();
         finish.wait();
         return "slow";
     };
     EXPECT_EQ(cache.get_or_make_async(numbered_key(1), slow, {.deadline = 1ms}).get().error().code, Code::timeout);
+    begun.wait();
     finish.count_down();
     EXPECT_EQ((*cache.get_or_make(numbered_key(1), [] { return "never"; }))->text(), "slow");
     EXPECT_EQ(cache.stats().makes, 1U);

@@ -1,6 +1,7 @@
 #include "tiers/disk/cache_directory.hpp"
 
 #include "base/clock.hpp"
+#include "base/fork.hpp"
 #include "base/hex.hpp"
 #include "format/entry.hpp"
 #include "tiers/disk/directory_lock.hpp"
@@ -50,21 +51,26 @@ public:
     {
     }
     // Unlinked before the lock is dropped: a waiter that gets the lock of an unlinked file sees so and opens anew.
-    ~LockedFlight() override { m_files.unlink(m_path.c_str()); }
+    ~LockedFlight() override
+    {
+        if (m_file.open())
+            m_files.unlink(m_path.c_str());
+    }
 
 private:
     base::Files& m_files;
     std::string m_path;
     base::FileHandle m_file;
+    // A child forked meanwhile (a maker may start a compiler) would hold the lock as long as it lives.
+    const base::ForkGuard m_fork_guard{[this] { m_file.close(); }};
 };
 
 }  // namespace
 
 DiskEnvironment DiskEnvironment::system()
 {
-    static const BootId boot = this_boot();
     DiskEnvironment environment;
-    environment.boot = boot;
+    environment.boot = this_boot();
     environment.seed = (std::uint64_t{std::random_device{}()} << 32U) | std::random_device{}();
     return environment;
 }
