@@ -181,9 +181,15 @@ Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error)
 
 int make_directories(Files& files, const std::string& path, unsigned mode)
 {
-    const int made = files.mkdir(path.c_str(), mode);
-    if (made == 0 || made == -EEXIST)
-        return 0;
+    const auto make = [&] {
+        const int made = files.mkdir(path.c_str(), mode);
+        // With a slash behind it a link to a directory is that directory.
+        FileStat there;
+        if (made != -EEXIST || files.stat((path + "/").c_str(), there) == 0)
+            return made == -EEXIST ? 0 : made;
+        return -ENOTDIR;
+    };
+    const int made = make();
     if (made != -ENOENT)
         return made;
     const std::size_t slash = path.find_last_of('/');
@@ -191,8 +197,7 @@ int make_directories(Files& files, const std::string& path, unsigned mode)
         return made;
     if (const int parent = make_directories(files, path.substr(0, slash), mode); parent != 0)
         return parent;
-    const int again = files.mkdir(path.c_str(), mode);
-    return again == -EEXIST ? 0 : again;
+    return make();
 }
 
 std::string describe(const char* action, const std::string& path, int error)

@@ -5,12 +5,23 @@
 #include "engine/engine.hpp"
 #include "hearth/cache.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <set>
 
 namespace hearth {
 
 namespace {
+
+constexpr std::size_t k_longest_name = 64;
+
+// Names stand in statistics, in tables and on command lines.
+bool is_name(std::string_view name)
+{
+    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
+    return !name.empty() && name.size() <= k_longest_name && std::all_of(name.begin(), name.end(), plain);
+}
 
 std::vector<TierSpec> default_tiers(const CacheOptions& options)
 {
@@ -43,13 +54,19 @@ Result<Cache> Cache::open(CacheOptions options)
     if (!*resolved.disabled)
         chosen.tiers = resolved.tiers.empty() ? default_tiers(resolved) : std::move(resolved.tiers);
     std::set<std::string_view> names;
-    for (const TierSpec& tier : chosen.tiers)
+    for (const TierSpec& tier : chosen.tiers) {
+        if (!is_name(tier.name))
+            return Error{Code::invalid_argument,
+                         fmt::format("A tier cannot be called \"{}\": a name is 1 to {} letters, digits, '-' and '_'.",
+                                     tier.name, k_longest_name),
+                         {}};
         if (!names.insert(tier.name).second)
             return Error{Code::invalid_argument,
                          fmt::format("Two tiers are called \"{}\". Give one of them another name, as in "
                                      "memory({{.name = \"pinned\"}}).",
                                      tier.name),
                          {}};
+    }
     const PolicyOptions policy{.promote_after = *resolved.promote_after};
     chosen.policy = resolved.policy ? resolved.policy : *resolved.policy_name == "lru" ? lru(policy) : gdsf(policy);
     chosen.making = *resolved.making;

@@ -3,7 +3,6 @@
 #include "base/clock.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <fmt/format.h>
 
 namespace hearth::engine {
@@ -173,34 +172,6 @@ void Engine::count_failed_find(std::size_t tier, Miss why)
 }
 
 // The tier it moved up into, or none.
-const std::string* Engine::promote_after_hit(std::size_t tier, const Key& key, const Found& found)
-{
-    Resident resident(key, found.bytes, std::chrono::duration<double>(found.cost).count());
-    resident.set_uses(found.uses);
-    std::shared_ptr<const Policy> policy;
-    {
-        const std::lock_guard lock(m_policy_mutex);
-        policy = m_promotion[tier];
-    }
-    if (!policy->promote(resident) || !m_tiers[tier - 1]->traits().writable)
-        return nullptr;
-    if (!store_in(tier - 1, key, found.as_entry()))
-        return nullptr;  // it does not fit up there: it stays where it is
-    m_counters.add(tier - 1, TierCount::promotions);
-    // A persistent tier keeps its copy; a volatile one hands the entry over.
-    if (!m_tiers[tier]->traits().persistent)
-        m_tiers[tier]->remove(key);
-    return &m_names[tier - 1];
-}
-
-bool Engine::something_slower_is_writable(std::size_t tier) const
-{
-    for (std::size_t i = tier + 1; i < m_tiers.size(); ++i)
-        if (m_tiers[i]->traits().writable)
-            return true;
-    return false;
-}
-
 Result<StoreReport> Engine::store_in(std::size_t tier, const Key& key, const Entry& entry)
 {
     const Victims keep = something_slower_is_writable(tier) ? Victims::keep : Victims::discard;
@@ -218,40 +189,6 @@ Result<StoreReport> Engine::store_in(std::size_t tier, const Key& key, const Ent
     if (m_tiers[tier]->traits().persistent)
         start_maintenance();
     return stored;
-}
-
-void Engine::settle_victims(std::size_t tier, std::vector<Victim>&& victims)
-{
-    for (Victim& victim : victims) {
-        m_counters.add(tier, TierCount::evictions);
-        std::size_t lower = k_none;
-        for (std::size_t i = tier + 1; i < m_tiers.size() && victim.cause != EvictionCause::age; ++i) {
-            if (!m_tiers[i]->traits().writable)
-                continue;
-            if (m_tiers[i]->contains(victim.key)) {
-                lower = i;
-                break;
-            }
-            if (victim.entry && store_in(i, victim.key, *victim.entry)) {
-                m_counters.add(tier, TierCount::demotions);
-                lower = i;
-                break;
-            }
-        }
-        if (m_options.on_evict)
-            tell_of({victim.key, victim.bytes, victim.cause, m_names[tier],
-                     lower == k_none ? std::string{} : m_names[lower]});
-    }
-}
-
-// What the owner's callback throws must not end a store half way, nor leave those who wait for a make waiting.
-void Engine::tell_of(const Eviction& eviction)
-try {
-    m_options.on_evict(eviction);
-} catch (const std::exception& thrown) {
-    log_once(m_tiers.size(), fmt::format("The on_evict callback threw: {}", thrown.what()));
-} catch (...) {
-    log_once(m_tiers.size(), "The on_evict callback threw something that is no std::exception.");
 }
 
 Result<InsertReport> Engine::insert(const Key& key, Artifact artifact, const InsertOptions& options)
@@ -324,57 +261,6 @@ std::size_t Engine::tier_named(std::string_view name) const
 {
     const auto found = std::find(m_names.begin(), m_names.end(), name);
     return found == m_names.end() ? k_none : static_cast<std::size_t>(found - m_names.begin());
-}
-
-MoveReport Engine::promote(const Key& key)
-{
-    const std::size_t from = fastest_with(key);
-    if (from == k_none)
-        return {};
-    if (from == 0)
-        return {MoveReport::Outcome::already_top, m_names[from], {}, {}};
-    MoveReport report = move(key, from, from - 1);
-    if (report.outcome == MoveReport::Outcome::moved) {
-        m_counters.add(from - 1, TierCount::promotions);
-        if (!m_tiers[from]->traits().persistent)
-            m_tiers[from]->remove(key);
-    }
-    return report;
-}
-
-MoveReport Engine::demote(const Key& key)
-{
-    const std::size_t from = fastest_with(key);
-    if (from == k_none)
-        return {};
-    std::size_t to = from + 1;
-    while (to < m_tiers.size() && !m_tiers[to]->traits().writable)
-        ++to;
-    if (to >= m_tiers.size())
-        return {MoveReport::Outcome::already_bottom, m_names[from], {}, {}};
-    MoveReport report = m_tiers[to]->contains(key)
-                            ? MoveReport{MoveReport::Outcome::moved, m_names[from], m_names[to], {}}
-                            : move(key, from, to);
-    if (report.outcome == MoveReport::Outcome::moved)
-        m_tiers[from]->remove(key);
-    return report;
-}
-
-MoveReport Engine::move(const Key& key, std::size_t from, std::size_t to)
-{
-    MoveReport report{MoveReport::Outcome::not_found, m_names[from], m_names[to], {}};
-    const Found found = m_tiers[from]->peek(key);
-    if (!found)
-        return report;
-    const Result<StoreReport> stored = store_in(to, key, found.as_entry());
-    if (stored) {
-        report.outcome = MoveReport::Outcome::moved;
-    } else {
-        report.outcome =
-            stored.error().code == Code::too_large ? MoveReport::Outcome::does_not_fit : MoveReport::Outcome::refused;
-        report.reason = stored.error().message;
-    }
-    return report;
 }
 
 std::vector<TierStatus> Engine::tiers()

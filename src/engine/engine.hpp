@@ -34,10 +34,14 @@ struct EngineOptions {
 };
 
 // The cache behind hearth::Cache: lookup order, single flight, promotion and demotion, statistics. It knows tiers by
-// their interface only. Thread safety: all of it. No lock is held over a tier's work, a make or a callback.
-//   engine.cpp    lookups, inserts, and how entries move between tiers
+// their interface only. Thread safety: all of it. No lock is held over a make, a callback, or a tier's find or store.
+//   engine.cpp    opening, lookups, inserts, settings of tiers
 //   making.cpp    what happens on a miss: single flight here and on this machine, making, remembered failures
-//   upkeep.cpp    listing, verifying, collecting, export and import, maintenance, statistics
+//   moving.cpp    how entries move between tiers
+//   listing.cpp   what is in the cache
+//   upkeep.cpp    verifying, collecting, flushing, background maintenance
+//   transfer.cpp  export and import
+//   counting.cpp  statistics, here and in the directory's note
 class Engine {
 public:
     explicit Engine(EngineOptions options);

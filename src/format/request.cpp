@@ -17,6 +17,16 @@ std::string_view digest_text(const base::Sha256& digest)
     return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
+// A name whose length would not fit ends in the digest of the whole: cut short, two names would be one.
+std::string fitting_name(std::string_view name)
+{
+    constexpr std::size_t k_longest = UINT16_MAX;
+    if (name.size() <= k_longest)
+        return std::string(name);
+    const std::string digest = base::to_hex(as_bytes(digest_text(base::sha256(as_bytes(name)))));
+    return std::string(name.substr(0, k_longest - digest.size())) + digest;
+}
+
 void append_field(std::string& out, FieldKind kind, std::string_view name, std::uint64_t size, ByteView value,
                   std::size_t inline_limit)
 {
@@ -24,8 +34,7 @@ void append_field(std::string& out, FieldKind kind, std::string_view name, std::
     const bool whole = value.size() <= inline_limit;
     head.number(static_cast<std::uint8_t>(kind));
     head.number(static_cast<std::uint8_t>(whole ? Form::whole : Form::digest));
-    // A name is a word of ours, not a user's bytes; one that is absurdly long is cut where its length would not fit.
-    head.prefixed<std::uint16_t>(name.substr(0, 65535));
+    head.prefixed<std::uint16_t>(fitting_name(name));
     head.number(size);
     out += head.out();
     out += whole ? as_text(value) : digest_text(base::sha256(value));

@@ -239,6 +239,7 @@ TEST(Files, make_directories_says_when_a_file_is_in_the_way)
 {
     const ScratchDirectory scratch;
     write_file(scratch / "file", "content");
+    EXPECT_EQ(base::make_directories(system_files(), scratch / "file", 0700), -ENOTDIR);
     EXPECT_EQ(base::make_directories(system_files(), scratch / "file/below", 0700), -ENOTDIR);
     EXPECT_EQ(base::make_directories(system_files(), scratch / "file/far/below", 0700), -ENOTDIR);
     EXPECT_EQ(read_file(scratch / "file"), "content");

@@ -314,6 +314,17 @@ TEST_F(Lookups, two_tiers_of_one_name_are_refused)
     EXPECT_NE(opened.error().message.find("\"memory\""), std::string::npos);
 }
 
+TEST_F(Lookups, a_tier_has_a_name_that_statistics_and_command_lines_can_carry)
+{
+    for (const char* name : {"", "a tier", "disk.latency.0", "a\nb"}) {
+        CacheOptions odd = options();
+        odd.tiers = {memory({.name = name, .max_bytes = 100})};
+        const Result<Cache> opened = Cache::open(odd);
+        ASSERT_FALSE(opened.ok()) << name;
+        EXPECT_EQ(opened.error().code, Code::invalid_argument);
+    }
+}
+
 TEST_F(Lookups, a_ninth_tier_is_left_out_and_said)
 {
     std::vector<TierSpec> tiers;

@@ -20,6 +20,19 @@ protected:
     {
         return std::make_unique<WorkerProcess>(directory(), flight_wait);
     }
+    // A cache that waits as long as it takes, and tells when it has seen that another process makes.
+    Cache open_patient(std::latch& busy)
+    {
+        TierHooks hooks;
+        hooks.flight_tried = [&busy, seen = false](const FlightAttempt& attempt) mutable {
+            if (attempt.outcome == FlightAttempt::Outcome::busy && !std::exchange(seen, true))
+                busy.count_down();
+        };
+        CacheOptions patient = options();
+        patient.flight_wait = 1h;
+        patient.tiers = {memory(0), hooked(disk_here(), hooks)};
+        return open(patient);
+    }
     static Key key_of(const std::string& name) { return Key::of("worker", name); }
 };
 
@@ -90,17 +103,8 @@ TEST_F(Processes, a_killed_holder_is_taken_over_from)
     holder->tell("make kernel");
     ASSERT_EQ(holder->hear(), "making");
 
-    // This process is the one that waits: it can tell when it has seen that another holds the make.
     std::latch busy(1);
-    TierHooks hooks;
-    hooks.flight_tried = [&, seen = false](const FlightAttempt& attempt) mutable {
-        if (attempt.outcome == FlightAttempt::Outcome::busy && !std::exchange(seen, true))
-            busy.count_down();
-    };
-    CacheOptions patient = options();
-    patient.flight_wait = 1h;
-    patient.tiers = {memory(0), hooked(disk_here(), hooks)};
-    Cache cache = open(patient);
+    Cache cache = open_patient(busy);
     std::atomic<bool> holder_is_dead{false};
     std::thread waiter([&] {
         const Result<Lookup> got = cache.get_or_make(key_of("kernel"), [&] {
@@ -123,15 +127,7 @@ TEST_F(Processes, what_the_holder_stores_is_what_the_waiter_gets)
     holder->tell("make kernel");
     ASSERT_EQ(holder->hear(), "making");
     std::latch busy(1);
-    TierHooks hooks;
-    hooks.flight_tried = [&, seen = false](const FlightAttempt& attempt) mutable {
-        if (attempt.outcome == FlightAttempt::Outcome::busy && !std::exchange(seen, true))
-            busy.count_down();
-    };
-    CacheOptions patient = options();
-    patient.flight_wait = 1h;
-    patient.tiers = {memory(0), hooked(disk_here(), hooks)};
-    Cache cache = open(patient);
+    Cache cache = open_patient(busy);
     std::thread waiter([&] {
         const Result<Lookup> got = cache.get_or_make(key_of("kernel"), [] { return "never"; });
         ASSERT_TRUE(got.ok());

@@ -306,6 +306,17 @@ TEST(RequestEncoding, fields_are_shown_as_people_read_them)
     EXPECT_TRUE(shown(9).ends_with(" (1000 items)")) << shown(9);
 }
 
+TEST(RequestKey, names_of_any_length_are_told_apart_by_their_last_byte)
+{
+    const auto request = [](const std::string& name) { return KeyBuilder("test").text(name, "value").build(); };
+    for (const std::size_t length : {std::size_t{65535}, std::size_t{65536}, std::size_t{100'000}}) {
+        const std::string name(length, 'n');
+        EXPECT_NE(request(name + "a").key(), request(name + "b").key()) << length;
+        ASSERT_EQ(request(name).fields().size(), 2U) << length;
+        EXPECT_EQ(request(name).fields()[1].name.size(), 65535U) << length;
+    }
+}
+
 TEST(RequestEncoding, long_values_enter_by_digest_from_the_first_byte_beyond_the_limit)
 {
     const auto digested = [](const Request& request) { return request.fields().at(1).digested; };

@@ -1,0 +1,94 @@
+// What is in the cache: one entry, all of them, the hottest.
+
+#include "engine/engine.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace hearth::engine {
+
+namespace {
+
+// Uses in memory are told to the disk now and then: those must not be counted in both.
+struct UsesOfTiers {
+    std::uint32_t in_volatile = 0;
+    std::uint32_t in_persistent = 0;
+
+    void add(const TierTraits& traits, std::uint32_t uses)
+    {
+        (traits.persistent ? in_persistent : in_volatile) += uses;
+    }
+};
+
+}  // namespace
+
+std::optional<EntryRow> Engine::info(const Key& key)
+{
+    std::optional<EntryRow> row;
+    UsesOfTiers uses;
+    for (const std::unique_ptr<Tier>& tier : m_tiers) {
+        std::optional<EntryRow> here = tier->info(key);
+        if (!here)
+            continue;
+        uses.add(tier->traits(), here->uses);
+        if (!row)
+            row = std::move(here);
+        else
+            row->last_used = std::max(row->last_used, here->last_used);
+    }
+    if (row)
+        row->uses = uses.in_persistent + not_credited(key, uses.in_volatile);
+    return row;
+}
+
+void Engine::list(const std::function<bool(const EntryRow&)>& visit)
+{
+    std::unordered_set<Key> seen;
+    bool go_on = true;
+    for (std::size_t i = 0; i < m_tiers.size() && go_on; ++i) {
+        const bool last = i + 1 == m_tiers.size();
+        m_tiers[i]->for_each([&](const EntryRow& row) {
+            const bool fresh = last ? !seen.contains(row.key) : seen.insert(row.key).second;
+            go_on = !fresh || visit(row);
+            return go_on;
+        });
+    }
+}
+
+std::vector<EntryRow> Engine::hottest(std::size_t count)
+{
+    std::unordered_map<Key, std::pair<EntryRow, UsesOfTiers>> rows;
+    for (const std::unique_ptr<Tier>& tier : m_tiers)
+        tier->for_each([&, traits = tier->traits()](const EntryRow& row) {
+            auto& [known, uses] = rows.try_emplace(row.key, row, UsesOfTiers{}).first->second;
+            known.last_used = std::max(known.last_used, row.last_used);
+            uses.add(traits, row.uses);
+            return true;
+        });
+    std::vector<EntryRow> sorted;
+    sorted.reserve(rows.size());
+    for (auto& [key, row_and_uses] : rows) {
+        auto& [row, uses] = row_and_uses;
+        row.uses = uses.in_persistent + not_credited(key, uses.in_volatile);
+        sorted.push_back(std::move(row));
+    }
+    const auto hotter = [](const EntryRow& a, const EntryRow& b) {
+        return std::tie(a.uses, a.last_used, a.key) > std::tie(b.uses, b.last_used, b.key);
+    };
+    const std::size_t wanted = std::min(count, sorted.size());
+    std::partial_sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted), sorted.end(), hotter);
+    sorted.resize(wanted);
+    return sorted;
+}
+
+// Uses of a volatile tier that the tiers below do not count as theirs already.
+std::uint32_t Engine::not_credited(const Key& key, std::uint32_t uses)
+{
+    const std::lock_guard lock(m_credit_mutex);
+    const auto credited = m_credited.find(key);
+    return credited == m_credited.end() ? uses : uses - std::min(uses, credited->second);
+}
+
+}  // namespace hearth::engine

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hearth::engine {
+
+inline constexpr std::size_t k_problems_told = 100;
+
+// Adds a sentence to a report, which a damaged cache of a million entries must not blow up.
+inline void tell(std::vector<std::string>& problems, std::string problem)
+{
+    if (problems.size() < k_problems_told)
+        problems.push_back(std::move(problem));
+}
+
+}  // namespace hearth::engine
