@@ -43,6 +43,7 @@ public:
     const ArtifactLease& lease() const noexcept { return m_artifact; }
     std::shared_ptr<const Artifact> share() const { return m_artifact.share(); }
 
+    // Of a miss; of what was made, why it had to be.
     Miss why() const noexcept { return m_why; }
     // The tier that answered ("made" when the maker did); valid while the Cache is open.
     std::string_view tier() const noexcept { return m_tier ? std::string_view(*m_tier) : std::string_view{}; }
@@ -54,6 +55,7 @@ public:
     }
 
 private:
+    friend class engine::Engine;
     ArtifactLease m_artifact;
     const std::string* m_tier = nullptr;
     const std::string* m_promoted_to = nullptr;
@@ -79,7 +81,8 @@ struct InsertReport {
 };
 
 struct InsertOptions {
-    std::string tier{};  // only into this one; empty: the fastest that can hold it, and every persistent one
+    std::string tier{};   // only into this one; empty: the fastest that can hold it, and every persistent one
+    bool counted = true;  // among the stores of the statistics; false for what is only derived from something else
 };
 
 struct GetOptions {
@@ -148,6 +151,8 @@ public:
     ~Cache();
 
     Lookup find(const Key& key);
+    // The same, counted neither as a lookup nor as a use.
+    Lookup peek(const Key& key);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options = {});
     Result<InsertReport> insert(const Request& request, Artifact artifact, const InsertOptions& options = {});
 
@@ -179,6 +184,13 @@ public:
     std::future<Result<Lookup>> get_or_make_async(const Key& key, F&& make, const GetOptions& options = {})
     {
         return make_later(key, {}, as_maker(std::forward<F>(make)), options);
+    }
+
+    // For what cannot be cached: makes it, looks nothing up and stores nothing. Counted as a miss, bypassed.
+    template <Makes F>
+    Result<Lookup> make_uncached(F&& make, const Metadata& metadata = {})
+    {
+        return make_past(as_maker(std::forward<F>(make)), metadata);
     }
 
     bool remove(const Key& key);
@@ -237,6 +249,7 @@ private:
     Result<Lookup> make_missing(const Key& key, const Bytes& request, Maker make, const GetOptions& options,
                                 Lookup found);
     std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);
+    Result<Lookup> make_past(Maker make, const Metadata& metadata);
 
     std::unique_ptr<engine::Engine> m_engine;
     friend class engine::Engine;

@@ -7,6 +7,8 @@
 #include "hearth/cache.hpp"
 #include "hearth/key.hpp"
 #include "hearth/lease.hpp"
+#include "hearth/libraries.hpp"
+#include "hearth/nvrtc.hpp"
 #include "hearth/options.hpp"
 #include "hearth/policy.hpp"
 #include "hearth/result.hpp"

@@ -19,6 +19,16 @@ Lookup Cache::find(const Key& key)
     return m_engine->find(key);
 }
 
+Lookup Cache::peek(const Key& key)
+{
+    return m_engine->peek(key);
+}
+
+Result<Lookup> Cache::make_past(Maker make, const Metadata& metadata)
+{
+    return m_engine->make_past(make, metadata);
+}
+
 Result<InsertReport> Cache::insert(const Key& key, Artifact artifact, const InsertOptions& options)
 {
     return m_engine->insert(key, std::move(artifact), options);

@@ -129,6 +129,18 @@ Lookup Engine::find(const Key& key)
     return find_from(0, key, Miss::absent);
 }
 
+Lookup Engine::peek(const Key& key)
+{
+    Miss why = Miss::absent;
+    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
+        Found found = m_tiers[i]->peek(key);
+        if (found)
+            return {std::move(found.artifact), &m_names[i]};
+        why = more_telling(why, found.why);
+    }
+    return Lookup(why);
+}
+
 Lookup Engine::find_from(std::size_t first, const Key& key, Miss why)
 {
     for (std::size_t i = first; i < m_tiers.size(); ++i) {
@@ -228,7 +240,8 @@ Result<InsertReport> Engine::insert(const Key& key, Artifact artifact, const Ins
     for (std::size_t i = 0; i < m_tiers.size(); ++i)
         if (!holds[i])
             m_tiers[i]->remove(key);
-    m_counters.add(Count::stores);
+    if (options.counted)
+        m_counters.add(Count::stores);
     return report;
 }
 

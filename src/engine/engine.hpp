@@ -52,10 +52,13 @@ public:
     static Cache as_cache(std::unique_ptr<Engine> engine);
 
     Lookup find(const Key& key);
+    Lookup peek(const Key& key);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
     Result<Lookup> make_missing(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                                 Lookup found);
     std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);
+
+    Result<Lookup> make_past(const Maker& make, const Metadata& metadata);
 
     bool remove(const Key& key);
     std::vector<std::string> where(const Key& key);
@@ -101,8 +104,9 @@ private:
     Result<SharedArtifact> make_as_leader(const Key& key, const Bytes& request, const Maker& make,
                                           const GetOptions& options);
     std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, SharedArtifact& found);
-    Result<SharedArtifact> run_maker(const Key& key, const Bytes& request, const Maker& make,
-                                     const GetOptions& options);
+    Result<SharedArtifact> run_maker(const Key* key, const Bytes& request, const Maker& make,
+                                     const Metadata& metadata);
+    Error forbidden(const std::string& what);
     void remember(const Key& key, const Artifact& artifact);
     Result<Lookup> fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                        const Deadline& deadline);

@@ -66,16 +66,15 @@ Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const 
         return answer_with(ArtifactLease(found.share()), found.tier_name());
     }
     if (m_options.making == Making::forbidden) {
-        m_counters.add(Count::forbidden);
-        return Error{
-            Code::make_forbidden,
-            fmt::format("Entry {} is missing ({}) and this cache may not make it. Fill the cache beforehand, or "
-                        "allow making (HEARTH_FORBID_MAKE=0).",
-                        key.hex(), to_string(found.why())),
-            {}};
+        return forbidden(fmt::format("Entry {} is missing ({})", key.hex(), to_string(found.why())));
     }
+    const auto because = [why = found.why()](Result<Lookup> made) {
+        if (made.ok())
+            made->m_why = why;
+        return made;
+    };
     if (options.deadline.count() <= 0)
-        return fly(key, request, make, options, std::nullopt);
+        return because(fly(key, request, make, options, std::nullopt));
 
     // The maker cannot be stopped, but its caller can go: it runs elsewhere and finishes for whoever asks next.
     const auto deadline = std::chrono::steady_clock::now() + options.deadline;
@@ -91,7 +90,33 @@ Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const 
     const MakerLimit::StepAside place;
     if (future.wait_until(deadline) != std::future_status::ready)
         return out_of_time(options.deadline);
-    return future.get();
+    return because(future.get());
+}
+
+Error Engine::forbidden(const std::string& what)
+{
+    m_counters.add(Count::forbidden);
+    return {Code::make_forbidden,
+            fmt::format("{} and this cache may not make it. Fill the cache beforehand, or allow making "
+                        "(HEARTH_FORBID_MAKE=0).",
+                        what),
+            {}};
+}
+
+Result<Lookup> Engine::make_past(const Maker& make, const Metadata& metadata)
+{
+    m_counters.miss(Miss::bypassed);
+    if (m_options.making == Making::forbidden)
+        return forbidden("This cannot be cached,");
+    m_maker_limit->enter();
+    Result<SharedArtifact> made = run_maker(nullptr, {}, make, metadata);
+    m_maker_limit->leave();
+    if (!made)
+        return made.error();
+    Result<Lookup> answer = answer_with(ArtifactLease(*std::move(made)), &k_made);
+    if (answer.ok())
+        answer->m_why = Miss::bypassed;
+    return answer;
 }
 
 std::future<Result<Lookup>> Engine::make_later(const Key& key, const Bytes& request, Maker make,
@@ -156,7 +181,7 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
     if (found_meanwhile)
         return found_meanwhile;
     m_maker_limit->enter();
-    Result<SharedArtifact> made = run_maker(key, request, make, options);
+    Result<SharedArtifact> made = run_maker(&key, request, make, options.metadata);
     m_maker_limit->leave();
     return made;
 }
@@ -193,8 +218,8 @@ std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, SharedA
     }
 }
 
-Result<SharedArtifact> Engine::run_maker(const Key& key, const Bytes& request, const Maker& make,
-                                         const GetOptions& options)
+Result<SharedArtifact> Engine::run_maker(const Key* key, const Bytes& request, const Maker& make,
+                                         const Metadata& metadata)
 {
     const std::uint64_t start = base::monotonic_ns();
     Result<Artifact> made = call(make);
@@ -212,14 +237,14 @@ Result<SharedArtifact> Engine::run_maker(const Key& key, const Bytes& request, c
     if (artifact.request.empty())
         artifact.request = request;
     if (artifact.metadata == Metadata{})
-        artifact.metadata = options.metadata;
+        artifact.metadata = metadata;
     artifact.created = m_clock.now();
     if (artifact.failed()) {
         m_counters.add(Count::make_failures);
         artifact.expires = artifact.created + m_options.failure_ttl;
     }
-    if (!artifact.failed() || m_options.failure_ttl.count() > 0)
-        remember(key, artifact);
+    if (key && (!artifact.failed() || m_options.failure_ttl.count() > 0))
+        remember(*key, artifact);
     return {std::make_shared<const Artifact>(std::move(artifact))};
 }
 

@@ -1,20 +1,43 @@
 #include "machine.hpp"
 
-#include "library_search.hpp"
+#include <hearth/libraries.hpp>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string_view>
+#include <system_error>
+
+#include <unistd.h>
 
 namespace hearth::cli {
 
 namespace {
 
-std::vector<std::string> all_directories()
+// The file's text, at most 64 KiB of it; empty when it cannot be read.
+std::string small_file(const std::string& path)
 {
-    std::vector<std::string> directories = cuda_library_directories();
-    for (std::string& directory : loader_directories())
-        directories.push_back(std::move(directory));
-    return directories;
+    std::ifstream file(path, std::ios::binary);
+    std::string text(64U << 10U, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+    return text;
+}
+
+// The first of that name on PATH, with its links followed; empty when there is none.
+std::string program_on_path(const std::string& name)
+{
+    const char* path = std::getenv("PATH");
+    std::istringstream directories(path != nullptr ? path : "");
+    for (std::string directory; std::getline(directories, directory, ':');) {
+        const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
+        std::error_code error;
+        if (::access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate, error))
+            return std::filesystem::canonical(candidate, error).string();
+    }
+    return {};
 }
 
 std::string first_line(const std::string& text)
@@ -39,7 +62,7 @@ std::string value_of(const std::string& text, std::string_view name)
 
 std::vector<FoundCompiler> find_compilers()
 {
-    const std::vector<std::string> directories = all_directories();
+    const std::vector<std::string> directories = library_directories();
     std::vector<FoundCompiler> found;
     for (const std::string& path : files_matching(directories, "libnvrtc.so*"))
         found.push_back({"NVRTC", path});
@@ -47,7 +70,7 @@ std::vector<FoundCompiler> find_compilers()
         found.push_back({"nvJitLink", path});
     for (const char* program : {"nvcc", "clang", "g++"})
         if (const std::string path = program_on_path(program); !path.empty())
-            found.push_back({program, real_path(path)});
+            found.push_back({program, path});
     return found;
 }
 

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "hearth/api.hpp"
+
+#include <string>
+#include <vector>
+
+// Finding shared libraries by looking, without loading any of them.
+
+namespace hearth {
+
+// Where a CUDA library may be, in the order it is looked for: CUDA_HOME, CUDA_PATH, where the dynamic loader looks
+// (LD_LIBRARY_PATH, /etc/ld.so.conf, the system's own), /usr/local/cuda* and the like, what Python and Conda packages
+// bring.
+HEARTH_API std::vector<std::string> library_directories();
+
+// Where the dynamic loader looks.
+HEARTH_API std::vector<std::string> loader_directories();
+
+// Every file whose name matches the glob, once each, by its real path; in the order of the directories, and in one
+// directory the highest version first.
+HEARTH_API std::vector<std::string> files_matching(const std::vector<std::string>& directories,
+                                                   const std::string& glob);
+
+// What a shell would expand the pattern to.
+HEARTH_API std::vector<std::string> expand(const std::string& pattern);
+
+}  // namespace hearth

@@ -1,0 +1,93 @@
+#include "base/elf.hpp"
+
+#include "base/hex.hpp"
+
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+
+namespace hearth::base {
+
+namespace {
+
+constexpr std::size_t k_most_headers = 64;
+constexpr std::size_t k_most_note_bytes = 4096;
+
+#if defined(__x86_64__)
+constexpr auto k_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr auto k_machine = EM_AARCH64;
+#else
+#error "Hearth knows x86-64 and aarch64"
+#endif
+
+bool is_elf(const Elf64_Ehdr& header)
+{
+    return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+}
+
+bool is_ours(const Elf64_Ehdr& header)
+{
+    return header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
+           header.e_machine == k_machine;
+}
+
+constexpr std::size_t padded(std::size_t size)
+{
+    return (size + 3) & ~std::size_t{3};
+}
+
+// The build-id among the notes of one segment.
+std::string find_build_id(std::string_view notes)
+{
+    Elf64_Nhdr note;
+    while (notes.size() >= sizeof note) {
+        std::memcpy(&note, notes.data(), sizeof note);
+        notes.remove_prefix(sizeof note);
+        const std::size_t whole = padded(note.n_namesz) + padded(note.n_descsz);
+        if (whole > notes.size())
+            return {};
+        const std::string_view name = notes.substr(0, note.n_namesz);
+        if (note.n_type == NT_GNU_BUILD_ID && name == std::string_view("GNU\0", 4))
+            return to_hex(as_bytes(notes.substr(padded(note.n_namesz), note.n_descsz)));
+        notes.remove_prefix(whole);
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string elf_build_id(Files& files, const std::string& path)
+{
+    const FileHandle file(files, files.open(path.c_str(), O_RDONLY, 0));
+    Elf64_Ehdr header;
+    if (!file.open() || read_exactly(files, file.fd(), &header, sizeof header, 0) != 0 || !is_elf(header) ||
+        !is_ours(header) || header.e_phentsize != sizeof(Elf64_Phdr))
+        return {};
+    for (std::size_t i = 0; i < std::min<std::size_t>(header.e_phnum, k_most_headers); ++i) {
+        Elf64_Phdr segment;
+        if (read_exactly(files, file.fd(), &segment, sizeof segment, header.e_phoff + i * sizeof segment) != 0)
+            return {};
+        if (segment.p_type != PT_NOTE || segment.p_filesz > k_most_note_bytes)
+            continue;
+        std::string notes(segment.p_filesz, '\0');
+        if (read_exactly(files, file.fd(), notes.data(), notes.size(), segment.p_offset) != 0)
+            return {};
+        if (std::string id = find_build_id(notes); !id.empty())
+            return id;
+    }
+    return {};
+}
+
+std::string elf_mismatch(Files& files, const std::string& path)
+{
+    const FileHandle file(files, files.open(path.c_str(), O_RDONLY, 0));
+    if (!file.open())
+        return describe("not readable:", path, file.error());
+    Elf64_Ehdr header;
+    if (read_exactly(files, file.fd(), &header, sizeof header, 0) != 0 || !is_elf(header))
+        return "not a shared library";
+    return is_ours(header) ? "" : "a library for another kind of processor";
+}
+
+}  // namespace hearth::base

@@ -1,0 +1,128 @@
+#include "compilers/headers/macros.hpp"
+
+#include <algorithm>
+
+namespace hearth::compilers {
+
+namespace {
+
+constexpr int k_deepest = 16;
+constexpr std::size_t k_most_readings = 256;
+
+std::string_view trimmed(std::string_view text)
+{
+    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+    while (!text.empty() && blank(text.front()))
+        text.remove_prefix(1);
+    while (!text.empty() && blank(text.back()))
+        text.remove_suffix(1);
+    return text;
+}
+
+bool is_header_name(std::string_view text)
+{
+    return text.size() > 2 &&
+           ((text.front() == '"' && text.back() == '"') || (text.front() == '<' && text.back() == '>'));
+}
+
+}  // namespace
+
+void Macros::add(const Macro& macro)
+{
+    std::vector<Definition>& all = m_definitions[macro.name];
+    Definition definition{macro.takes_arguments, macro.parameters, macro.body};
+    if (std::find(all.begin(), all.end(), definition) == all.end())
+        all.push_back(std::move(definition));
+}
+
+bool Macros::expand_into(std::string_view text, int depth, std::set<std::string>& out) const
+{
+    if (depth == 0 || text.find("##") != std::string_view::npos)
+        return false;
+    text = trimmed(text);
+    // A string is not expanded; the parts of <...> are.
+    if (!text.empty() && text.front() == '"') {
+        out.emplace(text);
+        return true;
+    }
+    std::set<std::string> readings{""};
+    std::size_t copied = 0;
+    bool possible = true;
+    for_each_identifier(text, [&](std::string_view name) {
+        if (!possible)
+            return;
+        const auto at = static_cast<std::size_t>(name.data() - text.data());
+        std::set<std::string> meanings{std::string(name)};
+        if (const auto found = m_definitions.find(std::string(name)); found != m_definitions.end())
+            for (const Definition& definition : found->second)
+                possible &= !definition.takes_arguments &&
+                            (definition.body == name || expand_into(definition.body, depth - 1, meanings));
+        std::set<std::string> longer;
+        for (const std::string& reading : readings)
+            for (const std::string& meaning : meanings)
+                longer.insert(reading + std::string(text.substr(copied, at - copied)) + meaning);
+        copied = at + name.size();
+        readings = std::move(longer);
+        possible &= readings.size() <= k_most_readings;
+    });
+    if (!possible)
+        return false;
+    for (const std::string& reading : readings)
+        out.insert(reading + std::string(text.substr(copied)));
+    return out.size() <= k_most_readings;
+}
+
+std::optional<std::set<std::string>> Macros::expand(std::string_view text) const
+{
+    std::set<std::string> readings;
+    if (!expand_into(text, k_deepest, readings))
+        return std::nullopt;
+    std::set<std::string> names;
+    for (const std::string& reading : readings)
+        if (const std::string_view name = trimmed(reading); is_header_name(name))
+            names.emplace(name);
+    return names;
+}
+
+std::vector<std::string> Macros::questions() const
+{
+    std::vector<std::string> names;
+    for (const auto& [name, definitions] : m_definitions)
+        for (const Definition& definition : definitions)
+            if (definition.takes_arguments && definition.body.find("__has_include") != std::string::npos) {
+                names.push_back(name);
+                break;
+            }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+std::set<std::string, std::less<>> Macros::that_may_become(const std::set<std::string, std::less<>>& seeds,
+                                                           Pasting pasting) const
+{
+    // From each name to the macros whose bodies mention it, then outwards from the seeds.
+    std::unordered_map<std::string, std::vector<const std::string*>> mentioned_by;
+    std::vector<std::string> reached(seeds.begin(), seeds.end());
+    std::set<std::string, std::less<>> macros;
+    for (const auto& [name, definitions] : m_definitions) {
+        bool pastes = false;
+        for (const Definition& definition : definitions) {
+            pastes |= definition.body.find("##") != std::string::npos;
+            for_each_identifier(definition.body,
+                                [&](std::string_view word) { mentioned_by[std::string(word)].push_back(&name); });
+        }
+        if (pastes && pasting == Pasting::makes_anything && macros.insert(name).second)
+            reached.push_back(name);
+    }
+    while (!reached.empty()) {
+        const std::string name = std::move(reached.back());
+        reached.pop_back();
+        if (const auto found = mentioned_by.find(name); found != mentioned_by.end())
+            for (const std::string* user : found->second)
+                if (macros.insert(*user).second)
+                    reached.push_back(*user);
+    }
+    return macros;
+}
+
+}  // namespace hearth::compilers

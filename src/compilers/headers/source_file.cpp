@@ -1,0 +1,96 @@
+#include "compilers/headers/source_file.hpp"
+
+#include "base/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace hearth::compilers {
+
+namespace {
+
+constexpr int k_attempts = 3;
+constexpr off_t k_largest = off_t{1} << 30;
+// Time stamps of a network file system may be whole seconds of another machine's clock.
+constexpr std::int64_t k_grain_ns = 2'000'000'000;
+
+std::int64_t nanoseconds(const timespec& time)
+{
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+format::FileIdentity identity_of(const struct stat& stat)
+{
+    return {stat.st_dev, stat.st_ino, static_cast<std::uint64_t>(stat.st_size), nanoseconds(stat.st_mtim),
+            nanoseconds(stat.st_ctim)};
+}
+
+class Descriptor {
+public:
+    explicit Descriptor(const std::string& path) : m_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor()
+    {
+        if (m_fd >= 0)
+            ::close(m_fd);
+    }
+    int get() const { return m_fd; }
+
+private:
+    int m_fd;
+};
+
+bool read_all(int fd, std::size_t size, std::string& text)
+{
+    text.resize(size);
+    std::size_t done = 0;
+    while (done < size) {
+        const ssize_t got = ::read(fd, text.data() + done, size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+}  // namespace
+
+std::optional<format::FileIdentity> identify(const std::string& path)
+{
+    struct stat stat {};
+    if (::stat(path.c_str(), &stat) != 0 || !S_ISREG(stat.st_mode))
+        return std::nullopt;
+    return identity_of(stat);
+}
+
+std::optional<SourceFile> read_source(const std::string& path)
+{
+    for (int attempt = 0; attempt < k_attempts; ++attempt) {
+        const Descriptor file(path);
+        struct stat before {};
+        struct stat after {};
+        timespec now{};
+        ::clock_gettime(CLOCK_REALTIME, &now);
+        if (file.get() < 0 || ::fstat(file.get(), &before) != 0 || !S_ISREG(before.st_mode) ||
+            before.st_size > k_largest)
+            return std::nullopt;
+        SourceFile source;
+        if (!read_all(file.get(), static_cast<std::size_t>(before.st_size), source.text) ||
+            ::fstat(file.get(), &after) != 0)
+            continue;
+        source.identity = identity_of(before);
+        if (identity_of(after) != source.identity)
+            continue;  // it was written while we read it
+        source.settled =
+            std::max(source.identity.modified_ns, source.identity.changed_ns) < nanoseconds(now) - k_grain_ns;
+        return source;
+    }
+    return std::nullopt;
+}
+
+}  // namespace hearth::compilers

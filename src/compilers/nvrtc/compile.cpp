@@ -1,0 +1,142 @@
+#include "base/hex.hpp"
+#include "compilers/headers/closure.hpp"
+#include "compilers/nvrtc/plan.hpp"
+#include "compilers/nvrtc/replay.hpp"
+#include "hearth/nvrtc.hpp"
+
+#include <atomic>
+#include <fmt/format.h>
+#include <memory>
+
+namespace hearth::nvrtc {
+
+namespace {
+
+constexpr int k_attempts = 3;
+constexpr const char* k_paths_section = "paths";
+constexpr const char* k_headers_section = "headers";
+
+// For people who ask why another request missed: a header a line, and enough of its digest to tell it from another.
+std::string list_headers(const format::Manifest& manifest)
+{
+    std::string list;
+    for (const format::ManifestFile& file : manifest.files)
+        list += fmt::format("{} {}\n", base::to_hex(std::as_bytes(std::span(file.digest)).first(8)), file.label);
+    return list;
+}
+
+Result<Artifact> compile_now(const Program& program, const Plan& plan)
+{
+    const Result<std::shared_ptr<const Library>> library = Library::load(plan.compiler.path);
+    if (!library)
+        return library.error();
+    Result<Artifact> made = (*library)->compile(program, plan.options);
+    if (!made)
+        return made;
+    made->metadata.label = plan.program_name.substr(plan.program_name.find_last_of('/') + 1);
+    made->metadata.target = plan.facts.target;
+    made->metadata.options = plan.options;
+    if (const std::string paths = paths_in_log(made->text("log"), plan.program_name, plan.manifest); !paths.empty())
+        made->sections.push_back({k_paths_section, Bytes::copy_of(paths)});
+    if (!plan.manifest.files.empty())
+        made->sections.push_back({k_headers_section, Bytes::copy_of(list_headers(plan.manifest))});
+    return made;
+}
+
+struct Job {
+    Job(const Program& its_program, Plan its_plan) : program(its_program), plan(std::move(its_plan)) {}
+
+    Result<Artifact> run()
+    {
+        ran = true;
+        Result<Artifact> made = compile_now(program, plan);
+        // Nobody knows which of the two the compiler read: what it made must not stand under either's key.
+        format::Manifest manifest = plan.manifest;
+        headers_changed = compilers::check(manifest) == compilers::ManifestState::changed;
+        if (made && headers_changed)
+            return Error{Code::unavailable, "A header changed while it was compiled.", {}};
+        return made;
+    }
+
+    const Program program;
+    const Plan plan;
+    std::atomic<bool> ran{false};
+    std::atomic<bool> headers_changed{false};
+};
+
+Compiled compiled(const Lookup& lookup, const Plan& plan, Outcome outcome, std::string reason)
+{
+    const bool hit = outcome == Outcome::hit;
+    std::string log = replay_log(lookup->text("log"), lookup->text(k_paths_section), plan.program_name, plan.manifest);
+    return {ArtifactLease(lookup.share()),
+            plan.request,
+            outcome,
+            std::move(reason),
+            std::string(hit ? lookup.tier() : std::string_view{}),
+            std::move(log)};
+}
+
+Result<Compiled> compile_past(Cache& cache, const Program& program, const Plan& plan, std::string reason)
+{
+    const Result<Lookup> made = cache.make_uncached([&] { return compile_now(program, plan); });
+    if (!made)
+        return made.error();
+    return compiled(*made, plan, Outcome::bypassed, std::move(reason));
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome)
+{
+    switch (outcome) {
+    case Outcome::hit:
+        return "hit";
+    case Outcome::compiled:
+        return "miss";
+    case Outcome::bypassed:
+        return "bypassed";
+    }
+    return "";
+}
+
+std::optional<std::string> Compiled::lowered_name(std::string_view expression) const
+{
+    return nvrtc::lowered_name(m_artifact->text("names"), expression);
+}
+
+Result<Planned> plan(Cache& cache, const Program& program, const CompileOptions& options)
+{
+    Result<Plan> plan = make_plan(cache, program, options);
+    if (!plan)
+        return plan.error();
+    return Planned{std::move(plan->request), std::move(plan->bypass)};
+}
+
+Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options)
+{
+    for (int attempt = 1;; ++attempt) {
+        Result<Plan> planned = make_plan(cache, program, options);
+        if (!planned)
+            return planned.error();
+        if (!planned->bypass.empty())
+            return compile_past(cache, program, *planned, planned->bypass);
+
+        // Shared with the maker: where there is a deadline it may still be at work when we have left.
+        const auto job = std::make_shared<Job>(program, *std::move(planned));
+        const Plan& plan = job->plan;
+        const Result<Lookup> found =
+            cache.get_or_make(plan.request, [job] { return job->run(); }, {.deadline = options.deadline});
+        if (found) {
+            const bool hit = found->tier() != "made";
+            return compiled(*found, plan, hit ? Outcome::hit : Outcome::compiled,
+                            hit ? "" : std::string(to_string(found->why())));
+        }
+        const bool may_have_changed = job->headers_changed || (!job->ran && found.error().code == Code::unavailable);
+        if (!may_have_changed)
+            return found.error();
+        if (attempt == k_attempts)
+            return compile_past(cache, program, plan, "its headers keep changing");
+    }
+}
+
+}  // namespace hearth::nvrtc

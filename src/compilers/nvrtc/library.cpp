@@ -1,0 +1,296 @@
+#include "compilers/nvrtc/library.hpp"
+
+#include "base/digest.hpp"
+#include "base/elf.hpp"
+#include "base/files.hpp"
+#include "base/fork.hpp"
+#include "base/hex.hpp"
+#include "base/shared_library.hpp"
+#include "base/wire.hpp"
+#include "compilers/headers/source_file.hpp"
+#include "hearth/libraries.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <mutex>
+
+namespace hearth::nvrtc {
+
+namespace {
+
+using NvrtcProgram = void*;
+enum NvrtcResult : int { k_success = 0, k_invalid_input = 3, k_invalid_option = 5, k_compilation = 6, k_bad_name = 10 };
+
+// What this process has found out, by the configured path. Searching takes a hundred file operations.
+struct Memo {
+    struct Known {
+        Identity identity;
+        format::FileIdentity file;
+    };
+    base::ForkSafeMutex mutex{base::LockLevel::engine};
+    std::map<std::string, Known> known;
+};
+
+Memo& memo()
+{
+    static auto* instance = new Memo;
+    return *instance;
+}
+
+// Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
+[[maybe_unused]] const Memo& g_made_early = memo();
+
+std::optional<Identity> remembered(const std::string& configured)
+{
+    Memo& all = memo();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.known.find(configured);
+    if (found == all.known.end() || compilers::identify(found->second.identity.path) != found->second.file)
+        return std::nullopt;
+    return found->second.identity;
+}
+
+// The digest of a large file, remembered in the cache under the file's identity.
+std::string digest_of_file(Cache& cache, const std::string& path)
+{
+    const std::optional<format::FileIdentity> file = compilers::identify(path);
+    if (!file)
+        return {};
+    const Key key =
+        Key::of("hearth file digest", file->device, file->inode, file->size, file->modified_ns, file->changed_ns);
+    if (const Lookup known = cache.peek(key))
+        return std::string(known->text());
+    const std::optional<compilers::SourceFile> content = compilers::read_source(path);
+    if (!content)
+        return {};
+    const base::Sha256 sum = base::sha256(as_bytes(content->text));
+    std::string digest = base::to_hex(std::as_bytes(std::span(sum)));
+    if (content->settled && content->identity == *file) {
+        Artifact fact{std::string_view(digest)};
+        fact.metadata.label = "digest of " + std::filesystem::path(path).filename().string();
+        static_cast<void>(cache.insert(key, std::move(fact), {.counted = false}));
+    }
+    return digest;
+}
+
+Error nothing_found(const std::vector<std::string>& passed_over)
+{
+    return {Code::unavailable,
+            fmt::format("No libnvrtc was found{}{}. Install the CUDA toolkit or the Python package nvidia-cuda-nvrtc, "
+                        "or say where it is with HEARTH_NVRTC. `hearth doctor` shows where it is looked for.",
+                        passed_over.empty() ? "" : "; passed over: ", fmt::join(passed_over, ", ")),
+            {}};
+}
+
+}  // namespace
+
+Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
+{
+    std::string configured = configured_by_caller;
+    if (const char* path = std::getenv("HEARTH_NVRTC"); configured.empty() && path != nullptr)
+        configured = path;
+    if (std::optional<Identity> known = remembered(configured))
+        return *std::move(known);
+
+    std::error_code ignored;
+    const std::vector<std::string> candidates =
+        configured.empty() ? files_matching(library_directories(), "libnvrtc.so*")
+                           : std::vector{std::filesystem::weakly_canonical(configured, ignored).string()};
+    std::vector<std::string> passed_over;
+    base::Files& files = base::system_files();
+    for (const std::string& path : candidates) {
+        if (const std::string mismatch = base::elf_mismatch(files, path); !mismatch.empty()) {
+            passed_over.push_back(fmt::format("{} ({})", path, mismatch));
+            continue;
+        }
+        Identity identity{path, base::elf_build_id(files, path), {}};
+        if (identity.build_id.empty())
+            identity.build_id = digest_of_file(cache, path);
+        const std::string directory = std::filesystem::path(path).parent_path().string();
+        for (const std::string& builtins : files_matching({directory}, "libnvrtc-builtins.so*"))
+            identity.builtins += (identity.builtins.empty() ? "" : " ") + digest_of_file(cache, builtins);
+        if (const auto file = compilers::identify(path)) {
+            Memo& all = memo();
+            const std::lock_guard lock(all.mutex);
+            all.known[configured] = {identity, *file};
+        }
+        return identity;
+    }
+    return nothing_found(passed_over);
+}
+
+struct Library::Functions {
+    using Size = int(NvrtcProgram, std::size_t*);
+    using Get = int(NvrtcProgram, char*);
+
+    int (*version)(int*, int*);
+    const char* (*error_string)(int);
+    int (*create)(NvrtcProgram*, const char*, const char*, int, const char* const*, const char* const*);
+    int (*destroy)(NvrtcProgram*);
+    int (*add_name)(NvrtcProgram, const char*);
+    int (*compile)(NvrtcProgram, int, const char* const*);
+    int (*lowered_name)(NvrtcProgram, const char*, const char**);
+    Size* log_size;
+    Get* log;
+    // What a program may have come to; older and newer versions lack some.
+    struct Output {
+        const char* section;
+        Size* size;
+        Get* get;
+    };
+    std::vector<Output> outputs;
+};
+
+Result<std::shared_ptr<const Library>> Library::load(const std::string& path)
+{
+    const Result<base::SharedLibrary> loaded = base::SharedLibrary::load(path);
+    if (!loaded)
+        return loaded.error();
+    auto functions = std::make_shared<Functions>();
+    std::string missing;
+    const auto need = [&]<class F>(F*& function, const char* name) {
+        function = loaded->find<F>(name);
+        if (function == nullptr)
+            missing = name;
+    };
+    need(functions->version, "nvrtcVersion");
+    need(functions->error_string, "nvrtcGetErrorString");
+    need(functions->create, "nvrtcCreateProgram");
+    need(functions->destroy, "nvrtcDestroyProgram");
+    need(functions->add_name, "nvrtcAddNameExpression");
+    need(functions->compile, "nvrtcCompileProgram");
+    need(functions->lowered_name, "nvrtcGetLoweredName");
+    need(functions->log_size, "nvrtcGetProgramLogSize");
+    need(functions->log, "nvrtcGetProgramLog");
+    if (!missing.empty())
+        return Error{
+            Code::unavailable, fmt::format("{} is no libnvrtc that Hearth knows: it lacks {}.", path, missing), {}};
+    struct Names {
+        const char* section;
+        const char* size;
+        const char* get;
+    };
+    for (const Names& names :
+         {Names{"ptx", "nvrtcGetPTXSize", "nvrtcGetPTX"}, Names{"cubin", "nvrtcGetCUBINSize", "nvrtcGetCUBIN"},
+          Names{"ltoir", "nvrtcGetLTOIRSize", "nvrtcGetLTOIR"}, Names{"nvvm", "nvrtcGetNVVMSize", "nvrtcGetNVVM"},
+          Names{"optixir", "nvrtcGetOptiXIRSize", "nvrtcGetOptiXIR"}}) {
+        auto* size = loaded->find<Functions::Size>(names.size);
+        auto* get = loaded->find<Functions::Get>(names.get);
+        if (size != nullptr && get != nullptr)
+            functions->outputs.push_back({names.section, size, get});
+    }
+    return std::shared_ptr<const Library>(new Library(std::move(functions)));
+}
+
+std::string Library::version() const
+{
+    int major = 0;
+    int minor = 0;
+    m_functions->version(&major, &minor);
+    return fmt::format("{}.{}", major, minor);
+}
+
+namespace {
+
+// A string that NVRTC counts with its terminating zero, or bytes that it counts as they are.
+Bytes fetch(NvrtcProgram program, int (*size)(NvrtcProgram, std::size_t*), int (*get)(NvrtcProgram, char*), bool text)
+{
+    std::size_t count = 0;
+    if (size(program, &count) != k_success || count <= (text ? 1U : 0U))
+        return {};
+    bool got = false;
+    Bytes bytes = Bytes::make(count, [&](std::span<std::byte> target) {
+        got = get(program, reinterpret_cast<char*>(target.data())) == k_success;
+    });
+    return got ? bytes.slice(0, count - (text ? 1 : 0)) : Bytes{};
+}
+
+bool is_deterministic(int result)
+{
+    return result == k_success || result == k_invalid_input || result == k_invalid_option || result == k_compilation ||
+           result == k_bad_name;
+}
+
+}  // namespace
+
+Result<Artifact> Library::compile(const Program& program, const std::vector<std::string>& options) const
+{
+    const Functions& nvrtc = *m_functions;
+    std::vector<const char*> contents;
+    std::vector<const char*> names;
+    for (const Header& header : program.headers) {
+        contents.push_back(header.content.c_str());
+        names.push_back(header.name.c_str());
+    }
+    std::vector<const char*> arguments;
+    for (const std::string& option : options)
+        arguments.push_back(option.c_str());
+
+    NvrtcProgram handle = nullptr;
+    const int created =
+        nvrtc.create(&handle, program.source.c_str(), program.name.empty() ? nullptr : program.name.c_str(),
+                     static_cast<int>(contents.size()), contents.data(), names.data());
+    if (created != k_success)
+        return Error{Code::io, fmt::format("NVRTC could not take the program: {}.", nvrtc.error_string(created)), {}};
+    const auto destroy = [&nvrtc](NvrtcProgram* doomed) { nvrtc.destroy(doomed); };
+    const std::unique_ptr<NvrtcProgram, decltype(destroy)> owner(&handle, destroy);
+
+    for (const std::string& expression : program.name_expressions)
+        if (const int added = nvrtc.add_name(handle, expression.c_str()); added != k_success)
+            return Error{Code::invalid_argument,
+                         fmt::format("NVRTC does not take the name expression \"{}\": {}.", expression,
+                                     nvrtc.error_string(added)),
+                         {}};
+
+    Artifact artifact;
+    artifact.status = nvrtc.compile(handle, static_cast<int>(arguments.size()), arguments.data());
+    Bytes log = fetch(handle, nvrtc.log_size, nvrtc.log, true);
+    if (!is_deterministic(artifact.status))
+        return Error{Code::io, fmt::format("NVRTC failed: {}.", nvrtc.error_string(artifact.status)),
+                     std::string(log.text())};
+    if (!artifact.failed()) {
+        for (const Functions::Output& output : nvrtc.outputs)
+            if (Bytes bytes = fetch(handle, output.size, output.get, std::string_view(output.section) == "ptx");
+                !bytes.empty())
+                artifact.sections.push_back({output.section, std::move(bytes)});
+        std::vector<std::pair<std::string, std::string>> lowered;
+        for (const std::string& expression : program.name_expressions) {
+            const char* name = nullptr;
+            if (nvrtc.lowered_name(handle, expression.c_str(), &name) == k_success && name != nullptr)
+                lowered.emplace_back(expression, name);
+        }
+        if (!lowered.empty())
+            artifact.sections.push_back({"names", Bytes::copy_of(encode_names(lowered))});
+    }
+    if (!log.empty())
+        artifact.sections.push_back({"log", std::move(log)});
+    artifact.metadata.compiler = "nvrtc " + version();
+    return artifact;
+}
+
+std::string encode_names(const std::vector<std::pair<std::string, std::string>>& names)
+{
+    base::WireWriter out;
+    for (const auto& [expression, name] : names) {
+        out.prefixed<std::uint32_t>(expression);
+        out.prefixed<std::uint32_t>(name);
+    }
+    return std::move(out.out());
+}
+
+std::optional<std::string> lowered_name(std::string_view section, std::string_view expression)
+{
+    base::WireReader in(as_bytes(section));
+    while (!in.at_end() && !in.failed()) {
+        const std::string_view known = in.prefixed<std::uint32_t>();
+        const std::string_view name = in.prefixed<std::uint32_t>();
+        if (!in.failed() && known == expression)
+            return std::string(name);
+    }
+    return std::nullopt;
+}
+
+}  // namespace hearth::nvrtc

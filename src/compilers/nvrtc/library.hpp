@@ -1,0 +1,46 @@
+#pragma once
+
+#include "hearth/cache.hpp"
+#include "hearth/nvrtc.hpp"
+
+#include <memory>
+#include <string>
+
+namespace hearth::nvrtc {
+
+// Which NVRTC a compile would use, read from its files without loading it.
+struct Identity {
+    std::string path;
+    std::string build_id;
+    std::string builtins;  // digest of the library of built-in headers beside it
+
+    friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+// Finds the library: the configured path, HEARTH_NVRTC, then everywhere hearth/libraries.hpp looks. The builtins'
+// digest is remembered in the cache, by the file's identity.
+Result<Identity> identify(Cache& cache, const std::string& configured);
+
+// The functions of a loaded libnvrtc.
+class Library {
+public:
+    // Loads it, once for the process and each path.
+    static Result<std::shared_ptr<const Library>> load(const std::string& path);
+
+    // The whole result, a failed compile's too. An Error when NVRTC could not do its work at all.
+    Result<Artifact> compile(const Program& program, const std::vector<std::string>& options) const;
+
+    std::string version() const;
+
+private:
+    struct Functions;
+    explicit Library(std::shared_ptr<const Functions> functions) : m_functions(std::move(functions)) {}
+
+    std::shared_ptr<const Functions> m_functions;
+};
+
+// The section "names": every name expression and its lowered name.
+std::string encode_names(const std::vector<std::pair<std::string, std::string>>& names);
+std::optional<std::string> lowered_name(std::string_view section, std::string_view expression);
+
+}  // namespace hearth::nvrtc

@@ -1,0 +1,211 @@
+#include "compilers/nvrtc/plan.hpp"
+
+#include "base/digest.hpp"
+#include "compilers/headers/closure.hpp"
+#include "gpu/cuda_driver.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace hearth::nvrtc {
+
+namespace {
+
+constexpr std::uint64_t k_request_version = 1;
+constexpr std::string_view k_unnamed = "default_program";  // NVRTC's own word
+constexpr const char* k_appended = "NVRTC_APPEND_FLAGS";   // NVRTC adds these to every compile
+
+Status refuse(std::string message)
+{
+    return Error{Code::invalid_argument, std::move(message), {}};
+}
+
+// NVRTC takes zero-terminated strings: what stands behind a zero would be left out without a word.
+Status check_text(std::string_view what, std::string_view text)
+{
+    const std::size_t zero = text.find('\0');
+    if (zero == std::string_view::npos)
+        return {};
+    return refuse(
+        fmt::format("{} has a zero byte at offset {}, where NVRTC would stop reading. Remove it.", what, zero));
+}
+
+Status check(const Program& program)
+{
+    if (const Status status = check_text("The source", program.source); !status.ok())
+        return status;
+    for (const Header& header : program.headers) {
+        if (const Status status = check_text(fmt::format("The header \"{}\"", header.name), header.content);
+            !status.ok())
+            return status;
+        if (header.name.empty())
+            return refuse("A header has no name. Give it the name it is included by.");
+    }
+    for (const std::string& option : program.options)
+        if (const Status status = check_text("An option", option); !status.ok())
+            return status;
+    return {};
+}
+
+Result<std::vector<std::string>> options_with_target(const Program& program)
+{
+    std::vector<std::string> options = program.options;
+    if (program.target.empty())
+        return options;
+    if (const std::string already = read_options(options).target; !already.empty())
+        return Error{Code::invalid_argument,
+                     fmt::format("The target is given twice: as \"{}\" and with the option -arch={}. Leave one out.",
+                                 program.target, already),
+                     {}};
+    std::string target = program.target;
+    if (target == "device") {
+        Result<std::string> device = gpu::target_of_device(0);
+        if (!device)
+            return device.error();
+        target = *std::move(device);
+    }
+    options.push_back("-arch=" + target);
+    return options;
+}
+
+std::string working_directory()
+{
+    std::error_code error;
+    return std::filesystem::current_path(error).string();
+}
+
+std::string appended_flags()
+{
+    const char* flags = std::getenv(k_appended);
+    return flags != nullptr ? flags : "";
+}
+
+std::string base_name(const std::string& path)
+{
+    return path.substr(path.find_last_of('/') + 1);
+}
+
+// Everything but the headers. Each member of Program enters here; paths do where the output can hold them.
+KeyBuilder describe(std::string_view domain, const Program& program, const Plan& plan)
+{
+    KeyBuilder key(domain);
+    key.number("request version", k_request_version)
+        .text("compiler build", plan.compiler.build_id)
+        .text("compiler builtins", plan.compiler.builtins)
+        .text("source", program.source)
+        .text("program name", base_name(plan.program_name))
+        .list("options", plan.facts.keyed)
+        .text(k_appended, appended_flags())
+        .list("name expressions", program.name_expressions);
+    for (const Header& header : program.headers)
+        key.text("given header " + header.name, header.content);
+    return key;
+}
+
+void describe_places(KeyBuilder& key, const Plan& plan)
+{
+    key.text("program path", plan.program_name)
+        .text("working directory", working_directory())
+        .list("include directories", plan.facts.include_directories);
+}
+
+Request finish_request(const Program& program, const Plan& plan)
+{
+    KeyBuilder key = describe("nvrtc", program, plan);
+    const bool all_paths = plan.facts.paths_matter || plan.manifest.all_paths_matter;
+    if (all_paths)
+        describe_places(key, plan);
+    else if (plan.manifest.program_path_matters)
+        key.text("program path", plan.program_name);
+    // One field for all headers: a request with thousands of them must stay small. Which header differs from another
+    // request's is told by the list beside the result.
+    std::string all;
+    std::string paths;
+    for (const format::ManifestFile& file : plan.manifest.files) {
+        all += fmt::format("{}\n", file.label);
+        all += as_text(std::as_bytes(std::span(file.digest)));
+        if (all_paths || file.path_matters)
+            paths += fmt::format("{}\n{}\n", file.label, file.path);
+    }
+    key.bytes("headers", as_bytes(all)).text("paths of headers", paths);
+    return key.build();
+}
+
+compilers::Sources sources_of(const Program& program, const Plan& plan)
+{
+    compilers::Sources sources;
+    sources.program = program.source;
+    sources.program_name = plan.program_name;
+    for (const Header& header : program.headers)
+        sources.memory_headers.emplace_back(header.name, header.content);
+    sources.include_directories = plan.facts.include_directories;
+    sources.pre_includes = plan.facts.pre_includes;
+    sources.defines = plan.facts.defines;
+    sources.search_beside_program = plan.facts.search_beside_program;
+    return sources;
+}
+
+void remember(Cache& cache, const Key& key, const Plan& plan)
+{
+    Artifact artifact{encode_manifest(plan.manifest)};
+    artifact.metadata.label = "headers of " + base_name(plan.program_name);
+    static_cast<void>(cache.insert(key, std::move(artifact), {.counted = false}));
+}
+
+void find_manifest(Cache& cache, const Program& program, Plan& plan)
+{
+    const compilers::Sources sources = sources_of(program, plan);
+    if (!compilers::asks_for_headers(sources)) {
+        plan.manifest = compilers::find_headers(sources);
+        return;
+    }
+    KeyBuilder builder = describe("nvrtc headers", program, plan);
+    describe_places(builder, plan);
+    const Key key = builder.key();
+    if (const Lookup known = cache.peek(key))
+        if (auto manifest = format::decode_manifest(known->bytes())) {
+            const compilers::ManifestState state = compilers::check(*manifest);
+            if (state != compilers::ManifestState::changed) {
+                plan.manifest = *std::move(manifest);
+                if (state == compilers::ManifestState::refreshed)
+                    remember(cache, key, plan);
+                return;
+            }
+        }
+    plan.manifest = compilers::find_headers(sources);
+    remember(cache, key, plan);
+}
+
+}  // namespace
+
+Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOptions& options)
+{
+    if (const Status status = check(program); !status.ok())
+        return status.error();
+    Result<std::vector<std::string>> with_target = options_with_target(program);
+    if (!with_target)
+        return with_target.error();
+    Plan plan;
+    plan.options = *std::move(with_target);
+    plan.facts = read_options(plan.options);
+    plan.program_name = program.name.empty() ? std::string(k_unnamed) : program.name;
+    Result<Identity> compiler = identify(cache, options.library);
+    if (!compiler)
+        return compiler.error();
+    plan.compiler = *std::move(compiler);
+    plan.bypass = plan.facts.bypass;
+    // How NVRTC reads these is nowhere written down, so they may say anything that does not concern files.
+    if (const std::string flags = appended_flags(); plan.bypass.empty())
+        for (const char* word : {"-I", "include", "pch", "time", "lineinfo", "generate-line", "-G", "device-debug"})
+            if (flags.find(word) != std::string::npos)
+                plan.bypass = fmt::format("{} has \"{}\"", k_appended, word);
+    if (!plan.bypass.empty())
+        return plan;
+    find_manifest(cache, program, plan);
+    plan.bypass = plan.manifest.bypass;
+    plan.request = finish_request(program, plan);
+    return plan;
+}
+
+}  // namespace hearth::nvrtc
