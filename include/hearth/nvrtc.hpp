@@ -1,6 +1,7 @@
 #pragma once
 
 #include "hearth/cache.hpp"
+#include "hearth/explain.hpp"
 
 #include <optional>
 #include <string>
@@ -110,11 +111,8 @@ private:
 // An Error means that nothing could be compiled at all: no library, no device, a source NVRTC cannot be given.
 HEARTH_API Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options = {});
 
-// The request that compile() would look up, with every header in it by its content. Nothing is compiled.
-struct Planned {
-    Request request;
-    std::string bypass;  // why it would not be looked up; empty: it would
-};
-HEARTH_API Result<Planned> plan(Cache& cache, const Program& program, const CompileOptions& options = {});
+// Whether compile() would hit, and if not, what is different from the nearest entry: this option, that header. Nothing
+// is compiled and nothing is counted.
+HEARTH_API Result<Explanation> explain(Cache& cache, const Program& program, const CompileOptions& options = {});
 
 }  // namespace hearth::nvrtc

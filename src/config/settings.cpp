@@ -285,7 +285,9 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
         return values;
     }
     const std::vector<SettingRow> settings = rows();
-    for (const auto& [name, value] : parsed.items()) {
+    for (const auto& item : parsed.items()) {
+        const std::string& name = item.key();
+        const json& value = item.value();
         const auto known = std::find_if(settings.begin(), settings.end(),
                                         [&name](const SettingRow& setting) { return name == setting.name; });
         if (known == settings.end())

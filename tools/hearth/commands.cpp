@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -41,13 +42,26 @@ CommandLine::CommandLine() : app("Hearth: never compile the same GPU kernel twic
     app.get_formatter()->label("OPTIONS", "options");
     add_directory(app, globals);
     app.footer("'hearth COMMAND --help' shows a command's options and examples.\n"
-               "Exit code: 0 done or hit, 1 miss or nothing found, 2 wrong usage, 3 failure.\n\n"
+               "Exit code: 0 done or hit, 1 miss or nothing found, 2 wrong usage, 3 failure, 4 compile error.\n\n"
                "Examples:\n"
+               "  hearth compile saxpy.cu --arch sm_90 -o saxpy.cubin   compile, at most once\n"
+               "  hearth why saxpy.cu --arch sm_90  why that would miss\n"
                "  hearth put saxpy saxpy.cubin      store a file under a key\n"
                "  hearth get saxpy -o saxpy.cubin   and have it back, in any process\n"
                "  hearth ls 'sax*'                  what is cached\n"
                "  hearth stats                      what it has saved\n"
                "  hearth doctor                     what Hearth finds on this machine");
+}
+
+void CommandLine::take_rest(std::vector<std::string>& words)
+{
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    for (auto word = words.begin(); word != dashes; ++word)
+        if (const auto command = rest_of.find(*word); command != rest_of.end()) {
+            command->second->assign(dashes == words.end() ? dashes : dashes + 1, words.end());
+            words.erase(dashes, words.end());
+            return;
+        }
 }
 
 CLI::App& CommandLine::add(const std::string& name, const std::string& sentence, const std::string& examples,

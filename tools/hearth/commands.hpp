@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace hearth::cli {
 
@@ -17,13 +19,17 @@ namespace hearth::cli {
 struct CommandLine {
     CLI::App app;
     Globals globals;
-    std::function<int()> chosen;  // runs the command and answers its exit code
+    std::function<int()> chosen;                               // runs the command and answers its exit code
+    std::map<std::string, std::vector<std::string>*> rest_of;  // commands that hand what stands behind "--" on
 
     CommandLine();
 
     // A subcommand with --dir and --help. `examples`, one a line, and then `note` are shown below its help.
     CLI::App& add(const std::string& name, const std::string& sentence, const std::string& examples,
                   const std::string& note = "");
+
+    // Takes "--" and what stands behind it from the words of the command line, where the command hands it on as it is.
+    void take_rest(std::vector<std::string>& words);
 
     // Runs `run(globals, options)` when the command is the one that was given.
     template <class Options, class Run>
@@ -60,5 +66,7 @@ void add_export(CommandLine& line);
 void add_import(CommandLine& line);
 void add_doctor(CommandLine& line);
 void add_config(CommandLine& line);
+void add_compile(CommandLine& line);
+void add_why(CommandLine& line);
 
 }  // namespace hearth::cli

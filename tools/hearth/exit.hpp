@@ -6,10 +6,11 @@
 namespace hearth::cli {
 
 // What the command answers to the shell.
-inline constexpr int k_done = 0;     // done, or a hit
-inline constexpr int k_nothing = 1;  // a miss, or nothing found
-inline constexpr int k_usage = 2;    // wrong usage
-inline constexpr int k_failure = 3;  // a failure, with a sentence that says what to do
+inline constexpr int k_done = 0;           // done, or a hit
+inline constexpr int k_nothing = 1;        // a miss, or nothing found
+inline constexpr int k_usage = 2;          // wrong usage
+inline constexpr int k_failure = 3;        // a failure, with a sentence that says what to do
+inline constexpr int k_compile_error = 4;  // the compiler found an error; its log says which
 
 // Thrown inside the command only; main() prints the sentence and exits with the code.
 struct Failure {

@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -53,11 +55,14 @@ int say_usage(const CommandLine& line, const CLI::ParseError& error)
 int run(int argc, char** argv)
 {
     CommandLine line;
-    for (const auto add : {add_put, add_get, add_ls, add_show, add_stats, add_gc, add_verify, add_rm, add_clear,
-                           add_export, add_import, add_doctor, add_config})
+    for (const auto add : {add_compile, add_why, add_put, add_get, add_ls, add_show, add_stats, add_gc, add_verify,
+                           add_rm, add_clear, add_export, add_import, add_doctor, add_config})
         add(line);
+    std::vector<std::string> words(argv + 1, argv + argc);
+    line.take_rest(words);
+    std::reverse(words.begin(), words.end());  // as the parser wants them
     try {
-        line.app.parse(argc, argv);
+        line.app.parse(words);
     } catch (const CLI::CallForHelp&) {
         write_out(line.app.help());
         return k_done;

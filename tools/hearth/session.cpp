@@ -96,7 +96,8 @@ Cache open_cache(const Globals& globals, Use use)
     CacheOptions options;
     options.directory = globals.directory;
     options.maintenance = Maintenance::by_hand;
-    options.disabled = false;  // programs may be told not to use the cache; it can still be seen and kept up
+    if (use != Use::work)
+        options.disabled = false;  // programs may be told not to use the cache; it can still be seen and kept up
     if (use == Use::look)
         options.access = Access::read_only;
     const auto warnings = std::make_shared<Warnings>(settings.problems);
@@ -108,7 +109,8 @@ Cache open_cache(const Globals& globals, Use use)
     if (!opened)
         fail(opened.error().message);
     const std::vector<TierStatus> tiers = opened->tiers();
-    if (std::none_of(tiers.begin(), tiers.end(), [](const TierStatus& tier) { return tier.traits.persistent; }))
+    if (use != Use::work &&
+        std::none_of(tiers.begin(), tiers.end(), [](const TierStatus& tier) { return tier.traits.persistent; }))
         fail(warnings->reason(fmt::format(
             "No cache can be opened in {}. Choose another directory with --dir or HEARTH_DIR.", in_quotes(directory))));
     warnings->pass();

@@ -21,6 +21,7 @@ enum class Use : unsigned char {
     look,    // read-only: what is read is not counted, as a use or in the statistics
     read,    // as any program does that stores nothing
     change,  // fails unless entries can be written and removed
+    work,    // as any program does: with what there is of a cache, or without one
 };
 
 // The cache with a persistent tier in it, or a Failure with the reason why there is none.

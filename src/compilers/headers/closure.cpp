@@ -4,10 +4,13 @@
 #include "compilers/headers/macros.hpp"
 #include "compilers/headers/source_file.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <climits>
 #include <deque>
 #include <fmt/format.h>
 #include <set>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -170,9 +173,12 @@ private:
         if (quoted && (!of_program || m_sources.search_beside_program) &&
             take({beside + include.name, label_directory(from.place.label) + include.name}))
             return;
-        for (const std::string& directory : m_sources.include_directories)
-            if (take({in_directory(directory, include.name), "I:" + include.name}) && !include.next)
-                return;
+        if (take_from_directories(include.name, include.next))
+            return;
+        // A standard header, which has no extension, may lie there under this one.
+        if (include.name.find('.', include.name.find_last_of('/') + 1) == std::string::npos &&
+            take_from_directories(include.name + ".stdh", include.next))
+            return;
         // Some versions look here as well, when they have found it nowhere else.
         if (quoted && m_sources.search_beside_program)
             static_cast<void>(take({directory_of(m_sources.program_name) + include.name, "P:" + include.name}) ||
@@ -181,11 +187,20 @@ private:
 
     void look_up_pre_include(const std::string& name)
     {
-        if (name.empty() || take({name, (name.front() == '/' ? "A:" : "C:") + name}))
-            return;
-        for (const std::string& directory : m_sources.include_directories)
-            if (take({in_directory(directory, name), "I:" + name}))
-                return;
+        if (!name.empty() && !take({name, (name.front() == '/' ? "A:" : "C:") + name}))
+            take_from_directories(name, false);
+    }
+
+    // The first there is, or every one.
+    bool take_from_directories(const std::string& name, bool every)
+    {
+        bool found = false;
+        for (const std::string& directory : m_sources.include_directories) {
+            found |= take({in_directory(directory, name), "I:" + name});
+            if (found && !every)
+                break;
+        }
+        return found;
     }
 
     // Whether there is a file, which is then part of the closure.
@@ -309,6 +324,33 @@ ManifestState check(format::Manifest& manifest)
         if (identify(path))
             return ManifestState::changed;
     return refreshed ? ManifestState::refreshed : ManifestState::unchanged;
+}
+
+bool settle_for_compile(format::Manifest& manifest)
+{
+    // Time stamps are as coarse as the kernel's tick, at most 10 ms. A network's may be coarser: nothing can be done
+    // there but to look at the bytes again.
+    constexpr std::int64_t k_tick_ns = 20'000'000;
+    std::int64_t youngest = 0;
+    for (const format::ManifestFile& file : manifest.files)
+        youngest = std::max({youngest, file.identity.changed_ns, file.identity.modified_ns});
+    const std::int64_t now =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    if (const std::int64_t age = now - youngest; age >= 0 && age < k_tick_ns)
+        std::this_thread::sleep_for(std::chrono::nanoseconds(k_tick_ns - age));
+    return check(manifest) != ManifestState::changed;
+}
+
+bool same_files(const format::Manifest& manifest)
+{
+    for (const format::ManifestFile& file : manifest.files)
+        if (identify(file.path) != file.identity)
+            return false;
+    for (const std::string& path : manifest.absent)
+        if (identify(path))
+            return false;
+    return true;
 }
 
 }  // namespace hearth::compilers

@@ -41,4 +41,11 @@ enum class ManifestState : std::uint8_t {
 // Cost: one stat for every file and every path that is absent; files whose time stamps changed are read again.
 ManifestState check(format::Manifest& manifest);
 
+// Waits, for milliseconds at most, until no file of the manifest is so young that a write could leave its identity as
+// it is; true when all are then as the manifest says. From then on same_files() notices every change.
+bool settle_for_compile(format::Manifest& manifest);
+
+// Whether not a single file was written or replaced since, be it with the same bytes.
+bool same_files(const format::Manifest& manifest);
+
 }  // namespace hearth::compilers

@@ -68,26 +68,30 @@ std::optional<format::FileIdentity> identify(const std::string& path)
     return identity_of(stat);
 }
 
+bool is_settled(const format::FileIdentity& identity)
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return std::max(identity.modified_ns, identity.changed_ns) < nanoseconds(now) - k_grain_ns;
+}
+
 std::optional<SourceFile> read_source(const std::string& path)
 {
     for (int attempt = 0; attempt < k_attempts; ++attempt) {
         const Descriptor file(path);
         struct stat before {};
         struct stat after {};
-        timespec now{};
-        ::clock_gettime(CLOCK_REALTIME, &now);
         if (file.get() < 0 || ::fstat(file.get(), &before) != 0 || !S_ISREG(before.st_mode) ||
             before.st_size > k_largest)
             return std::nullopt;
         SourceFile source;
+        source.identity = identity_of(before);
+        source.settled = is_settled(source.identity);
         if (!read_all(file.get(), static_cast<std::size_t>(before.st_size), source.text) ||
             ::fstat(file.get(), &after) != 0)
             continue;
-        source.identity = identity_of(before);
         if (identity_of(after) != source.identity)
             continue;  // it was written while we read it
-        source.settled =
-            std::max(source.identity.modified_ns, source.identity.changed_ns) < nanoseconds(now) - k_grain_ns;
         return source;
     }
     return std::nullopt;

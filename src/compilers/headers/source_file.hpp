@@ -12,11 +12,14 @@ namespace hearth::compilers {
 // None when there is no regular file of that name.
 std::optional<format::FileIdentity> identify(const std::string& path);
 
+// Whether the identity will tell of any change from now on: one made within the clock's grain of the last would not
+// show.
+bool is_settled(const format::FileIdentity& identity);
+
 struct SourceFile {
     std::string text;
     format::FileIdentity identity;
-    // Whether the identity will tell of any later change: one made within the clock's grain of the last would not show.
-    bool settled = false;
+    bool settled = false;  // as it was when the text was read
 };
 
 // None when it cannot be read, or was being written all the while.

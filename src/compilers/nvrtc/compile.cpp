@@ -1,11 +1,10 @@
-#include "base/hex.hpp"
 #include "compilers/headers/closure.hpp"
+#include "compilers/nvrtc/headers_section.hpp"
 #include "compilers/nvrtc/plan.hpp"
 #include "compilers/nvrtc/replay.hpp"
 #include "hearth/nvrtc.hpp"
 
 #include <atomic>
-#include <fmt/format.h>
 #include <memory>
 
 namespace hearth::nvrtc {
@@ -14,16 +13,6 @@ namespace {
 
 constexpr int k_attempts = 3;
 constexpr const char* k_paths_section = "paths";
-constexpr const char* k_headers_section = "headers";
-
-// For people who ask why another request missed: a header a line, and enough of its digest to tell it from another.
-std::string list_headers(const format::Manifest& manifest)
-{
-    std::string list;
-    for (const format::ManifestFile& file : manifest.files)
-        list += fmt::format("{} {}\n", base::to_hex(std::as_bytes(std::span(file.digest)).first(8)), file.label);
-    return list;
-}
 
 Result<Artifact> compile_now(const Program& program, const Plan& plan)
 {
@@ -39,7 +28,7 @@ Result<Artifact> compile_now(const Program& program, const Plan& plan)
     if (const std::string paths = paths_in_log(made->text("log"), plan.program_name, plan.manifest); !paths.empty())
         made->sections.push_back({k_paths_section, Bytes::copy_of(paths)});
     if (!plan.manifest.files.empty())
-        made->sections.push_back({k_headers_section, Bytes::copy_of(list_headers(plan.manifest))});
+        made->sections.push_back({k_headers_section, Bytes::copy_of(headers_section(plan.manifest))});
     return made;
 }
 
@@ -49,12 +38,16 @@ struct Job {
     Result<Artifact> run()
     {
         ran = true;
+        const Error changed{Code::unavailable, "A header changed while it was compiled.", {}};
+        format::Manifest manifest = plan.manifest;
+        headers_changed = !compilers::settle_for_compile(manifest);
+        if (headers_changed)
+            return changed;
         Result<Artifact> made = compile_now(program, plan);
         // Nobody knows which of the two the compiler read: what it made must not stand under either's key.
-        format::Manifest manifest = plan.manifest;
-        headers_changed = compilers::check(manifest) == compilers::ManifestState::changed;
-        if (made && headers_changed)
-            return Error{Code::unavailable, "A header changed while it was compiled.", {}};
+        headers_changed = !compilers::same_files(manifest);
+        if (headers_changed)
+            return changed;
         return made;
     }
 
@@ -102,14 +95,6 @@ std::string_view to_string(Outcome outcome)
 std::optional<std::string> Compiled::lowered_name(std::string_view expression) const
 {
     return nvrtc::lowered_name(m_artifact->text("names"), expression);
-}
-
-Result<Planned> plan(Cache& cache, const Program& program, const CompileOptions& options)
-{
-    Result<Plan> plan = make_plan(cache, program, options);
-    if (!plan)
-        return plan.error();
-    return Planned{std::move(plan->request), std::move(plan->bypass)};
 }
 
 Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options)

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -53,27 +54,35 @@ std::optional<Identity> remembered(const std::string& configured)
     return found->second.identity;
 }
 
-// The digest of a large file, remembered in the cache under the file's identity.
-std::string digest_of_file(Cache& cache, const std::string& path)
+// A fact about a file that takes long to find out, remembered in the cache under the file's identity.
+std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
+                         const std::function<std::string()>& find_out)
 {
     const std::optional<format::FileIdentity> file = compilers::identify(path);
     if (!file)
         return {};
     const Key key =
-        Key::of("hearth file digest", file->device, file->inode, file->size, file->modified_ns, file->changed_ns);
+        Key::of("hearth file fact", what, file->device, file->inode, file->size, file->modified_ns, file->changed_ns);
     if (const Lookup known = cache.peek(key))
         return std::string(known->text());
-    const std::optional<compilers::SourceFile> content = compilers::read_source(path);
-    if (!content)
-        return {};
-    const base::Sha256 sum = base::sha256(as_bytes(content->text));
-    std::string digest = base::to_hex(std::as_bytes(std::span(sum)));
-    if (content->settled && content->identity == *file) {
-        Artifact fact{std::string_view(digest)};
-        fact.metadata.label = "digest of " + std::filesystem::path(path).filename().string();
-        static_cast<void>(cache.insert(key, std::move(fact), {.counted = false}));
+    std::string fact = find_out();
+    if (!fact.empty() && compilers::is_settled(*file) && compilers::identify(path) == file) {
+        Artifact artifact{std::string_view(fact)};
+        artifact.metadata.label = fmt::format("{} of {}", what, std::filesystem::path(path).filename().string());
+        static_cast<void>(cache.insert(key, std::move(artifact), {.counted = false}));
     }
-    return digest;
+    return fact;
+}
+
+std::string digest_of_file(Cache& cache, const std::string& path)
+{
+    return fact_of_file(cache, "digest", path, [&]() -> std::string {
+        const std::optional<compilers::SourceFile> content = compilers::read_source(path);
+        if (!content)
+            return {};
+        const base::Sha256 sum = base::sha256(as_bytes(content->text));
+        return base::to_hex(std::as_bytes(std::span(sum)));
+    });
 }
 
 Error nothing_found(const std::vector<std::string>& passed_over)
@@ -102,13 +111,22 @@ Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
     std::vector<std::string> passed_over;
     base::Files& files = base::system_files();
     for (const std::string& path : candidates) {
-        if (const std::string mismatch = base::elf_mismatch(files, path); !mismatch.empty()) {
-            passed_over.push_back(fmt::format("{} ({})", path, mismatch));
+        // Known once, it is not even opened any more.
+        std::string mismatch;
+        Identity identity{path,
+                          fact_of_file(cache, "build id", path,
+                                       [&]() -> std::string {
+                                           mismatch = base::elf_mismatch(files, path);
+                                           if (!mismatch.empty())
+                                               return {};
+                                           std::string id = base::elf_build_id(files, path);
+                                           return id.empty() ? digest_of_file(cache, path) : id;
+                                       }),
+                          {}};
+        if (identity.build_id.empty()) {
+            passed_over.push_back(fmt::format("{} ({})", path, mismatch.empty() ? "not there" : mismatch));
             continue;
         }
-        Identity identity{path, base::elf_build_id(files, path), {}};
-        if (identity.build_id.empty())
-            identity.build_id = digest_of_file(cache, path);
         const std::string directory = std::filesystem::path(path).parent_path().string();
         for (const std::string& builtins : files_matching({directory}, "libnvrtc-builtins.so*"))
             identity.builtins += (identity.builtins.empty() ? "" : " ") + digest_of_file(cache, builtins);

@@ -2,12 +2,13 @@
 
 #include "base/wire.hpp"
 
-#include <algorithm>
 #include <map>
 
 namespace hearth::nvrtc {
 
 namespace {
+
+constexpr std::uint32_t k_program = UINT32_MAX;  // in place of a header's number
 
 using PathMap = std::map<std::string, std::string, std::less<>>;
 
@@ -51,15 +52,15 @@ std::string replayed_line(std::string_view line, const PathMap& paths)
 std::string paths_in_log(std::string_view log, const std::string& program, const format::Manifest& manifest)
 {
     base::WireWriter out;
-    const auto note = [&](std::string_view label, const std::string& path) {
+    const auto note = [&](std::uint32_t place, const std::string& path) {
         if (log.find(path) == std::string_view::npos)
             return;
-        out.prefixed<std::uint32_t>(label);
+        out.number(place);
         out.prefixed<std::uint32_t>(path);
     };
-    note("", program);
-    for (const format::ManifestFile& file : manifest.files)
-        note(file.label, file.path);
+    note(k_program, program);
+    for (std::size_t i = 0; i < manifest.files.size(); ++i)
+        note(static_cast<std::uint32_t>(i), manifest.files[i].path);
     return std::move(out.out());
 }
 
@@ -68,15 +69,16 @@ std::string replay_log(std::string_view log, std::string_view paths, const std::
 {
     PathMap then_to_now;
     base::WireReader in(as_bytes(paths));
-    while (!in.at_end() && !in.failed()) {
-        const std::string label(in.prefixed<std::uint32_t>());
+    while (!in.at_end()) {
+        const auto place = in.number<std::uint32_t>();
         const std::string then(in.prefixed<std::uint32_t>());
-        const auto now = std::find_if(manifest.files.begin(), manifest.files.end(),
-                                      [&](const format::ManifestFile& file) { return file.label == label; });
-        if (label.empty() && then != program)
-            then_to_now.emplace(then, program);
-        else if (now != manifest.files.end() && now->path != then)
-            then_to_now.emplace(then, now->path);
+        if (in.failed())
+            break;
+        // The same request finds the same headers in the same order.
+        if (place != k_program && place >= manifest.files.size())
+            continue;
+        if (const std::string& now = place == k_program ? program : manifest.files[place].path; now != then)
+            then_to_now.emplace(then, now);
     }
     if (then_to_now.empty())
         return std::string(log);

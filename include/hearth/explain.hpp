@@ -1,0 +1,34 @@
+#pragma once
+
+#include "hearth/cache.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth {
+
+// A field of a request that another request has otherwise. Texts are for people: what is long stands there shortened.
+struct Difference {
+    std::string field;
+    std::string here;   // empty: this request has no such field
+    std::string there;  // empty: the other has none
+};
+
+// Why a request hits or misses.
+struct Explanation {
+    Key key;
+    std::vector<std::string> tiers;   // that hold it; empty: it is a miss
+    std::string bypass;               // why it is not looked up at all; empty: it is
+    std::optional<EntryRow> nearest;  // of a miss: the entry that has the most fields in common with it
+    std::vector<Difference> differences;
+};
+
+// Compares with every entry that keeps its request and is of the same domain. No lookup is counted.
+// Cost: reads the entries of the cache, at most `limit` of them.
+HEARTH_API Explanation explain(Cache& cache, const Request& request, std::size_t limit = 20'000);
+
+// Which fields differ between two requests.
+HEARTH_API std::vector<Difference> compare(const Request& here, const Request& there);
+
+}  // namespace hearth

@@ -1,0 +1,165 @@
+#include "nvrtc_fixture.hpp"
+
+#include <atomic>
+#include <thread>
+
+namespace hearth::test {
+
+namespace {
+
+using nvrtc::Outcome;
+using nvrtc::Program;
+
+// Header files in the request: by content, wherever they lie.
+class NvrtcHeaders : public NvrtcTest {
+protected:
+    void SetUp() override
+    {
+        NvrtcTest::SetUp();
+        write("one/placeholder.txt", "");
+        write("two/value.h", "#include \"detail/number.h\"\n#define VALUE NUMBER\n");
+        write("two/detail/number.h", "#define NUMBER 1\n");
+        write("two/unrelated.h", "int unrelated;\n");
+        write("program/local.h", "int local_unused() { int warned; return 0; }\n");
+    }
+    Program program(const std::string& root = ".") const
+    {
+        return {
+            .source = "#include \"local.h\"\n#include <value.h>\n__global__ void k(int* x) { *x = VALUE; }",
+            .name = m_scratch / (root + "/program/main.cu"),
+            .options = {"-I" + (m_scratch / (root + "/one")), "-I" + (m_scratch / (root + "/two")), "-default-device"},
+            .target = "sm_90"};
+    }
+    void expect(Outcome outcome, const Program& what)
+    {
+        const nvrtc::Compiled compiled = compile(what);
+        EXPECT_EQ(compiled.outcome(), outcome) << compiled.reason();
+        expect_as_bare(compiled, what);
+    }
+};
+
+TEST_F(NvrtcHeaders, an_edited_header_is_a_miss_and_the_new_code)
+{
+    expect(Outcome::compiled, program());
+    expect(Outcome::hit, program());
+    write("two/detail/number.h", "#define NUMBER 2\n");
+    expect(Outcome::compiled, program());
+    write("two/detail/number.h", "#define NUMBER 1\n");
+    expect(Outcome::hit, program());
+}
+
+TEST_F(NvrtcHeaders, a_header_added_earlier_on_the_path_is_a_miss_and_the_new_code)
+{
+    expect(Outcome::compiled, program());
+    write("one/value.h", "#define VALUE 3\n");
+    expect(Outcome::compiled, program());
+    std::filesystem::remove(m_scratch / "one/value.h");
+    expect(Outcome::hit, program());
+}
+
+TEST_F(NvrtcHeaders, a_removed_header_is_a_compile_error_and_its_return_a_hit)
+{
+    expect(Outcome::compiled, program());
+    std::filesystem::rename(m_scratch / "two/value.h", m_scratch / "two/away.h");
+    const nvrtc::Compiled failed = compile(program());
+    EXPECT_TRUE(failed.failed());
+    expect_as_bare(failed, program());
+    std::filesystem::rename(m_scratch / "two/away.h", m_scratch / "two/value.h");
+    expect(Outcome::hit, program());
+}
+
+TEST_F(NvrtcHeaders, an_unrelated_file_does_not_matter)
+{
+    expect(Outcome::compiled, program());
+    write("two/unrelated.h", "int changed;\n");
+    write("one/another.h", "");
+    write("program/notes.txt", "");
+    expect(Outcome::hit, program());
+}
+
+TEST_F(NvrtcHeaders, a_tree_that_moved_is_a_hit_with_its_own_paths_in_the_log)
+{
+    const nvrtc::Compiled here = compile(program());
+    EXPECT_NE(here.log().find(m_scratch / "./program/local.h"), std::string::npos) << here.log();
+    std::filesystem::create_directory(m_scratch / "moved");
+    for (const char* folder : {"one", "two", "program"})
+        std::filesystem::copy(m_scratch / folder, m_scratch / (std::string("moved/") + folder),
+                              std::filesystem::copy_options::recursive);
+    expect(Outcome::hit, program("moved"));
+    EXPECT_EQ(m_cache->stats().makes, 1U);
+    expect(Outcome::hit, program("moved"));
+}
+
+TEST_F(NvrtcHeaders, with_line_information_a_tree_that_moved_is_compiled_for_its_own_paths)
+{
+    Program here = program();
+    here.options.emplace_back("-lineinfo");
+    expect(Outcome::compiled, here);
+    std::filesystem::create_directory(m_scratch / "moved");
+    for (const char* folder : {"one", "two", "program"})
+        std::filesystem::copy(m_scratch / folder, m_scratch / (std::string("moved/") + folder),
+                              std::filesystem::copy_options::recursive);
+    Program moved = program("moved");
+    moved.options.emplace_back("-lineinfo");
+    expect(Outcome::compiled, moved);
+}
+
+TEST_F(NvrtcHeaders, headers_given_with_the_program_count_by_name_and_content)
+{
+    Program given{.source = "#include \"given.h\"\n__global__ void k(int* x) { *x = GIVEN; }",
+                  .headers = {{"given.h", "#define GIVEN 1\n"}},
+                  .target = "sm_90"};
+    expect(Outcome::compiled, given);
+    expect(Outcome::hit, given);
+    given.headers[0].content = "#define GIVEN 2\n";
+    expect(Outcome::compiled, given);
+}
+
+TEST_F(NvrtcHeaders, a_missing_header_is_nvrtcs_own_error_and_not_remembered_once_it_is_there)
+{
+    const Program asks{.source = "#include <late.h>\n__global__ void k(int* x) { *x = LATE; }",
+                       .options = {"-I" + (m_scratch / "one")},
+                       .target = "sm_90"};
+    const nvrtc::Compiled failed = compile(asks);
+    EXPECT_TRUE(failed.failed());
+    expect_as_bare(failed, asks);
+    write("one/late.h", "#define LATE 4\n");
+    expect(Outcome::compiled, asks);
+}
+
+TEST_F(NvrtcHeaders, what_is_stored_while_a_header_keeps_changing_is_right_for_its_content)
+{
+    std::atomic<bool> done{false};
+    std::thread editor([&] {
+        for (int i = 0; !done; ++i) {
+            // In one step, as editors and version control write.
+            write("two/detail/new.h", "#define NUMBER " + std::to_string(10 + i % 2) + "\n");
+            std::filesystem::rename(m_scratch / "two/detail/new.h", m_scratch / "two/detail/number.h");
+            std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        }
+    });
+    for (int i = 0; i < 10; ++i)
+        EXPECT_FALSE(compile(program()).failed());
+    done = true;
+    editor.join();
+    for (const char* number : {"10", "11"}) {
+        write("two/detail/number.h", std::string("#define NUMBER ") + number + "\n");
+        const nvrtc::Compiled compiled = compile(program());
+        expect_as_bare(compiled, program());
+    }
+}
+
+TEST_F(NvrtcHeaders, a_source_of_megabytes_is_no_trouble)
+{
+    std::string source = "#include <value.h>\n";
+    while (source.size() < (8U << 20U))
+        source += "// a comment that makes the source long: include nothing, define nothing, and go on\n";
+    source += "__global__ void k(int* x) { *x = VALUE; }";
+    const Program large{.source = source, .options = {"-I" + (m_scratch / "two")}, .target = "sm_90"};
+    expect(Outcome::compiled, large);
+    expect(Outcome::hit, large);
+}
+
+}  // namespace
+
+}  // namespace hearth::test

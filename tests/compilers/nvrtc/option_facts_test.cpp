@@ -1,0 +1,79 @@
+#include "compilers/nvrtc/option_facts.hpp"
+
+#include "hearth/nvrtc.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hearth::nvrtc {
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+TEST(NvrtcOptions, include_directories_are_found_however_they_are_given_and_stay_out_of_the_key)
+{
+    const Strings options{"-I/a", "-I",    "/b",    "--include-path=/c", "--include-path",
+                          "/d",   "-I=/e", "-I /f", "-std=c++20"};
+    const OptionFacts facts = read_options(options);
+    EXPECT_EQ(facts.include_directories, (Strings{"/a", "/b", "/c", "/d", "/e", "/f"}));
+    EXPECT_EQ(facts.keyed, Strings{"-std=c++20"});
+}
+
+TEST(NvrtcOptions, a_value_that_stands_alone_stays_with_its_option)
+{
+    EXPECT_EQ(read_options(Strings{"-D", "D"}).keyed, (Strings{"-D", "D"}));
+    EXPECT_EQ(read_options(Strings{"-D"}).keyed, Strings{"-D"});
+    EXPECT_EQ(read_options(Strings{"-arch", "sm_90", "-G"}).keyed, (Strings{"-arch", "sm_90", "-G"}));
+    EXPECT_EQ(read_options(Strings{"-arch", "sm_90"}).target, "sm_90");
+    EXPECT_EQ(read_options(Strings{"-arch=sm_80", "--gpu-architecture=sm_90a"}).target, "sm_90a");
+}
+
+TEST(NvrtcOptions, macros_and_pre_includes_are_read)
+{
+    const OptionFacts facts =
+        read_options(Strings{"-DA", "-DB=<b.h>", "--define-macro=C=1", "--pre-include=p.h", "-include", "q.h"});
+    ASSERT_EQ(facts.defines.size(), 3U);
+    EXPECT_EQ(facts.defines[0].body, "1");
+    EXPECT_EQ(facts.defines[1].name, "B");
+    EXPECT_EQ(facts.defines[1].body, "<b.h>");
+    EXPECT_EQ(facts.pre_includes, (Strings{"p.h", "q.h"}));
+}
+
+TEST(NvrtcOptions, debug_information_makes_paths_matter)
+{
+    for (const char* option : {"-lineinfo", "--generate-line-info", "-G", "--device-debug"})
+        EXPECT_TRUE(read_options(Strings{option}).paths_matter) << option;
+    EXPECT_FALSE(read_options(Strings{"-dlto", "-Gx"}).paths_matter);
+    EXPECT_FALSE(read_options(Strings{"--no-source-include"}).search_beside_program);
+}
+
+TEST(NvrtcOptions, options_with_side_effects_bypass)
+{
+    for (const char* option : {"--create-pch=x", "--use-pch=x", "--pch", "-pch", "--pch-dir=x", "--time=x", "-time=x",
+                               "--fdevice-time-trace=x", "--options-file=x", "-optf"})
+        EXPECT_NE(read_options(Strings{"-std=c++20", option}).bypass, "") << option;
+    for (const char* option : {"-std=c++17", "--use_fast_math", "-DTIME=1", "--timeless", "-I/pch"})
+        EXPECT_EQ(read_options(Strings{option}).bypass, "") << option;
+}
+
+TEST(NvrtcOptions, helpers_write_them_as_nvrtc_takes_them)
+{
+    const Strings options = Options()
+                                .target("sm_90a")
+                                .standard(20)
+                                .fast_math()
+                                .lto()
+                                .relocatable()
+                                .max_registers(64)
+                                .line_info()
+                                .include("/x")
+                                .define("A")
+                                .define("B", "2")
+                                .add("--restrict");
+    EXPECT_EQ(options, (Strings{"-arch=sm_90a", "-std=c++20", "--use_fast_math", "-dlto", "-rdc=true",
+                                "-maxrregcount=64", "-lineinfo", "-I/x", "-DA", "-DB=2", "--restrict"}));
+}
+
+}  // namespace
+
+}  // namespace hearth::nvrtc
