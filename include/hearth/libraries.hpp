@@ -14,6 +14,10 @@ namespace hearth {
 // bring.
 HEARTH_API std::vector<std::string> library_directories();
 
+// The real path of the first of `names` that is found there; in each directory in the order given. Empty: none is.
+// Cost: looks no further than it must, and lists no directory.
+HEARTH_API std::string find_library(const std::vector<std::string>& names);
+
 // Where the dynamic loader looks.
 HEARTH_API std::vector<std::string> loader_directories();
 

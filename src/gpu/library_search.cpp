@@ -1,6 +1,7 @@
 #include "hearth/libraries.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <glob.h>
 #include <sstream>
 #include <system_error>
+#include <unistd.h>
 
 namespace hearth {
 
@@ -103,6 +105,27 @@ bool version_less(const std::string& a, const std::string& b)
     return a.size() - i < b.size() - j;
 }
 
+void add_named_toolkit(std::vector<std::string>& directories)
+{
+    add_toolkit(directories, environment("CUDA_HOME"));
+    add_toolkit(directories, environment("CUDA_PATH"));
+}
+
+void add_loader(std::vector<std::string>& directories)
+{
+    for (const std::string& directory : loader_directories())
+        add_once(directories, directory);
+}
+
+void add_usual_toolkits(std::vector<std::string>& directories)
+{
+    for (const char* pattern : {"/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda"})
+        for (const std::string& root : expand(pattern))
+            add_toolkit(directories, root);
+}
+
+constexpr std::array k_places{add_named_toolkit, add_loader, add_usual_toolkits, add_packages};
+
 }  // namespace
 
 std::vector<std::string> expand(const std::string& pattern)
@@ -129,16 +152,23 @@ std::vector<std::string> loader_directories()
 
 std::vector<std::string> library_directories()
 {
-    std::vector<std::string> directories;
-    add_toolkit(directories, environment("CUDA_HOME"));
-    add_toolkit(directories, environment("CUDA_PATH"));
-    for (const std::string& directory : loader_directories())
-        add_once(directories, directory);
-    for (const char* pattern : {"/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda"})
-        for (const std::string& root : expand(pattern))
-            add_toolkit(directories, root);
-    add_packages(directories);
-    return directories;
+    std::vector<std::string> all;
+    for (const auto add : k_places)
+        add(all);
+    return all;
+}
+
+std::string find_library(const std::vector<std::string>& names)
+{
+    for (const auto add : k_places) {
+        std::vector<std::string> directories;
+        add(directories);
+        for (const std::string& directory : directories)
+            for (const std::string& name : names)
+                if (const std::string path = directory + "/" + name; ::access(path.c_str(), F_OK) == 0)
+                    return real_path(path);
+    }
+    return {};
 }
 
 std::vector<std::string> files_matching(const std::vector<std::string>& directories, const std::string& glob)

@@ -306,8 +306,9 @@ bool asks_for_headers(const Sources& sources)
 ManifestState check(format::Manifest& manifest)
 {
     bool refreshed = false;
+    Identifier identity_of;
     for (format::ManifestFile& file : manifest.files) {
-        const std::optional<format::FileIdentity> now = identify(file.path);
+        const std::optional<format::FileIdentity> now = identity_of(file.path);
         if (!now)
             return ManifestState::changed;
         if (file.settled && *now == file.identity)
@@ -321,7 +322,7 @@ ManifestState check(format::Manifest& manifest)
         file.settled = source->settled;
     }
     for (const std::string& path : manifest.absent)
-        if (identify(path))
+        if (identity_of(path))
             return ManifestState::changed;
     return refreshed ? ManifestState::refreshed : ManifestState::unchanged;
 }
@@ -344,11 +345,12 @@ bool settle_for_compile(format::Manifest& manifest)
 
 bool same_files(const format::Manifest& manifest)
 {
+    Identifier identity_of;
     for (const format::ManifestFile& file : manifest.files)
-        if (identify(file.path) != file.identity)
+        if (identity_of(file.path) != file.identity)
             return false;
     for (const std::string& path : manifest.absent)
-        if (identify(path))
+        if (identity_of(path))
             return false;
     return true;
 }

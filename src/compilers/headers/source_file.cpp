@@ -68,6 +68,29 @@ std::optional<format::FileIdentity> identify(const std::string& path)
     return identity_of(stat);
 }
 
+Identifier::~Identifier()
+{
+    for (const auto& [directory, fd] : m_directories)
+        if (fd >= 0)
+            ::close(fd);
+}
+
+std::optional<format::FileIdentity> Identifier::operator()(const std::string& path)
+{
+    const std::size_t slash = path.find_last_of('/');
+    if (slash == std::string::npos || slash == 0)
+        return identify(path);
+    const auto [found, fresh] = m_directories.try_emplace(std::string_view(path).substr(0, slash), -1);
+    if (fresh)
+        found->second = ::open(std::string(found->first).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat stat {};
+    if (found->second < 0)
+        return identify(path);  // no such directory, most likely; or no descriptor to be had
+    if (::fstatat(found->second, path.c_str() + slash + 1, &stat, 0) != 0 || !S_ISREG(stat.st_mode))
+        return std::nullopt;
+    return identity_of(stat);
+}
+
 bool is_settled(const format::FileIdentity& identity)
 {
     timespec now{};

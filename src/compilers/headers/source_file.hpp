@@ -4,6 +4,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 // Files of the user's that a compile reads. Links are followed, as a compiler does.
 
@@ -11,6 +13,20 @@ namespace hearth::compilers {
 
 // None when there is no regular file of that name.
 std::optional<format::FileIdentity> identify(const std::string& path);
+
+// The same for many files of few directories: each directory's path is walked once.
+class Identifier {
+public:
+    Identifier() = default;
+    ~Identifier();
+    Identifier(const Identifier&) = delete;
+    Identifier& operator=(const Identifier&) = delete;
+
+    std::optional<format::FileIdentity> operator()(const std::string& path);
+
+private:
+    std::unordered_map<std::string_view, int> m_directories;  // descriptors; names point into the paths given
+};
 
 // Whether the identity will tell of any change from now on: one made within the clock's grain of the last would not
 // show.

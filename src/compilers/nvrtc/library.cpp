@@ -44,6 +44,13 @@ Memo& memo()
 // Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
 [[maybe_unused]] const Memo& g_made_early = memo();
 
+void remember(const std::string& configured, Memo::Known known)
+{
+    Memo& all = memo();
+    const std::lock_guard lock(all.mutex);
+    all.known[configured] = std::move(known);
+}
+
 std::optional<Identity> remembered(const std::string& configured)
 {
     Memo& all = memo();
@@ -85,6 +92,40 @@ std::string digest_of_file(Cache& cache, const std::string& path)
     });
 }
 
+// None, with the reason, when it is no library that could be loaded. Once known, the file is not even opened any more.
+std::optional<Identity> identify_library(Cache& cache, const std::string& path, std::string& why)
+{
+    base::Files& files = base::system_files();
+    const auto find_build_id = [&]() -> std::string {
+        why = base::elf_mismatch(files, path);
+        if (!why.empty())
+            return {};
+        std::string id = base::elf_build_id(files, path);
+        return id.empty() ? digest_of_file(cache, path) : id;
+    };
+    Identity identity{path, fact_of_file(cache, "build id", path, find_build_id), {}};
+    if (identity.build_id.empty()) {
+        if (why.empty())
+            why = "not there";
+        return std::nullopt;
+    }
+    const std::string directory = std::filesystem::path(path).parent_path().string();
+    for (const std::string& builtins : files_matching({directory}, "libnvrtc-builtins.so*"))
+        identity.builtins += (identity.builtins.empty() ? "" : " ") + digest_of_file(cache, builtins);
+    return identity;
+}
+
+// Newest first; versions that are not out yet are found by the link without a number.
+std::vector<std::string> library_names()
+{
+    std::vector<std::string> names;
+    for (int major = 16; major >= 12; --major)
+        names.push_back(fmt::format("libnvrtc.so.{}", major));
+    names.emplace_back("libnvrtc.so.11.2");
+    names.emplace_back("libnvrtc.so");
+    return names;
+}
+
 Error nothing_found(const std::vector<std::string>& passed_over)
 {
     return {Code::unavailable,
@@ -104,39 +145,28 @@ Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
     if (std::optional<Identity> known = remembered(configured))
         return *std::move(known);
 
-    std::error_code ignored;
-    const std::vector<std::string> candidates =
-        configured.empty() ? files_matching(library_directories(), "libnvrtc.so*")
-                           : std::vector{std::filesystem::weakly_canonical(configured, ignored).string()};
     std::vector<std::string> passed_over;
-    base::Files& files = base::system_files();
-    for (const std::string& path : candidates) {
-        // Known once, it is not even opened any more.
-        std::string mismatch;
-        Identity identity{path,
-                          fact_of_file(cache, "build id", path,
-                                       [&]() -> std::string {
-                                           mismatch = base::elf_mismatch(files, path);
-                                           if (!mismatch.empty())
-                                               return {};
-                                           std::string id = base::elf_build_id(files, path);
-                                           return id.empty() ? digest_of_file(cache, path) : id;
-                                       }),
-                          {}};
-        if (identity.build_id.empty()) {
-            passed_over.push_back(fmt::format("{} ({})", path, mismatch.empty() ? "not there" : mismatch));
-            continue;
-        }
-        const std::string directory = std::filesystem::path(path).parent_path().string();
-        for (const std::string& builtins : files_matching({directory}, "libnvrtc-builtins.so*"))
-            identity.builtins += (identity.builtins.empty() ? "" : " ") + digest_of_file(cache, builtins);
-        if (const auto file = compilers::identify(path)) {
-            Memo& all = memo();
-            const std::lock_guard lock(all.mutex);
-            all.known[configured] = {identity, *file};
-        }
+    const auto take = [&](const std::string& path) -> std::optional<Identity> {
+        std::string why;
+        std::optional<Identity> identity = identify_library(cache, path, why);
+        if (!identity)
+            passed_over.push_back(fmt::format("{} ({})", path, why));
+        else if (const auto file = compilers::identify(path))
+            remember(configured, {*identity, *file});
         return identity;
-    }
+    };
+    std::error_code ignored;
+    const std::string first = configured.empty() ? find_library(library_names())
+                                                 : std::filesystem::weakly_canonical(configured, ignored).string();
+    if (!first.empty())
+        if (std::optional<Identity> identity = take(first))
+            return *std::move(identity);
+    // Not the one it should have been: perhaps there is another.
+    if (configured.empty())
+        for (const std::string& path : files_matching(library_directories(), "libnvrtc.so*"))
+            if (path != first)
+                if (std::optional<Identity> identity = take(path))
+                    return *std::move(identity);
     return nothing_found(passed_over);
 }
 

@@ -123,10 +123,9 @@ Request finish_request(const Program& program, const Plan& plan)
     std::string all;
     std::string paths;
     for (const format::ManifestFile& file : plan.manifest.files) {
-        all += fmt::format("{}\n", file.label);
-        all += as_text(std::as_bytes(std::span(file.digest)));
+        all.append(file.label).append("\n").append(as_text(std::as_bytes(std::span(file.digest))));
         if (all_paths || file.path_matters)
-            paths += fmt::format("{}\n{}\n", file.label, file.path);
+            paths.append(file.label).append("\n").append(file.path).append("\n");
     }
     key.bytes("headers", as_bytes(all)).text("paths of headers", paths);
     return key.build();
