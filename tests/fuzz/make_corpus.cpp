@@ -5,6 +5,7 @@
 #include "engine/stats_note.hpp"
 #include "format/archive.hpp"
 #include "format/entry.hpp"
+#include "format/manifest.hpp"
 #include "format/request.hpp"
 #include "support/forged_entry.hpp"
 #include "support/single_file.hpp"
@@ -54,6 +55,24 @@ Inputs requests()
                                     .build()
                                     .encoding())},
             {"empty_list", text_of(Request::of("d", Strings{}, Strings{""}).encoding())}};
+}
+
+Inputs manifests()
+{
+    format::Manifest manifest;
+    manifest.files = {{"/opt/include/a.h", "I:a.h", {}, {1, 2, 3, 4, 5}, true, false},
+                      {"b.h", "P:b.h", {}, {6, 7, 8, -9, 10}, false, true}};
+    manifest.absent = {"/opt/first/a.h", ""};
+    manifest.bypass = "a reason";
+    manifest.program_path_matters = true;
+    return {{"empty", text_of(format::encode_manifest({}))}, {"files", text_of(format::encode_manifest(manifest))}};
+}
+
+Inputs sources()
+{
+    return {{"plain", "#include \"a.h\"\n#define H <b.h>\n#include H\n#if __has_include(<c.h>)\n#endif\n"},
+            {"odd", "#inc\\\nlude /* x */ <a.h> // y\n%:include \"d.h\"\n#define F(x) x##_\n#define G F(a)\n#include "
+                    "G\n"}};
 }
 
 Artifact artifact()
@@ -242,6 +261,8 @@ int main(int count, char** words)
     try {
         const fs::path folder = words[1];
         write(folder / "request", requests());
+        write(folder / "manifest", manifests());
+        write(folder / "scan", sources());
         write(folder / "entry", entries());
         write(folder / "archive", archives());
         write(folder / "index", indexes());
