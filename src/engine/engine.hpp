@@ -104,8 +104,7 @@ private:
     Result<SharedArtifact> make_as_leader(const Key& key, const Bytes& request, const Maker& make,
                                           const GetOptions& options);
     std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, SharedArtifact& found);
-    Result<SharedArtifact> run_maker(const Key* key, const Bytes& request, const Maker& make,
-                                     const Metadata& metadata);
+    Result<SharedArtifact> run_maker(const Key* key, const Bytes& request, const Maker& make, const Metadata& metadata);
     Error forbidden(const std::string& what);
     void remember(const Key& key, const Artifact& artifact);
     Result<Lookup> fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,

@@ -80,6 +80,7 @@ std::vector<Scored> compare_fields(const std::vector<Field>& here, const std::ve
 std::vector<Difference> without_weights(std::vector<Scored> scored)
 {
     std::vector<Difference> differences;
+    differences.reserve(scored.size());
     for (Scored& one : scored)
         differences.push_back(std::move(one.difference));
     return differences;

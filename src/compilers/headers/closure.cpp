@@ -113,8 +113,7 @@ private:
     void ask_again()
     {
         m_unclear.clear();
-        for (std::size_t i = 0; i < m_computed.size(); ++i) {
-            const auto& [from, include] = m_computed[i];
+        for (const auto& [from, include] : m_computed) {
             const auto names = m_macros.expand(include.name);
             if (!names)
                 m_unclear = include.name;
@@ -122,15 +121,22 @@ private:
                 look_up(m_texts[from], {name.front() == '"' ? Include::Form::quoted : Include::Form::angled,
                                         include.next, name.substr(1, name.size() - 2)});
         }
-        // Looking up adds texts at the end, where a deque leaves those before in their places.
-        for (const std::string& question : m_macros.questions())
-            for (std::size_t i = 0; i < m_texts.size(); ++i)
-                for (std::size_t at = m_texts[i].text.find(question); at != std::string::npos;
-                     at = m_texts[i].text.find(question, at + 1))
-                    ask_through(m_texts[i], std::string_view(m_texts[i].text).substr(at + question.size()));
+        for (const std::string& question : m_macros.questions()) {
+            // Looking up adds texts at the end, where a deque leaves those before in their places.
+            std::size_t asked = 0;
+            while (asked != m_texts.size())
+                ask_through(m_texts[asked++], question);
+        }
     }
 
-    void ask_through(const Text& text, std::string_view rest)
+    void ask_through(const Text& text, const std::string& question)
+    {
+        for (std::size_t at = text.text.find(question); at != std::string::npos; at = text.text.find(question, at + 1))
+            look_up_argument(text, std::string_view(text.text).substr(at + question.size()));
+    }
+
+    // `rest` is behind the name of a macro that asks for its argument.
+    void look_up_argument(const Text& text, std::string_view rest)
     {
         const auto skip = [&] {
             while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t'))

@@ -104,9 +104,10 @@ std::set<std::string, std::less<>> Macros::that_may_become(const std::set<std::s
     std::unordered_map<std::string, std::vector<const std::string*>> mentioned_by;
     std::vector<std::string> reached(seeds.begin(), seeds.end());
     std::set<std::string, std::less<>> macros;
-    for (const auto& [name, definitions] : m_definitions) {
+    for (const auto& macro : m_definitions) {
+        const std::string& name = macro.first;
         bool pastes = false;
-        for (const Definition& definition : definitions) {
+        for (const Definition& definition : macro.second) {
             pastes |= definition.body.find("##") != std::string::npos;
             for_each_identifier(definition.body,
                                 [&](std::string_view word) { mentioned_by[std::string(word)].push_back(&name); });

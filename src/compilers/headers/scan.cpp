@@ -202,17 +202,17 @@ std::string join_lines(std::string_view source)
     return out;
 }
 
-Scan scan(std::string_view source)
+Scan scan(std::string_view joined)
 {
     Scan result;
-    Reader reader(source, result);
+    Reader reader(joined, result);
     for (const std::string_view hash : {"#", "%:", "?\?="})
-        for_each_place(source, hash, [&](std::size_t behind) { reader.directive(behind); });
+        for_each_place(joined, hash, [&](std::size_t behind) { reader.directive(behind); });
     for (const std::string_view question : {"__has_include", "__has_include_next"})
-        for_each_place(source, question, [&](std::size_t behind) { reader.question(behind); });
-    for_each_place(source, "__has_embed", [&](std::size_t) { result.embeds = true; });
+        for_each_place(joined, question, [&](std::size_t behind) { reader.question(behind); });
+    for_each_place(joined, "__has_embed", [&](std::size_t) { result.embeds = true; });
     for (const std::string_view clock : {"__TIME__", "__DATE__", "__TIMESTAMP__"})
-        result.varies |= source.find(clock) != std::string_view::npos;
+        result.varies |= joined.find(clock) != std::string_view::npos;
     return result;
 }
 

@@ -2,9 +2,9 @@
 
 #include "base/files.hpp"
 
+#include <ctime>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace hearth::compilers {

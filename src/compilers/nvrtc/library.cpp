@@ -274,6 +274,7 @@ Result<Artifact> Library::compile(const Program& program, const std::vector<std:
         names.push_back(header.name.c_str());
     }
     std::vector<const char*> arguments;
+    arguments.reserve(options.size());
     for (const std::string& option : options)
         arguments.push_back(option.c_str());
 

@@ -33,17 +33,16 @@ Status check_text(std::string_view what, std::string_view text)
 
 Status check(const Program& program)
 {
-    if (const Status status = check_text("The source", program.source); !status.ok())
+    if (Status status = check_text("The source", program.source); !status.ok())
         return status;
     for (const Header& header : program.headers) {
-        if (const Status status = check_text(fmt::format("The header \"{}\"", header.name), header.content);
-            !status.ok())
+        if (Status status = check_text(fmt::format("The header \"{}\"", header.name), header.content); !status.ok())
             return status;
         if (header.name.empty())
             return refuse("A header has no name. Give it the name it is included by.");
     }
     for (const std::string& option : program.options)
-        if (const Status status = check_text("An option", option); !status.ok())
+        if (Status status = check_text("An option", option); !status.ok())
             return status;
     return {};
 }
