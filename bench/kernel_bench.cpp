@@ -201,6 +201,9 @@ private:
                 CUfunc_st* function = nullptr;
                 m_driver.load(&module, image);
                 m_driver.function(&function, module, lowered.c_str());
+                // The driver may leave a kernel's code until it is launched; what is measured here can be launched.
+                if (m_driver.load_function != nullptr)
+                    m_driver.load_function(function);
                 keep(function);
             });
         m_driver.unload(module);

@@ -220,12 +220,12 @@ TEST_F(KernelGpu, dynamic_shared_memory_goes_beyond_the_default)
     const Kernel kernel(cache, {.source = R"(
 extern "C" __global__ void last(float* out, int n)
 {
-    extern __shared__ float all[];
+    extern __shared__ float numbers[];
     for (int i = threadIdx.x; i < n; i += blockDim.x)
-        all[i] = i;
+        numbers[i] = i;
     __syncthreads();
     if (threadIdx.x == 0)
-        *out = all[n - 1];
+        *out = numbers[n - 1];
 })"},
                         "last");
     for (const std::uint32_t bytes : {std::uint32_t{16384}, std::uint32_t{65536}, std::uint32_t{90112}}) {
