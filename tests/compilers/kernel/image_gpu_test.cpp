@@ -127,6 +127,25 @@ TEST_F(KernelImage, a_stored_image_that_is_rejected_is_compiled_again_once)
     }
 }
 
+TEST_F(KernelImage, a_rejected_image_that_cannot_be_removed_does_no_harm_either)
+{
+    {
+        Cache cache = open();
+        store(cache, program(k_add), as_bytes("this is no cubin"));
+        cache.flush();
+    }
+    CacheOptions options;
+    options.directory = m_scratch / "cache";
+    options.access = Access::read_only;
+    options.memory_bytes = 0;
+    options.maintenance = Maintenance::by_hand;
+    Cache cache = Cache::open(options).value();
+    const Kernel kernel(cache, program(k_add), "add");
+    EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
+    EXPECT_EQ(stats().rejected, 1U);
+    EXPECT_EQ(stats().loads, 1U);
+}
+
 TEST_F(KernelImage, code_for_another_device_under_our_key_is_compiled_again)
 {
     Cache cache = open();
