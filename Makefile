@@ -1,6 +1,6 @@
 # What people type. The work is CMake's (CMakePresets.json); every target first sees to the packages it needs.
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench sanitize soak format lint clean help
+.PHONY: build demo test bench test-gpu bench-gpu sanitize soak format lint clean help
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # A terminal gets ninja's one moving line; a log gets warnings and errors only.
@@ -27,6 +27,12 @@ bench: ## measure beside floors and rivals; prints one table and writes build/be
 	@$(call BUILD,build,hearth_bench)
 	@build/hearth_bench --json build/bench.json
 
+test-gpu: ## the tests that launch kernels, on a machine with a GPU
+	@scripts/test-gpu --jobs $(JOBS) test
+
+bench-gpu: ## the kernel benchmarks, on a machine with a GPU; writes build-gpu/bench-kernel.json
+	@scripts/test-gpu --jobs $(JOBS) bench
+
 sanitize: ## the tests again under AddressSanitizer + UBSan, then under ThreadSanitizer
 	@scripts/configure asan-ubsan build-asan build test
 	@$(call BUILD,build-asan,hearth_tests)
@@ -51,7 +57,7 @@ lint: ## check the format (clang-format) and the code (clang-tidy)
 	@scripts/lint --jobs $(JOBS) build
 
 clean: ## remove everything that was built
-	@rm -rf build build-debug build-asan build-tsan
+	@rm -rf build build-debug build-gpu build-asan build-tsan
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done

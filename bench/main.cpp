@@ -40,8 +40,9 @@ int main(int argc, char** argv)
         } else if (arguments[i] == "--quick") {
             effort = Effort::quick;
         } else {
-            fmt::print(stderr,
-                       "usage: hearth_bench [--json FILE] [--only memory|disk|scale|flight|policy]... [--quick]\n");
+            fmt::print(
+                stderr,
+                "usage: hearth_bench [--json FILE] [--only memory|disk|scale|flight|policy|kernel]... [--quick]\n");
             return 2;
         }
     }
@@ -58,6 +59,7 @@ int main(int argc, char** argv)
     run("scale", [&] { bench_scale(report, effort); });
     run("flight", [&] { bench_flight(report); });
     run("policy", [&] { bench_policy(report); });
+    run("kernel", [&] { bench_kernel(report); });
     report.print();
     if (!json.empty() && !report.write_json(json)) {
         fmt::print(stderr, "hearth_bench: cannot write {}\n", json);

@@ -2,11 +2,100 @@
 
 #include "hearth/result.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+
+// CUDA's own tags, so that its handles need no casts. Nothing of cuda.h is needed to build.
+struct CUctx_st;
+struct CUmod_st;
+struct CUfunc_st;
+struct CUstream_st;
 
 namespace hearth::gpu {
 
+// The driver's functions, each under the name that cuda.h 13.0 gives the version meant here. A plain struct: the tests
+// of what stands above fill one in by hand. Results are CUresult; handles and enums as the driver's binary interface
+// has them.
+struct CudaDriver {
+    int (*init)(unsigned flags);
+    int (*driver_version)(int* version);
+    int (*error_name)(int error, const char** text);
+    int (*error_text)(int error, const char** text);
+
+    int (*device_count)(int* count);
+    int (*device)(int* device, int ordinal);
+    int (*device_attribute)(int* value, int attribute, int device);
+
+    int (*primary_retain)(CUctx_st** context, int device);
+    int (*primary_release)(int device);
+
+    int (*current_context)(CUctx_st** context);
+    int (*set_current)(CUctx_st* context);
+    int (*push_current)(CUctx_st* context);
+    int (*pop_current)(CUctx_st** context);
+    int (*current_device)(int* device);
+
+    int (*load)(CUmod_st** module, const void* image);
+    int (*load_with_options)(CUmod_st** module, const void* image, unsigned count, int* options, void** values);
+    int (*unload)(CUmod_st* module);
+    int (*function)(CUfunc_st** function, CUmod_st* module, const char* name);
+    int (*function_attribute)(int* value, int attribute, CUfunc_st* function);
+    int (*set_function_attribute)(CUfunc_st* function, int attribute, int value);
+    int (*launch)(CUfunc_st* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                  unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream_st* stream, void** arguments,
+                  void** extra);
+    int (*exchange_capture_mode)(int* mode);
+
+    // Null where the driver is too old for them, with the CUDA version that brought them.
+    // Null means the current context. No two contexts of a process have the same, also where a handle comes back.
+    int (*context_id)(CUctx_st* context, unsigned long long* id);                                           // 12.0
+    int (*load_function)(CUfunc_st* function);                                                              // 12.4
+    int (*parameter_info)(CUfunc_st* function, std::size_t index, std::size_t* offset, std::size_t* size);  // 12.4
+    int (*function_count)(unsigned* count, CUmod_st* module);                                               // 12.4
+    int (*list_functions)(CUfunc_st** functions, unsigned count, CUmod_st* module);                         // 12.4
+    int (*function_name)(const char** name, CUfunc_st* function);                                           // 12.3
+};
+
+// What of CUresult and the driver's enums is used here.
+namespace cuda {
+
+inline constexpr int k_success = 0;
+inline constexpr int k_invalid_value = 1;
+inline constexpr int k_invalid_image = 200;
+inline constexpr int k_invalid_context = 201;
+inline constexpr int k_no_binary_for_gpu = 209;
+inline constexpr int k_invalid_ptx = 218;
+inline constexpr int k_unsupported_ptx = 222;
+inline constexpr int k_invalid_source = 300;
+inline constexpr int k_not_found = 500;
+inline constexpr int k_context_is_destroyed = 709;
+
+inline constexpr int k_compute_major = 75;  // CU_DEVICE_ATTRIBUTE_...
+inline constexpr int k_compute_minor = 76;
+inline constexpr int k_most_shared_bytes = 97;  // with the function's consent
+
+inline constexpr int k_static_shared_bytes = 1;  // CU_FUNC_ATTRIBUTE_...
+inline constexpr int k_registers = 4;
+inline constexpr int k_dynamic_shared_bytes = 8;
+
+inline constexpr int k_capture_relaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+
+}  // namespace cuda
+
+// The driver of this machine, loaded from libcuda.so.1 and initialised when first asked for. An Error says what is
+// missing: the library, a function, a device.
+// Thread safety: all of it; no lock, so a program may fork at any moment, and the driver itself may.
+// Cost: one load once it is there.
+Result<const CudaDriver*> cuda_driver();
+// The same, or null while nobody has asked for it with success.
+const CudaDriver* loaded_cuda_driver() noexcept;
+
+// "CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed"
+std::string describe(const CudaDriver& driver, int error);
+
 // What NVRTC calls the architecture of a GPU of this machine: "sm_90".
 Result<std::string> target_of_device(int ordinal);
+Result<std::string> target_of_device(const CudaDriver& driver, int device);
 
 }  // namespace hearth::gpu

@@ -1,0 +1,193 @@
+#pragma once
+
+#include "hearth/nvrtc.hpp"
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+// CUDA's own tags: what cuda.h calls CUfunction, CUstream and cudaStream_t can be given and taken as it is.
+struct CUfunc_st;
+struct CUstream_st;
+
+// Kernels that are a function pointer away: compiled through the cache, loaded once for each context, launched.
+// The driver is found at run time. Without one, or without a GPU, everything here gives an Error and nothing else.
+
+namespace hearth::cuda {
+
+using Function = ::CUfunc_st*;
+using Stream = ::CUstream_st*;
+
+struct LoadedFunction;
+
+// Blocks in a grid, or threads in a block.
+struct Extent {
+    std::uint32_t x = 1;
+    std::uint32_t y = 1;
+    std::uint32_t z = 1;
+
+    constexpr Extent() = default;
+    template <std::integral X, std::integral Y = int, std::integral Z = int>
+    constexpr Extent(X in_x, Y in_y = 1, Z in_z = 1)
+        : x(static_cast<std::uint32_t>(in_x)), y(static_cast<std::uint32_t>(in_y)), z(static_cast<std::uint32_t>(in_z))
+    {
+    }
+};
+
+struct LaunchConfig {
+    Extent grid{};
+    Extent block{};
+    std::uint32_t shared_bytes = 0;  // dynamic; what goes beyond the default limit is asked of the driver
+    Stream stream = nullptr;         // null: the default stream
+};
+
+// One argument of a launch, as it lies in memory.
+struct Argument {
+    const void* value = nullptr;
+    std::size_t size = 0;
+};
+
+namespace detail {
+
+template <class... Values>
+std::array<Argument, sizeof...(Values)> arguments(const Values&... values)
+{
+    static_assert((std::is_trivially_copyable_v<Values> && ...),
+                  "a kernel takes plain values: numbers, pointers, PODs");
+    static_assert((!std::is_array_v<Values> && ...), "an array is no kernel argument: give a device pointer");
+    return {Argument{static_cast<const void*>(&values), sizeof(Values)}...};
+}
+
+}  // namespace detail
+
+// A kernel loaded in one context: a lease. Its module stays loaded until the last lease of it goes, whatever the budget
+// of loaded modules says; a captured graph that holds the kernel must not outlive it.
+// Thread safety: all of it, from any thread. Movable and copyable; copies share the lease.
+// Cost: function() is one load. It does not look whether the context still lives; launch() does.
+class HEARTH_API Loaded {
+public:
+    Loaded() = default;
+
+    Function function() const noexcept { return m_function; }
+    // False once the context has been destroyed or reset: then bind the kernel again.
+    bool alive() const noexcept;
+
+    // In the kernel's own context, whichever is current. Number and sizes of the arguments are checked where the driver
+    // can tell them (12.4 and later).
+    template <class... Values>
+    Status launch(const LaunchConfig& config, const Values&... values) const
+    {
+        return launch_packed(config, detail::arguments(values...));
+    }
+    Status launch_packed(const LaunchConfig& config, std::span<const Argument> arguments) const;
+
+private:
+    friend class Kernel;
+    Loaded(std::shared_ptr<const void> context, std::shared_ptr<const LoadedFunction> loaded, Function function)
+        : m_context(std::move(context)), m_loaded(std::move(loaded)), m_function(function)
+    {
+    }
+
+    std::shared_ptr<const void> m_context;  // of on(): keeps the device's primary context; goes after the kernel
+    std::shared_ptr<const LoadedFunction> m_loaded;
+    Function m_function = nullptr;
+};
+
+// A kernel by its program and its name. Nothing happens until it is used: then it is looked up or compiled, loaded into
+// the context that is current, once for each context, and kept loaded as long as this object lives.
+// Thread safety: all of it, from any thread; the object must outlive its uses. Movable while no other thread uses it.
+// Ownership: the cache must outlive it and stay where it is.
+// Cost of function() and launch() once loaded: the driver is asked which context is current (some ten nanoseconds; a
+// thread's own memory of it would be wrong as soon as the program switches contexts), then a list with an entry for
+// each context is read: no lock, nothing written. bind() and on() settle the context once: then it is one load.
+class HEARTH_API Kernel {
+public:
+    // `name` is an entry as the compiled code has it (extern "C"), or a name expression: with template arguments or
+    // "::", or one of program.name_expressions. One that is not among them is added to them.
+    // An empty program.target (or "device") means the architecture of the device it is loaded on.
+    Kernel(Cache& cache, nvrtc::Program program, std::string name, nvrtc::CompileOptions options = {});
+    // Code that is already there: PTX text, or the bytes of a CUBIN, fat binary or PTX.
+    static Kernel from_image(std::string_view ptx, std::string name);
+    static Kernel from_image(ByteView image, std::string name);
+
+    Kernel(Kernel&&) noexcept;
+    Kernel& operator=(Kernel&&) noexcept;
+    Kernel(const Kernel&) = delete;
+    Kernel& operator=(const Kernel&) = delete;
+    ~Kernel();
+
+    const std::string& name() const noexcept;
+
+    // For the current context; good as long as this object and that context live.
+    Result<Function> function() const;
+    // Loads it for the current context and launches nothing: before a stream is captured, or the first request comes.
+    Status warm() const;
+    // A lease for the current context, or for the primary context of a device, which it keeps alive.
+    Result<Loaded> bind() const;
+    Result<Loaded> on(int device) const;
+
+    // In the current context. An Error leaves nothing launched; what goes wrong on the device later is the driver's to
+    // report.
+    template <class... Values>
+    Status launch(const LaunchConfig& config, const Values&... values) const
+    {
+        return launch_packed(config, detail::arguments(values...));
+    }
+    Status launch_packed(const LaunchConfig& config, std::span<const Argument> arguments) const;
+
+private:
+    struct State;
+    explicit Kernel(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> m_state;
+};
+
+// The modules this process has loaded, in all contexts. Beyond a limit the module that was asked for longest ago and
+// that nobody holds is unloaded; one that is held goes when its last lease does. A Kernel holds what it has loaded.
+struct ModuleLimits {
+    std::uint64_t max_modules = 4096;  // 0: no limit
+    std::uint64_t max_bytes = 1_GiB;   // of their images; 0: no limit
+};
+
+struct ModuleStats {
+    std::uint64_t loads = 0;     // modules the driver has loaded
+    std::uint64_t hits = 0;      // requests for a module that was loaded; a kernel that knows its function asks no more
+    std::uint64_t unloads = 0;   // modules the driver has unloaded
+    std::uint64_t rejected = 0;  // images the driver would not load
+    std::uint64_t lost = 0;      // modules that went with their context
+    std::uint64_t loaded = 0;    // now
+    std::uint64_t loaded_bytes = 0;
+};
+
+HEARTH_API ModuleStats module_stats();
+HEARTH_API void set_module_limits(const ModuleLimits& limits);  // takes effect before it returns
+// Lets go of an artifact's module in every context. One that is held is unloaded after its last lease.
+HEARTH_API void evict_module(const Key& key);
+// Unloads every module that nobody holds.
+HEARTH_API void unload_unused_modules();
+
+struct PreloadOptions {
+    unsigned threads = 0;  // at most; 0: as many as there are cores, at most 8
+};
+
+struct PreloadReport {
+    std::uint64_t loaded = 0;           // ready now, those that were before among them
+    std::uint64_t skipped = 0;          // not code for this device
+    std::vector<std::string> problems;  // a sentence for each that could not be loaded
+};
+
+// Loads for the current context, several at a time, so that a first request finds everything in place: kernels;
+// programs, whose kernels are then found loaded; what the cache has been asked for most.
+HEARTH_API PreloadReport preload(std::span<const Kernel* const> kernels, const PreloadOptions& options = {});
+HEARTH_API PreloadReport preload(Cache& cache, std::span<const nvrtc::Program> programs,
+                                 const PreloadOptions& options = {});
+HEARTH_API PreloadReport preload_hottest(Cache& cache, std::size_t count, const PreloadOptions& options = {});
+
+}  // namespace hearth::cuda

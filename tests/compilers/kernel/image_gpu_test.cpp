@@ -1,0 +1,177 @@
+#include "gpu_test.hpp"
+
+#include <barrier>
+#include <thread>
+
+// Code that is given, and code that the driver will not take (48, 49).
+
+namespace hearth::test {
+
+namespace {
+
+using cuda::Kernel;
+using Floats = std::vector<float>;
+
+// *x = *x OPERATION NUMBER
+std::string ptx(const std::string& name, const std::string& operation)
+{
+    return R"(.version 7.0
+.target sm_52
+.address_size 64
+.visible .entry )" +
+           name + R"((.param .u64 x)
+{
+    .reg .b64 %rd<3>;
+    .reg .f32 %f<3>;
+    ld.param.u64 %rd1, [x];
+    cvta.to.global.u64 %rd2, %rd1;
+    ld.global.f32 %f1, [%rd2];
+    )" + operation +
+           R"(
+    st.global.f32 [%rd2], %f2;
+    ret;
+}
+)";
+}
+
+class KernelImage : public GpuTest {
+protected:
+    Floats run(const Kernel& kernel, float value)
+    {
+        const DeviceFloats x(m_cuda, {value});
+        const Status launched = kernel.launch({.grid = 1, .block = 1}, x.pointer());
+        EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
+        return x.read();
+    }
+    // Puts `image` into the cache as the result of compiling the program.
+    static void store(Cache& cache, const nvrtc::Program& program, ByteView image)
+    {
+        const Request request = nvrtc::plan(cache, program).value().request;
+        Artifact artifact;
+        artifact.sections.push_back({"cubin", Bytes::copy_of(image)});
+        ASSERT_TRUE(cache.insert(request, std::move(artifact)));
+    }
+    nvrtc::Program program(const char* source)
+    {
+        return {.source = source, .target = gpu::target_of_device(0).value()};
+    }
+};
+
+TEST_F(KernelImage, two_ptx_texts_are_two_functions)
+{
+    const Kernel plus_one = Kernel::from_image(ptx("plus_one", "add.f32 %f2, %f1, 0f3F800000;"), "plus_one");
+    const Kernel twice = Kernel::from_image(ptx("twice", "mul.f32 %f2, %f1, 0f40000000;"), "twice");
+    EXPECT_EQ(run(plus_one, 5), Floats{6});
+    EXPECT_EQ(run(twice, 5), Floats{10});
+    EXPECT_NE(plus_one.function().value(), twice.function().value());
+    EXPECT_EQ(run(plus_one, 5), Floats{6});
+    EXPECT_EQ(stats().loads, 2U);
+}
+
+TEST_F(KernelImage, the_same_ptx_twice_is_one_module)
+{
+    const std::string text = ptx("plus_one", "add.f32 %f2, %f1, 0f3F800000;");
+    const Kernel first = Kernel::from_image(text, "plus_one");
+    const Kernel second = Kernel::from_image(text, "plus_one");
+    EXPECT_EQ(run(first, 1), Floats{2});
+    EXPECT_EQ(run(second, 1), Floats{2});
+    EXPECT_EQ(stats().loads, 1U);
+}
+
+TEST_F(KernelImage, invalid_ptx_gives_the_drivers_log)
+{
+    const Kernel kernel = Kernel::from_image(ptx("wrong", "frobnicate.f32 %f2, %f1;"), "wrong");
+    const Status warm = kernel.warm();
+    ASSERT_FALSE(warm.ok());
+    EXPECT_EQ(warm.error().code, Code::incompatible);
+    EXPECT_NE(warm.error().message.find("CUDA_ERROR_INVALID_PTX"), std::string::npos) << warm.error().message;
+    EXPECT_NE(warm.error().log.find("frobnicate"), std::string::npos) << warm.error().log;
+    EXPECT_EQ(stats().rejected, 1U);
+}
+
+TEST_F(KernelImage, the_bytes_of_a_cubin_are_taken_as_they_are)
+{
+    Cache cache = open();
+    const nvrtc::Compiled compiled = nvrtc::compile(cache, program(k_copy_and_neg)).value();
+    // At an odd address, as a slice of something larger may lie.
+    std::vector<std::byte> moved(compiled.cubin().size() + 1);
+    std::copy(compiled.cubin().begin(), compiled.cubin().end(), moved.begin() + 1);
+    const Kernel kernel = Kernel::from_image(ByteView(moved).subspan(1), "neg");
+    EXPECT_EQ(map(kernel, {2, -3}), (Floats{-2, 3}));
+}
+
+TEST_F(KernelImage, a_virtual_target_is_loaded_from_its_ptx)
+{
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = k_copy_and_neg, .target = "compute_75"}, "neg");
+    EXPECT_EQ(map(kernel, {2, -3}), (Floats{-2, 3}));
+}
+
+TEST_F(KernelImage, a_stored_image_that_is_rejected_is_compiled_again_once)
+{
+    for (const std::string& garbage : {std::string("this is no cubin"), "\x7f" + std::string("ELF, but no more")}) {
+        SCOPED_TRACE(garbage);
+        Cache cache = open();
+        cache.clear();
+        const cuda::ModuleStats before = stats();
+        store(cache, program(k_add), as_bytes(garbage));
+        const Kernel kernel(cache, program(k_add), "add");
+        for (int i = 0; i < 3; ++i)
+            EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
+        EXPECT_EQ(stats().rejected - before.rejected, 1U);
+        EXPECT_EQ(stats().loads - before.loads, 1U);
+        EXPECT_EQ(cache.stats().makes, 1U);
+        // And what is stored now is good.
+        EXPECT_EQ(nvrtc::compile(cache, program(k_add)).value().outcome(), nvrtc::Outcome::hit);
+        cuda::evict_module(nvrtc::plan(cache, program(k_add)).value().request.key());
+    }
+}
+
+TEST_F(KernelImage, a_rejected_image_that_cannot_be_removed_does_no_harm_either)
+{
+    {
+        Cache cache = open();
+        store(cache, program(k_add), as_bytes("this is no cubin"));
+        cache.flush();
+    }
+    CacheOptions options;
+    options.directory = m_scratch / "cache";
+    options.access = Access::read_only;
+    options.memory_bytes = 0;
+    options.maintenance = Maintenance::by_hand;
+    Cache cache = Cache::open(options).value();
+    const Kernel kernel(cache, program(k_add), "add");
+    EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
+    EXPECT_EQ(stats().rejected, 1U);
+    EXPECT_EQ(stats().loads, 1U);
+}
+
+TEST_F(KernelImage, code_for_another_device_under_our_key_is_compiled_again)
+{
+    Cache cache = open();
+    nvrtc::Program other = program(k_scale);
+    const std::string name = "math::scale<float, 4>";
+    other.name_expressions = {name};
+    nvrtc::Program ours = other;
+    other.target = ours.target == "sm_80" ? "sm_90" : "sm_80";
+    const nvrtc::Compiled foreign = nvrtc::compile(cache, other).value();
+    store(cache, ours, foreign.cubin());
+    constexpr int k_threads = 16;
+    const Kernel kernel(cache, ours, name);
+    std::barrier together(k_threads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < k_threads; ++t)
+        threads.emplace_back([&] {
+            EXPECT_EQ(m_driver->set_current(m_context), 0);
+            together.arrive_and_wait();
+            EXPECT_EQ(map(kernel, {1, 2}), (Floats{4, 8}));
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(stats().rejected, 1U);
+    EXPECT_EQ(cache.stats().makes, 2U) << "the other device's and ours, once";
+}
+
+}  // namespace
+
+}  // namespace hearth::test

@@ -1,0 +1,296 @@
+#include "gpu_test.hpp"
+#include "hearth/operator.hpp"
+
+#include <barrier>
+#include <thread>
+
+// Kernels compiled, loaded and launched on this machine's GPU (4, 23, 45, 47, 50, 51).
+
+namespace hearth::test {
+
+namespace {
+
+using cuda::Kernel;
+using cuda::Loaded;
+using Floats = std::vector<float>;
+
+class KernelGpu : public GpuTest {};
+
+TEST_F(KernelGpu, many_calls_load_one_module)
+{
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = k_add}, "add");
+    EXPECT_EQ(stats().loads, 0U) << "nothing happens until it is used";
+    for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
+    EXPECT_EQ(kernel.function().value(), kernel.function().value());
+    EXPECT_EQ(stats().loads, 1U);
+    EXPECT_EQ(cache.stats().makes, 1U);
+}
+
+TEST_F(KernelGpu, two_entries_of_one_source_are_one_module)
+{
+    Cache cache = open();
+    const nvrtc::Program program{.source = k_copy_and_neg};
+    const Kernel copy(cache, program, "copy");
+    const Kernel neg(cache, program, "neg");
+    EXPECT_EQ(map(copy, {2, -3}), (Floats{2, -3}));
+    EXPECT_EQ(map(neg, {2, -3}), (Floats{-2, 3}));
+    EXPECT_EQ(stats().loads, 1U);
+    EXPECT_EQ(stats().hits, 1U);
+    EXPECT_EQ(cache.stats().makes, 1U);
+}
+
+TEST_F(KernelGpu, a_template_is_found_by_its_expression_on_a_hit_too)
+{
+    const std::string name = "math::scale<float, 3>";
+    {
+        Cache cache = open();
+        EXPECT_EQ(map(Kernel(cache, {.source = k_scale}, name), {1, 2}), (Floats{3, 6}));
+        EXPECT_EQ(cache.stats().makes, 1U);
+        cache.flush();
+    }
+    cuda::unload_unused_modules();
+    Cache cache = open();
+    EXPECT_EQ(map(Kernel(cache, {.source = k_scale}, name), {1, 2}), (Floats{3, 6}));
+    EXPECT_EQ(cache.stats().makes, 0U);
+    EXPECT_EQ(map(Kernel(cache, {.source = k_scale}, "math::scale<float, -1>"), {1, 2}), (Floats{-1, -2}));
+}
+
+TEST_F(KernelGpu, a_module_in_use_outlives_its_eviction)
+{
+    Cache cache = open();
+    nvrtc::Program program{.source = k_add, .target = gpu::target_of_device(0).value()};
+    const Key key = nvrtc::plan(cache, program).value().request.key();
+    {
+        const Kernel kernel(cache, program, "add");
+        ASSERT_TRUE(kernel.warm().ok());
+        cuda::evict_module(key);
+        EXPECT_EQ(stats().unloads, 0U);
+        EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
+    }
+    EXPECT_EQ(stats().unloads, 1U);
+    EXPECT_EQ(stats().loaded, 0U);
+}
+
+TEST_F(KernelGpu, beyond_the_budget_what_nobody_holds_is_unloaded)
+{
+    Cache cache = open();
+    cuda::set_module_limits({.max_modules = 1, .max_bytes = 0});
+    const Kernel held(cache, {.source = k_add}, "add");
+    EXPECT_EQ(add(held, {1}, {2}), Floats{3});
+    for (const char* factor : {"2", "5", "7"}) {
+        const Kernel kernel(cache, {.source = k_scale}, "math::scale<float, " + std::string(factor) + ">");
+        EXPECT_EQ(map(kernel, {1}), Floats{std::stof(factor)});
+        EXPECT_EQ(stats().loaded, 2U);
+    }
+    EXPECT_EQ(stats().loaded, 1U);
+    EXPECT_EQ(stats().unloads, 3U);
+    EXPECT_EQ(add(held, {1}, {2}), Floats{3});
+    EXPECT_EQ(stats().loads, 4U);
+}
+
+TEST_F(KernelGpu, a_lease_outlives_its_kernel)
+{
+    Cache cache = open();
+    Loaded loaded;
+    {
+        const Kernel kernel(cache, {.source = k_copy_and_neg}, "neg");
+        loaded = kernel.bind().value();
+        EXPECT_EQ(loaded.function(), kernel.function().value());
+    }
+    cuda::unload_unused_modules();
+    EXPECT_EQ(stats().unloads, 0U);
+    EXPECT_TRUE(loaded.alive());
+    const DeviceFloats in(m_cuda, {2, -3});
+    const DeviceFloats out(m_cuda, {0, 0});
+    ASSERT_TRUE(loaded.launch({.grid = 1, .block = 2}, in.pointer(), out.pointer(), 2).ok());
+    EXPECT_EQ(out.read(), (Floats{-2, 3}));
+    loaded = {};
+    cuda::unload_unused_modules();
+    EXPECT_EQ(stats().unloads, 1U);
+}
+
+class KernelCapture : public GpuTest {
+protected:
+    // Launches `neg` inside a capture, then the graph.
+    Floats captured(const Kernel& kernel)
+    {
+        const DeviceFloats in(m_cuda, {2, -3});
+        const DeviceFloats out(m_cuda, {0, 0});
+        CUstream_st* stream = nullptr;
+        CUgraph_st* graph = nullptr;
+        CUgraphExec_st* executable = nullptr;
+        EXPECT_EQ(m_cuda.create_stream(&stream, 1), 0);
+        EXPECT_EQ(m_cuda.begin_capture(stream, 0), 0);  // global: the strictest
+        const Status launched =
+            kernel.launch({.grid = 1, .block = 2, .stream = stream}, in.pointer(), out.pointer(), 2);
+        EXPECT_TRUE(launched.ok()) << launched.error().message;
+        EXPECT_EQ(m_cuda.end_capture(stream, &graph), 0);
+        EXPECT_EQ(m_cuda.instantiate(&executable, graph, 0), 0);
+        EXPECT_EQ(m_cuda.launch_graph(executable, stream), 0);
+        EXPECT_EQ(m_cuda.wait_for_stream(stream), 0);
+        m_cuda.destroy_executable(executable);
+        m_cuda.destroy_graph(graph);
+        m_cuda.destroy_stream(stream);
+        return out.read();
+    }
+};
+
+TEST_F(KernelCapture, a_warm_kernel_is_captured)
+{
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = k_copy_and_neg}, "neg");
+    ASSERT_TRUE(kernel.warm().ok());
+    EXPECT_EQ(stats().loads, 1U);
+    EXPECT_EQ(captured(kernel), (Floats{-2, 3}));
+    EXPECT_EQ(stats().loads, 1U);
+}
+
+TEST_F(KernelCapture, even_a_kernel_that_is_loaded_inside_the_capture_does_not_break_it)
+{
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = k_copy_and_neg}, "neg");
+    EXPECT_EQ(captured(kernel), (Floats{-2, 3}));
+}
+
+class KernelArguments : public GpuTest {
+protected:
+    void SetUp() override
+    {
+        GpuTest::SetUp();
+        if (m_driver != nullptr && m_driver->parameter_info == nullptr)
+            GTEST_SKIP() << "This driver is older than 12.4 and cannot tell what arguments a kernel takes.";
+    }
+};
+
+TEST_F(KernelArguments, a_wrong_number_is_an_error)
+{
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = k_add}, "add");
+    const Status launched = kernel.launch({.grid = 1, .block = 1}, 1);
+    ASSERT_FALSE(launched.ok());
+    EXPECT_EQ(launched.error().code, Code::invalid_argument);
+    EXPECT_EQ(launched.error().message, "Kernel \"add\" takes 4 arguments and was given 1. Give each one it declares.");
+}
+
+TEST_F(KernelArguments, a_wrong_size_is_an_error_that_names_the_argument)
+{
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = k_add}, "add");
+    const DeviceFloats any(m_cuda, {1});
+    const Status launched =
+        kernel.launch({.grid = 1, .block = 1}, any.pointer(), any.pointer(), any.pointer(), std::size_t{1});
+    ASSERT_FALSE(launched.ok());
+    EXPECT_EQ(launched.error().code, Code::invalid_argument);
+    EXPECT_NE(launched.error().message.find("Argument 4 of kernel \"add\" has 4 bytes and was given as 8"),
+              std::string::npos)
+        << launched.error().message;
+    EXPECT_EQ(add(kernel, {1}, {2}), Floats{3}) << "and nothing is broken";
+}
+
+TEST_F(KernelGpu, an_entry_that_is_not_there_is_named_with_what_there_is)
+{
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = k_copy_and_neg}, "invert");
+    const Status warm = kernel.warm();
+    ASSERT_FALSE(warm.ok());
+    EXPECT_EQ(warm.error().code, Code::not_found);
+    EXPECT_NE(warm.error().message.find("no kernel \"invert\""), std::string::npos) << warm.error().message;
+    EXPECT_NE(warm.error().message.find("extern \"C\""), std::string::npos) << warm.error().message;
+    if (m_driver->list_functions != nullptr) {
+        EXPECT_NE(warm.error().message.find("copy"), std::string::npos) << warm.error().message;
+        EXPECT_NE(warm.error().message.find("neg"), std::string::npos) << warm.error().message;
+    }
+}
+
+TEST_F(KernelGpu, a_program_that_does_not_compile_gives_its_log)
+{
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = "__global__ void broken( {}"}, "broken");
+    const Status warm = kernel.warm();
+    ASSERT_FALSE(warm.ok());
+    EXPECT_EQ(warm.error().code, Code::make_failed);
+    EXPECT_NE(warm.error().log.find("error"), std::string::npos) << warm.error().log;
+}
+
+TEST_F(KernelGpu, dynamic_shared_memory_goes_beyond_the_default)
+{
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = R"(
+extern "C" __global__ void last(float* out, int n)
+{
+    extern __shared__ float numbers[];
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        numbers[i] = i;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        *out = numbers[n - 1];
+})"},
+                        "last");
+    for (const std::uint32_t bytes : {std::uint32_t{16384}, std::uint32_t{65536}, std::uint32_t{90112}}) {
+        const DeviceFloats out(m_cuda, {0});
+        const int count = static_cast<int>(bytes / sizeof(float));
+        const Status launched = kernel.launch({.grid = 1, .block = 256, .shared_bytes = bytes}, out.pointer(), count);
+        ASSERT_TRUE(launched.ok()) << launched.error().message;
+        EXPECT_EQ(out.read(), Floats{static_cast<float>(count - 1)});
+    }
+    const DeviceFloats out(m_cuda, {0});
+    const Status launched = kernel.launch({.grid = 1, .block = 1, .shared_bytes = 1U << 30U}, out.pointer(), 1);
+    ASSERT_FALSE(launched.ok());
+    EXPECT_NE(launched.error().message.find("1073741824 bytes of dynamic shared memory"), std::string::npos);
+}
+
+TEST_F(KernelGpu, sixteen_threads_that_ask_at_once_compile_and_load_once)
+{
+    constexpr int k_threads = 16;
+    Cache cache = open();
+    const Kernel kernel(cache, {.source = k_add}, "add");
+    std::barrier together(k_threads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < k_threads; ++t)
+        threads.emplace_back([&] {
+            EXPECT_EQ(m_driver->set_current(m_context), 0);
+            together.arrive_and_wait();
+            for (int i = 0; i < 50; ++i)
+                EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(stats().loads, 1U);
+    EXPECT_EQ(cache.stats().makes, 1U);
+}
+
+TEST_F(KernelGpu, an_operator_gives_the_same_numbers_with_its_kernel_off_or_failing)
+{
+    Cache cache = open();
+    const auto original = [](const Floats& a, const Floats& b) {
+        Floats sum;
+        for (std::size_t i = 0; i < a.size(); ++i)
+            sum.push_back(a[i] + b[i]);
+        return sum;
+    };
+    const auto with = [&](const Kernel& kernel) {
+        return [&](const Floats& a, const Floats& b) -> Result<Floats> {
+            if (Status warm = kernel.warm(); !warm.ok())
+                return warm.error();
+            return add(kernel, a, b);
+        };
+    };
+    const Kernel good(cache, {.source = k_add}, "add");
+    const Kernel bad(cache, {.source = "this is no CUDA"}, "add");
+    Operator<Floats(const Floats&, const Floats&)> working("add", with(good), original);
+    Operator<Floats(const Floats&, const Floats&)> failing("add", with(bad), original);
+    const Floats expected{5, 7, 9};
+    EXPECT_EQ(working({1, 2, 3}, {4, 5, 6}), expected);
+    EXPECT_EQ(working.stats().fast, 1U);
+    working.set_enabled(false);
+    EXPECT_EQ(working({1, 2, 3}, {4, 5, 6}), expected);
+    EXPECT_EQ(working.stats().original, 1U);
+    EXPECT_EQ(failing({1, 2, 3}, {4, 5, 6}), expected);
+    EXPECT_EQ(failing.stats().failures, 1U);
+}
+
+}  // namespace
+
+}  // namespace hearth::test
