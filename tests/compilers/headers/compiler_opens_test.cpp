@@ -8,6 +8,7 @@
 #include "support/isolated_environment.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
 #include <set>
@@ -57,6 +58,7 @@ class CompilerOpens : public HeaderTree {
 protected:
     void SetUp() override
     {
+        ::setenv("CUDA_CACHE_DISABLE", "1", 1);  // or NVRTC opens the files of a cache of its own
         CacheOptions options;
         options.directory = m_scratch / "cache";
         options.maintenance = Maintenance::by_hand;

@@ -46,10 +46,10 @@ protected:
     // Puts `image` into the cache as the result of compiling the program.
     static void store(Cache& cache, const nvrtc::Program& program, ByteView image)
     {
-        const Request request = nvrtc::plan(cache, program).value().request;
+        const Key key = nvrtc::explain(cache, program).value().key;
         Artifact artifact;
         artifact.sections.push_back({"cubin", Bytes::copy_of(image)});
-        ASSERT_TRUE(cache.insert(request, std::move(artifact)));
+        ASSERT_TRUE(cache.insert(key, std::move(artifact)));
     }
     nvrtc::Program program(const char* source)
     {
@@ -123,7 +123,7 @@ TEST_F(KernelImage, a_stored_image_that_is_rejected_is_compiled_again_once)
         EXPECT_EQ(cache.stats().makes, 1U);
         // And what is stored now is good.
         EXPECT_EQ(nvrtc::compile(cache, program(k_add)).value().outcome(), nvrtc::Outcome::hit);
-        cuda::evict_module(nvrtc::plan(cache, program(k_add)).value().request.key());
+        cuda::evict_module(nvrtc::explain(cache, program(k_add)).value().key);
     }
 }
 

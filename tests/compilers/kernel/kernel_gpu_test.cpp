@@ -61,7 +61,7 @@ TEST_F(KernelGpu, a_module_in_use_outlives_its_eviction)
 {
     Cache cache = open();
     nvrtc::Program program{.source = k_add, .target = gpu::target_of_device(0).value()};
-    const Key key = nvrtc::plan(cache, program).value().request.key();
+    const Key key = nvrtc::explain(cache, program).value().key;
     {
         const Kernel kernel(cache, program, "add");
         ASSERT_TRUE(kernel.warm().ok());
