@@ -11,6 +11,7 @@
 #include "hearth/nvrtc.hpp"
 #include "hearth/options.hpp"
 #include "hearth/policy.hpp"
+#include "hearth/ptx.hpp"
 #include "hearth/result.hpp"
 #include "hearth/stats.hpp"
 #include "hearth/tier.hpp"
