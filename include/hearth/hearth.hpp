@@ -9,6 +9,7 @@
 #include "hearth/lease.hpp"
 #include "hearth/libraries.hpp"
 #include "hearth/nvrtc.hpp"
+#include "hearth/opencl.hpp"
 #include "hearth/options.hpp"
 #include "hearth/policy.hpp"
 #include "hearth/ptx.hpp"
