@@ -1,6 +1,6 @@
 #include "machine.hpp"
 
-#include <hearth/libraries.hpp>
+#include "hearth/libraries.hpp"
 
 #include <algorithm>
 #include <cstdlib>

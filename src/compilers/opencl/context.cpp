@@ -1,0 +1,166 @@
+#include "compilers/opencl/context.hpp"
+
+#include <array>
+#include <fmt/format.h>
+
+namespace hearth::opencl {
+
+namespace {
+
+Result<std::shared_ptr<ContextState>> with_queue(std::shared_ptr<ContextState> state)
+{
+    if (state->queue != nullptr)
+        return state;
+    cl::Int error = cl::k_success;
+    state->queue = state->api->create_queue(state->context, state->device_id(), 0, &error);
+    if (state->queue == nullptr)
+        return failure(Code::unavailable, fmt::format("No queue on \"{}\"", state->device.name), "clCreateCommandQueue",
+                       error);
+    return state;
+}
+
+// The devices of a context that the caller made; none when it is not one.
+std::vector<cl::DeviceId> devices_of(const cl::Api& api, cl::ContextId context)
+{
+    std::size_t size = 0;
+    if (api.get_context_info(context, cl::k_context_devices, 0, nullptr, &size) != cl::k_success)
+        return {};
+    std::vector<cl::DeviceId> ids(size / sizeof(cl::DeviceId));
+    if (api.get_context_info(context, cl::k_context_devices, size, static_cast<void*>(ids.data()), nullptr) !=
+        cl::k_success)
+        return {};
+    return ids;
+}
+
+}  // namespace
+
+Error failure(Code code, std::string_view doing, const char* function, cl::Int error)
+{
+    return {code, fmt::format("{}: {} gives {}.", doing, function, cl::error_name(error)), {}};
+}
+
+Result<Context> Context::open(const Device& device)
+{
+    const Result<std::shared_ptr<const cl::Api>> api = cl::load();
+    if (!api)
+        return api.error();
+    auto state = std::make_shared<ContextState>(*api, device);
+    const std::array<std::intptr_t, 3> properties{cl::k_context_platform,
+                                                  reinterpret_cast<std::intptr_t>(device.platform_id), 0};
+    const cl::DeviceId id = state->device_id();
+    cl::Int error = cl::k_success;
+    state->context = (*api)->create_context(properties.data(), 1, &id, nullptr, nullptr, &error);
+    if (state->context == nullptr)
+        return failure(Code::unavailable, fmt::format("No context on \"{}\"", device.name), "clCreateContext", error);
+    Result<std::shared_ptr<ContextState>> ready = with_queue(std::move(state));
+    if (!ready)
+        return ready.error();
+    return Context(*std::move(ready));
+}
+
+Result<Context> Context::adopt(void* context, void* device, void* queue)
+{
+    const Result<std::shared_ptr<const cl::Api>> api = cl::load();
+    if (!api)
+        return api.error();
+    auto* const id = static_cast<cl::ContextId>(context);
+    const std::vector<cl::DeviceId> ids = context != nullptr ? devices_of(**api, id) : std::vector<cl::DeviceId>{};
+    if (ids.empty())
+        return Error{Code::invalid_argument, "What was given is no cl_context with a device. Give one that lives.", {}};
+    auto* wanted = device != nullptr ? static_cast<cl::DeviceId>(device) : ids.front();
+    bool has_device = false;
+    for (const cl::DeviceId each : ids)
+        has_device |= each == wanted;
+    if (!has_device)
+        return Error{Code::invalid_argument,
+                     fmt::format("The device is none of the context's {}. Give one it was made with.", ids.size()),
+                     {}};
+    auto state = std::make_shared<ContextState>(*api, describe(**api, wanted));
+    (*api)->retain_context(id);
+    state->context = id;
+    if (queue != nullptr) {
+        (*api)->retain_queue(static_cast<cl::QueueId>(queue));
+        state->queue = static_cast<cl::QueueId>(queue);
+    }
+    Result<std::shared_ptr<ContextState>> ready = with_queue(std::move(state));
+    if (!ready)
+        return ready.error();
+    return Context(*std::move(ready));
+}
+
+const Device& Context::device() const noexcept
+{
+    return m_state->device;
+}
+
+void* Context::handle() const noexcept
+{
+    return m_state->context;
+}
+
+void* Context::queue() const noexcept
+{
+    return m_state->queue;
+}
+
+Result<Buffer> Context::buffer(std::size_t size) const
+{
+    cl::Int error = cl::k_success;
+    cl::MemId handle = m_state->api->create_buffer(m_state->context, cl::k_mem_read_write, size, nullptr, &error);
+    if (handle == nullptr)
+        return failure(Code::no_space, fmt::format("No buffer of {} bytes on \"{}\"", size, m_state->device.name),
+                       "clCreateBuffer", error);
+    std::shared_ptr<void> owner(
+        handle, [context = m_state](void* doomed) { context->api->release_mem(static_cast<cl::MemId>(doomed)); });
+    return Buffer(m_state, std::move(owner), size);
+}
+
+Result<Buffer> Context::buffer(ByteView data) const
+{
+    Result<Buffer> made = buffer(data.size());
+    if (made)
+        if (const Status status = made->write(data); !status.ok())
+            return status.error();
+    return made;
+}
+
+Status Context::finish() const
+{
+    if (const cl::Int error = m_state->api->finish(m_state->queue); error != cl::k_success)
+        return failure(Code::io, fmt::format("What was launched on \"{}\" did not finish", m_state->device.name),
+                       "clFinish", error);
+    return {};
+}
+
+Status Buffer::write(ByteView data) const
+{
+    if (data.size() > m_size)
+        return Error{Code::invalid_argument,
+                     fmt::format("{} bytes do not fit a buffer of {}. Make it larger.", data.size(), m_size),
+                     {}};
+    if (const cl::Int error =
+            m_context->api->enqueue_write(m_context->queue, static_cast<cl::MemId>(m_handle.get()), cl::k_true, 0,
+                                          data.size(), data.data(), 0, nullptr, nullptr);
+        error != cl::k_success)
+        return failure(Code::io, fmt::format("{} bytes were not written to a buffer", data.size()),
+                       "clEnqueueWriteBuffer", error);
+    return {};
+}
+
+Status Buffer::read(std::span<std::byte> out) const
+{
+    if (out.size() > m_size)
+        return Error{Code::invalid_argument,
+                     fmt::format("{} bytes were asked for from a buffer of {}. Ask for fewer.", out.size(), m_size),
+                     {}};
+    if (out.empty())
+        return {};
+    if (const cl::Int error = m_context->api->enqueue_read(m_context->queue, static_cast<cl::MemId>(m_handle.get()),
+                                                           cl::k_true, 0, out.size(), out.data(), 0, nullptr, nullptr);
+        error != cl::k_success)
+        return failure(Code::io, fmt::format("{} bytes were not read from a buffer", out.size()), "clEnqueueReadBuffer",
+                       error);
+    return {};
+}
+
+}  // namespace hearth::opencl

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "compilers/opencl/device.hpp"
+
+#include <memory>
+#include <string>
+
+namespace hearth::opencl {
+
+struct ContextState {
+    ContextState(std::shared_ptr<const cl::Api> its_api, Device its_device)
+        : api(std::move(its_api)), device(std::move(its_device))
+    {
+    }
+    ~ContextState()
+    {
+        if (queue != nullptr)
+            api->release_queue(queue);
+        if (context != nullptr)
+            api->release_context(context);
+    }
+    ContextState(const ContextState&) = delete;
+    ContextState& operator=(const ContextState&) = delete;
+
+    cl::DeviceId device_id() const { return static_cast<cl::DeviceId>(device.id); }
+
+    const std::shared_ptr<const cl::Api> api;
+    const Device device;
+    cl::ContextId context = nullptr;
+    cl::QueueId queue = nullptr;
+};
+
+// "clBuildProgram: CL_OUT_OF_HOST_MEMORY (-6)." after what was being done.
+Error failure(Code code, std::string_view doing, const char* function, cl::Int error);
+
+}  // namespace hearth::opencl

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "gpu/opencl_api.hpp"
+#include "hearth/opencl.hpp"
+
+namespace hearth::opencl {
+
+namespace cl = gpu::cl;
+
+// All but its index.
+Device describe(const cl::Api& api, cl::DeviceId id);
+
+}  // namespace hearth::opencl

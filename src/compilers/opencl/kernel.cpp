@@ -1,0 +1,128 @@
+#include "compilers/opencl/kernel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace hearth::opencl {
+
+namespace {
+
+using Sizes = std::array<std::size_t, 3>;
+
+// A dimension that is not used has one work-item.
+Sizes sizes_of(const Extent& extent)
+{
+    return {extent.x, std::max<std::size_t>(extent.y, 1), std::max<std::size_t>(extent.z, 1)};
+}
+
+cl::UInt dimensions_of(const Extent& global)
+{
+    if (global.z > 0)
+        return 3;
+    return global.y > 0 ? 2 : 1;
+}
+
+// Launches that a driver may have the same code for: PoCL compiles for the local size, which it chooses by the global
+// size where none is given, and apart for ranges that begin at zero and for narrow ones.
+std::string kind_of(const std::string& kernel, const Launch& range)
+{
+    constexpr std::size_t k_narrow = 65536;
+    const Sizes global = sizes_of(range.global);
+    const bool chosen = range.local.x != 0;
+    const Sizes shape = chosen ? sizes_of(range.local) : global;
+    const bool narrow = *std::max_element(global.begin(), global.end()) < k_narrow;
+    const bool from_zero = range.offset.x + range.offset.y + range.offset.z == 0;
+    return fmt::format("{} {} {}x{}x{}{}{}", kernel, chosen ? "local" : "global", shape[0], shape[1], shape[2],
+                       narrow ? "" : " wide", from_zero ? "" : " offset");
+}
+
+std::string shown(const Extent& extent)
+{
+    const Sizes sizes = sizes_of(extent);
+    return fmt::format("{}x{}x{}", sizes[0], sizes[1], sizes[2]);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const KernelState>> make_kernel(const std::shared_ptr<ProgramState>& program,
+                                                       const std::string& name)
+{
+    if (!program->program)
+        return Error{Code::make_failed, fmt::format("Kernel \"{}\" cannot be had: its program did not build.", name),
+                     std::string(program->artifact->text("log"))};
+    const cl::Api& api = *program->context->api;
+    cl::Int error = cl::k_success;
+    cl::KernelId id = api.create_kernel(program->program.id(), name.c_str(), &error);
+    if (id == nullptr)
+        return failure(Code::invalid_argument, fmt::format("There is no kernel \"{}\" in the program", name),
+                       "clCreateKernel", error);
+    auto kernel = std::make_shared<KernelState>(program, name, id);
+    error = api.get_kernel_info(id, cl::k_kernel_num_args, sizeof kernel->arguments, &kernel->arguments, nullptr);
+    if (error != cl::k_success)
+        return failure(Code::io, fmt::format("Kernel \"{}\" does not tell its arguments", name), "clGetKernelInfo",
+                       error);
+    return std::shared_ptr<const KernelState>(std::move(kernel));
+}
+
+std::uint32_t Kernel::argument_count() const noexcept
+{
+    return m_state->arguments;
+}
+
+const std::string& Kernel::name() const noexcept
+{
+    return m_state->name;
+}
+
+void* Kernel::handle() const noexcept
+{
+    return m_state->id;
+}
+
+Status Kernel::launch_with(const Launch& range, std::span<const Argument> arguments)
+{
+    const std::string& name = m_state->name;
+    ProgramState& program = *m_state->program;
+    const cl::Api& api = *program.context->api;
+    if (arguments.size() != m_state->arguments)
+        return Error{Code::invalid_argument,
+                     fmt::format("Kernel \"{}\" takes {} arguments and is given {}.", name, m_state->arguments,
+                                 arguments.size()),
+                     {}};
+    if (range.global.x == 0)
+        return Error{Code::invalid_argument,
+                     fmt::format("Kernel \"{}\" is launched over no work-items. Give a global size.", name),
+                     {}};
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        if (const cl::Int error =
+                api.set_kernel_arg(m_state->id, static_cast<cl::UInt>(i), arguments[i].size(), arguments[i].data());
+            error != cl::k_success)
+            return failure(
+                Code::invalid_argument,
+                fmt::format("Argument {} of kernel \"{}\", of {} bytes, is not taken", i, name, arguments[i].size()),
+                "clSetKernelArg", error);
+
+    const Sizes global = sizes_of(range.global);
+    const Sizes local = sizes_of(range.local);
+    const Sizes offset{range.offset.x, range.offset.y, range.offset.z};
+    auto* queue = range.queue != nullptr ? static_cast<cl::QueueId>(range.queue) : program.context->queue;
+    if (const cl::Int error =
+            api.enqueue_kernel(queue, m_state->id, dimensions_of(range.global), offset.data(), global.data(),
+                               range.local.x != 0 ? local.data() : nullptr, 0, nullptr, nullptr);
+        error != cl::k_success)
+        return failure(Code::io,
+                       fmt::format("Kernel \"{}\" was not launched over {} work-items in groups of {}", name,
+                                   shown(range.global),
+                                   range.local.x != 0 ? shown(range.local) : "the driver's choice"),
+                       "clEnqueueNDRangeKernel", error);
+
+    if (program.watches_launches() && program.launched(name, kind_of(name, range))) {
+        // A binary that cannot be stored costs the next process time, never this one its launch.
+        if (api.finish(queue) == cl::k_success)
+            static_cast<void>(program.store_again());
+    }
+    return {};
+}
+
+}  // namespace hearth::opencl

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "compilers/opencl/program.hpp"
+
+#include <memory>
+#include <string>
+
+namespace hearth::opencl {
+
+struct KernelState {
+    KernelState(std::shared_ptr<ProgramState> its_program, std::string its_name, cl::KernelId its_id)
+        : program(std::move(its_program)), name(std::move(its_name)), id(its_id)
+    {
+        program->handed_out(name);
+    }
+    ~KernelState()
+    {
+        program->context->api->release_kernel(id);
+        program->dropped(name);
+    }
+    KernelState(const KernelState&) = delete;
+    KernelState& operator=(const KernelState&) = delete;
+
+    const std::shared_ptr<ProgramState> program;
+    const std::string name;
+    const cl::KernelId id;
+    cl::UInt arguments = 0;
+};
+
+Result<std::shared_ptr<const KernelState>> make_kernel(const std::shared_ptr<ProgramState>& program,
+                                                       const std::string& name);
+
+}  // namespace hearth::opencl

@@ -1,0 +1,181 @@
+#include "compilers/opencl/native_program.hpp"
+
+#include "compilers/opencl/request.hpp"
+
+#include <fmt/format.h>
+
+namespace hearth::opencl {
+
+namespace {
+
+// Incomplete types cannot be deleted by mistake: the driver releases what it made.
+std::shared_ptr<cl::OpaqueProgram> owner_of(const std::shared_ptr<const ContextState>& context, cl::ProgramId id)
+{
+    if (id == nullptr)
+        return nullptr;
+    return {id, [context](cl::ProgramId doomed) { context->api->release_program(doomed); }};
+}
+
+// What the source and options alone decide. Everything else may go well the next time.
+bool is_deterministic(cl::Int result)
+{
+    return result == cl::k_build_program_failure || result == cl::k_invalid_build_options;
+}
+
+std::string compiler_of(const Device& device)
+{
+    return fmt::format("{} {}", device.platform, device.driver_version);
+}
+
+std::string name_of(const Source& source)
+{
+    return source.name.empty() ? "The program" : fmt::format("Program \"{}\"", source.name);
+}
+
+Result<NativeProgram> create_from_source(const std::shared_ptr<const ContextState>& context, const Source& source)
+{
+    const cl::Api& api = *context->api;
+    cl::Int error = cl::k_success;
+    cl::ProgramId id = nullptr;
+    if (!source.il.empty()) {
+        if (api.create_program_with_il == nullptr)
+            return Error{
+                Code::unavailable, "This libOpenCL is older than OpenCL 2.1 and takes no IL. Give OpenCL C.", {}};
+        id = api.create_program_with_il(context->context, source.il.data(), source.il.size(), &error);
+    } else {
+        const char* text = source.text.data();
+        const std::size_t size = source.text.size();
+        id = api.create_program_with_source(context->context, 1, &text, &size, &error);
+    }
+    if (id == nullptr)
+        return failure(Code::io, name_of(source) + " could not be given to the driver",
+                       source.il.empty() ? "clCreateProgramWithSource" : "clCreateProgramWithIL", error);
+    return NativeProgram(context, id);
+}
+
+cl::Int build_native(const std::shared_ptr<const ContextState>& context, const NativeProgram& program,
+                     const Source& source)
+{
+    const cl::DeviceId device = context->device_id();
+    return context->api->build_program(program.id(), 1, &device, joined_options(source).c_str(), nullptr, nullptr);
+}
+
+}  // namespace
+
+NativeProgram::NativeProgram(std::shared_ptr<const ContextState> context, cl::ProgramId id)
+    : m_context(std::move(context)), m_program(owner_of(m_context, id))
+{
+}
+
+Bytes NativeProgram::binary() const
+{
+    const cl::Api& api = *m_context->api;
+    std::size_t size = 0;
+    if (api.get_program_info(id(), cl::k_program_devices, 0, nullptr, &size) != cl::k_success)
+        return {};
+    // A context of the caller's may have other devices: there is a binary for each, in this order.
+    std::vector<cl::DeviceId> devices(size / sizeof(cl::DeviceId));
+    std::vector<std::size_t> sizes(devices.size());
+    if (api.get_program_info(id(), cl::k_program_devices, size, static_cast<void*>(devices.data()), nullptr) !=
+            cl::k_success ||
+        api.get_program_info(id(), cl::k_program_binary_sizes, sizes.size() * sizeof(std::size_t), sizes.data(),
+                             nullptr) != cl::k_success)
+        return {};
+    // All of them are asked for: not every driver takes a null pointer for one that is not wanted.
+    std::vector<Bytes> binaries;
+    std::vector<unsigned char*> places;
+    binaries.reserve(sizes.size());
+    places.reserve(sizes.size());
+    for (const std::size_t each : sizes)
+        binaries.push_back(Bytes::make(each, [&](std::span<std::byte> target) {
+            places.push_back(reinterpret_cast<unsigned char*>(target.data()));
+        }));
+    if (api.get_program_info(id(), cl::k_program_binaries, places.size() * sizeof(unsigned char*),
+                             static_cast<void*>(places.data()), nullptr) != cl::k_success)
+        return {};
+    for (std::size_t i = 0; i < devices.size(); ++i)
+        if (devices[i] == m_context->device_id())
+            return binaries[i];
+    return {};
+}
+
+std::string NativeProgram::build_log() const
+{
+    const cl::Api& api = *m_context->api;
+    std::size_t size = 0;
+    if (api.get_program_build_info(id(), m_context->device_id(), cl::k_program_build_log, 0, nullptr, &size) !=
+            cl::k_success ||
+        size == 0)
+        return {};
+    std::string log(size, '\0');
+    if (api.get_program_build_info(id(), m_context->device_id(), cl::k_program_build_log, size, log.data(), nullptr) !=
+        cl::k_success)
+        return {};
+    log.resize(log.find_last_not_of('\0') + 1);
+    return log;
+}
+
+bool freezes_binary(const Device& device)
+{
+    return device.platform == "Portable Computing Language";
+}
+
+Bytes binary_of_another(const std::shared_ptr<const ContextState>& context, const Source& source)
+{
+    const Result<NativeProgram> another = create_from_source(context, source);
+    return another && build_native(context, *another, source) == cl::k_success ? another->binary() : Bytes{};
+}
+
+Result<Built> build_from_source(const std::shared_ptr<const ContextState>& context, const Source& source)
+{
+    Result<NativeProgram> made = create_from_source(context, source);
+    if (!made)
+        return made.error();
+    Built built{*std::move(made), {}};
+    Artifact& artifact = built.artifact;
+    artifact.status = build_native(context, built.program, source);
+    std::string log = built.program.build_log();
+    if (artifact.failed() && !is_deterministic(artifact.status)) {
+        Error failed = failure(Code::io, name_of(source) + " could not be built", "clBuildProgram", artifact.status);
+        failed.log = std::move(log);
+        return failed;
+    }
+    if (artifact.failed()) {
+        built.program = {};
+        if (log.empty())
+            log = cl::error_name(artifact.status) + "\n";
+    } else {
+        // A twin costs a quarter of the first build: the compiler is up by then.
+        Bytes binary = freezes_binary(context->device) ? binary_of_another(context, source) : Bytes{};
+        artifact.sections.push_back({"binary", !binary.empty() ? std::move(binary) : built.program.binary()});
+    }
+    if (!log.empty())
+        artifact.sections.push_back({"log", Bytes::copy_of(log)});
+    artifact.metadata.label = source.name;
+    artifact.metadata.compiler = compiler_of(context->device);
+    artifact.metadata.target = context->device.name;
+    artifact.metadata.options = source.options;
+    return built;
+}
+
+Result<NativeProgram> load_binary(const std::shared_ptr<const ContextState>& context, ByteView binary,
+                                  const std::string& options)
+{
+    const cl::Api& api = *context->api;
+    const cl::DeviceId device = context->device_id();
+    const std::size_t size = binary.size();
+    const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
+    const std::string doing = fmt::format("A stored binary of {} bytes was refused", size);
+    cl::Int state = cl::k_success;
+    cl::Int error = cl::k_success;
+    cl::ProgramId id = api.create_program_with_binary(context->context, 1, &device, &size, &bytes, &state, &error);
+    NativeProgram program(context, id);
+    if (!program || error != cl::k_success || state != cl::k_success)
+        return failure(Code::incompatible, doing, "clCreateProgramWithBinary", error != cl::k_success ? error : state);
+    // OpenCL wants this of binaries too; there is nothing left to compile.
+    if (error = api.build_program(id, 1, &device, options.c_str(), nullptr, nullptr); error != cl::k_success)
+        return failure(Code::incompatible, doing, "clBuildProgram", error);
+    return program;
+}
+
+}  // namespace hearth::opencl

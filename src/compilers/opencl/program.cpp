@@ -1,0 +1,291 @@
+#include "compilers/opencl/program.hpp"
+
+#include "compilers/opencl/kernel.hpp"
+#include "compilers/opencl/request.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace hearth::opencl {
+
+namespace {
+
+constexpr const char* k_binary_section = "binary";
+constexpr const char* k_launches_section = "launches";
+constexpr std::string_view k_any_launch = "any";
+// A program that is launched in ever new ways is not stored for ever anew.
+constexpr std::size_t k_most_launches = 64;
+
+std::atomic<std::uint64_t> g_rejected{0};
+
+// Whether what PoCL compiles for one program is found by the next one of the same source.
+bool driver_keeps_code()
+{
+    const char* setting = std::getenv("POCL_KERNEL_CACHE");
+    return setting == nullptr || std::string_view(setting) != "0";
+}
+
+// Shared with the maker: where there is a deadline it may still be at work when we have left.
+struct Job {
+    Job(std::shared_ptr<const ContextState> its_context, Source its_source)
+        : context(std::move(its_context)), source(std::move(its_source))
+    {
+    }
+
+    Result<Artifact> run()
+    {
+        Result<Built> built = build_from_source(context, source);
+        if (!built)
+            return built.error();
+        const std::lock_guard lock(mutex);
+        program = std::move(built->program);
+        return std::move(built->artifact);
+    }
+
+    // What run() made; none when another's flight or the cache answered.
+    NativeProgram take()
+    {
+        const std::lock_guard lock(mutex);
+        return std::move(program);
+    }
+
+    const std::shared_ptr<const ContextState> context;
+    const Source source;
+    std::mutex mutex;
+    NativeProgram program;  // guarded by mutex
+};
+
+Result<Lookup> look_up(Cache& cache, const Planned& planned, const std::shared_ptr<Job>& job,
+                       const BuildOptions& options)
+{
+    const auto make = [job] { return job->run(); };
+    if (!planned.bypass.empty())
+        return cache.make_uncached(make);
+    return cache.get_or_make(planned.request, make, {.deadline = options.deadline});
+}
+
+}  // namespace
+
+ProgramState::~ProgramState()
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (!m_grown || !watches_launches())
+            return;
+    }
+    if (context->api->finish(context->queue) == cl::k_success)
+        static_cast<void>(store_again());
+}
+
+void ProgramState::watch(Cache& cache, Origin origin)
+{
+    m_cache = &cache;
+    BinarySource from = BinarySource::program;
+    if (freezes_binary(context->device))
+        from = origin == Origin::source ? BinarySource::program_once : BinarySource::none;
+    std::string_view lines = artifact->text(k_launches_section);
+    if (lines == k_any_launch)
+        from = BinarySource::none;
+    m_source_of_binary = from;
+    const std::scoped_lock lock(m_mutex, m_storing);
+    m_binary = Bytes::copy_of(artifact->bytes(k_binary_section));
+    while (!lines.empty()) {
+        const std::string_view line = lines.substr(0, lines.find('\n'));
+        lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+        m_launches.emplace(line);
+    }
+}
+
+void ProgramState::handed_out(const std::string& kernel)
+{
+    const std::lock_guard lock(m_mutex);
+    m_unlaunched.insert(kernel);
+}
+
+void ProgramState::dropped(const std::string& kernel)
+{
+    const std::lock_guard lock(m_mutex);
+    if (const auto found = m_unlaunched.find(kernel); found != m_unlaunched.end())
+        m_unlaunched.erase(found);
+}
+
+bool ProgramState::launched(const std::string& kernel, const std::string& kind)
+{
+    const std::lock_guard lock(m_mutex);
+    m_unlaunched.erase(kernel);
+    if (m_launches.size() < k_most_launches && m_launches.insert(kind).second)
+        m_grown = true;
+    // A binary that can be taken once is taken when every kernel that was asked for has been launched.
+    return m_grown && (m_unlaunched.empty() || m_source_of_binary != BinarySource::program_once);
+}
+
+Bytes ProgramState::take_binary()
+{
+    switch (m_source_of_binary.load()) {
+    case BinarySource::none:
+    case BinarySource::program:
+        return program.binary();
+    case BinarySource::program_once:
+        m_source_of_binary = driver_keeps_code() ? BinarySource::new_program : BinarySource::none;
+        return program.binary();
+    case BinarySource::new_program:
+        return binary_of_another(context, source);
+    }
+    return {};
+}
+
+Status ProgramState::store_again()
+{
+    if (m_cache == nullptr)
+        return Error{Code::invalid_argument,
+                     artifact->failed() ? "A program that did not build has no binary to store."
+                                        : fmt::format("This program is not stored: {}.", reason),
+                     {}};
+    const std::lock_guard storing(m_storing);
+    std::string launches;
+    std::size_t count = 0;
+    {
+        // Read before the binary is taken: a launch in between is missing from the list and stored the next time.
+        const std::lock_guard lock(m_mutex);
+        m_grown = false;
+        count = m_launches.size();
+        for (const std::string& launch : m_launches)
+            launches += launch + '\n';
+    }
+    const bool from_program = m_source_of_binary == BinarySource::program;
+    Bytes binary = take_binary();
+    if (binary.empty())
+        return Error{Code::io, "The driver gave no binary of the program.", {}};
+    // Told by the first launch alone: a later one may find its code in the binary already.
+    if (from_program && count == 1 && binary == m_binary) {
+        launches = k_any_launch;
+        m_source_of_binary = BinarySource::none;
+    }
+    Artifact next = *artifact;
+    std::erase_if(next.sections, [](const Section& section) {
+        return section.name == k_binary_section || section.name == k_launches_section;
+    });
+    next.sections.insert(next.sections.begin(), {k_binary_section, binary});
+    next.sections.push_back({k_launches_section, Bytes::copy_of(launches)});
+    const Result<InsertReport> stored = m_cache->insert(request, std::move(next));
+    if (!stored)
+        return stored.error();
+    m_binary = std::move(binary);
+    return {};
+}
+
+std::string_view to_string(Outcome outcome)
+{
+    switch (outcome) {
+    case Outcome::hit:
+        return "hit";
+    case Outcome::compiled:
+        return "miss";
+    case Outcome::rebuilt:
+        return "rebuilt";
+    case Outcome::bypassed:
+        return "bypassed";
+    }
+    return "";
+}
+
+std::uint64_t rejected_binaries() noexcept
+{
+    return g_rejected.load(std::memory_order_relaxed);
+}
+
+Result<Program> build(Cache& cache, const Context& context, const Source& source, const BuildOptions& options)
+{
+    const Result<Planned> planned = plan(context.device(), source);
+    if (!planned)
+        return planned.error();
+    const auto job = std::make_shared<Job>(context.state(), source);
+    const auto state = std::make_shared<ProgramState>(context.state(), source, planned->request);
+    auto origin = ProgramState::Origin::source;
+    for (bool may_be_refused = true;; may_be_refused = false) {
+        const Result<Lookup> found = look_up(cache, *planned, job, options);
+        if (!found)
+            return found.error();
+        const bool hit = found->tier() != "made";
+        state->artifact = found->share();
+        state->tier = hit ? found->tier() : std::string_view{};
+        state->program = job->take();
+        if (state->outcome != Outcome::rebuilt) {
+            state->outcome = hit ? Outcome::hit : Outcome::compiled;
+            state->reason = hit ? std::string_view{} : to_string(found->why());
+        }
+        if (state->artifact->failed() || state->program)
+            break;
+        Result<NativeProgram> loaded =
+            load_binary(context.state(), state->artifact->bytes(k_binary_section), joined_options(source));
+        if (loaded) {
+            state->program = *std::move(loaded);
+            origin = ProgramState::Origin::binary;
+            break;
+        }
+        if (!may_be_refused)
+            return loaded.error();
+        // relaxed: a count, which orders nothing.
+        g_rejected.fetch_add(1, std::memory_order_relaxed);
+        cache.remove(planned->request.key());
+        state->outcome = Outcome::rebuilt;
+        state->reason = loaded.error().message;
+    }
+    if (!planned->bypass.empty()) {
+        state->outcome = Outcome::bypassed;
+        state->reason = planned->bypass;
+    } else if (!state->artifact->failed() && state->artifact->bytes(k_binary_section).empty()) {
+        cache.remove(planned->request.key());
+        state->outcome = Outcome::bypassed;
+        state->reason = "the driver gives no binary of it";
+    } else if (!state->artifact->failed()) {
+        state->watch(cache, origin);
+    }
+    return Program(state);
+}
+
+const Artifact& Program::artifact() const noexcept
+{
+    return *m_state->artifact;
+}
+
+void* Program::handle() const noexcept
+{
+    return m_state->program.id();
+}
+
+Outcome Program::outcome() const noexcept
+{
+    return m_state->outcome;
+}
+
+const std::string& Program::reason() const noexcept
+{
+    return m_state->reason;
+}
+
+const std::string& Program::tier() const noexcept
+{
+    return m_state->tier;
+}
+
+const Request& Program::request() const noexcept
+{
+    return m_state->request;
+}
+
+Status Program::store_again() const
+{
+    return m_state->store_again();
+}
+
+Result<Kernel> Program::kernel(const std::string& name) const
+{
+    Result<std::shared_ptr<const KernelState>> made = make_kernel(m_state, name);
+    if (!made)
+        return made.error();
+    return Kernel(*std::move(made));
+}
+
+}  // namespace hearth::opencl

@@ -1,0 +1,136 @@
+#include "compilers/opencl/request.hpp"
+
+#include "compilers/headers/scan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <unistd.h>
+
+namespace hearth::opencl {
+
+namespace {
+
+constexpr std::uint64_t k_request_version = 1;
+
+Error refuse(std::string message)
+{
+    return {Code::invalid_argument, std::move(message), {}};
+}
+
+Status check_text(std::string_view what, std::string_view text)
+{
+    if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
+        return refuse(
+            fmt::format("{} has a zero byte at offset {}, where a driver may stop reading. Remove it.", what, zero));
+    return {};
+}
+
+Status check(const Device& device, const Source& source)
+{
+    if (source.text.empty() && source.il.empty())
+        return refuse("The source is empty. Give OpenCL C or IL.");
+    if (!source.text.empty() && !source.il.empty())
+        return refuse("Both OpenCL C and IL are given, and a program is made of one. Leave one out.");
+    if (!source.il.empty() && device.il_version.empty())
+        return refuse(fmt::format("Device \"{}\" takes no IL. Give OpenCL C, or choose another device.", device.name));
+    if (Status status = check_text("The source", source.text); !status.ok())
+        return status;
+    for (const std::string& option : source.options)
+        if (Status status = check_text("An option", option); !status.ok())
+            return status;
+    return {};
+}
+
+// Which files a driver reads is its own affair: OpenCL has no rule where it looks for headers, and no way to ask.
+std::string reason_to_bypass(const Source& source)
+{
+    const std::string joined = compilers::join_lines(source.text);
+    const compilers::Scan found = compilers::scan(joined);
+    if (!found.includes.empty())
+        return fmt::format("the source includes \"{}\", and which file that is only the driver knows",
+                           found.includes.front().name);
+    if (found.embeds)
+        return "the source embeds files";
+    if (found.varies)
+        return "the source mentions the time or date of its build";
+    for (const std::string& option : source.options) {
+        if (option.find("__TIME") != std::string::npos || option.find("__DATE__") != std::string::npos)
+            return fmt::format("the option {} mentions the time or date of the build", option);
+        for (const std::string_view reads : {"-include", "-imacros", "-save-temps", "--save-temps"})
+            if (option.starts_with(reads))
+                return fmt::format("the option {} reads or writes files", option);
+    }
+    for (const std::string_view name : {"__FILE__", "__BASE_FILE__", "__FILE_NAME__"})
+        if (joined.find(name) != std::string::npos)
+            return fmt::format("the source mentions {}, which drivers make up", name);
+    return {};
+}
+
+// Variables by which drivers let a user change what they compile. What only moves or silences their own caches and logs
+// is left out.
+std::vector<std::string> driver_settings()
+{
+    static constexpr std::array k_families{"POCL_", "IGC_", "AMD_OCL_", "CL_CONFIG_", "SYCL_", "RUSTICL_", "CLC_"};
+    static constexpr std::array k_harmless{"POCL_CACHE_DIR=", "POCL_KERNEL_CACHE=", "POCL_DEBUG=", "POCL_DEVICES="};
+    std::vector<std::string> settings;
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+        const std::string_view text(*variable);
+        const auto begins = [&](const char* prefix) { return text.starts_with(prefix); };
+        if (std::any_of(k_families.begin(), k_families.end(), begins) &&
+            std::none_of(k_harmless.begin(), k_harmless.end(), begins))
+            settings.emplace_back(text);
+    }
+    std::sort(settings.begin(), settings.end());
+    return settings;
+}
+
+// What this processor can do. A driver that compiles for the CPU it runs on names the model at most, and a virtual
+// machine may hide instructions that the model has.
+std::string processor_features()
+{
+    std::ifstream lines("/proc/cpuinfo");
+    for (std::string line; std::getline(lines, line) && !line.empty();)
+        if (line.starts_with("flags") || line.starts_with("Features"))
+            return line.substr(line.find(':') + 1);
+    return {};
+}
+
+// Each member of Source enters here but its name, which no output holds.
+Request request_of(const Device& device, const Source& source)
+{
+    KeyBuilder key("opencl");
+    key.number("request version", k_request_version)
+        .text("platform", device.platform)
+        .text("platform version", device.platform_version)
+        .text("device", device.name)
+        .text("device vendor", device.vendor)
+        .number("device vendor id", device.vendor_id)
+        .text("device version", device.version)
+        .text("driver version", device.driver_version)
+        .number("address bits", device.address_bits)
+        .text("processor", device.type == DeviceType::cpu ? processor_features() : std::string{})
+        .list("driver settings", driver_settings())
+        .text("source", source.text)
+        .bytes("il", source.il)
+        .list("options", source.options);
+    return key.build();
+}
+
+}  // namespace
+
+std::string joined_options(const Source& source)
+{
+    return fmt::format("{}", fmt::join(source.options, " "));
+}
+
+Result<Planned> plan(const Device& device, const Source& source)
+{
+    if (const Status status = check(device, source); !status.ok())
+        return status.error();
+    return Planned{request_of(device, source), reason_to_bypass(source)};
+}
+
+}  // namespace hearth::opencl

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "hearth/ptx.hpp"
+
+#include <string>
+#include <vector>
+
+namespace hearth::ptx {
+
+// Which linker a compile would use, read from its files without loading it.
+struct Identity {
+    Linker linker = Linker::nvjitlink;
+    std::string path;
+    std::string build;  // exact for one build of it
+};
+
+// A program with its options and name settled.
+struct Job {
+    std::string text;
+    std::string name;
+    std::vector<std::string> options;  // with the target, as nvJitLink takes them
+    std::string target;
+    Input input = Input::ptx;
+};
+
+// Finds the linker that is asked for: nvJitLink at the configured path, HEARTH_NVJITLINK or everywhere
+// hearth/libraries.hpp looks; the driver where the loader looks.
+Result<Identity> identify(const CompileOptions& options);
+
+// Loads the linker and has it do the work. The whole result, a failed one's too; an Error when it could not do its work
+// at all.
+Result<Artifact> link(const Identity& identity, const Job& job);
+
+}  // namespace hearth::ptx

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "hearth/opencl.hpp"
+#include "sample_source.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <gtest/gtest.h>
+#include <optional>
+#include <string>
+
+namespace hearth::test {
+
+// A context on the first device, and caches in a directory of the test's own. Skips where there is no OpenCL.
+class OpenClTest : public testing::Test {
+protected:
+    OpenClTest()
+    {
+        // PoCL has a cache of its own, which would answer in the place of ours. It reads these when it is first used
+        // and then keeps to them, so the place lasts as long as the process.
+        static const ScratchDirectory pocl;
+        m_environment.set("POCL_KERNEL_CACHE", "0");
+        m_environment.set("POCL_CACHE_DIR", pocl.path());
+    }
+    void SetUp() override
+    {
+        const Result<opencl::Device> device = opencl::find_device(0);
+        if (!device)
+            GTEST_SKIP() << device.error().message;
+        m_context = opencl::Context::open(*device).value();
+    }
+    CacheOptions options() const
+    {
+        CacheOptions options;
+        options.directory = directory();
+        options.maintenance = Maintenance::by_hand;
+        return options;
+    }
+    Cache open() const { return Cache::open(options()).value(); }
+    std::string directory() const { return m_scratch / "cache"; }
+    const opencl::Context& context() const { return *m_context; }
+    opencl::Program build(Cache& cache, const opencl::Source& source) const
+    {
+        Result<opencl::Program> built = opencl::build(cache, context(), source);
+        EXPECT_TRUE(built.ok()) << (built.ok() ? "" : built.error().message);
+        return *std::move(built);
+    }
+
+    IsolatedEnvironment m_environment;
+    ScratchDirectory m_scratch;
+    std::optional<opencl::Context> m_context;
+};
+
+}  // namespace hearth::test

@@ -1,0 +1,138 @@
+// What is decided before anything is linked: the request, and what is refused.
+
+#include "ptx_test.hpp"
+
+#include <filesystem>
+#include <set>
+
+namespace hearth::test {
+
+namespace {
+
+class PtxRequests : public PtxTest {
+protected:
+    PtxRequests() { m_environment.set("HEARTH_NVJITLINK", "/proc/self/exe"); }
+
+    // A file that could be loaded, so that requests can be made where no libnvJitLink is; but it has no functions.
+    static Key key_of(const ptx::Program& program) { return ptx::plan(program).value().request.key(); }
+    static std::string refusal_of(const ptx::Program& program)
+    {
+        const Result<ptx::Planned> planned = ptx::plan(program);
+        return planned.ok() ? "" : planned.error().message;
+    }
+};
+
+TEST_F(PtxRequests, every_member_of_a_program_is_in_its_key)
+{
+    const ptx::Program program = program_of(ptx_text());
+    std::vector<ptx::Program> programs(7, program);
+    programs[1].text += " ";
+    programs[2].name = "other.ptx";
+    programs[3].target = "sm_80";
+    programs[4].options = {"-O3", "-g"};
+    programs[5].options = {"-g", "-O3"};
+    programs[6].input = ptx::Input::lto_ir;
+    std::set<Key> keys;
+    for (const ptx::Program& each : programs)
+        keys.insert(key_of(each));
+    EXPECT_EQ(keys.size(), programs.size());
+    EXPECT_EQ(key_of(program), key_of(programs[0]));
+}
+
+TEST_F(PtxRequests, another_linker_is_another_key)
+{
+    const Key one = key_of(program_of(ptx_text()));
+    std::filesystem::copy_file("/proc/self/exe", m_scratch / "other.so");
+    // The same build under another name is the same linker.
+    m_environment.set("HEARTH_NVJITLINK", m_scratch / "other.so");
+    EXPECT_EQ(key_of(program_of(ptx_text())), one);
+    m_environment.set("HEARTH_NVJITLINK", "/bin/sh");  // any other file that could be loaded
+    EXPECT_NE(key_of(program_of(ptx_text())), one);
+}
+
+TEST_F(PtxRequests, a_zero_at_the_end_only_ends_the_text)
+{
+    EXPECT_EQ(key_of(program_of(ptx_text() + '\0')), key_of(program_of(ptx_text())));
+}
+
+TEST_F(PtxRequests, a_zero_byte_in_the_middle_is_refused_with_its_place)
+{
+    std::string text = ptx_text();
+    text[20] = '\0';
+    EXPECT_EQ(refusal_of(program_of(text)),
+              "The PTX has a zero byte at offset 20, where the linker would stop reading. Remove it.");
+}
+
+TEST_F(PtxRequests, an_empty_text_is_refused)
+{
+    EXPECT_EQ(refusal_of(program_of("")), "The PTX is empty. Give the text of a module.");
+    EXPECT_EQ(refusal_of(program_of(std::string(2, '\0'))), "The PTX is empty. Give the text of a module.");
+}
+
+TEST_F(PtxRequests, a_target_is_given_once)
+{
+    ptx::Program program = program_of(ptx_text());
+    program.target.clear();
+    EXPECT_NE(refusal_of(program).find("No target is given"), std::string::npos);
+    program.options = {"-arch=sm_90"};
+    EXPECT_EQ(key_of(program), key_of(program_of(ptx_text())));
+    program.target = "sm_80";
+    EXPECT_NE(refusal_of(program).find("The target is given twice: as \"sm_80\" and with the option -arch=sm_90"),
+              std::string::npos);
+}
+
+TEST_F(PtxRequests, a_library_that_is_not_there_is_named)
+{
+    m_environment.set("HEARTH_NVJITLINK", m_scratch / "absent.so");
+    const std::string refusal = refusal_of(program_of(ptx_text()));
+    EXPECT_NE(refusal.find(m_scratch / "absent.so"), std::string::npos) << refusal;
+    EXPECT_NE(refusal.find("HEARTH_NVJITLINK"), std::string::npos) << refusal;
+}
+
+TEST_F(PtxRequests, a_library_for_another_processor_is_refused)
+{
+    std::string bytes = read_file("/proc/self/exe").substr(0, 4096);
+    constexpr std::size_t k_machine = 18;  // e_machine, in an ELF file's header
+    bytes[k_machine] = static_cast<char>(bytes[k_machine] + 1);
+    write_file(m_scratch / "libnvJitLink.so", bytes);
+    m_environment.set("HEARTH_NVJITLINK", m_scratch / "libnvJitLink.so");
+    const std::string refusal = refusal_of(program_of(ptx_text()));
+    EXPECT_NE(refusal.find("a library for another kind of processor"), std::string::npos) << refusal;
+}
+
+TEST_F(PtxRequests, a_hit_does_not_load_the_linker)
+{
+    Cache cache = open();
+    const ptx::Program program = program_of(ptx_text());
+    const Result<ptx::Compiled> missed = ptx::compile(cache, program);
+    ASSERT_FALSE(missed.ok()) << "what stands in for libnvJitLink cannot be loaded";
+    EXPECT_EQ(missed.error().code, Code::unavailable) << missed.error().message;
+
+    Artifact artifact;
+    artifact.sections.push_back({"cubin", Bytes::copy_of("made elsewhere")});
+    ASSERT_TRUE(cache.insert(ptx::plan(program).value().request, artifact).ok());
+    const Result<ptx::Compiled> hit = ptx::compile(cache, program);
+    ASSERT_TRUE(hit.ok()) << hit.error().message;
+    EXPECT_EQ(hit->outcome(), ptx::Outcome::hit);
+    EXPECT_EQ(as_text(hit->cubin()), "made elsewhere");
+}
+
+TEST_F(PtxRequests, the_driver_refuses_what_only_nvjitlink_knows)
+{
+    if (!found(ptx::Linker::driver)) {
+        const Result<ptx::Planned> planned = ptx::plan(program_of(ptx_text()), {.linker = ptx::Linker::driver});
+        EXPECT_NE(planned.error().message.find("no libcuda.so.1 (the driver) was found"), std::string::npos)
+            << planned.error().message;
+        GTEST_SKIP() << "There is no CUDA driver here.";
+    }
+    ptx::Program program = program_of(ptx_text());
+    program.options = {"-kernels-used=store"};
+    const Result<ptx::Planned> planned = ptx::plan(program, {.linker = ptx::Linker::driver});
+    ASSERT_FALSE(planned.ok());
+    EXPECT_NE(planned.error().message.find("knows no option \"-kernels-used=store\""), std::string::npos)
+        << planned.error().message;
+}
+
+}  // namespace
+
+}  // namespace hearth::test
