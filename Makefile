@@ -12,9 +12,9 @@ build: ## build the library and the command, build/hearth
 	@$(call BUILD,build,hearth hearth_tool)
 	@echo "build/hearth is ready: try build/hearth --help"
 
-demo: ## compile six C++ files through the cache, cold and then warm in a fresh process
+demo: ## compile kernels through the cache, cold and then warm in a fresh process
 	@scripts/configure release build build
-	@$(call BUILD,build,hearth_tool compile_demo)
+	@$(call BUILD,build,hearth_tool compile_demo kernel_demo)
 	@scripts/demo build
 
 test: ## build and run every test

@@ -16,11 +16,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace hearth::cli {
 
 namespace {
+
+// The sections that are code.
+const std::set<std::string> k_outputs{"cubin", "ptx", "ltoir", "binary"};
 
 struct Arguments {
     CompileArguments compile;
@@ -33,9 +37,7 @@ std::vector<CompileJob> jobs_of(const CompileArguments& arguments)
 {
     std::vector<CompileJob> jobs;
     for (const std::string& file : arguments.files) {
-        if (!can_compile(file))
-            fail_usage(
-                fmt::format("{} is of no kind that can be compiled. Its name must end in .cu.", in_quotes(file)));
+        check_kind(file);
         static_cast<void>(read_whole(file));  // a file that is not there is said before anything is compiled
         for (const std::string& target : targets_of(arguments))
             jobs.push_back({file, target});
@@ -75,23 +77,16 @@ std::vector<CompileReport> run_all(Cache& cache, const Arguments& arguments, con
     return reports;
 }
 
-std::string section_to_write(const Arguments& arguments, const CompileReport& report)
-{
-    if (!arguments.emit.empty())
-        return arguments.emit;
-    return report.job.target.starts_with("compute_") ? "ptx" : "cubin";
-}
-
 void write_output(const Arguments& arguments, const CompileReport& report, bool several)
 {
-    const std::string name = section_to_write(arguments, report);
+    const std::string name = arguments.emit.empty() ? report.usual_section() : arguments.emit;
     const Section* section = report.section(name);
     if (section == nullptr)
         fail(fmt::format("The compiler gave no {} for {}{}. It gave: {}. Choose with --emit.", name,
                          in_quotes(report.job.file), report.job.target.empty() ? "" : " and " + report.job.target, [&] {
                              std::string names;
                              for (const Section& there : report.sections)
-                                 if (there.name == "ptx" || there.name == "cubin" || there.name == "ltoir")
+                                 if (k_outputs.contains(there.name))
                                      names += (names.empty() ? "" : ", ") + there.name;
                              return names.empty() ? std::string("nothing") : names;
                          }()));
@@ -120,12 +115,12 @@ void show_json(const CompileReport& report)
 void show_table(const std::vector<CompileReport>& reports)
 {
     Table table(
-        {{"FILE"}, {"TARGET"}, {"OUTCOME"}, {"TIER"}, {"TIME", Align::right}, {"CUBIN", Align::right}, {"REASON"}});
+        {{"FILE"}, {"TARGET"}, {"OUTCOME"}, {"TIER"}, {"TIME", Align::right}, {"SIZE", Align::right}, {"REASON"}});
     for (const CompileReport& report : reports) {
-        const Section* cubin = report.section("cubin");
+        const Section* result = report.section(report.usual_section());
         table.add({printable(report.job.file), report.job.target.empty() ? "default" : printable(report.job.target),
                    report.outcome, report.tier.empty() ? "-" : report.tier, show_duration(report.took),
-                   cubin != nullptr ? format_size(cubin->data.size()) : "-", printable(report.reason)});
+                   result != nullptr ? format_size(result->data.size()) : "-", printable(report.reason)});
     }
     table.print();
 }
@@ -178,7 +173,10 @@ void add_compile(CommandLine& line)
     add_compile_arguments(line, command, arguments->compile, true);
     add_text(command, "-o,--output", arguments->output, "Where to write the result; a directory for several", "OUT");
     command.add_option("--emit", arguments->emit, "What to write (otherwise the cubin, or ptx for compute_ targets)")
-        ->check(CLI::IsMember({"cubin", "ptx", "ltoir"}))
+        ->check([](const std::string& name) {
+            return k_outputs.contains(name) ? ""
+                                            : fmt::format("{} is none of cubin, ptx, ltoir, binary.", in_quotes(name));
+        })
         ->type_name("cubin|ptx|ltoir");
     add_json_flag(command, arguments->json);
     line.on_chosen(command, arguments, run_compile);

@@ -8,14 +8,17 @@ namespace hearth::cli {
 
 void add_compile_arguments(CommandLine& line, CLI::App& command, CompileArguments& arguments, bool several_files)
 {
-    CLI::Option* files = command.add_option("FILE", arguments.files, several_files ? "Sources: .cu" : "A source: .cu")
+    CLI::Option* files = command
+                             .add_option("FILE", arguments.files,
+                                         several_files ? "Sources: .cu, .ptx, .cl" : "A source: .cu, .ptx or .cl")
                              ->required()
                              ->type_name("");
     if (!several_files)
         files->expected(1);
     command
         .add_option("--arch", arguments.targets,
-                    "Targets: sm_90, compute_80, ...; several with commas (otherwise this machine's GPU)")
+                    "Targets: sm_90, compute_80, ..., for .cl a device's name; several with commas (otherwise this "
+                    "machine's first device)")
         ->delimiter(',')
         ->type_name("TARGET");
     command.add_option("-I,--include", arguments.include_directories, "Where to look for headers, in this order")
@@ -42,7 +45,7 @@ nvrtc::Program program_of(const CompileArguments& arguments, const std::string& 
 {
     nvrtc::Program program;
     program.source = read_whole(file).text();
-    program.name = file == "-" ? "stdin.cu" : file;
+    program.name = file;
     for (const std::string& directory : arguments.include_directories)
         program.options.push_back("-I" + directory);
     for (const std::string& define : arguments.defines)

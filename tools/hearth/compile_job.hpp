@@ -2,6 +2,7 @@
 
 #include "compile_arguments.hpp"
 #include "hearth/cache.hpp"
+#include "hearth/explain.hpp"
 
 #include <chrono>
 #include <string>
@@ -29,11 +30,16 @@ struct CompileReport {
 
     bool failed() const { return outcome == "error"; }
     const Section* section(std::string_view name) const;
+    // What is written when nothing else is asked for.
+    std::string usual_section() const;
 };
 
-// The kinds of file that can be compiled, by how their names end.
-bool can_compile(const std::string& file);
+// Fails with a sentence when the name does not end as that of a file which can be compiled.
+void check_kind(const std::string& file);
 
 CompileReport run_job(Cache& cache, const CompileArguments& arguments, const CompileJob& job);
+
+// Whether run_job() would hit, and if not, why.
+Result<Explanation> explain_job(Cache& cache, const CompileArguments& arguments, const CompileJob& job);
 
 }  // namespace hearth::cli

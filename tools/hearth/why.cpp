@@ -1,7 +1,6 @@
 #include "commands.hpp"
-#include "compile_arguments.hpp"
+#include "compile_job.hpp"
 #include "exit.hpp"
-#include "hearth/nvrtc.hpp"
 #include "output.hpp"
 #include "text.hpp"
 #include "times.hpp"
@@ -65,11 +64,12 @@ void show_json(const CompileArguments& arguments, const std::string& target, con
 
 int run_why(const Globals& globals, const Arguments& arguments)
 {
+    check_kind(arguments.compile.files.front());
     Cache cache = open_cache(globals, Use::look);
     int code = k_done;
     for (const std::string& target : targets_of(arguments.compile)) {
         const Result<Explanation> why =
-            nvrtc::explain(cache, program_of(arguments.compile, arguments.compile.files.front(), target));
+            explain_job(cache, arguments.compile, {arguments.compile.files.front(), target});
         if (!why)
             fail(why.error().message);
         if (arguments.json)

@@ -1,7 +1,7 @@
-#include "compilers/headers/closure.hpp"
 #include "compilers/nvrtc/headers_section.hpp"
 #include "compilers/nvrtc/plan.hpp"
 #include "compilers/nvrtc/replay.hpp"
+#include "headers/closure.hpp"
 #include "hearth/nvrtc.hpp"
 
 #include <atomic>
@@ -40,12 +40,12 @@ struct Job {
         ran = true;
         const Error changed{Code::unavailable, "A header changed while it was compiled.", {}};
         format::Manifest manifest = plan.manifest;
-        headers_changed = !compilers::settle_for_compile(manifest);
+        headers_changed = !headers::settle_for_compile(manifest);
         if (headers_changed)
             return changed;
         Result<Artifact> made = compile_now(program, plan);
         // Nobody knows which of the two the compiler read: what it made must not stand under either's key.
-        headers_changed = !compilers::same_files(manifest);
+        headers_changed = !headers::same_files(manifest);
         if (headers_changed)
             return changed;
         return made;

@@ -7,7 +7,7 @@
 #include "base/hex.hpp"
 #include "base/shared_library.hpp"
 #include "base/wire.hpp"
-#include "compilers/headers/source_file.hpp"
+#include "headers/source_file.hpp"
 #include "hearth/libraries.hpp"
 
 #include <cstdlib>
@@ -56,7 +56,7 @@ std::optional<Identity> remembered(const std::string& configured)
     Memo& all = memo();
     const std::lock_guard lock(all.mutex);
     const auto found = all.known.find(configured);
-    if (found == all.known.end() || compilers::identify(found->second.identity.path) != found->second.file)
+    if (found == all.known.end() || headers::identify(found->second.identity.path) != found->second.file)
         return std::nullopt;
     return found->second.identity;
 }
@@ -65,7 +65,7 @@ std::optional<Identity> remembered(const std::string& configured)
 std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
                          const std::function<std::string()>& find_out)
 {
-    const std::optional<format::FileIdentity> file = compilers::identify(path);
+    const std::optional<format::FileIdentity> file = headers::identify(path);
     if (!file)
         return {};
     const Key key =
@@ -73,7 +73,7 @@ std::string fact_of_file(Cache& cache, std::string_view what, const std::string&
     if (const Lookup known = cache.peek(key))
         return std::string(known->text());
     std::string fact = find_out();
-    if (!fact.empty() && compilers::is_settled(*file) && compilers::identify(path) == file) {
+    if (!fact.empty() && headers::is_settled(*file) && headers::identify(path) == file) {
         Artifact artifact{std::string_view(fact)};
         artifact.metadata.label = fmt::format("{} of {}", what, std::filesystem::path(path).filename().string());
         static_cast<void>(cache.insert(key, std::move(artifact), {.counted = false}));
@@ -84,7 +84,7 @@ std::string fact_of_file(Cache& cache, std::string_view what, const std::string&
 std::string digest_of_file(Cache& cache, const std::string& path)
 {
     return fact_of_file(cache, "digest", path, [&]() -> std::string {
-        const std::optional<compilers::SourceFile> content = compilers::read_source(path);
+        const std::optional<headers::SourceFile> content = headers::read_source(path);
         if (!content)
             return {};
         const base::Sha256 sum = base::sha256(as_bytes(content->text));
@@ -151,7 +151,7 @@ Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
         std::optional<Identity> identity = identify_library(cache, path, why);
         if (!identity)
             passed_over.push_back(fmt::format("{} ({})", path, why));
-        else if (const auto file = compilers::identify(path))
+        else if (const auto file = headers::identify(path))
             remember(configured, {*identity, *file});
         return identity;
     };

@@ -88,10 +88,10 @@ std::string side_effect(std::string_view option)
     return {};
 }
 
-compilers::Macro macro_of(std::string_view definition)
+headers::Macro macro_of(std::string_view definition)
 {
     const std::size_t equals = definition.find('=');
-    compilers::Macro macro;
+    headers::Macro macro;
     macro.name = definition.substr(0, equals);
     macro.body = equals == std::string_view::npos ? "1" : definition.substr(equals + 1);
     if (const std::size_t parenthesis = macro.name.find('('); parenthesis != std::string::npos) {

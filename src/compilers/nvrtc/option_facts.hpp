@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compilers/headers/scan.hpp"
+#include "headers/scan.hpp"
 
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@ struct OptionFacts {
     std::vector<std::string> keyed;  // the options as they enter the key: without where the include directories are
     std::vector<std::string> include_directories;
     std::vector<std::string> pre_includes;
-    std::vector<compilers::Macro> defines;
+    std::vector<headers::Macro> defines;
     std::string target;  // the value of the last -arch, empty when there is none
     bool search_beside_program = true;
     bool paths_matter = false;  // the output holds the program's path, the working directory and headers' paths

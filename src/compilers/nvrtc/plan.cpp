@@ -1,8 +1,8 @@
 #include "compilers/nvrtc/plan.hpp"
 
 #include "base/digest.hpp"
-#include "compilers/headers/closure.hpp"
 #include "gpu/cuda_driver.hpp"
+#include "headers/closure.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -130,9 +130,9 @@ Request finish_request(const Program& program, const Plan& plan)
     return key.build();
 }
 
-compilers::Sources sources_of(const Program& program, const Plan& plan)
+headers::Sources sources_of(const Program& program, const Plan& plan)
 {
-    compilers::Sources sources;
+    headers::Sources sources;
     sources.program = program.source;
     sources.program_name = plan.program_name;
     for (const Header& header : program.headers)
@@ -153,9 +153,9 @@ void remember(Cache& cache, const Key& key, const Plan& plan)
 
 void find_manifest(Cache& cache, const Program& program, Plan& plan)
 {
-    const compilers::Sources sources = sources_of(program, plan);
-    if (!compilers::asks_for_headers(sources)) {
-        plan.manifest = compilers::find_headers(sources);
+    const headers::Sources sources = sources_of(program, plan);
+    if (!headers::asks_for_headers(sources)) {
+        plan.manifest = headers::find_headers(sources);
         return;
     }
     KeyBuilder builder = describe("nvrtc headers", program, plan);
@@ -163,15 +163,15 @@ void find_manifest(Cache& cache, const Program& program, Plan& plan)
     const Key key = builder.key();
     if (const Lookup known = cache.peek(key))
         if (auto manifest = format::decode_manifest(known->bytes())) {
-            const compilers::ManifestState state = compilers::check(*manifest);
-            if (state != compilers::ManifestState::changed) {
+            const headers::ManifestState state = headers::check(*manifest);
+            if (state != headers::ManifestState::changed) {
                 plan.manifest = *std::move(manifest);
-                if (state == compilers::ManifestState::refreshed)
+                if (state == headers::ManifestState::refreshed)
                     remember(cache, key, plan);
                 return;
             }
         }
-    plan.manifest = compilers::find_headers(sources);
+    plan.manifest = headers::find_headers(sources);
     remember(cache, key, plan);
 }
 

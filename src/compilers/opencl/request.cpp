@@ -1,6 +1,6 @@
 #include "compilers/opencl/request.hpp"
 
-#include "compilers/headers/scan.hpp"
+#include "headers/scan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,8 +47,8 @@ Status check(const Device& device, const Source& source)
 // Which files a driver reads is its own affair: OpenCL has no rule where it looks for headers, and no way to ask.
 std::string reason_to_bypass(const Source& source)
 {
-    const std::string joined = compilers::join_lines(source.text);
-    const compilers::Scan found = compilers::scan(joined);
+    const std::string joined = headers::join_lines(source.text);
+    const headers::Scan found = headers::scan(joined);
     if (!found.includes.empty())
         return fmt::format("the source includes \"{}\", and which file that is only the driver knows",
                            found.includes.front().name);

@@ -1,8 +1,8 @@
 // What the scanner finds, beside what NVRTC really opens. NVRTC reads headers with fopen; this program's own takes the
 // place of the C library's for every library it loads.
 
-#include "compilers/headers/closure.hpp"
 #include "header_tree.hpp"
+#include "headers/closure.hpp"
 #include "hearth/libraries.hpp"
 #include "hearth/nvrtc.hpp"
 #include "support/isolated_environment.hpp"
@@ -80,7 +80,7 @@ protected:
         if (needs_cuda)
             for (const std::string& directory : m_cuda)
                 program.options.push_back("-I" + directory);
-        compilers::Sources all;
+        headers::Sources all;
         all.program = program.source;
         all.program_name = program.name;
         for (const nvrtc::Header& header : program.headers)
@@ -93,7 +93,7 @@ protected:
             if (option.starts_with("-DPICKED="))
                 all.defines.push_back({"PICKED", false, {}, option.substr(9)});
         }
-        const format::Manifest manifest = compilers::find_headers(all);
+        const format::Manifest manifest = headers::find_headers(all);
         EXPECT_EQ(manifest.bypass, "");
 
         Opened& record = opened();

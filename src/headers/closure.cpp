@@ -1,8 +1,8 @@
-#include "compilers/headers/closure.hpp"
+#include "headers/closure.hpp"
 
 #include "base/digest.hpp"
-#include "compilers/headers/macros.hpp"
-#include "compilers/headers/source_file.hpp"
+#include "headers/macros.hpp"
+#include "headers/source_file.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 namespace {
 
@@ -361,4 +361,4 @@ bool same_files(const format::Manifest& manifest)
     return true;
 }
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

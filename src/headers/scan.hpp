@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 // A header that a source asks for, or asks whether it is there.
 struct Include {
@@ -81,4 +81,4 @@ void for_each_identifier(std::string_view text, Visit&& visit)
     }
 }
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

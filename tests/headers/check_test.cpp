@@ -1,5 +1,5 @@
-#include "compilers/headers/source_file.hpp"
 #include "header_tree.hpp"
+#include "headers/source_file.hpp"
 
 #include <atomic>
 #include <fstream>
@@ -9,9 +9,9 @@ namespace hearth::test {
 
 namespace {
 
-using compilers::check;
-using compilers::find_headers;
-using compilers::ManifestState;
+using headers::check;
+using headers::find_headers;
+using headers::ManifestState;
 
 // What a manifest must notice, and what it must not mind.
 class ManifestChecks : public HeaderTree {
@@ -112,7 +112,7 @@ TEST_F(ManifestChecks, a_file_that_is_being_written_is_never_trusted_for_its_tim
         }
     });
     for (int i = 0; i < 20; ++i) {
-        const auto source = compilers::read_source(busy);
+        const auto source = headers::read_source(busy);
         EXPECT_FALSE(source && source->settled);
     }
     done = true;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compilers/headers/closure.hpp"
+#include "headers/closure.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <algorithm>
@@ -29,9 +29,9 @@ protected:
 
     std::string path(const std::string& name) const { return m_scratch / name; }
 
-    compilers::Sources sources(std::string_view program, std::vector<std::string> directories = {}) const
+    headers::Sources sources(std::string_view program, std::vector<std::string> directories = {}) const
     {
-        compilers::Sources all;
+        headers::Sources all;
         all.program = program;
         all.program_name = m_scratch / "program/main.cu";
         for (const std::string& directory : directories)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compilers/headers/scan.hpp"
+#include "headers/scan.hpp"
 
 #include <optional>
 #include <set>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 // Every definition of every macro that a request can see. Which of them holds where is not asked: all of them may.
 class Macros {
@@ -41,4 +41,4 @@ private:
     std::unordered_map<std::string, std::vector<Definition>> m_definitions;
 };
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

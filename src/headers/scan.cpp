@@ -1,9 +1,9 @@
-#include "compilers/headers/scan.hpp"
+#include "headers/scan.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 namespace {
 
@@ -216,4 +216,4 @@ Scan scan(std::string_view joined)
     return result;
 }
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

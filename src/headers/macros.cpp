@@ -1,8 +1,8 @@
-#include "compilers/headers/macros.hpp"
+#include "headers/macros.hpp"
 
 #include <algorithm>
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 namespace {
 
@@ -126,4 +126,4 @@ std::set<std::string, std::less<>> Macros::that_may_become(const std::set<std::s
     return macros;
 }
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

@@ -6,7 +6,7 @@ namespace hearth::test {
 
 namespace {
 
-using compilers::find_headers;
+using headers::find_headers;
 using Labels = std::vector<std::string>;
 
 class Closures : public HeaderTree {};
@@ -48,7 +48,7 @@ TEST_F(Closures, nothing_is_looked_for_beside_the_program_where_that_is_switched
 {
     write("program/a.h", "");
     write("inc/a.h", "");
-    compilers::Sources off = sources("#include \"a.h\"", {"inc"});
+    headers::Sources off = sources("#include \"a.h\"", {"inc"});
     off.search_beside_program = false;
     EXPECT_EQ(labels(find_headers(off)), Labels{"I:a.h"});
 }
@@ -57,7 +57,7 @@ TEST_F(Closures, headers_given_in_memory_come_first_and_are_followed)
 {
     write("inc/given.h", "");
     write("inc/from_given.h", "");
-    compilers::Sources all = sources("#include <given.h>", {"inc"});
+    headers::Sources all = sources("#include <given.h>", {"inc"});
     all.memory_headers.emplace_back("given.h", "#include <from_given.h>");
     EXPECT_EQ(labels(find_headers(all)), Labels{"I:from_given.h"});
 }
@@ -66,10 +66,10 @@ TEST_F(Closures, pre_included_headers_count)
 {
     write("inc/pre.h", "#include <a.h>");
     write("inc/a.h", "");
-    compilers::Sources all = sources("", {"inc"});
+    headers::Sources all = sources("", {"inc"});
     all.pre_includes = {"pre.h"};
     EXPECT_EQ(labels(find_headers(all)), (Labels{"I:pre.h", "I:a.h"}));
-    EXPECT_TRUE(compilers::asks_for_headers(all));
+    EXPECT_TRUE(headers::asks_for_headers(all));
 }
 
 TEST_F(Closures, an_absolute_include_is_taken_as_it_is)
@@ -103,8 +103,7 @@ TEST_F(Closures, computed_includes_come_to_all_they_may_mean)
     write("inc/x.h", "");
     write("inc/y.h", "#define LATER \"z.h\"");
     write("inc/z.h", "");
-    compilers::Sources all =
-        sources("#include <config.h>\n#include PART\n#include LATER\n#include FROM_OPTION", {"inc"});
+    headers::Sources all = sources("#include <config.h>\n#include PART\n#include LATER\n#include FROM_OPTION", {"inc"});
     write("inc/option.h", "");
     all.defines = {{"FROM_OPTION", false, {}, "<option.h>"}};
     const format::Manifest manifest = find_headers(all);
@@ -146,7 +145,7 @@ TEST_F(Closures, a_tree_that_moved_has_the_same_labels_and_digests)
         write(root + "/program/local.h", "int local;");
         write(root + "/inc/a.h", "#include \"b.h\"");
         write(root + "/inc/b.h", "int b;");
-        compilers::Sources all;
+        headers::Sources all;
         all.program = "#include \"local.h\"\n#include <a.h>";
         all.program_name = path(root + "/program/main.cu");
         all.include_directories = {path(root + "/inc")};
@@ -182,9 +181,9 @@ TEST_F(Closures, a_path_matters_only_for_files_whose_code_can_name_itself)
 
 TEST_F(Closures, a_source_that_asks_for_nothing_is_known_as_such)
 {
-    EXPECT_FALSE(compilers::asks_for_headers(sources("__global__ void k() {}")));
+    EXPECT_FALSE(headers::asks_for_headers(sources("__global__ void k() {}")));
     for (const char* source : {"#include <a.h>", "#inc\\\nlude <a.h>", "__has_include(<a.h>)", "#import <a.h>"})
-        EXPECT_TRUE(compilers::asks_for_headers(sources(source))) << source;
+        EXPECT_TRUE(headers::asks_for_headers(sources(source))) << source;
 }
 
 }  // namespace

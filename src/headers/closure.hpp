@@ -1,14 +1,14 @@
 #pragma once
 
-#include "compilers/headers/scan.hpp"
 #include "format/manifest.hpp"
+#include "headers/scan.hpp"
 
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 // What a compiler is given, as far as it decides which headers are read.
 struct Sources {
@@ -48,4 +48,4 @@ bool settle_for_compile(format::Manifest& manifest);
 // Whether not a single file was written or replaced since, be it with the same bytes.
 bool same_files(const format::Manifest& manifest);
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

@@ -1,8 +1,8 @@
-#include "compilers/headers/scan.hpp"
+#include "headers/scan.hpp"
 
 #include <gtest/gtest.h>
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 namespace {
 
@@ -100,4 +100,4 @@ TEST(Scan, identifiers_are_words_and_not_the_ends_of_numbers)
 
 }  // namespace
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

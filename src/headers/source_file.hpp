@@ -9,7 +9,7 @@
 
 // Files of the user's that a compile reads. Links are followed, as a compiler does.
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 // None when there is no regular file of that name.
 std::optional<format::FileIdentity> identify(const std::string& path);
@@ -41,4 +41,4 @@ struct SourceFile {
 // None when it cannot be read, or was being written all the while.
 std::optional<SourceFile> read_source(const std::string& path);
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

@@ -1,4 +1,4 @@
-#include "compilers/headers/source_file.hpp"
+#include "headers/source_file.hpp"
 
 #include "base/files.hpp"
 
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 namespace {
 
@@ -120,4 +120,4 @@ std::optional<SourceFile> read_source(const std::string& path)
     return std::nullopt;
 }
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

@@ -1,8 +1,8 @@
-#include "compilers/headers/macros.hpp"
+#include "headers/macros.hpp"
 
 #include <gtest/gtest.h>
 
-namespace hearth::compilers {
+namespace hearth::headers {
 
 namespace {
 
@@ -75,4 +75,4 @@ TEST(Macros, what_may_become_a_word_is_found_through_others)
 
 }  // namespace
 
-}  // namespace hearth::compilers
+}  // namespace hearth::headers

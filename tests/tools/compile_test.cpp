@@ -1,0 +1,178 @@
+// compile and why: hits in a new process with the log replayed and the compiler left alone (25, 29, 44, 45), why (73).
+#include "command.hpp"
+
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+const char* const k_kernel = "extern \"C\" __global__ void saxpy(int n, float a, const float* x, float* y)\n"
+                             "{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                             "    if (i < n)\n        y[i] += a * x[i];\n}\n";
+
+class Compile : public Command {
+protected:
+    void SetUp() override
+    {
+        m_file = write("k.cu", k_kernel).string();
+        const ProcessResult tried =
+            hearth({"compile", write("try.cu", "__global__ void k() {}").string(), "--arch", "sm_90"});
+        if (tried.exit_code == 3)
+            GTEST_SKIP() << tried.err;
+    }
+    std::string m_file;
+};
+
+using Why = Compile;
+
+TEST_F(Compile, twice_gives_the_same_bytes_and_log_and_the_second_is_a_hit_from_disk)
+{
+    const std::string first = (scratch / "first.cubin").string();
+    const std::string second = (scratch / "second.cubin").string();
+    const std::string warns =
+        write("warns.cu", std::string(k_kernel) + "__global__ void w() { int unused; }\n").string();
+    const ProcessResult cold = hearth({"compile", warns, "--arch", "sm_90", "-o", first});
+    EXPECT_EQ(cold.exit_code, 0) << cold.err;
+    EXPECT_NE(cold.err.find("warns.cu(7): warning"), std::string::npos) << cold.err;
+    const ProcessResult warm = hearth({"compile", warns, "--arch", "sm_90", "-o", second});
+    EXPECT_EQ(warm.exit_code, 0);
+    EXPECT_EQ(warm.err, cold.err) << "the log is replayed";
+    EXPECT_EQ(read(first), read(second));
+    EXPECT_EQ(read(first).substr(1, 3), "ELF");
+    hearth({"compile", m_file, "--arch", "sm_90", "-o", first});
+    const nlohmann::json row = json_of({"compile", m_file, "--arch", "sm_90", "--json"});
+    EXPECT_EQ(row.at("outcome"), "hit");
+    EXPECT_EQ(row.at("tier"), "disk");
+    EXPECT_EQ(row.at("file"), m_file);
+    EXPECT_EQ(row.at("arch"), "sm_90");
+    EXPECT_EQ(row.at("key").get<std::string>().size(), 64U);
+    EXPECT_EQ(row.at("sections").at("cubin"), read(first).size());
+    EXPECT_GE(row.at("ms").get<double>(), 0);
+}
+
+TEST_F(Compile, a_hit_does_not_open_the_compiler)
+{
+    // The library's file is known by its time stamps; what it holds is then of no interest any more.
+    hearth({"compile", m_file, "--arch", "sm_90"});
+    if (::access("/usr/bin/strace", X_OK) != 0)
+        GTEST_SKIP() << "strace is not installed";
+    const std::string trace = (scratch / "trace").string();
+    ProcessOptions options;
+    const ProcessResult warm =
+        run_process({"/usr/bin/strace", "-f", "-e", "trace=open,openat,openat2", "-o", trace, HEARTH_COMMAND, "--dir",
+                     cache.string(), "compile", m_file, "--arch", "sm_90", "--json"},
+                    options);
+    if (warm.exit_code != 0)
+        GTEST_SKIP() << "strace cannot trace here: " << warm.err;
+    EXPECT_EQ(nlohmann::json::parse(warm.out).at("outcome"), "hit");
+    EXPECT_EQ(read(trace).find("libnvrtc"), std::string::npos) << read(trace);
+}
+
+TEST_F(Compile, several_targets_are_one_object_a_line_and_files_in_a_directory)
+{
+    std::filesystem::create_directory(scratch / "out");
+    const auto rows = json_lines_of(
+        {"compile", m_file, "--arch", "sm_80,sm_90,compute_90", "-o", (scratch / "out").string(), "--json"});
+    ASSERT_EQ(rows.size(), 3U);
+    for (const char* name : {"k.sm_80.cubin", "k.sm_90.cubin", "k.compute_90.ptx"})
+        EXPECT_TRUE(std::filesystem::exists(scratch / "out" / name)) << name;
+    EXPECT_EQ(hearth({"compile", m_file, "--arch", "sm_80,sm_90", "-o", (scratch / "one").string()}).exit_code, 2)
+        << "several results and no directory";
+}
+
+TEST_F(Compile, options_behind_two_dashes_reach_the_compiler)
+{
+    const std::string source =
+        write("std.cu", "static_assert(__cplusplus >= 202002L);\n#if X != 7\n#error\n#endif\n__global__ void k() {}")
+            .string();
+    EXPECT_EQ(hearth({"compile", source, "--arch", "sm_90", "-D", "X=7", "--", "-std=c++20"}).exit_code, 0);
+    EXPECT_EQ(hearth({"compile", source, "--arch", "sm_90", "-D", "X=8", "--", "-std=c++20"}).exit_code, 4);
+}
+
+TEST_F(Compile, a_compile_error_is_exit_code_4_with_the_log_and_stays_one)
+{
+    const std::string bad = write("bad.cu", "__global__ void k() { undeclared = 1; }").string();
+    for (int i = 0; i < 2; ++i) {
+        const ProcessResult failed = hearth({"compile", bad, "--arch", "sm_90"});
+        EXPECT_EQ(failed.exit_code, 4);
+        EXPECT_NE(failed.err.find("undeclared"), std::string::npos);
+    }
+    EXPECT_EQ(json_of({"stats", "--json"}).at("misses").at("absent"), 2) << "the try, and this once";
+    const auto outcome = hearth({"compile", bad, "--arch", "sm_90", "--json"});
+    EXPECT_EQ(nlohmann::json::parse(outcome.out).at("outcome"), "error");
+}
+
+TEST_F(Compile, what_is_not_there_is_said_before_anything_is_compiled)
+{
+    EXPECT_EQ(hearth({"compile", (scratch / "none.cu").string()}).exit_code, 3);
+    const ProcessResult kind = hearth({"compile", write("k.txt", "x").string()});
+    EXPECT_EQ(kind.exit_code, 2);
+    EXPECT_NE(kind.err.find(".cu, .ptx or .cl"), std::string::npos) << kind.err;
+    EXPECT_EQ(hearth({"compile"}).exit_code, 2);
+    EXPECT_EQ(hearth({"compile", m_file, "--emit", "soup"}).exit_code, 2);
+    const ProcessResult no_cubin =
+        hearth({"compile", m_file, "--arch", "compute_90", "--emit", "cubin", "-o", (scratch / "x").string()});
+    EXPECT_EQ(no_cubin.exit_code, 3);
+    EXPECT_NE(no_cubin.err.find("It gave: ptx"), std::string::npos) << no_cubin.err;
+}
+
+TEST_F(Compile, a_missing_cuda_header_comes_with_a_hint_where_it_lies)
+{
+    const std::string half = write("half.cu", "#include <cuda_fp16.h>\n__global__ void k() {}").string();
+    const ProcessResult failed = hearth({"compile", half, "--arch", "sm_90"});
+    EXPECT_EQ(failed.exit_code, 4);
+    if (std::filesystem::exists("/usr/local/cuda/include/cuda_fp16.h"))
+        EXPECT_NE(failed.err.find("add -I "), std::string::npos) << failed.err;
+}
+
+TEST_F(Compile, without_a_cache_it_still_compiles)
+{
+    const std::string out = (scratch / "k.cubin").string();
+    write("file", "");
+    const ProcessResult compiled =
+        hearth({"--dir", (scratch / "file" / "below").string(), "compile", m_file, "--arch", "sm_90", "-o", out});
+    EXPECT_EQ(compiled.exit_code, 0) << compiled.err;
+    EXPECT_TRUE(std::filesystem::exists(out));
+}
+
+TEST_F(Compile, ptx_becomes_a_cubin)
+{
+    const std::string ptx = (scratch / "k.ptx").string();
+    ASSERT_EQ(hearth({"compile", m_file, "--arch", "compute_80", "-o", ptx}).exit_code, 0);
+    const ProcessResult linked = hearth({"compile", ptx, "--arch", "sm_90", "--json"});
+    if (linked.exit_code == 3)
+        GTEST_SKIP() << linked.err;
+    EXPECT_EQ(nlohmann::json::parse(linked.out).at("outcome"), "miss") << linked.err;
+    EXPECT_EQ(json_of({"compile", ptx, "--arch", "sm_90", "--json"}).at("outcome"), "hit");
+    const ProcessResult bad =
+        hearth({"compile", write("bad.ptx", ".version 9.0\nnonsense\n").string(), "--arch", "sm_90"});
+    EXPECT_EQ(bad.exit_code, 4) << bad.err;
+}
+
+TEST_F(Why, a_hit_a_changed_option_and_a_changed_header)
+{
+    write("value.h", "#define VALUE 1\n");
+    const std::string file = write("v.cu", "#include \"value.h\"\n__global__ void k(int* x) { *x = VALUE; }").string();
+    const ProcessResult nothing = hearth({"why", file, "--arch", "sm_90"});
+    EXPECT_EQ(nothing.exit_code, 1);
+    ASSERT_EQ(hearth({"compile", file, "--arch", "sm_90"}).exit_code, 0);
+    const ProcessResult hit = hearth({"why", file, "--arch", "sm_90"});
+    EXPECT_EQ(hit.exit_code, 0);
+    EXPECT_EQ(hit.out.substr(0, 3), "hit");
+
+    const nlohmann::json option =
+        nlohmann::json::parse(hearth({"why", file, "--arch", "sm_90", "--json", "--", "-maxrregcount=32"}).out);
+    EXPECT_EQ(option.at("outcome"), "miss");
+    ASSERT_EQ(option.at("differences").size(), 1U);
+    EXPECT_EQ(option.at("differences")[0].at("here"), "-maxrregcount=32");
+
+    write("value.h", "#define VALUE 2\n");
+    const ProcessResult header = hearth({"why", file, "--arch", "sm_90"});
+    EXPECT_EQ(header.exit_code, 1);
+    EXPECT_NE(header.out.find("value.h"), std::string::npos) << header.out;
+}
+
+}  // namespace
+
+}  // namespace hearth::test
