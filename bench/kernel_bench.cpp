@@ -75,7 +75,8 @@ void report_handle(Report& report, const std::string& name, const std::function<
 {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     FunctionsByName by_name;
-    const auto rival = [&] { keep(by_name.find(k_name)); };
+    const std::string wanted = k_name;
+    const auto rival = [&] { keep(by_name.find(wanted)); };
     const double alone = calls(1, begin, call);
     const double together = calls(cores, begin, call);
     // The bar is on the handle; the rest is for comparison.

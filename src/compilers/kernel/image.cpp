@@ -88,7 +88,9 @@ LoadedImage load_text(const gpu::CudaDriver& driver, ByteView image)
     const std::string text(as_text(image));  // with the zero that the driver looks for
     loaded.log.resize(k_log_bytes);
     std::array<int, 2> options{k_error_log, k_error_log_size};
-    std::array<void*, 2> values{loaded.log.data(), reinterpret_cast<void*>(std::uintptr_t{k_log_bytes})};
+    // The driver takes the size where it takes pointers.
+    auto* const size = reinterpret_cast<void*>(std::uintptr_t{k_log_bytes});  // NOLINT(performance-no-int-to-ptr)
+    std::array<void*, 2> values{loaded.log.data(), size};
     loaded.error =
         driver.load_with_options(&loaded.module, text.c_str(), options.size(), options.data(), values.data());
     loaded.log.resize(std::strlen(loaded.log.c_str()));

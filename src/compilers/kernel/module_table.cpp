@@ -3,6 +3,7 @@
 #include "compilers/kernel/image.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <fmt/format.h>
 #include <mutex>
 
@@ -67,9 +68,16 @@ Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::C
         }
     }
 
-    forget_dead_contexts(driver, context);
     std::uint64_t bytes = image.size();
-    const Result<CUmod_st*> loaded = load(driver, context, image, replace, bytes);
+    const Result<CUmod_st*> loaded = [&]() -> Result<CUmod_st*> {
+        try {
+            forget_dead_contexts(driver, context);
+            return load(driver, context, image, replace, bytes);
+        } catch (const std::exception& error) {
+            // Whoever waits for this flight must be told.
+            return Error{Code::unavailable, fmt::format("A module could not be loaded: {}.", error.what()), {}};
+        }
+    }();
     Victims victims;
     ModuleLease ours;
     {

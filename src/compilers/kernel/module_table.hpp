@@ -117,6 +117,10 @@ private:
         bool landed = false;
         std::optional<Error> error;
     };
+    struct ModulesOfContext {
+        gpu::CudaContext context;
+        std::size_t count = 0;
+    };
     using Victims = std::vector<LoadedModule*>;
 
     Result<CUmod_st*> load(const gpu::CudaDriver& driver, const gpu::CudaContext& context, ByteView image,
@@ -134,17 +138,12 @@ private:
     static void release(const Victims& victims) noexcept;
     void unload(LoadedModule* module) noexcept;
 
-    // One for all flights: they are rare, and waiters look again.
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::engine};
-    std::condition_variable_any m_landed;
+    std::condition_variable_any m_landed;  // one for all flights: they are rare, and waiters look again
     ModuleLimits m_limits;
     Order m_order;  // the last asked for first
     std::unordered_map<Id, Order::iterator, IdHash> m_modules;
     std::unordered_map<Id, std::shared_ptr<Flight>, IdHash> m_flights;
-    struct ModulesOfContext {
-        gpu::CudaContext context;
-        std::size_t count = 0;
-    };
     std::unordered_map<std::uint64_t, ModulesOfContext> m_contexts;  // with modules in m_order, by identity
     std::uint64_t m_listed_bytes = 0;
     ModuleStats m_stats;
