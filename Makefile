@@ -13,7 +13,7 @@ build: ## build the library and the command, build/hearth
 	@echo "build/hearth is ready: try build/hearth --help"
 
 demo: ## compile kernels through the cache, cold and then warm in a fresh process
-	@scripts/configure release build build
+	@scripts/configure release build build demo
 	@$(call BUILD,build,hearth_tool compile_demo kernel_demo)
 	@scripts/demo build
 

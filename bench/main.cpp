@@ -17,6 +17,8 @@ int run_as_child(const std::vector<std::string>& arguments)
         return disk_child(rest);
     if (arguments[0] == "flight")
         return flight_child(rest);
+    if (arguments[0] == "nvrtc")
+        return nvrtc_child(rest);
     return open_child(rest);
 }
 
@@ -40,9 +42,8 @@ int main(int argc, char** argv)
         } else if (arguments[i] == "--quick") {
             effort = Effort::quick;
         } else {
-            fmt::print(
-                stderr,
-                "usage: hearth_bench [--json FILE] [--only memory|disk|scale|flight|policy|kernel]... [--quick]\n");
+            fmt::print(stderr, "usage: hearth_bench [--json FILE] [--only "
+                               "memory|disk|scale|flight|policy|nvrtc|kernel]... [--quick]\n");
             return 2;
         }
     }
@@ -59,6 +60,7 @@ int main(int argc, char** argv)
     run("scale", [&] { bench_scale(report, effort); });
     run("flight", [&] { bench_flight(report); });
     run("policy", [&] { bench_policy(report); });
+    run("nvrtc", [&] { bench_nvrtc(report); });
     run("kernel", [&] { bench_kernel(report); });
     report.print();
     if (!json.empty() && !report.write_json(json)) {
