@@ -4,6 +4,7 @@
 #                                       test out, and the configuration says so
 #   DEFINITIONS NAME="value"            compile definitions
 #   LABELS stress                       for ctest -L; "unit" when none is given
+#   FOREIGN_LEAKS                       it loads libraries that leak themselves: no search for leaks
 #   TIMEOUT 300)                        seconds a test case; 120 when none is given
 #
 # Every case is a ctest test of its own, named FOLDER.Suite.case: tiers/disk.DiskTier.evicting_from_memory_demotes_to_disk.
@@ -34,7 +35,7 @@ function(hearth_test_support)
 endfunction()
 
 function(hearth_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "SOURCES;NEEDS;DEFINITIONS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "FOREIGN_LEAKS" "TIMEOUT" "SOURCES;NEEDS;DEFINITIONS;LABELS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "hearth_test(${name}) does not know \"${ARG_UNPARSED_ARGUMENTS}\"")
   endif()
@@ -79,7 +80,7 @@ function(hearth_test name)
     math(EXPR timeout "${timeout} * 4")
     add_test(NAME "${folder}.${name}" COMMAND ${name})
     set_tests_properties("${folder}.${name}" PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
-    if("hearth_tool" IN_LIST ARG_NEEDS)
+    if("hearth_tool" IN_LIST ARG_NEEDS OR ARG_FOREIGN_LEAKS)
       set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
     endif()
     return()

@@ -122,8 +122,9 @@ TEST_F(Compile, a_missing_cuda_header_comes_with_a_hint_where_it_lies)
     const std::string half = write("half.cu", "#include <cuda_fp16.h>\n__global__ void k() {}").string();
     const ProcessResult failed = hearth({"compile", half, "--arch", "sm_90"});
     EXPECT_EQ(failed.exit_code, 4);
-    if (std::filesystem::exists("/usr/local/cuda/include/cuda_fp16.h"))
+    if (std::filesystem::exists("/usr/local/cuda/include/cuda_fp16.h")) {
         EXPECT_NE(failed.err.find("add -I "), std::string::npos) << failed.err;
+    }
 }
 
 TEST_F(Compile, without_a_cache_it_still_compiles)
