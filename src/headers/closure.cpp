@@ -309,6 +309,16 @@ bool asks_for_headers(const Sources& sources)
     return false;
 }
 
+bool is_plain(const Sources& sources)
+{
+    if (asks_for_headers(sources) || !sources.defines.empty() || !sources.memory_headers.empty())
+        return false;
+    for (const char* word : {"__FILE", "__BASE_FILE", "assert", "__builtin_", "__TIME", "__DATE", "embed", "##", "%:"})
+        if (sources.program.find(word) != std::string_view::npos)
+            return false;
+    return true;
+}
+
 ManifestState check(format::Manifest& manifest)
 {
     bool refreshed = false;

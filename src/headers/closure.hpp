@@ -31,6 +31,10 @@ format::Manifest find_headers(const Sources& sources);
 // Whether the sources ask for any header at all.
 bool asks_for_headers(const Sources& sources);
 
+// Whether nothing in them asks for a header, names its own file or tells the time: then their manifest is empty, and
+// need not be found. False where that takes a closer look.
+bool is_plain(const Sources& sources);
+
 enum class ManifestState : std::uint8_t {
     changed,  // find the headers again
     unchanged,

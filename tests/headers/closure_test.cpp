@@ -186,6 +186,17 @@ TEST_F(Closures, a_source_that_asks_for_nothing_is_known_as_such)
         EXPECT_TRUE(headers::asks_for_headers(sources(source))) << source;
 }
 
+TEST_F(Closures, only_a_source_with_nothing_to_find_is_plain)
+{
+    EXPECT_TRUE(headers::is_plain(sources("__global__ void k(int* x) { *x = 1; }")));
+    for (const char* source : {"#include <a.h>", "__FILE__", "assert(1);", "__builtin_FILE()", "__TIME__", "__DATE__",
+                               "__TIMESTAMP__", "#embed \"x\"", "#define J(a, b) a##b"})
+        EXPECT_FALSE(headers::is_plain(sources(source))) << source;
+    headers::Sources defined = sources("WHERE");
+    defined.defines = {{"WHERE", false, {}, "__FILE__"}};
+    EXPECT_FALSE(headers::is_plain(defined));
+}
+
 }  // namespace
 
 }  // namespace hearth::test

@@ -33,7 +33,10 @@ Result<Artifact> compile_now(const Program& program, const Plan& plan)
 }
 
 struct Job {
-    Job(const Program& its_program, Plan its_plan) : program(its_program), plan(std::move(its_plan)) {}
+    Job(std::shared_ptr<const Program> its_program, Plan its_plan)
+        : program(std::move(its_program)), plan(std::move(its_plan))
+    {
+    }
 
     Result<Artifact> run()
     {
@@ -43,7 +46,7 @@ struct Job {
         headers_changed = !headers::settle_for_compile(manifest);
         if (headers_changed)
             return changed;
-        Result<Artifact> made = compile_now(program, plan);
+        Result<Artifact> made = compile_now(*program, plan);
         // Nobody knows which of the two the compiler read: what it made must not stand under either's key.
         headers_changed = !headers::same_files(manifest);
         if (headers_changed)
@@ -51,7 +54,7 @@ struct Job {
         return made;
     }
 
-    const Program program;
+    const std::shared_ptr<const Program> program;
     const Plan plan;
     std::atomic<bool> ran{false};
     std::atomic<bool> headers_changed{false};
@@ -106,8 +109,12 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
         if (!planned->bypass.empty())
             return compile_past(cache, program, *planned, planned->bypass);
 
-        // Shared with the maker: where there is a deadline it may still be at work when we have left.
-        const auto job = std::make_shared<Job>(program, *std::move(planned));
+        // Shared with the maker: where there is a deadline it may still be at work when we have left. Without one it is
+        // done before we return, and need not copy the program.
+        const auto job = std::make_shared<Job>(options.deadline.count() > 0
+                                                   ? std::make_shared<const Program>(program)
+                                                   : std::shared_ptr<const Program>(std::shared_ptr<void>(), &program),
+                                               *std::move(planned));
         const Plan& plan = job->plan;
         const Result<Lookup> found =
             cache.get_or_make(plan.request, [job] { return job->run(); }, {.deadline = options.deadline});

@@ -154,6 +154,8 @@ void remember(Cache& cache, const Key& key, const Plan& plan)
 void find_manifest(Cache& cache, const Program& program, Plan& plan)
 {
     const headers::Sources sources = sources_of(program, plan);
+    if (headers::is_plain(sources))
+        return;
     if (!headers::asks_for_headers(sources)) {
         plan.manifest = headers::find_headers(sources);
         return;
