@@ -1,6 +1,8 @@
 // compile and why: hits in a new process with the log replayed and the compiler left alone (25, 29, 44, 45), why (73).
 #include "command.hpp"
 
+#include <atomic>
+#include <thread>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -67,6 +69,25 @@ TEST_F(Compile, a_hit_does_not_open_the_compiler)
         GTEST_SKIP() << "strace cannot trace here: " << warm.err;
     EXPECT_EQ(nlohmann::json::parse(warm.out).at("outcome"), "hit");
     EXPECT_EQ(read(trace).find("libnvrtc"), std::string::npos) << read(trace);
+}
+
+TEST_F(Compile, eight_processes_that_want_one_kernel_compile_it_once)
+{
+    const auto stores = [&] { return json_of({"stats", "--json"}).at("stores").get<int>(); };
+    const int before = stores();
+    std::vector<std::thread> threads;
+    std::atomic<int> right{0};
+    for (int i = 0; i < 8; ++i)
+        threads.emplace_back([&, i] {
+            const std::string out = (scratch / ("k" + std::to_string(i))).string();
+            right += hearth({"compile", m_file, "--arch", "sm_90", "-o", out}).exit_code == 0 ? 1 : 0;
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(right, 8);
+    EXPECT_EQ(stores(), before + 1);
+    for (int i = 1; i < 8; ++i)
+        EXPECT_EQ(read(scratch / "k0"), read(scratch / ("k" + std::to_string(i))));
 }
 
 TEST_F(Compile, several_targets_are_one_object_a_line_and_files_in_a_directory)

@@ -230,6 +230,18 @@ TEST_F(NvrtcCompiles, threads_that_want_the_same_compile_it_once)
     EXPECT_EQ(m_cache->stats().makes, 1U);
 }
 
+TEST_F(NvrtcCompiles, a_deadline_is_a_timeout_and_the_compile_finishes_for_a_later_call)
+{
+    const Program program{.source = std::string(k_saxpy) + "// deadline", .target = "sm_90"};
+    const Result<nvrtc::Compiled> late = nvrtc::compile(*m_cache, program, {.deadline = std::chrono::milliseconds(1)});
+    ASSERT_FALSE(late.ok());
+    EXPECT_EQ(late.error().code, Code::timeout);
+    const nvrtc::Compiled later = compile(program);
+    expect_as_bare(later, program);
+    m_cache.emplace(open());  // closing waits for what is still compiled
+    EXPECT_EQ(compile(program).outcome(), Outcome::hit);
+}
+
 TEST_F(NvrtcCompiles, where_making_is_forbidden_a_miss_is_an_error_and_a_hit_a_hit)
 {
     const Program program{.source = k_saxpy, .target = "sm_90"};
