@@ -40,6 +40,7 @@ void fill(const struct stat& from, FileStat& to)
     to.mode = from.st_mode & 07777U;
     to.links = static_cast<std::uint32_t>(from.st_nlink);
     to.modified = wall_time(from.st_mtim);
+    to.changed = wall_time(from.st_ctim);
 }
 
 class SystemFiles final : public Files {

@@ -22,6 +22,7 @@ struct FileStat {
     std::uint32_t mode = 0;
     std::uint32_t links = 0;
     WallTime modified{};
+    WallTime changed{};  // of anything about it; no program can set it
 };
 
 // The file operations Hearth uses, one virtual function each, so that a test can fail the n-th of them or record

@@ -1,6 +1,6 @@
+#include "fuzz/fuzz.hpp"
 #include "headers/macros.hpp"
 #include "headers/scan.hpp"
-#include "fuzz/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
@@ -14,8 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         macros.add(macro);
     for (const headers::Include& include : found.includes) {
         fuzz::require(!include.name.empty() && include.name.size() <= joined.size(), "a name stands in the source");
-        fuzz::require(include.name.find('\n') == std::string::npos ||
-                          include.form == headers::Include::Form::computed,
+        fuzz::require(include.name.find('\n') == std::string::npos || include.form == headers::Include::Form::computed,
                       "a name is on one line");
         if (include.form == headers::Include::Form::computed)
             static_cast<void>(macros.expand(include.name));

@@ -3,10 +3,10 @@
 #include "base/digest.hpp"
 #include "base/elf.hpp"
 #include "base/files.hpp"
-#include "base/fork.hpp"
 #include "base/hex.hpp"
 #include "base/shared_library.hpp"
 #include "base/wire.hpp"
+#include "gpu/library_memo.hpp"
 #include "headers/source_file.hpp"
 #include "hearth/libraries.hpp"
 
@@ -15,8 +15,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
-#include <map>
-#include <mutex>
 
 namespace hearth::nvrtc {
 
@@ -25,41 +23,8 @@ namespace {
 using NvrtcProgram = void*;
 enum NvrtcResult : int { k_success = 0, k_invalid_input = 3, k_invalid_option = 5, k_compilation = 6, k_bad_name = 10 };
 
-// What this process has found out, by the configured path. Searching takes a hundred file operations.
-struct Memo {
-    struct Known {
-        Identity identity;
-        format::FileIdentity file;
-    };
-    base::ForkSafeMutex mutex{base::LockLevel::engine};
-    std::map<std::string, Known> known;
-};
-
-Memo& memo()
-{
-    static auto* instance = new Memo;
-    return *instance;
-}
-
-// Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
-[[maybe_unused]] const Memo& g_made_early = memo();
-
-void remember(const std::string& configured, Memo::Known known)
-{
-    Memo& all = memo();
-    const std::lock_guard lock(all.mutex);
-    all.known[configured] = std::move(known);
-}
-
-std::optional<Identity> remembered(const std::string& configured)
-{
-    Memo& all = memo();
-    const std::lock_guard lock(all.mutex);
-    const auto found = all.known.find(configured);
-    if (found == all.known.end() || headers::identify(found->second.identity.path) != found->second.file)
-        return std::nullopt;
-    return found->second.identity;
-}
+// Never destroyed: threads may still compile while the program ends.
+gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
 
 // A fact about a file that takes long to find out, remembered in the cache under the file's identity.
 std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
@@ -142,7 +107,7 @@ Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
     std::string configured = configured_by_caller;
     if (const char* path = std::getenv("HEARTH_NVRTC"); configured.empty() && path != nullptr)
         configured = path;
-    if (std::optional<Identity> known = remembered(configured))
+    if (std::optional<Identity> known = g_known.find(configured))
         return *std::move(known);
 
     std::vector<std::string> passed_over;
@@ -151,8 +116,8 @@ Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
         std::optional<Identity> identity = identify_library(cache, path, why);
         if (!identity)
             passed_over.push_back(fmt::format("{} ({})", path, why));
-        else if (const auto file = headers::identify(path))
-            remember(configured, {*identity, *file});
+        else
+            g_known.remember(configured, *identity);
         return identity;
     };
     std::error_code ignored;

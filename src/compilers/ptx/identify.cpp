@@ -1,17 +1,15 @@
 #include "base/digest.hpp"
 #include "base/elf.hpp"
 #include "base/files.hpp"
-#include "base/fork.hpp"
 #include "base/hex.hpp"
 #include "compilers/ptx/linker.hpp"
+#include "gpu/library_memo.hpp"
 #include "hearth/libraries.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <map>
-#include <mutex>
 #include <optional>
 
 namespace hearth::ptx {
@@ -23,52 +21,8 @@ constexpr const char* k_driver = "libcuda.so.1";
 constexpr const char* k_driver_compiler = "libnvidia-ptxjitcompiler.so.1";  // what the driver compiles PTX with
 constexpr std::uint64_t k_largest_library = std::uint64_t{1} << 30U;
 
-// What this process has found out, by the configured path. Searching takes a hundred file operations.
-struct Memo {
-    struct Known {
-        Identity identity;
-        base::FileStat file;
-    };
-    base::ForkSafeMutex mutex{base::LockLevel::engine};
-    std::map<std::string, Known> known;
-};
-
-Memo& memo()
-{
-    static auto* instance = new Memo;
-    return *instance;
-}
-
-// Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
-[[maybe_unused]] const Memo& g_made_early = memo();
-
-bool same_file(const base::FileStat& a, const base::FileStat& b)
-{
-    return a.device == b.device && a.inode == b.inode && a.size == b.size && a.modified == b.modified;
-}
-
-std::optional<Identity> remembered(const std::string& configured)
-{
-    Memo& all = memo();
-    const std::lock_guard lock(all.mutex);
-    const auto found = all.known.find(configured);
-    if (found == all.known.end())
-        return std::nullopt;
-    base::FileStat now;
-    if (base::system_files().stat(found->second.identity.path.c_str(), now) != 0 || !same_file(now, found->second.file))
-        return std::nullopt;
-    return found->second.identity;
-}
-
-void remember(const std::string& configured, const Identity& identity)
-{
-    base::FileStat file;
-    if (base::system_files().stat(identity.path.c_str(), file) != 0)
-        return;
-    Memo& all = memo();
-    const std::lock_guard lock(all.mutex);
-    all.known[configured] = {identity, file};
-}
+// Never destroyed: threads may still compile while the program ends.
+gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
 
 // Empty when the file cannot be read.
 std::string build_of(const std::string& path)
@@ -99,7 +53,7 @@ Result<std::optional<Identity>> find_nvjitlink(const std::string& configured_by_
     std::string configured = configured_by_caller;
     if (const char* path = std::getenv(k_configured); configured.empty() && path != nullptr)
         configured = path;
-    if (std::optional<Identity> known = remembered(configured))
+    if (std::optional<Identity> known = g_known.find(configured))
         return known;
 
     std::error_code ignored;
@@ -113,7 +67,7 @@ Result<std::optional<Identity>> find_nvjitlink(const std::string& configured_by_
             mismatch = "a file that cannot be read";
         if (mismatch.empty()) {
             Identity identity{Linker::nvjitlink, path, std::move(build)};
-            remember(configured, identity);
+            g_known.remember(configured, identity);
             return std::optional(std::move(identity));
         }
         if (!configured.empty())

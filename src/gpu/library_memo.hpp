@@ -1,0 +1,57 @@
+#pragma once
+
+#include "base/files.hpp"
+#include "base/fork.hpp"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace hearth::gpu {
+
+// What this process has found out about a library, by the path that was configured for it ("" for none), as long as the
+// library's file stays as it was: searching for one takes a hundred file operations.
+// `Identity` has the library's path as `path`. Thread safety: all of it.
+// Make it at namespace scope, when the library is loaded: a fork while another thread makes it would leave the child
+// waiting for that thread.
+template <class Identity>
+class LibraryMemo {
+public:
+    std::optional<Identity> find(const std::string& configured)
+    {
+        const std::lock_guard lock(m_mutex);
+        const auto found = m_known.find(configured);
+        if (found == m_known.end() || !unchanged(found->second))
+            return std::nullopt;
+        return found->second.identity;
+    }
+
+    void remember(const std::string& configured, const Identity& identity)
+    {
+        Known known{identity, {}};
+        if (base::system_files().stat(identity.path.c_str(), known.file) != 0)
+            return;
+        const std::lock_guard lock(m_mutex);
+        m_known.insert_or_assign(configured, std::move(known));
+    }
+
+private:
+    struct Known {
+        Identity identity;
+        base::FileStat file;
+    };
+
+    static bool unchanged(const Known& known)
+    {
+        base::FileStat now;
+        return base::system_files().stat(known.identity.path.c_str(), now) == 0 && now.device == known.file.device &&
+               now.inode == known.file.inode && now.size == known.file.size && now.modified == known.file.modified &&
+               now.changed == known.file.changed;
+    }
+
+    base::ForkSafeMutex m_mutex{base::LockLevel::engine};
+    std::map<std::string, Known> m_known;
+};
+
+}  // namespace hearth::gpu
