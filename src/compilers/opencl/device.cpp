@@ -52,6 +52,7 @@ std::vector<cl::DeviceId> devices_of(const cl::Api& api, cl::PlatformId platform
 Error no_device(std::string_view wanted, const std::vector<Device>& all, std::string_view problem)
 {
     std::vector<std::string> names;
+    names.reserve(all.size());
     for (const Device& device : all)
         names.push_back(fmt::format("{} \"{}\" ({})", device.index, device.name, device.platform));
     return {Code::invalid_argument,
@@ -65,7 +66,7 @@ Device describe(const cl::Api& api, cl::DeviceId id)
 {
     Device device;
     cl::PlatformId platform = nullptr;
-    api.get_device_info(id, cl::k_device_platform, sizeof platform, static_cast<void*>(&platform), nullptr);
+    api.get_device_info(id, cl::k_device_platform, sizeof(cl::PlatformId), static_cast<void*>(&platform), nullptr);
     device.type = type_of(api, id);
     device.name = text_of(api.get_device_info, id, cl::k_device_name);
     device.vendor = text_of(api.get_device_info, id, cl::k_device_vendor);
