@@ -30,7 +30,7 @@ bench: ## measure beside floors and rivals; prints one table and writes build/be
 test-gpu: ## the tests that launch kernels, on a machine with a GPU
 	@scripts/test-gpu --jobs $(JOBS) test
 
-bench-gpu: ## the kernel benchmarks, on a machine with a GPU; writes build-gpu/bench-kernel.json
+bench-gpu: ## the benchmarks that want a GPU, beside the driver, NVRTC and CuPy; writes build-gpu/bench-gpu.json
 	@scripts/test-gpu --jobs $(JOBS) bench
 
 sanitize: ## the tests again under AddressSanitizer + UBSan, then under ThreadSanitizer

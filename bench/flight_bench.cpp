@@ -7,13 +7,11 @@
 #include "scratch.hpp"
 #include "timing.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 namespace hearth::bench {
 
@@ -38,27 +36,12 @@ Cache open_in(const std::string& directory)
     return Cache::open(options).value();
 }
 
-// Starts `count` processes that all ask for the same entry and waits for them: how long it took, and how many made it.
+// Processes that all ask for the same entry: how long they took, and how many made it.
 double processes(const std::string& directory, int count, int& makes)
 {
-    const std::uint64_t start = now_ns();
-    std::vector<pid_t> children;
-    for (int i = 0; i < count; ++i) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            const std::string self = own_path();
-            ::execl(self.c_str(), self.c_str(), "--child", "flight", directory.c_str(), nullptr);
-            ::_exit(127);
-        }
-        children.push_back(child);
-    }
-    makes = 0;
-    for (const pid_t child : children) {
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        makes += WIFEXITED(status) && WEXITSTATUS(status) == 10 ? 1 : 0;
-    }
-    return static_cast<double>(now_ns() - start) * 1e-9;
+    const ChildrenRun run = run_children(count, {"flight", directory});
+    makes = static_cast<int>(std::count(run.statuses.begin(), run.statuses.end(), k_child_made));
+    return run.seconds;
 }
 
 }  // namespace
@@ -73,7 +56,7 @@ int flight_child(const std::vector<std::string>& arguments)
     });
     if (!got)
         return 1;
-    return made ? 10 : 0;
+    return made ? k_child_made : 0;
 }
 
 void bench_flight(Report& report)

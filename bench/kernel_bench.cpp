@@ -90,6 +90,18 @@ void report_handle(Report& report, const std::string& name, const std::function<
                       at_least(0.8), Better::higher);
 }
 
+void report_loaded(Report& report, const cuda::Loaded& loaded)
+{
+    report_handle(
+        report, "kernel_handle", [] {},
+        [&] {
+            const cuda::Loaded* handle = &loaded;
+            asm volatile("" : "+r"(handle));
+            keep(handle->function());
+        },
+        5);
+}
+
 // Microseconds: the median over `k_requests` runs of `work`, each after `prepare`, which is not counted.
 double median_us(const std::function<void()>& prepare, const std::function<void()>& work)
 {
@@ -127,6 +139,7 @@ public:
         if (!loaded)
             return m_report.note(
                 fmt::format("kernel_function: skipped: {} {}", loaded.error().message, loaded.error().log));
+        report_loaded(m_report, *loaded);
         const auto enter = [this] { m_driver.set_current(m_context); };
         report_handle(
             m_report, "kernel_function", enter, [&] { keep(kernel.function()); }, std::nullopt);
@@ -225,21 +238,12 @@ void bench_kernel(Report& report)
     // Honest figures: before the driver starts, or it would answer from a cache of its own.
     ::setenv("CUDA_CACHE_DISABLE", "1", 1);
 
-    // What function() costs does not depend on what it returns, so an empty handle will do, with or without a GPU.
-    const cuda::Loaded loaded;
-    report_handle(
-        report, "kernel_handle", [] {},
-        [&] {
-            const cuda::Loaded* handle = &loaded;
-            asm volatile("" : "+r"(handle));
-            keep(handle->function());
-        },
-        5);
-
     const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
     if (!driver) {
         for (const char* row : {"kernel_function", "kernel_request.warm_disk", "kernel_request.warm_disk.beside_ptx"})
             report.note(fmt::format("{}: skipped: no GPU", row));
+        report.note("kernel_handle: no GPU, so the handle is an empty one");
+        report_loaded(report, {});
         return;
     }
     GpuBench gpu(**driver, report);

@@ -1,11 +1,13 @@
 // A hit for NVRTC in a fresh process, beside NVRTC itself in one.
 
 #include "benches.hpp"
+#include "gpu/cuda_driver.hpp"
 #include "hearth/hearth.hpp"
 #include "sample_entries.hpp"
 #include "scratch.hpp"
 #include "timing.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -38,10 +40,16 @@ std::vector<std::string> cub_directories()
     return {};
 }
 
-nvrtc::Program program_of(const std::string& kind)
+// Who answers: Hearth; NVRTC with nothing in between; the same with the cache that NVRTC keeps with the driver's help.
+constexpr const char* k_hearth = "hearth";
+constexpr const char* k_bare = "bare";
+constexpr const char* k_own_cache = "own_cache";
+
+nvrtc::Program program_of(const std::string& kind, const std::string& answer = k_hearth)
 {
     nvrtc::Options options;
-    options.add("--no-cache");
+    if (answer != k_own_cache)
+        options.add("--no-cache");
     if (kind == "cub")
         for (const std::string& directory : cub_directories())
             options.include(directory);
@@ -49,17 +57,22 @@ nvrtc::Program program_of(const std::string& kind)
 }
 
 // Milliseconds in fresh processes, from opening the cache to having the CUBIN.
-double fresh_ms(const std::string& directory, const std::string& kind, bool with_cache, int processes)
+double fresh_ms(const std::string& directory, const std::string& kind, const char* answer, int processes)
 {
     std::vector<double> times;
     for (int i = 0; i < processes; ++i) {
-        const std::string output =
-            run_self(fmt::format("--child nvrtc '{}' {} {}", directory, kind, with_cache ? "cached" : "bare"));
+        const std::string output = run_self(fmt::format("--child nvrtc '{}' {} {}", directory, kind, answer));
         double ns = 0;
         if (std::sscanf(output.c_str(), "%lf", &ns) == 1)
             times.push_back(ns * 1e-6);
     }
     return times.empty() ? 0 : median(times);
+}
+
+// NVRTC asks the driver where its cache is, and has none without.
+bool nvrtc_has_a_cache()
+{
+    return gpu::cuda_driver().ok();
 }
 
 void key_of_a_source(Report& report)
@@ -74,22 +87,27 @@ void key_of_a_source(Report& report)
 
 }  // namespace
 
-// DIRECTORY KIND cached|bare: prints nanoseconds.
+// DIRECTORY KIND ANSWER: prints nanoseconds; the status tells whether it compiled.
 int nvrtc_child(const std::vector<std::string>& arguments)
 {
-    const nvrtc::Program program = program_of(arguments.at(1));
+    const std::string& answer = arguments.at(2);
+    const nvrtc::Program program = program_of(arguments.at(1), answer);
+    if (answer == k_own_cache) {
+        ::setenv("CUDA_CACHE_DISABLE", "0", 1);
+        ::setenv("CUDA_CACHE_PATH", (arguments.at(0) + "-of-the-driver").c_str(), 1);
+    }
     const std::uint64_t start = now_ns();
     CacheOptions options;
     options.directory = arguments.at(0);
     options.maintenance = Maintenance::by_hand;
-    options.disabled = arguments.at(2) == "bare";
+    options.disabled = answer != k_hearth;
     Cache cache = Cache::open(options).value();
     const Result<nvrtc::Compiled> compiled = nvrtc::compile(cache, program);
     if (!compiled || compiled->failed())
         return 1;
     keep(compiled->cubin().size());
     fmt::print("{}\n", now_ns() - start);
-    return 0;
+    return cache.stats().makes == 0 ? 0 : k_child_made;
 }
 
 void bench_nvrtc(Report& report)
@@ -105,19 +123,38 @@ void bench_nvrtc(Report& report)
             return;
         }
     }
+    const bool own_cache = nvrtc_has_a_cache();
+    if (!own_cache)
+        report.note("nvrtc_hit.*.beside_own_cache: skipped: no driver, and without one NVRTC keeps no cache");
     const auto row = [&](const std::string& kind, double bar_ms) {
-        const double bare = fresh_ms(directory, kind, false, k_cold_processes);
-        fresh_ms(directory, kind, true, 1);
-        const double hit = fresh_ms(directory, kind, true, k_fresh_processes);
+        const double bare = fresh_ms(directory, kind, k_bare, k_cold_processes);
+        fresh_ms(directory, kind, k_hearth, 1);
+        const double hit = fresh_ms(directory, kind, k_hearth, k_fresh_processes);
         report.add(fmt::format("nvrtc_hit.{}.fresh_process", kind), hit, "ms", bar_ms);
         report.add_beside(fmt::format("nvrtc_hit.{}.beside_nvrtc", kind), hit, "ms", "NVRTC itself, fresh process",
                           bare);
+        if (!own_cache)
+            return;
+        fresh_ms(directory, kind, k_own_cache, 1);
+        report.add_beside(fmt::format("nvrtc_hit.{}.beside_own_cache", kind), hit, "ms",
+                          "NVRTC with its own cache warm, fresh process",
+                          fresh_ms(directory, kind, k_own_cache, k_cold_processes));
     };
     row("small", 1);
-    if (cub_directories().empty())
-        report.note("nvrtc_hit.cub: skipped: the CUDA toolkit's headers are not here");
-    else
+    const bool cub = !cub_directories().empty();
+    if (cub)
         row("cub", 5);
+    else
+        report.note("nvrtc_hit.cub: skipped: the CUDA toolkit's headers are not here");
+
+    // One new kernel that all processes of a machine want at once.
+    const std::string kind = cub ? "cub" : "small";
+    const ChildrenRun alone = run_children(1, {"nvrtc", scratch.path("alone"), kind, k_hearth});
+    const ChildrenRun all = run_children(16, {"nvrtc", scratch.path("all"), kind, k_hearth});
+    report.add_beside("nvrtc.16_processes_one_kernel", all.seconds * 1e3, "ms", "one process alone",
+                      alone.seconds * 1e3, 1.2);
+    report.add("nvrtc.16_processes_one_kernel.compiles",
+               static_cast<double>(std::count(all.statuses.begin(), all.statuses.end(), k_child_made)), "compiles", 1);
 }
 
 }  // namespace hearth::bench

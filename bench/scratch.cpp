@@ -1,9 +1,14 @@
 #include "scratch.hpp"
 
+#include "timing.hpp"
+
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <memory>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace hearth::bench {
 
@@ -37,6 +42,36 @@ std::string run_self(const std::string& arguments)
     while (pipe && std::fgets(buffer, sizeof buffer, pipe.get()))
         output += buffer;
     return output;
+}
+
+ChildrenRun run_children(int count, std::vector<std::string> arguments)
+{
+    std::string self = own_path();
+    std::string child = "--child";
+    std::vector<char*> words{self.data(), child.data()};
+    for (std::string& argument : arguments)
+        words.push_back(argument.data());
+    words.push_back(nullptr);
+    std::vector<pid_t> children;
+    const std::uint64_t start = now_ns();
+    for (int i = 0; i < count; ++i) {
+        const pid_t started = ::fork();
+        if (started == 0) {
+            const int null = ::open("/dev/null", O_WRONLY);
+            ::dup2(null, STDOUT_FILENO);
+            ::execv(words[0], words.data());
+            ::_exit(127);
+        }
+        children.push_back(started);
+    }
+    ChildrenRun run;
+    for (const pid_t started : children) {
+        int status = 0;
+        ::waitpid(started, &status, 0);
+        run.statuses.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    }
+    run.seconds = static_cast<double>(now_ns() - start) * 1e-9;
+    return run;
 }
 
 }  // namespace hearth::bench

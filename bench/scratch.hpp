@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace hearth::bench {
 
@@ -22,5 +23,15 @@ private:
 std::string own_path();
 // Runs this program with these arguments and returns what it printed.
 std::string run_self(const std::string& arguments);
+
+// What a child returns when it had to make what it asked for.
+constexpr int k_child_made = 10;
+
+struct ChildrenRun {
+    double seconds = 0;
+    std::vector<int> statuses;
+};
+// `count` processes of this program at once, each with --child and these arguments, until the last has ended.
+ChildrenRun run_children(int count, std::vector<std::string> arguments);
 
 }  // namespace hearth::bench

@@ -88,6 +88,9 @@ struct InsertOptions {
 struct GetOptions {
     std::chrono::milliseconds deadline{0};  // 0: wait as long as it takes
     Metadata metadata{};                    // for a maker that returns plain bytes
+    // False for what is only derived from what is at hand: no statistics count it, and it is made even where making is
+    // forbidden.
+    bool counted = true;
 };
 
 // What a promotion or demotion by hand did.
@@ -160,7 +163,7 @@ public:
     template <Makes F>
     Result<Lookup> get_or_make(const Key& key, F&& make, const GetOptions& options = {})
     {
-        if (Lookup found = find(key); found && !found->failed())
+        if (Lookup found = look(key, options); found && !found->failed())
             return found;
         else
             return make_missing(key, {}, as_maker(std::forward<F>(make)), options, std::move(found));
@@ -168,7 +171,7 @@ public:
     template <Makes F>
     Result<Lookup> get_or_make(const Request& request, F&& make, const GetOptions& options = {})
     {
-        if (Lookup found = find(request.key()); found && !found->failed())
+        if (Lookup found = look(request.key(), options); found && !found->failed())
             return found;
         else
             return make_missing(request.key(), request.encoding(), as_maker(std::forward<F>(make)), options,
@@ -185,6 +188,9 @@ public:
     {
         return make_later(key, {}, as_maker(std::forward<F>(make)), options);
     }
+
+    // Runs `work` on one of the cache's workers; with an Error instead, when the cache closes before its turn comes.
+    void run_later(std::function<void(const Status&)> work);
 
     // For what cannot be cached: makes it, looks nothing up and stores nothing. Counted as a miss, bypassed.
     template <Makes F>
@@ -246,6 +252,7 @@ private:
             };
     }
 
+    Lookup look(const Key& key, const GetOptions& options) { return options.counted ? find(key) : peek(key); }
     Result<Lookup> make_missing(const Key& key, const Bytes& request, Maker make, const GetOptions& options,
                                 Lookup found);
     std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);

@@ -5,6 +5,7 @@
 #include "hearth/artifact.hpp"
 #include "hearth/bytes.hpp"
 #include "hearth/cache.hpp"
+#include "hearth/compiled.hpp"
 #include "hearth/cuda.hpp"
 #include "hearth/explain.hpp"
 #include "hearth/key.hpp"

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "hearth/cache.hpp"
+#include "hearth/compiled.hpp"
 #include "hearth/explain.hpp"
 
+#include <future>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,48 +62,25 @@ struct CompileOptions {
     std::chrono::milliseconds deadline{0};
 };
 
-enum class Outcome : std::uint8_t {
-    hit,       // the cache had it
-    compiled,  // NVRTC made it, and it is stored
-    bypassed,  // NVRTC made it, and it cannot be stored; reason() says why
-};
-HEARTH_API std::string_view to_string(Outcome outcome);
+using hearth::Outcome;
 
-// The whole result of a compile, be it a hit or not. A compile error is a result too: failed(), with its log.
-class HEARTH_API Compiled {
+// The whole result of a compile; status() is the nvrtcResult.
+class HEARTH_API Compiled : public CompileResult {
 public:
-    Compiled(ArtifactLease artifact, Request request, Outcome outcome, std::string reason, std::string tier,
-             std::string log)
-        : m_artifact(std::move(artifact)), m_request(std::move(request)), m_outcome(outcome),
-          m_reason(std::move(reason)), m_tier(std::move(tier)), m_log(std::move(log))
-    {
-    }
+    Compiled(CompileResult result, std::string log) : CompileResult(std::move(result)), m_log(std::move(log)) {}
 
-    bool failed() const noexcept { return m_artifact->failed(); }
-    int status() const noexcept { return m_artifact->status; }  // the nvrtcResult
     // As NVRTC would have written it for this request.
     const std::string& log() const noexcept { return m_log; }
 
     // Empty when NVRTC gave none for this target.
-    std::string_view ptx() const noexcept { return m_artifact->text("ptx"); }
-    ByteView cubin() const noexcept { return m_artifact->bytes("cubin"); }
-    ByteView lto_ir() const noexcept { return m_artifact->bytes("ltoir"); }
-    ByteView optix_ir() const noexcept { return m_artifact->bytes("optixir"); }
+    std::string_view ptx() const noexcept { return artifact().text("ptx"); }
+    ByteView cubin() const noexcept { return artifact().bytes("cubin"); }
+    ByteView lto_ir() const noexcept { return artifact().bytes("ltoir"); }
+    ByteView optix_ir() const noexcept { return artifact().bytes("optixir"); }
     // What the compiler calls a name expression of the program; none for one that was not asked for.
     std::optional<std::string> lowered_name(std::string_view expression) const;
 
-    Outcome outcome() const noexcept { return m_outcome; }
-    const std::string& reason() const noexcept { return m_reason; }  // of a miss or a bypass
-    const std::string& tier() const noexcept { return m_tier; }      // that answered; empty when none did
-    const Request& request() const noexcept { return m_request; }
-    const Artifact& artifact() const noexcept { return *m_artifact; }
-
 private:
-    ArtifactLease m_artifact;
-    Request m_request;
-    Outcome m_outcome;
-    std::string m_reason;
-    std::string m_tier;
     std::string m_log;
 };
 
@@ -110,6 +88,9 @@ private:
 // machine. libnvrtc is loaded when something has to be compiled, never for a hit.
 // An Error means that nothing could be compiled at all: no library, no device, a source NVRTC cannot be given.
 HEARTH_API Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options = {});
+
+// The same on a worker of the cache, which must stay open and where it is until then.
+HEARTH_API std::future<Result<Compiled>> compile_async(Cache& cache, Program program, CompileOptions options = {});
 
 // Whether compile() would hit, and if not, what is different from the nearest entry: this option, that header. Nothing
 // is compiled and nothing is counted.

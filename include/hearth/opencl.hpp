@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hearth/cache.hpp"
+#include "hearth/compiled.hpp"
 
 #include <array>
 #include <chrono>
@@ -123,13 +123,7 @@ struct BuildOptions {
     std::chrono::milliseconds deadline{0};
 };
 
-enum class Outcome : std::uint8_t {
-    hit,       // the cache had it
-    compiled,  // the driver made it, and it is stored
-    rebuilt,   // the driver refused the stored binary, which was removed; made again, and it is stored
-    bypassed,  // the driver made it, and it cannot be stored; reason() says why
-};
-HEARTH_API std::string_view to_string(Outcome outcome);
+using hearth::Outcome;
 
 // A place in the local memory of a work-group, given as an argument.
 struct LocalMemory {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hearth/cache.hpp"
+#include "hearth/compiled.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -39,44 +39,20 @@ struct CompileOptions {
     std::chrono::milliseconds deadline{0};
 };
 
-enum class Outcome : std::uint8_t {
-    hit,       // the cache had it
-    compiled,  // the linker made it, and it is stored
-    bypassed,  // the linker made it, and it cannot be stored; reason() says why
-};
-HEARTH_API std::string_view to_string(Outcome outcome);
+using hearth::Outcome;
 
-// The whole result of a compile, be it a hit or not. Text that is no PTX is a result too: failed(), with the log.
-class HEARTH_API Compiled {
+// The whole result of a compile; status() is the nvJitLinkResult, or the driver's CUresult. Text that is no PTX is a
+// result too: failed(), with the log.
+class HEARTH_API Compiled : public CompileResult {
 public:
-    Compiled(ArtifactLease artifact, Request request, Outcome outcome, std::string reason, std::string tier)
-        : m_artifact(std::move(artifact)), m_request(std::move(request)), m_outcome(outcome),
-          m_reason(std::move(reason)), m_tier(std::move(tier))
-    {
-    }
+    explicit Compiled(CompileResult result) : CompileResult(std::move(result)) {}
 
-    bool failed() const noexcept { return m_artifact->failed(); }
-    int status() const noexcept { return m_artifact->status; }  // the nvJitLinkResult, or the driver's CUresult
     // What the linker wrote: its errors, then what it told besides.
-    std::string_view log() const noexcept { return m_artifact->text("log"); }
-
+    std::string_view log() const noexcept { return artifact().text("log"); }
     // Empty when it failed, or when -ptx asked for PTX.
-    ByteView cubin() const noexcept { return m_artifact->bytes("cubin"); }
+    ByteView cubin() const noexcept { return artifact().bytes("cubin"); }
     // What LTO-IR came to with the option -ptx.
-    std::string_view ptx() const noexcept { return m_artifact->text("ptx"); }
-
-    Outcome outcome() const noexcept { return m_outcome; }
-    const std::string& reason() const noexcept { return m_reason; }  // of a miss or a bypass
-    const std::string& tier() const noexcept { return m_tier; }      // that answered; empty when none did
-    const Request& request() const noexcept { return m_request; }
-    const Artifact& artifact() const noexcept { return *m_artifact; }
-
-private:
-    ArtifactLease m_artifact;
-    Request m_request;
-    Outcome m_outcome;
-    std::string m_reason;
-    std::string m_tier;
+    std::string_view ptx() const noexcept { return artifact().text("ptx"); }
 };
 
 // Compiles through the cache: exactly what the linker gives for this program, at most once on this machine. Neither

@@ -26,4 +26,24 @@ private:
     void* m_handle;
 };
 
+// Fills a table of a library's functions, one after the other, and remembers whether one of them is not there.
+class FunctionFinder {
+public:
+    explicit FunctionFinder(const SharedLibrary& library) : m_library(library) {}
+
+    template <class Function>
+    void need(Function*& function, const char* name)
+    {
+        function = m_library.find<Function>(name);
+        if (function == nullptr)
+            m_missing = name;
+    }
+    // One that is needed and not there; empty when all are.
+    const std::string& missing() const { return m_missing; }
+
+private:
+    const SharedLibrary& m_library;
+    std::string m_missing;
+};
+
 }  // namespace hearth::base

@@ -52,6 +52,11 @@ std::future<Result<Lookup>> Cache::make_later(const Key& key, const Bytes& reque
     return m_engine->make_later(key, request, std::move(make), options);
 }
 
+void Cache::run_later(std::function<void(const Status&)> work)
+{
+    m_engine->run_later(std::move(work));
+}
+
 bool Cache::remove(const Key& key)
 {
     return m_engine->remove(key);

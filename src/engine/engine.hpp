@@ -56,6 +56,7 @@ public:
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
     Result<Lookup> make_missing(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                                 Lookup found);
+    void run_later(std::function<void(const Status&)> work);
     std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);
 
     Result<Lookup> make_past(const Maker& make, const Metadata& metadata);
@@ -104,9 +105,11 @@ private:
     Result<SharedArtifact> make_as_leader(const Key& key, const Bytes& request, const Maker& make,
                                           const GetOptions& options);
     std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, SharedArtifact& found);
-    Result<SharedArtifact> run_maker(const Key* key, const Bytes& request, const Maker& make, const Metadata& metadata);
+    Result<SharedArtifact> run_maker(const Key* key, const Bytes& request, const Maker& make,
+                                     const GetOptions& options);
     Error forbidden(const std::string& what);
-    void remember(const Key& key, const Artifact& artifact);
+    void remember(const Key& key, const Artifact& artifact, const GetOptions& options);
+    void count(Count what, const GetOptions& options, std::uint64_t by = 1);
     Result<Lookup> fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                        const Deadline& deadline);
 

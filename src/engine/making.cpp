@@ -65,7 +65,7 @@ Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const 
         m_counters.add(Count::failures_replayed);
         return answer_with(ArtifactLease(found.share()), found.tier_name());
     }
-    if (m_options.making == Making::forbidden) {
+    if (m_options.making == Making::forbidden && options.counted) {
         return forbidden(fmt::format("Entry {} is missing ({})", key.hex(), to_string(found.why())));
     }
     const auto because = [why = found.why()](Result<Lookup> made) {
@@ -109,7 +109,7 @@ Result<Lookup> Engine::make_past(const Maker& make, const Metadata& metadata)
     if (m_options.making == Making::forbidden)
         return forbidden("This cannot be cached,");
     m_maker_limit->enter();
-    Result<SharedArtifact> made = run_maker(nullptr, {}, make, metadata);
+    Result<SharedArtifact> made = run_maker(nullptr, {}, make, {.metadata = metadata});
     m_maker_limit->leave();
     if (!made)
         return made.error();
@@ -119,12 +119,19 @@ Result<Lookup> Engine::make_past(const Maker& make, const Metadata& metadata)
     return answer;
 }
 
+void Engine::run_later(std::function<void(const Status&)> work)
+{
+    m_workers->submit([work = std::move(work)](Workers::Call call_kind) {
+        work(call_kind == Workers::Call::run ? Status{} : Status{closed()});
+    });
+}
+
 std::future<Result<Lookup>> Engine::make_later(const Key& key, const Bytes& request, Maker make,
                                                const GetOptions& options)
 {
     auto promise = std::make_shared<std::promise<Result<Lookup>>>();
     std::future<Result<Lookup>> future = promise->get_future();
-    Lookup found = find(key);
+    Lookup found = options.counted ? find(key) : peek(key);
     if (found && !found->failed()) {
         promise->set_value(std::move(found));
         return future;
@@ -149,7 +156,7 @@ Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& ma
                 Code::invalid_argument,
                 fmt::format("The maker of entry {} asks for that same entry: it would wait for itself.", key.hex()),
                 {}};
-        m_counters.add(Count::coalesced);
+        count(Count::coalesced, options);
         const MakerLimit::StepAside place;
         std::optional<Result<SharedArtifact>> landed = boarding.flight->wait(deadline);
         if (!landed)
@@ -172,16 +179,18 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
     // has one waits elsewhere, and others who have none may have joined.
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
         if (const Found found = tier->peek(key)) {
-            m_counters.add(Count::coalesced);
+            count(Count::coalesced, options);
             return found.artifact.share();
         }
     }
     SharedArtifact found_meanwhile;
     const std::unique_ptr<hearth::Flight> held = wait_for_machine(key, found_meanwhile);
-    if (found_meanwhile)
+    if (found_meanwhile) {
+        count(Count::coalesced, options);
         return found_meanwhile;
+    }
     m_maker_limit->enter();
-    Result<SharedArtifact> made = run_maker(&key, request, make, options.metadata);
+    Result<SharedArtifact> made = run_maker(&key, request, make, options);
     m_maker_limit->leave();
     return made;
 }
@@ -204,7 +213,6 @@ std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, SharedA
         if (held || waited) {
             if (const Found there = keeper->peek(key)) {
                 found = there.artifact.share();
-                m_counters.add(Count::coalesced);
                 return nullptr;
             }
         }
@@ -219,16 +227,16 @@ std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, SharedA
 }
 
 Result<SharedArtifact> Engine::run_maker(const Key* key, const Bytes& request, const Maker& make,
-                                         const Metadata& metadata)
+                                         const GetOptions& options)
 {
     const std::uint64_t start = base::monotonic_ns();
     Result<Artifact> made = call(make);
     const std::uint64_t spent = base::monotonic_ns() - start;
-    m_counters.add(Count::makes);
-    m_counters.add(Count::make_ns_spent, spent);
+    count(Count::makes, options);
+    count(Count::make_ns_spent, options, spent);
 
     if (!made && made.error().code != Code::make_failed) {
-        m_counters.add(Count::make_failures);
+        count(Count::make_failures, options);
         return made.error();  // out of memory, a missing library: may well succeed next time
     }
     Artifact artifact = made ? *std::move(made) : failure_artifact(made.error());
@@ -237,21 +245,27 @@ Result<SharedArtifact> Engine::run_maker(const Key* key, const Bytes& request, c
     if (artifact.request.empty())
         artifact.request = request;
     if (artifact.metadata == Metadata{})
-        artifact.metadata = metadata;
+        artifact.metadata = options.metadata;
     artifact.created = m_clock.now();
     if (artifact.failed()) {
-        m_counters.add(Count::make_failures);
+        count(Count::make_failures, options);
         artifact.expires = artifact.created + m_options.failure_ttl;
     }
     if (key && (!artifact.failed() || m_options.failure_ttl.count() > 0))
-        remember(*key, artifact);
+        remember(*key, artifact, options);
     return {std::make_shared<const Artifact>(std::move(artifact))};
 }
 
-void Engine::remember(const Key& key, const Artifact& artifact)
+void Engine::remember(const Key& key, const Artifact& artifact, const GetOptions& options)
 {
-    if (const Result<InsertReport> stored = insert(key, artifact, {}); !stored)
-        m_counters.add(Count::dropped_stores);
+    if (const Result<InsertReport> stored = insert(key, artifact, {.counted = options.counted}); !stored)
+        count(Count::dropped_stores, options);
+}
+
+void Engine::count(Count what, const GetOptions& options, std::uint64_t by)
+{
+    if (options.counted)
+        m_counters.add(what, by);
 }
 
 }  // namespace hearth::engine

@@ -38,7 +38,7 @@ inline constexpr std::uint32_t k_max_sections = 4096;
 inline constexpr std::uint32_t k_max_table_bytes = 16 << 20;
 
 struct EncodeOptions {
-    int compression = 1;  // zstd level; 0: sections are stored as they are
+    int compression = 1;  // zstd level for the larger sections; 0: all are stored as they are
     base::ChecksumKind checksum = base::preferred_checksum();
 };
 

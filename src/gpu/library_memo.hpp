@@ -20,11 +20,16 @@ class LibraryMemo {
 public:
     std::optional<Identity> find(const std::string& configured)
     {
-        const std::lock_guard lock(m_mutex);
-        const auto found = m_known.find(configured);
-        if (found == m_known.end() || !unchanged(found->second))
+        std::optional<Known> known;
+        {
+            const std::lock_guard lock(m_mutex);
+            if (const auto found = m_known.find(configured); found != m_known.end())
+                known = found->second;
+        }
+        // Not under the lock: nobody's hit waits for another's look at the file.
+        if (!known || !unchanged(*known))
             return std::nullopt;
-        return found->second.identity;
+        return std::move(known->identity);
     }
 
     void remember(const std::string& configured, const Identity& identity)

@@ -99,42 +99,38 @@ Result<std::shared_ptr<const Api>> load()
                                  loaded.error().message),
                      {}};
     auto api = std::make_shared<Api>();
-    std::string missing;
-    const auto need = [&]<class F>(F*& function, const char* name) {
-        function = loaded->find<F>(name);
-        if (function == nullptr)
-            missing = name;
-    };
-    need(api->get_platforms, "clGetPlatformIDs");
-    need(api->get_platform_info, "clGetPlatformInfo");
-    need(api->get_devices, "clGetDeviceIDs");
-    need(api->get_device_info, "clGetDeviceInfo");
-    need(api->create_context, "clCreateContext");
-    need(api->get_context_info, "clGetContextInfo");
-    need(api->retain_context, "clRetainContext");
-    need(api->release_context, "clReleaseContext");
-    need(api->create_queue, "clCreateCommandQueue");
-    need(api->retain_queue, "clRetainCommandQueue");
-    need(api->release_queue, "clReleaseCommandQueue");
-    need(api->finish, "clFinish");
-    need(api->create_program_with_source, "clCreateProgramWithSource");
-    need(api->create_program_with_binary, "clCreateProgramWithBinary");
-    need(api->release_program, "clReleaseProgram");
-    need(api->build_program, "clBuildProgram");
-    need(api->get_program_info, "clGetProgramInfo");
-    need(api->get_program_build_info, "clGetProgramBuildInfo");
-    need(api->create_kernel, "clCreateKernel");
-    need(api->release_kernel, "clReleaseKernel");
-    need(api->get_kernel_info, "clGetKernelInfo");
-    need(api->set_kernel_arg, "clSetKernelArg");
-    need(api->enqueue_kernel, "clEnqueueNDRangeKernel");
-    need(api->create_buffer, "clCreateBuffer");
-    need(api->release_mem, "clReleaseMemObject");
-    need(api->enqueue_read, "clEnqueueReadBuffer");
-    need(api->enqueue_write, "clEnqueueWriteBuffer");
-    if (!missing.empty())
-        return Error{
-            Code::unavailable, fmt::format("{} is no libOpenCL that Hearth knows: it lacks {}.", path, missing), {}};
+    base::FunctionFinder library(*loaded);
+    library.need(api->get_platforms, "clGetPlatformIDs");
+    library.need(api->get_platform_info, "clGetPlatformInfo");
+    library.need(api->get_devices, "clGetDeviceIDs");
+    library.need(api->get_device_info, "clGetDeviceInfo");
+    library.need(api->create_context, "clCreateContext");
+    library.need(api->get_context_info, "clGetContextInfo");
+    library.need(api->retain_context, "clRetainContext");
+    library.need(api->release_context, "clReleaseContext");
+    library.need(api->create_queue, "clCreateCommandQueue");
+    library.need(api->retain_queue, "clRetainCommandQueue");
+    library.need(api->release_queue, "clReleaseCommandQueue");
+    library.need(api->finish, "clFinish");
+    library.need(api->create_program_with_source, "clCreateProgramWithSource");
+    library.need(api->create_program_with_binary, "clCreateProgramWithBinary");
+    library.need(api->release_program, "clReleaseProgram");
+    library.need(api->build_program, "clBuildProgram");
+    library.need(api->get_program_info, "clGetProgramInfo");
+    library.need(api->get_program_build_info, "clGetProgramBuildInfo");
+    library.need(api->create_kernel, "clCreateKernel");
+    library.need(api->release_kernel, "clReleaseKernel");
+    library.need(api->get_kernel_info, "clGetKernelInfo");
+    library.need(api->set_kernel_arg, "clSetKernelArg");
+    library.need(api->enqueue_kernel, "clEnqueueNDRangeKernel");
+    library.need(api->create_buffer, "clCreateBuffer");
+    library.need(api->release_mem, "clReleaseMemObject");
+    library.need(api->enqueue_read, "clEnqueueReadBuffer");
+    library.need(api->enqueue_write, "clEnqueueWriteBuffer");
+    if (!library.missing().empty())
+        return Error{Code::unavailable,
+                     fmt::format("{} is no libOpenCL that Hearth knows: it lacks {}.", path, library.missing()),
+                     {}};
     api->create_program_with_il =
         loaded->find<std::remove_pointer_t<decltype(api->create_program_with_il)>>("clCreateProgramWithIL");
     return std::shared_ptr<const Api>(std::move(api));

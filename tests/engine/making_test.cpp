@@ -587,6 +587,31 @@ TEST_F(Making, where_making_is_forbidden_a_miss_is_an_error_and_a_count)
     EXPECT_EQ(misses(cache.stats(), Miss::absent), 4U);
 }
 
+TEST_F(Making, what_is_only_derived_is_made_once_and_appears_in_no_statistics)
+{
+    CacheOptions forbidding = options();
+    forbidding.making = hearth::Making::forbidden;
+    forbidding.tiers = {memory(64_KiB), disk_here()};
+    Cache cache = open(forbidding);
+    int makes = 0;
+    const auto make = [&] {
+        ++makes;
+        return "derived";
+    };
+    for (int i = 0; i < 3; ++i) {
+        const Result<Lookup> got = cache.get_or_make(numbered_key(1), make, {.counted = false});
+        ASSERT_TRUE(got.ok()) << got.error().message;
+        EXPECT_EQ((*got)->text(), "derived");
+    }
+    EXPECT_EQ((*cache.get_or_make_async(numbered_key(1), make, {.counted = false}).get())->text(), "derived");
+    EXPECT_EQ(makes, 1);
+    const Stats stats = cache.stats();
+    EXPECT_EQ(stats.lookups(), 0U);
+    EXPECT_EQ(stats.makes, 0U);
+    EXPECT_EQ(stats.stores, 0U);
+    EXPECT_EQ(stats.forbidden, 0U);
+}
+
 }  // namespace
 
 }  // namespace hearth::test

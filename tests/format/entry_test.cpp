@@ -513,10 +513,10 @@ TEST(EntryCompression, toggled_leaves_entries_of_both_kinds_readable)
 TEST(EntryCompression, is_flagged_per_section_and_used_where_it_gains)
 {
     Artifact artifact;
-    artifact.sections = {{"text", Bytes::copy_of(compressible(5000))},
-                         {"noise", sample_bytes(k_key_of_tests, 5000)},
-                         {"short", Bytes::copy_of("aaaaaaaaaaaaaaaaaaaa")},
-                         {"text too", Bytes::copy_of(compressible(3000))}};
+    artifact.sections = {{"text", Bytes::copy_of(compressible(9000))},
+                         {"noise", sample_bytes(k_key_of_tests, 9000)},
+                         {"short", Bytes::copy_of(compressible(8191))},
+                         {"text too", Bytes::copy_of(compressible(8192))}};
     const Bytes entry = encoded(k_key_of_tests, artifact, {.compression = 1});
     EXPECT_EQ(codecs_of(entry.text()), (std::vector<int>{1, 0, 0, 1}));
     EXPECT_EQ(*decode_entry(entry, k_key_of_tests).artifact, artifact);

@@ -1,54 +1,13 @@
-// What the scanner finds, beside what NVRTC really opens. NVRTC reads headers with fopen; this program's own takes the
-// place of the C library's for every library it loads.
+// What the scanner finds, beside what NVRTC really opens.
 
 #include "header_tree.hpp"
 #include "headers/closure.hpp"
 #include "hearth/libraries.hpp"
 #include "hearth/nvrtc.hpp"
-#include "support/isolated_environment.hpp"
+#include "interposed_fopen.hpp"
 
-#include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
-#include <mutex>
 #include <set>
-
-namespace {
-
-struct Opened {
-    std::mutex mutex;
-    bool recording = false;
-    std::set<std::string> there;
-    std::set<std::string> missing;
-};
-
-Opened& opened()
-{
-    static Opened instance;
-    return instance;
-}
-
-FILE* open_and_record(const char* function, const char* path, const char* mode)
-{
-    using Fopen = FILE*(const char*, const char*);
-    FILE* file = reinterpret_cast<Fopen*>(::dlsym(RTLD_NEXT, function))(path, mode);
-    Opened& all = opened();
-    const std::lock_guard lock(all.mutex);
-    if (all.recording && path != nullptr)
-        (file != nullptr ? all.there : all.missing).insert(path);
-    return file;
-}
-
-}  // namespace
-
-extern "C" __attribute__((visibility("default"))) FILE* fopen(const char* path, const char* mode)
-{
-    return open_and_record("fopen", path, mode);
-}
-extern "C" __attribute__((visibility("default"))) FILE* fopen64(const char* path, const char* mode)
-{
-    return open_and_record("fopen64", path, mode);
-}
 
 namespace hearth::test {
 
@@ -96,12 +55,13 @@ protected:
         const format::Manifest manifest = headers::find_headers(all);
         EXPECT_EQ(manifest.bypass, "");
 
-        Opened& record = opened();
-        record.there.clear();
-        record.missing.clear();
-        record.recording = true;
-        const Result<nvrtc::Compiled> compiled = nvrtc::compile(*m_cache, program);
-        record.recording = false;
+        std::set<std::string> opened;
+        std::set<std::string> missing;
+        const Result<nvrtc::Compiled> compiled = [&] {
+            const FopenWatch watch(
+                {}, [&](const std::string& path, bool there) { (there ? opened : missing).insert(path); });
+            return nvrtc::compile(*m_cache, program);
+        }();
         ASSERT_TRUE(compiled.ok()) << compiled.error().message;
         ASSERT_FALSE(compiled->failed()) << compiled->log();
         ASSERT_EQ(compiled->outcome(), nvrtc::Outcome::compiled);
@@ -114,14 +74,14 @@ protected:
         for (const std::string& path : manifest.absent)
             absent.insert(std::filesystem::absolute(path));
         std::size_t headers = 0;
-        for (const std::string& opened_path : record.there) {
+        for (const std::string& opened_path : opened) {
             const std::string path = std::filesystem::absolute(opened_path);
             if (path.starts_with("/proc") || path.starts_with(m_scratch / "cache"))
                 continue;
             ++headers;
             EXPECT_TRUE(known.contains(path)) << path << " is read but was not found by the scanner";
         }
-        for (const std::string& opened_path : record.missing) {
+        for (const std::string& opened_path : missing) {
             const std::string path = std::filesystem::absolute(opened_path);
             EXPECT_TRUE(absent.contains(path) || known.contains(path)) << path << " is looked for first, unknown to us";
         }

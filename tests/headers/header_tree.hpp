@@ -1,6 +1,7 @@
 #pragma once
 
 #include "headers/closure.hpp"
+#include "headers/source_file.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <algorithm>
@@ -20,11 +21,18 @@ protected:
         write_file(path, text);
         return path;
     }
-    // Written long ago: its time stamps can be trusted. A file's time of change cannot be set, so the test waits once.
+    // As if written long ago: then its time stamps are trusted. A file's time of change cannot be set.
     static void let_settle(format::Manifest& manifest)
     {
         for (format::ManifestFile& file : manifest.files)
             file.settled = true;
+    }
+
+    // Until a file that is written now has a later time of change than this one.
+    void wait_for_the_file_clock(const std::string& file)
+    {
+        while (headers::identify(write("tick", ""))->changed_ns <= headers::identify(file)->changed_ns) {
+        }
     }
 
     std::string path(const std::string& name) const { return m_scratch / name; }

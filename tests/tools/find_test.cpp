@@ -33,15 +33,15 @@ using Remove = Command;
 
 TEST_F(List, json_has_an_object_a_line_with_every_field)
 {
-    const std::string key = put("saxpy", std::string(5000, 'x'), {"--cost", "1.5s"});
+    const std::string key = put("saxpy", std::string(50000, 'x'), {"--cost", "1.5s"});
     const auto rows = json_lines_of({"ls", "--json"});
     ASSERT_EQ(rows.size(), 1U);
     const auto& row = rows.front();
     EXPECT_EQ(row.at("key"), key);
     EXPECT_EQ(row.at("label"), "saxpy");
-    EXPECT_EQ(row.at("bytes"), 5000);
+    EXPECT_EQ(row.at("bytes"), 50000);
     EXPECT_GT(row.at("stored_bytes").get<int>(), 0);
-    EXPECT_LT(row.at("stored_bytes").get<int>(), 5000) << "5000 equal bytes are compressed";
+    EXPECT_LT(row.at("stored_bytes").get<int>(), 50000) << "50000 equal bytes are compressed";
     EXPECT_TRUE(std::regex_match(row.at("created").get<std::string>(),
                                  std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z)")));
     EXPECT_TRUE(row.at("last_used").is_null()) << "never used";

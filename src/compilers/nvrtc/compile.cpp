@@ -60,16 +60,10 @@ struct Job {
     std::atomic<bool> headers_changed{false};
 };
 
-Compiled compiled(const Lookup& lookup, const Plan& plan, Outcome outcome, std::string reason)
+Compiled compiled(const Lookup& lookup, const Plan& plan, std::string bypass)
 {
-    const bool hit = outcome == Outcome::hit;
     std::string log = replay_log(lookup->text("log"), lookup->text(k_paths_section), plan.program_name, plan.manifest);
-    return {ArtifactLease(lookup.share()),
-            plan.request,
-            outcome,
-            std::move(reason),
-            std::string(hit ? lookup.tier() : std::string_view{}),
-            std::move(log)};
+    return {CompileResult(lookup, plan.request, std::move(bypass)), std::move(log)};
 }
 
 Result<Compiled> compile_past(Cache& cache, const Program& program, const Plan& plan, std::string reason)
@@ -77,27 +71,14 @@ Result<Compiled> compile_past(Cache& cache, const Program& program, const Plan& 
     const Result<Lookup> made = cache.make_uncached([&] { return compile_now(program, plan); });
     if (!made)
         return made.error();
-    return compiled(*made, plan, Outcome::bypassed, std::move(reason));
+    return compiled(*made, plan, std::move(reason));
 }
 
 }  // namespace
 
-std::string_view to_string(Outcome outcome)
-{
-    switch (outcome) {
-    case Outcome::hit:
-        return "hit";
-    case Outcome::compiled:
-        return "miss";
-    case Outcome::bypassed:
-        return "bypassed";
-    }
-    return "";
-}
-
 std::optional<std::string> Compiled::lowered_name(std::string_view expression) const
 {
-    return nvrtc::lowered_name(m_artifact->text("names"), expression);
+    return nvrtc::lowered_name(artifact().text("names"), expression);
 }
 
 Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options)
@@ -118,17 +99,24 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
         const Plan& plan = job->plan;
         const Result<Lookup> found =
             cache.get_or_make(plan.request, [job] { return job->run(); }, {.deadline = options.deadline});
-        if (found) {
-            const bool hit = found->tier() != "made";
-            return compiled(*found, plan, hit ? Outcome::hit : Outcome::compiled,
-                            hit ? "" : std::string(to_string(found->why())));
-        }
+        if (found)
+            return compiled(*found, plan, {});
         const bool may_have_changed = job->headers_changed || (!job->ran && found.error().code == Code::unavailable);
         if (!may_have_changed)
             return found.error();
         if (attempt == k_attempts)
             return compile_past(cache, program, plan, "its headers keep changing");
     }
+}
+
+std::future<Result<Compiled>> compile_async(Cache& cache, Program program, CompileOptions options)
+{
+    const auto promise = std::make_shared<std::promise<Result<Compiled>>>();
+    std::future<Result<Compiled>> future = promise->get_future();
+    cache.run_later([&cache, program = std::move(program), options = std::move(options), promise](const Status& turn) {
+        promise->set_value(turn.ok() ? compile(cache, program, options) : Result<Compiled>(turn.error()));
+    });
+    return future;
 }
 
 }  // namespace hearth::nvrtc

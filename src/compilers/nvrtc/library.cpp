@@ -163,24 +163,20 @@ Result<std::shared_ptr<const Library>> Library::load(const std::string& path)
     if (!loaded)
         return loaded.error();
     auto functions = std::make_shared<Functions>();
-    std::string missing;
-    const auto need = [&]<class F>(F*& function, const char* name) {
-        function = loaded->find<F>(name);
-        if (function == nullptr)
-            missing = name;
-    };
-    need(functions->version, "nvrtcVersion");
-    need(functions->error_string, "nvrtcGetErrorString");
-    need(functions->create, "nvrtcCreateProgram");
-    need(functions->destroy, "nvrtcDestroyProgram");
-    need(functions->add_name, "nvrtcAddNameExpression");
-    need(functions->compile, "nvrtcCompileProgram");
-    need(functions->lowered_name, "nvrtcGetLoweredName");
-    need(functions->log_size, "nvrtcGetProgramLogSize");
-    need(functions->log, "nvrtcGetProgramLog");
-    if (!missing.empty())
-        return Error{
-            Code::unavailable, fmt::format("{} is no libnvrtc that Hearth knows: it lacks {}.", path, missing), {}};
+    base::FunctionFinder library(*loaded);
+    library.need(functions->version, "nvrtcVersion");
+    library.need(functions->error_string, "nvrtcGetErrorString");
+    library.need(functions->create, "nvrtcCreateProgram");
+    library.need(functions->destroy, "nvrtcDestroyProgram");
+    library.need(functions->add_name, "nvrtcAddNameExpression");
+    library.need(functions->compile, "nvrtcCompileProgram");
+    library.need(functions->lowered_name, "nvrtcGetLoweredName");
+    library.need(functions->log_size, "nvrtcGetProgramLogSize");
+    library.need(functions->log, "nvrtcGetProgramLog");
+    if (!library.missing().empty())
+        return Error{Code::unavailable,
+                     fmt::format("{} is no libnvrtc that Hearth knows: it lacks {}.", path, library.missing()),
+                     {}};
     struct Names {
         const char* section;
         const char* size;

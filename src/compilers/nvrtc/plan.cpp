@@ -47,16 +47,16 @@ Status check(const Program& program)
     return {};
 }
 
-Result<std::vector<std::string>> options_with_target(const Program& program)
+// The target, where the program names one apart from its options, becomes the last of them.
+Status settle_options(const Program& program, Plan& plan)
 {
-    std::vector<std::string> options = program.options;
+    plan.options = program.options;
+    plan.facts = read_options(plan.options);
     if (program.target.empty())
-        return options;
-    if (const std::string already = read_options(options).target; !already.empty())
-        return Error{Code::invalid_argument,
-                     fmt::format("The target is given twice: as \"{}\" and with the option -arch={}. Leave one out.",
-                                 program.target, already),
-                     {}};
+        return {};
+    if (!plan.facts.target.empty())
+        return refuse(fmt::format("The target is given twice: as \"{}\" and with the option -arch={}. Leave one out.",
+                                  program.target, plan.facts.target));
     std::string target = program.target;
     if (target == "device") {
         Result<std::string> device = gpu::target_of_device(0);
@@ -64,8 +64,10 @@ Result<std::vector<std::string>> options_with_target(const Program& program)
             return device.error();
         target = *std::move(device);
     }
-    options.push_back("-arch=" + target);
-    return options;
+    plan.options.push_back("-arch=" + target);
+    plan.facts.keyed.push_back(plan.options.back());
+    plan.facts.target = std::move(target);
+    return {};
 }
 
 std::string working_directory()
@@ -144,11 +146,11 @@ headers::Sources sources_of(const Program& program, const Plan& plan)
     return sources;
 }
 
-void remember(Cache& cache, const Key& key, const Plan& plan)
+Artifact artifact_of(const Plan& plan, const format::Manifest& manifest)
 {
-    Artifact artifact{encode_manifest(plan.manifest)};
+    Artifact artifact{encode_manifest(manifest)};
     artifact.metadata.label = "headers of " + base_name(plan.program_name);
-    static_cast<void>(cache.insert(key, std::move(artifact), {.counted = false}));
+    return artifact;
 }
 
 void find_manifest(Cache& cache, const Program& program, Plan& plan)
@@ -163,18 +165,30 @@ void find_manifest(Cache& cache, const Program& program, Plan& plan)
     KeyBuilder builder = describe("nvrtc headers", program, plan);
     describe_places(builder, plan);
     const Key key = builder.key();
-    if (const Lookup known = cache.peek(key))
-        if (auto manifest = format::decode_manifest(known->bytes())) {
+    // One search however many ask at once: of a thousand headers it takes a good part of a second.
+    std::optional<format::Manifest> found;
+    const Result<Lookup> known = cache.get_or_make(key,
+                                                   [&] {
+                                                       found = headers::find_headers(sources);
+                                                       return artifact_of(plan, *found);
+                                                   },
+                                                   {.counted = false});
+    if (found) {
+        plan.manifest = *std::move(found);
+        return;
+    }
+    if (known)
+        if (auto manifest = format::decode_manifest((*known)->bytes())) {
             const headers::ManifestState state = headers::check(*manifest);
-            if (state != headers::ManifestState::changed) {
+            if (state == headers::ManifestState::unchanged) {
                 plan.manifest = *std::move(manifest);
-                if (state == headers::ManifestState::refreshed)
-                    remember(cache, key, plan);
                 return;
             }
+            if (state == headers::ManifestState::refreshed)
+                found = std::move(manifest);
         }
-    plan.manifest = headers::find_headers(sources);
-    remember(cache, key, plan);
+    plan.manifest = found ? *std::move(found) : headers::find_headers(sources);
+    static_cast<void>(cache.insert(key, artifact_of(plan, plan.manifest), {.counted = false}));
 }
 
 }  // namespace
@@ -183,12 +197,9 @@ Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOption
 {
     if (const Status status = check(program); !status.ok())
         return status.error();
-    Result<std::vector<std::string>> with_target = options_with_target(program);
-    if (!with_target)
-        return with_target.error();
     Plan plan;
-    plan.options = *std::move(with_target);
-    plan.facts = read_options(plan.options);
+    if (const Status status = settle_options(program, plan); !status.ok())
+        return status.error();
     plan.program_name = program.name.empty() ? std::string(k_unnamed) : program.name;
     Result<Identity> compiler = identify(cache, options.library);
     if (!compiler)

@@ -175,21 +175,6 @@ Status ProgramState::store_again()
     return {};
 }
 
-std::string_view to_string(Outcome outcome)
-{
-    switch (outcome) {
-    case Outcome::hit:
-        return "hit";
-    case Outcome::compiled:
-        return "miss";
-    case Outcome::rebuilt:
-        return "rebuilt";
-    case Outcome::bypassed:
-        return "bypassed";
-    }
-    return "";
-}
-
 std::uint64_t rejected_binaries() noexcept
 {
     return g_rejected.load(std::memory_order_relaxed);

@@ -143,19 +143,6 @@ Result<Artifact> link(const Identity& identity, const Job& job)
     return identity.linker == Linker::driver ? link_with_driver(job) : link_with_nvjitlink(identity.path, job);
 }
 
-std::string_view to_string(Outcome outcome)
-{
-    switch (outcome) {
-    case Outcome::hit:
-        return "hit";
-    case Outcome::compiled:
-        return "miss";
-    case Outcome::bypassed:
-        return "bypassed";
-    }
-    return "";
-}
-
 Result<Planned> plan(const Program& program, const CompileOptions& options)
 {
     Result<Plan> plan = make_plan(program, options);
@@ -172,20 +159,12 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
     // Shared with the maker: where there is a deadline it may still be at work when we have left.
     const auto plan = std::make_shared<const Plan>(*std::move(planned));
     const auto make = [plan] { return compile_now(*plan); };
-    const bool bypassed = !plan->bypass.empty();
-    const Result<Lookup> found =
-        bypassed ? cache.make_uncached(make) : cache.get_or_make(plan->request, make, {.deadline = options.deadline});
+    const Result<Lookup> found = plan->bypass.empty()
+                                     ? cache.get_or_make(plan->request, make, {.deadline = options.deadline})
+                                     : cache.make_uncached(make);
     if (!found)
         return found.error();
-    const bool hit = found->tier() != "made";
-    return Compiled{ArtifactLease(found->share()), plan->request,
-                    bypassed ? Outcome::bypassed
-                    : hit    ? Outcome::hit
-                             : Outcome::compiled,
-                    bypassed ? plan->bypass
-                    : hit    ? std::string{}
-                             : std::string(to_string(found->why())),
-                    std::string(hit ? found->tier() : std::string_view{})};
+    return Compiled(CompileResult(*found, plan->request, plan->bypass));
 }
 
 }  // namespace hearth::ptx

@@ -138,29 +138,25 @@ Result<Functions> load()
     if (!loaded)
         return loaded.error();
     Functions functions{};
-    std::string missing;
-    const auto need = [&]<class F>(F*& function, const char* name) {
-        function = loaded->find<F>(name);
-        if (function == nullptr)
-            missing = name;
-    };
-    need(functions.init, "cuInit");
-    need(functions.driver_version, "cuDriverGetVersion");
-    need(functions.error_name, "cuGetErrorName");
-    need(functions.current, "cuCtxGetCurrent");
-    need(functions.device, "cuDeviceGet");
-    need(functions.retain_primary, "cuDevicePrimaryCtxRetain");
-    need(functions.release_primary, "cuDevicePrimaryCtxRelease_v2");
-    need(functions.push, "cuCtxPushCurrent_v2");
-    need(functions.pop, "cuCtxPopCurrent_v2");
-    need(functions.create, "cuLinkCreate_v2");
-    need(functions.add, "cuLinkAddData_v2");
-    need(functions.complete, "cuLinkComplete");
-    need(functions.destroy, "cuLinkDestroy");
-    if (!missing.empty())
-        return Error{Code::unavailable,
-                     fmt::format("The driver (libcuda.so.1) lacks {}. Install a newer one, or libnvJitLink.", missing),
-                     {}};
+    base::FunctionFinder library(*loaded);
+    library.need(functions.init, "cuInit");
+    library.need(functions.driver_version, "cuDriverGetVersion");
+    library.need(functions.error_name, "cuGetErrorName");
+    library.need(functions.current, "cuCtxGetCurrent");
+    library.need(functions.device, "cuDeviceGet");
+    library.need(functions.retain_primary, "cuDevicePrimaryCtxRetain");
+    library.need(functions.release_primary, "cuDevicePrimaryCtxRelease_v2");
+    library.need(functions.push, "cuCtxPushCurrent_v2");
+    library.need(functions.pop, "cuCtxPopCurrent_v2");
+    library.need(functions.create, "cuLinkCreate_v2");
+    library.need(functions.add, "cuLinkAddData_v2");
+    library.need(functions.complete, "cuLinkComplete");
+    library.need(functions.destroy, "cuLinkDestroy");
+    if (!library.missing().empty())
+        return Error{
+            Code::unavailable,
+            fmt::format("The driver (libcuda.so.1) lacks {}. Install a newer one, or libnvJitLink.", library.missing()),
+            {}};
     return functions;
 }
 

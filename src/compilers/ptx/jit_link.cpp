@@ -79,25 +79,21 @@ Result<Functions> load(const std::string& path)
     if (!loaded)
         return loaded.error();
     Functions functions{};
-    std::string missing;
-    const auto need = [&]<class F>(F*& function, const char* name) {
-        function = loaded->find<F>(name);
-        if (function == nullptr)
-            missing = name;
-    };
-    need(functions.create, "nvJitLinkCreate");
-    need(functions.destroy, "nvJitLinkDestroy");
-    need(functions.add, "nvJitLinkAddData");
-    need(functions.complete, "nvJitLinkComplete");
-    need(functions.error_log_size, "nvJitLinkGetErrorLogSize");
-    need(functions.error_log, "nvJitLinkGetErrorLog");
-    need(functions.info_log_size, "nvJitLinkGetInfoLogSize");
-    need(functions.info_log, "nvJitLinkGetInfoLog");
-    need(functions.cubin_size, "nvJitLinkGetLinkedCubinSize");
-    need(functions.cubin, "nvJitLinkGetLinkedCubin");
-    if (!missing.empty())
-        return Error{
-            Code::unavailable, fmt::format("{} is no libnvJitLink that Hearth knows: it lacks {}.", path, missing), {}};
+    base::FunctionFinder library(*loaded);
+    library.need(functions.create, "nvJitLinkCreate");
+    library.need(functions.destroy, "nvJitLinkDestroy");
+    library.need(functions.add, "nvJitLinkAddData");
+    library.need(functions.complete, "nvJitLinkComplete");
+    library.need(functions.error_log_size, "nvJitLinkGetErrorLogSize");
+    library.need(functions.error_log, "nvJitLinkGetErrorLog");
+    library.need(functions.info_log_size, "nvJitLinkGetInfoLogSize");
+    library.need(functions.info_log, "nvJitLinkGetInfoLog");
+    library.need(functions.cubin_size, "nvJitLinkGetLinkedCubinSize");
+    library.need(functions.cubin, "nvJitLinkGetLinkedCubin");
+    if (!library.missing().empty())
+        return Error{Code::unavailable,
+                     fmt::format("{} is no libnvJitLink that Hearth knows: it lacks {}.", path, library.missing()),
+                     {}};
     functions.ptx_size = loaded->find<Functions::Size>("nvJitLinkGetLinkedPtxSize");
     functions.ptx = loaded->find<Functions::Get>("nvJitLinkGetLinkedPtx");
     functions.version = loaded->find<int(unsigned*, unsigned*)>("nvJitLinkVersion");

@@ -12,55 +12,7 @@ namespace hearth::tiers {
 
 namespace {
 
-constexpr std::string_view k_magic = "HRTHIDX1";
-constexpr std::size_t k_header_used = 256;
 constexpr int k_damaged = -EBADMSG;
-
-// Four bytes are enough to recognise a torn write; nothing is trusted for them. Eight bytes at a time: a bucket has two
-// hundred of these, and they are checked while the directory's lock is held.
-std::uint32_t short_sum(ByteView bytes)
-{
-    std::uint64_t hash = 0x9E3779B97F4A7C15U;
-    for (; !bytes.empty(); bytes = bytes.subspan(std::min<std::size_t>(bytes.size(), 8))) {
-        base::WireReader reader(bytes);
-        const std::uint64_t word =
-            bytes.size() >= 8 ? reader.number<std::uint64_t>() : std::uint64_t{reader.number<std::uint32_t>()};
-        hash = (hash ^ word) * 0xFF51AFD7ED558CCDU;
-        hash ^= hash >> 32U;
-    }
-    const auto folded = static_cast<std::uint32_t>(hash);
-    return folded == 0 ? 1 : folded;
-}
-
-void put_record(base::WireWriter& out, const IndexRecord& record)
-{
-    out.raw(std::as_bytes(std::span(record.key.digest)));
-    out.number(record.tick);
-    out.number(std::bit_cast<std::uint64_t>(record.aging));
-    out.number(record.bytes);
-    out.number(std::bit_cast<std::uint32_t>(record.cost));
-    out.number(record.uses);
-    out.number(record.created);
-    out.number(record.last_used);
-    out.number(record.expires);
-}
-
-IndexRecord get_record(base::WireReader& in)
-{
-    IndexRecord record;
-    const ByteView key = in.raw(record.key.digest.size());
-    if (!key.empty())
-        std::memcpy(record.key.digest.data(), key.data(), key.size());
-    record.tick = in.number<std::uint64_t>();
-    record.aging = std::bit_cast<double>(in.number<std::uint64_t>());
-    record.bytes = in.number<std::uint64_t>();
-    record.cost = std::bit_cast<float>(in.number<std::uint32_t>());
-    record.uses = in.number<std::uint32_t>();
-    record.created = in.number<std::uint32_t>();
-    record.last_used = in.number<std::uint32_t>();
-    record.expires = in.number<std::uint32_t>();
-    return record;
-}
 
 std::uint64_t bucket_offset(std::uint64_t bucket)
 {
@@ -103,71 +55,12 @@ std::uint64_t Index::address(const Key& key, std::uint64_t buckets)
     return bucket < buckets ? bucket : bucket - wide / 2;
 }
 
-std::string Index::encode_header(const Header& header)
-{
-    base::WireWriter out;
-    out.raw(k_magic);
-    out.raw(std::as_bytes(std::span(header.boot)));
-    out.number(header.buckets);
-    out.number(header.totals.bytes);
-    out.number(header.totals.entries);
-    out.number(header.tick);
-    out.number(std::bit_cast<std::uint64_t>(header.clock));
-    out.number(static_cast<std::uint8_t>(header.announced));
-    out.number(header.announced_old_bytes);
-    put_record(out, header.announced_record);
-    out.out().resize(k_header_used - sizeof(std::uint32_t), '\0');
-    out.number(short_sum(out.view()));
-    return std::move(out.out());
-}
-
-bool Index::decode_header(ByteView bytes, Header& header)
-{
-    base::WireReader sum(bytes.last(sizeof(std::uint32_t)));
-    if (sum.number<std::uint32_t>() != short_sum(bytes.first(bytes.size() - sizeof(std::uint32_t))))
-        return false;
-    base::WireReader in(bytes);
-    if (as_text(in.raw(k_magic.size())) != k_magic)
-        return false;
-    const ByteView boot = in.raw(header.boot.size());
-    std::memcpy(header.boot.data(), boot.data(), boot.size());
-    header.buckets = in.number<std::uint64_t>();
-    header.totals.bytes = in.number<std::uint64_t>();
-    header.totals.entries = in.number<std::uint64_t>();
-    header.tick = in.number<std::uint64_t>();
-    header.clock = std::bit_cast<double>(in.number<std::uint64_t>());
-    header.announced = static_cast<Change>(in.number<std::uint8_t>());
-    header.announced_old_bytes = in.number<std::uint64_t>();
-    header.announced_record = get_record(in);
-    return !in.failed() && header.buckets > 0 && header.announced <= Change::remove;
-}
-
-std::string Index::encode_record(const IndexRecord& record)
-{
-    if (record.bytes == 0)
-        return std::string(k_record_bytes, '\0');
-    base::WireWriter out;
-    put_record(out, record);
-    out.number(short_sum(out.view()));
-    return std::move(out.out());
-}
-
-std::optional<IndexRecord> Index::decode_record(ByteView bytes)
-{
-    base::WireReader in(bytes);
-    const IndexRecord record = get_record(in);
-    const auto sum = in.number<std::uint32_t>();
-    if (sum != short_sum(bytes.first(k_record_bytes - sizeof sum)))
-        return std::nullopt;
-    return record;
-}
-
 int Index::open(const std::function<std::int64_t(const Key&)>& stat_entry)
 {
     m_file = base::FileHandle(m_files, m_files.open(m_path.c_str(), O_RDWR, 0));
     if (!m_file.open())
         return m_file.fd() == -ENOENT ? k_damaged : m_file.fd();
-    std::string raw(k_header_used, '\0');
+    std::string raw(k_index_header_bytes, '\0');
     if (const int read = base::read_exactly(m_files, m_file.fd(), raw.data(), raw.size(), 0); read != 0)
         return read == -ENODATA ? k_damaged : read;
     if (!decode_header(as_bytes(raw), m_header))
@@ -177,7 +70,7 @@ int Index::open(const std::function<std::int64_t(const Key&)>& stat_entry)
         return error;
     if (m_header.buckets > stat.size / k_bucket_bytes || bucket_offset(m_header.buckets) > stat.size)
         return k_damaged;  // cut short
-    if (m_header.announced == Change::none)
+    if (m_header.announced == IndexChange::none)
         return 0;
 
     // A process was killed in the middle of a change. What the entry's file says is what happened.
@@ -198,7 +91,7 @@ int Index::create(const std::vector<IndexRecord>& records)
     m_header.boot = m_boot;
     m_header.buckets = std::max<std::uint64_t>(1, records.size() / k_load);
     m_header.totals = {};
-    m_header.announced = Change::none;
+    m_header.announced = IndexChange::none;
     std::vector<std::vector<const IndexRecord*>> sorted(m_header.buckets);
     for (const IndexRecord& record : records) {
         std::vector<const IndexRecord*>& bucket = sorted[address(record.key, m_header.buckets)];
@@ -337,7 +230,7 @@ int Index::settle(const Place& place, const IndexRecord& record)
         m_header.totals.bytes += record.bytes;
         ++m_header.totals.entries;
     }
-    m_header.announced = Change::none;
+    m_header.announced = IndexChange::none;
     return write_header();
 }
 
@@ -349,13 +242,13 @@ int Index::add(const IndexRecord& record, const std::function<int()>& perform)
     Place place;
     if (const int located = locate(record.key, place); located != 0)
         return located;
-    m_header.announced = Change::add;
+    m_header.announced = IndexChange::add;
     m_header.announced_record = record;
     m_header.announced_old_bytes = place.old_bytes;
     if (const int written = write_header(); written != 0)
         return written;
     if (const int performed = perform(); performed != 0) {
-        m_header.announced = Change::none;
+        m_header.announced = IndexChange::none;
         write_header();  // should this fail too, the next opener finds the announcement and settles it
         return performed;
     }
@@ -369,13 +262,13 @@ int Index::remove(const Key& key, const std::function<int()>& perform)
         return located == -ENOSPC ? perform() : located;
     if (place.old_bytes == 0)
         return perform();  // never recorded: nothing to account for
-    m_header.announced = Change::remove;
+    m_header.announced = IndexChange::remove;
     m_header.announced_record = IndexRecord{.key = key};
     m_header.announced_old_bytes = place.old_bytes;
     if (const int written = write_header(); written != 0)
         return written;
     if (const int performed = perform(); performed != 0) {
-        m_header.announced = Change::none;
+        m_header.announced = IndexChange::none;
         write_header();
         return performed;
     }
@@ -438,11 +331,11 @@ std::optional<IndexTotals> Index::peek_totals(base::Files& files, const std::str
     const base::FileHandle file(files, files.open(path.c_str(), O_RDONLY, 0));
     // A header may be read while it is written, or while a change is under way; a few tries often find it settled.
     for (int attempt = 0; file.open() && attempt < 8; ++attempt) {
-        std::string raw(k_header_used, '\0');
-        Header header;
+        std::string raw(k_index_header_bytes, '\0');
+        IndexHeader header;
         if (base::read_exactly(files, file.fd(), raw.data(), raw.size(), 0) != 0)
             return std::nullopt;
-        if (decode_header(as_bytes(raw), header) && header.announced == Change::none)
+        if (decode_header(as_bytes(raw), header) && header.announced == IndexChange::none)
             return header.totals;
     }
     return std::nullopt;

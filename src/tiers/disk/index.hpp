@@ -2,8 +2,8 @@
 
 #include "base/files.hpp"
 #include "hearth/key.hpp"
+#include "tiers/disk/index_format.hpp"
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -13,11 +13,7 @@
 // What eviction needs to know of every entry, in one file of fixed records. Derived: it can be rebuilt from the
 // entries, and no hit ever reads it.
 //
-//   index  := header bucket*                       the header takes 4096 bytes, a bucket 16384
-//   bucket := record{204} and padding              a record that is all zeros is free
-//   record := key:u8[32] tick:u64 aging:f64 bytes:u64 cost:f32 uses:u32 created:u32 last_used:u32 expires:u32 sum:u32
-//
-// Little-endian; times are seconds since 1970; the sum makes a torn record recognisable. Buckets are addressed by
+// index_format.hpp has the bytes. Buckets are addressed by
 // linear hashing: the file grows by one bucket at a time, so that one holds about a hundred records whether the cache
 // has a thousand entries or a million, and finding, adding or sampling costs the same. (Per-shard logs were the first
 // idea: they either grow with the cache or need a scan of many files to find a victim.)
@@ -30,36 +26,13 @@
 
 namespace hearth::tiers {
 
-struct IndexRecord {
-    Key key;
-    std::uint64_t tick = 0;   // order of last use: later is higher
-    double aging = 0;         // the policy's stamp
-    std::uint64_t bytes = 0;  // 0: free
-    float cost = 0;           // seconds
-    std::uint32_t uses = 0;
-    std::uint32_t created = 0;
-    std::uint32_t last_used = 0;  // 0: never
-    std::uint32_t expires = 0;    // 0: never
-
-    friend bool operator==(const IndexRecord&, const IndexRecord&) = default;
-};
-
-struct IndexTotals {
-    std::uint64_t bytes = 0;
-    std::uint64_t entries = 0;
-
-    friend bool operator==(const IndexTotals&, const IndexTotals&) = default;
-};
-
-using BootId = std::array<std::uint8_t, 16>;
-
 // One opening of the index file. Thread safety: none; every call but peek_totals() is made under the directory's lock.
 // Errors are -errno; 0 is success. -EBADMSG: the file is not a usable index and wants a rebuild.
 class Index {
 public:
     static constexpr std::size_t k_header_bytes = 4096;
     static constexpr std::size_t k_bucket_bytes = 16384;
-    static constexpr std::size_t k_record_bytes = 80;
+    static constexpr std::size_t k_record_bytes = k_index_record_bytes;
     static constexpr std::size_t k_bucket_records = k_bucket_bytes / k_record_bytes;
     // Records a bucket, on average, before the file grows by one. Buckets not yet split hold up to twice as many: 128,
     // give or take 11, is so far below what one can hold that no cache of real keys ever fills one.
@@ -97,17 +70,6 @@ public:
     static std::optional<IndexTotals> peek_totals(base::Files& files, const std::string& path);
 
 private:
-    enum class Change : std::uint8_t { none = 0, add = 1, remove = 2 };
-    struct Header {
-        BootId boot{};
-        std::uint64_t buckets = 1;
-        IndexTotals totals;
-        std::uint64_t tick = 0;
-        double clock = 0;
-        Change announced = Change::none;
-        std::uint64_t announced_old_bytes = 0;  // of the record it replaces or removes; 0: none
-        IndexRecord announced_record;
-    };
     struct Place {
         std::uint64_t bucket = 0;
         std::size_t slot = 0;
@@ -115,11 +77,6 @@ private:
     };
 
     static std::uint64_t address(const Key& key, std::uint64_t buckets);
-    static std::string encode_header(const Header& header);
-    static bool decode_header(ByteView bytes, Header& header);
-    static std::string encode_record(const IndexRecord& record);
-    // None for a damaged one.
-    static std::optional<IndexRecord> decode_record(ByteView bytes);
 
     int locate(const Key& key, Place& place) const;
     int load(std::uint64_t bucket, std::string& raw) const;
@@ -132,7 +89,7 @@ private:
     std::string m_path;
     BootId m_boot;
     base::FileHandle m_file;
-    Header m_header;
+    IndexHeader m_header;
 };
 
 }  // namespace hearth::tiers

@@ -253,6 +253,38 @@ TEST_F(NvrtcCompiles, threads_that_want_the_same_compile_it_once)
     EXPECT_EQ(m_cache->stats().makes, 1U);
 }
 
+TEST_F(NvrtcCompiles, asynchronously_several_at_once_and_each_gets_its_own)
+{
+    std::vector<Program> programs;
+    for (int i = 0; i < 4; ++i)
+        programs.push_back(
+            {.source = std::string(k_saxpy) + "__device__ int which = " + std::to_string(i) + ";", .target = "sm_90"});
+    std::vector<std::future<Result<nvrtc::Compiled>>> futures;
+    for (const Program& program : programs)
+        futures.push_back(nvrtc::compile_async(*m_cache, program));
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        const Result<nvrtc::Compiled> compiled = futures[i].get();
+        ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+        EXPECT_EQ(compiled->outcome(), Outcome::compiled);
+        expect_as_bare(*compiled, programs[i]);
+    }
+    EXPECT_EQ(nvrtc::compile_async(*m_cache, programs[0]).get()->outcome(), Outcome::hit);
+    EXPECT_EQ(m_cache->stats().makes, 4U);
+}
+
+TEST_F(NvrtcCompiles, what_is_wrong_comes_back_through_the_future)
+{
+    const Result<nvrtc::Compiled> wrong =
+        nvrtc::compile_async(*m_cache, {.source = "this is no C++", .target = "sm_90"}).get();
+    ASSERT_TRUE(wrong.ok()) << wrong.error().message;
+    EXPECT_TRUE(wrong->failed());
+    EXPECT_NE(wrong->log().find("error"), std::string::npos);
+    const Result<nvrtc::Compiled> refused =
+        nvrtc::compile_async(*m_cache, {.source = std::string("a\0b", 3), .target = "sm_90"}).get();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("zero byte"), std::string::npos);
+}
+
 TEST_F(NvrtcCompiles, a_deadline_is_a_timeout_and_the_compile_finishes_for_a_later_call)
 {
     const Program program{.source = std::string(k_saxpy) + "// deadline", .target = "sm_90"};

@@ -1,8 +1,5 @@
 #include "nvrtc_fixture.hpp"
 
-#include <atomic>
-#include <thread>
-
 namespace hearth::test {
 
 namespace {
@@ -125,28 +122,6 @@ TEST_F(NvrtcHeaders, a_missing_header_is_nvrtcs_own_error_and_not_remembered_onc
     expect_as_bare(failed, asks);
     write("one/late.h", "#define LATE 4\n");
     expect(Outcome::compiled, asks);
-}
-
-TEST_F(NvrtcHeaders, what_is_stored_while_a_header_keeps_changing_is_right_for_its_content)
-{
-    std::atomic<bool> done{false};
-    std::thread editor([&] {
-        for (int i = 0; !done; ++i) {
-            // In one step, as editors and version control write.
-            write("two/detail/new.h", "#define NUMBER " + std::to_string(10 + i % 2) + "\n");
-            std::filesystem::rename(m_scratch / "two/detail/new.h", m_scratch / "two/detail/number.h");
-            std::this_thread::sleep_for(std::chrono::milliseconds(3));
-        }
-    });
-    for (int i = 0; i < 10; ++i)
-        EXPECT_FALSE(compile(program()).failed());
-    done = true;
-    editor.join();
-    for (const char* number : {"10", "11"}) {
-        write("two/detail/number.h", std::string("#define NUMBER ") + number + "\n");
-        const nvrtc::Compiled compiled = compile(program());
-        expect_as_bare(compiled, program());
-    }
 }
 
 TEST_F(NvrtcHeaders, a_source_of_megabytes_is_no_trouble)

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "hearth/cache.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hearth {
+
+// Where the result of a compile came from.
+enum class Outcome : std::uint8_t {
+    hit,       // the cache had it
+    compiled,  // the compiler made it, and it is stored
+    rebuilt,   // a driver refused what was stored, which was removed; made again, and it is stored
+    bypassed,  // the compiler made it, and it cannot be stored; reason() says why
+};
+
+constexpr std::string_view to_string(Outcome outcome)
+{
+    switch (outcome) {
+    case Outcome::hit:
+        return "hit";
+    case Outcome::compiled:
+        return "miss";
+    case Outcome::rebuilt:
+        return "rebuilt";
+    case Outcome::bypassed:
+        return "bypassed";
+    }
+    return "";
+}
+
+// What the results of all compilers have in common, be they hits or not. A compile error is a result too: failed(),
+// with its log.
+class CompileResult {
+public:
+    // Of what get_or_make() or, with a reason to bypass the cache, make_uncached() gave.
+    CompileResult(const Lookup& lookup, Request request, std::string bypass)
+        : m_artifact(lookup.share()), m_request(std::move(request)), m_reason(std::move(bypass))
+    {
+        const bool made = lookup.tier() == "made";
+        if (!m_reason.empty()) {
+            m_outcome = Outcome::bypassed;
+        } else if (made) {
+            m_outcome = Outcome::compiled;
+            m_reason = to_string(lookup.why());
+        } else {
+            m_tier = lookup.tier();
+        }
+    }
+
+    bool failed() const noexcept { return m_artifact->failed(); }
+    int status() const noexcept { return m_artifact->status; }  // the compiler's own code
+    Outcome outcome() const noexcept { return m_outcome; }
+    const std::string& reason() const noexcept { return m_reason; }  // of a miss or a bypass
+    const std::string& tier() const noexcept { return m_tier; }      // that answered; empty when none did
+    const Request& request() const noexcept { return m_request; }
+    const Artifact& artifact() const noexcept { return *m_artifact; }
+
+private:
+    ArtifactLease m_artifact;
+    Request m_request;
+    Outcome m_outcome = Outcome::hit;
+    std::string m_reason;
+    std::string m_tier;
+};
+
+}  // namespace hearth
