@@ -12,9 +12,9 @@ build: ## build the library and the command, build/hearth
 	@$(call BUILD,build,hearth hearth_tool)
 	@echo "build/hearth is ready: try build/hearth --help"
 
-demo: ## compile kernels through the cache, cold and then warm in a fresh process
+demo: ## compile kernels through the cache, cold and then warm; then an incremental build with its IR in device memory
 	@scripts/configure release build build demo
-	@$(call BUILD,build,hearth_tool compile_demo kernel_demo)
+	@$(call BUILD,build,hearth_tool compile_demo kernel_demo incremental_build)
 	@scripts/demo build
 
 test: ## build and run every test

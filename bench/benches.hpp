@@ -16,6 +16,7 @@ void bench_flight(Report& report);
 void bench_policy(Report& report);
 void bench_nvrtc(Report& report);
 void bench_kernel(Report& report);
+void bench_vram(Report& report);
 
 // What this program does when a bench starts it again as a fresh process: the first argument names the bench.
 int run_as_child(const std::vector<std::string>& arguments);

@@ -43,7 +43,7 @@ int main(int argc, char** argv)
             effort = Effort::quick;
         } else {
             fmt::print(stderr, "usage: hearth_bench [--json FILE] [--only "
-                               "memory|disk|scale|flight|policy|nvrtc|kernel]... [--quick]\n");
+                               "memory|disk|scale|flight|policy|nvrtc|kernel|vram]... [--quick]\n");
             return 2;
         }
     }
@@ -62,6 +62,7 @@ int main(int argc, char** argv)
     run("policy", [&] { bench_policy(report); });
     run("nvrtc", [&] { bench_nvrtc(report); });
     run("kernel", [&] { bench_kernel(report); });
+    run("vram", [&] { bench_vram(report); });
     report.print();
     if (!json.empty() && !report.write_json(json)) {
         fmt::print(stderr, "hearth_bench: cannot write {}\n", json);

@@ -25,6 +25,7 @@ namespace hearth {
 namespace engine {
 class Engine;
 }
+class Vram;
 
 // A hit with its artifact under lease, or a miss with its reason.
 class [[nodiscard]] Lookup {
@@ -209,6 +210,9 @@ public:
     // Both take effect before they return.
     Status set_limits(std::string_view tier, const Limits& limits);
     Status set_policy(std::string_view tier, const PolicyFactory& policy);
+
+    // Its tier in device memory, the first or the one of that name; hearth/vram.hpp.
+    Vram vram(std::string_view tier = {});
 
     std::optional<EntryRow> info(const Key& key);
     // Every entry once, with the fastest tier that holds it.

@@ -7,6 +7,7 @@
 #include "hearth/cache.hpp"
 #include "hearth/compiled.hpp"
 #include "hearth/cuda.hpp"
+#include "hearth/device_tier.hpp"
 #include "hearth/explain.hpp"
 #include "hearth/key.hpp"
 #include "hearth/lease.hpp"
@@ -21,3 +22,4 @@
 #include "hearth/stats.hpp"
 #include "hearth/tier.hpp"
 #include "hearth/units.hpp"
+#include "hearth/vram.hpp"

@@ -21,6 +21,9 @@ HEARTH_API std::string find_library(const std::vector<std::string>& names);
 // Where the dynamic loader looks.
 HEARTH_API std::vector<std::string> loader_directories();
 
+// Where Python packages are: of the virtual environment, Conda, the user, the system. Patterns, as expand() takes them.
+HEARTH_API std::vector<std::string> python_packages();
+
 // Every file whose name matches the glob, once each, by its real path; in the order of the directories, and in one
 // directory the highest version first.
 HEARTH_API std::vector<std::string> files_matching(const std::vector<std::string>& directories,

@@ -40,6 +40,9 @@ struct CacheOptions {
     // The default tiers, memory over disk, are shaped by these...
     std::optional<std::string> directory{};
     std::optional<std::uint64_t> memory_bytes{};
+    // Between the two, a tier in device memory: 0 for none, vram::k_recommended for what suits the device.
+    std::optional<std::uint64_t> vram_bytes{};
+    std::optional<std::string> vram_backend{};  // "auto", "cuda", "opencl", "webgpu" or "host"
     std::optional<std::uint64_t> disk_bytes{};
     std::optional<std::uint64_t> disk_entries{};
     std::optional<std::chrono::seconds> max_age{};

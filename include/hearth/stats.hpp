@@ -26,6 +26,7 @@ struct Latency {
 
 struct TierStats {
     std::string name;
+    std::string note;                  // what it really is, where its name does not tell
     std::uint64_t capacity_bytes = 0;  // 0: no limit
     std::uint64_t used_bytes = 0;
     std::uint64_t entries = 0;

@@ -148,6 +148,8 @@ public:
 
     virtual std::string_view name() const = 0;
     virtual TierTraits traits() const = 0;
+    // Shown beside its figures: what it really is, where its name does not tell.
+    virtual std::string note() { return {}; }
 
     virtual Found find(const Key& key) = 0;
     // The same without counting as a use: for who carries entries elsewhere.

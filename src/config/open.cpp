@@ -4,6 +4,7 @@
 #include "config/log_sink.hpp"
 #include "engine/engine.hpp"
 #include "hearth/cache.hpp"
+#include "hearth/device_tier.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -28,6 +29,10 @@ std::vector<TierSpec> default_tiers(const CacheOptions& options)
     std::vector<TierSpec> tiers;
     if (*options.memory_bytes != 0)
         tiers.push_back(memory(*options.memory_bytes));
+    if (*options.vram_bytes != 0)
+        tiers.push_back(
+            vram::tier({.backend = vram::backend_named(*options.vram_backend).value_or(vram::Backend::automatic),
+                        .max_bytes = *options.vram_bytes}));
     DiskOptions on_disk;
     on_disk.directory = *options.directory;
     on_disk.max_bytes = *options.disk_bytes;

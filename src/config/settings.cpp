@@ -2,6 +2,7 @@
 
 #include "base/files.hpp"
 #include "config/location.hpp"
+#include "hearth/device_tier.hpp"
 #include "hearth/options.hpp"
 #include "hearth/units.hpp"
 
@@ -138,6 +139,20 @@ std::vector<SettingRow> rows()
             [](const std::string& path) { return path; }),
         row("memory_bytes", "HEARTH_MEMORY_BYTES", "budget of the memory tier; 0 leaves it out", k_size,
             &CacheOptions::memory_bytes, parse_size, format_size),
+        row(
+            "vram", "HEARTH_VRAM", "budget of a tier in device memory; 0 leaves it out", "a size such as 512M, or auto",
+            &CacheOptions::vram_bytes,
+            [](std::string_view text) {
+                return text == "auto" ? std::optional(vram::k_recommended) : parse_size(text);
+            },
+            [](std::uint64_t bytes) { return bytes == vram::k_recommended ? "auto" : format_size(bytes); }),
+        row(
+            "vram_backend", "HEARTH_VRAM_BACKEND", "whose memory that is", "auto, cuda, opencl, webgpu or host",
+            &CacheOptions::vram_backend,
+            [](std::string_view text) {
+                return vram::backend_named(text) ? std::optional<std::string>(text) : std::nullopt;
+            },
+            [](const std::string& name) { return name; }),
         row("max_bytes", "HEARTH_MAX_BYTES", "budget of the disk tier", k_size, &CacheOptions::disk_bytes,
             optional_size, size_text),
         row(
@@ -212,6 +227,8 @@ CacheOptions preset_options(Preset preset)
     options.preset = preset;
     options.disabled = false;
     options.memory_bytes = 256_MiB;
+    options.vram_bytes = 0;
+    options.vram_backend = "auto";
     options.disk_bytes = 10_GiB;
     options.disk_entries = 0;
     options.max_age = std::chrono::seconds(0);

@@ -69,7 +69,10 @@ public:
 
     void add(Count count, std::uint64_t amount = 1) { stripe().add(place(count), amount); }
     void add(std::size_t tier, TierCount count, std::uint64_t amount = 1) { stripe().add(place(tier, count), amount); }
-    void miss(Miss why) { stripe().add(place(Count::first_miss) + static_cast<std::size_t>(why), 1); }
+    void miss(Miss why, std::uint64_t amount = 1)
+    {
+        stripe().add(place(Count::first_miss) + static_cast<std::size_t>(why), amount);
+    }
 
     // The calling thread's own counts, to be got once for a lookup.
     class Mine {

@@ -37,6 +37,7 @@ Stats Engine::counted() const
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         TierStats tier;
         tier.name = m_names[i];
+        tier.note = m_tiers[i]->note();
         tier.hits = m_counters.sum(i, TierCount::hits);
         tier.stores = m_counters.sum(i, TierCount::stores);
         tier.evictions = m_counters.sum(i, TierCount::evictions);

@@ -187,7 +187,11 @@ void Engine::count_failed_find(std::size_t tier, Miss why)
 Result<StoreReport> Engine::store_in(std::size_t tier, const Key& key, const Entry& entry)
 {
     const Victims keep = something_slower_is_writable(tier) ? Victims::keep : Victims::discard;
-    Result<StoreReport> stored = m_tiers[tier]->store(key, entry, keep);
+    return settle_store(tier, m_tiers[tier]->store(key, entry, keep));
+}
+
+Result<StoreReport> Engine::settle_store(std::size_t tier, Result<StoreReport> stored)
+{
     if (!stored) {
         const Code code = stored.error().code;
         if (code != Code::too_large && code != Code::no_space && code != Code::unavailable)

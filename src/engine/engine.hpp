@@ -5,6 +5,7 @@
 #include "engine/flights.hpp"
 #include "engine/workers.hpp"
 #include "hearth/cache.hpp"
+#include "hearth/vram.hpp"
 
 #include <array>
 #include <atomic>
@@ -36,6 +37,7 @@ struct EngineOptions {
 // The cache behind hearth::Cache: lookup order, single flight, promotion and demotion, statistics. It knows tiers by
 // their interface only. Thread safety: all of it. No lock is held over a make, a callback, or a tier's find or store.
 //   engine.cpp    opening, lookups, inserts, settings of tiers
+//   vram.cpp      what device memory has of its own: leases, many reads at once
 //   making.cpp    what happens on a miss: single flight here and on this machine, making, remembered failures
 //   moving.cpp    how entries move between tiers
 //   listing.cpp   what is in the cache
@@ -60,6 +62,15 @@ public:
     std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);
 
     Result<Lookup> make_past(const Maker& make, const Metadata& metadata);
+
+    Vram vram(std::string_view name);
+    vram::Lease lease(std::size_t place, DeviceTier& tier, const Key& key, const vram::LeaseOptions& options);
+    Result<vram::HostCopy> read_from_device(std::size_t place, DeviceTier& tier, std::span<const Key> keys);
+    Result<StoreReport> store_on_device(std::size_t place, DeviceTier& tier, const Key& key, const Entry& entry,
+                                        const vram::Placement& placement);
+    Result<InsertReport> insert_on_device(std::size_t place, DeviceTier& tier, const Key& key, Artifact artifact,
+                                          const vram::Placement& placement);
+    Status copy_to_device(std::size_t place, DeviceTier& tier, const Key& key, int device);
 
     bool remove(const Key& key);
     std::vector<std::string> where(const Key& key);
@@ -98,6 +109,7 @@ private:
     bool something_slower_is_writable(std::size_t tier) const;
     // Stores and deals with the victims. Every store of every kind comes through here.
     Result<StoreReport> store_in(std::size_t tier, const Key& key, const Entry& entry);
+    Result<StoreReport> settle_store(std::size_t tier, Result<StoreReport> stored);
     void settle_victims(std::size_t tier, std::vector<Victim>&& victims);
     void tell_of(const Eviction& eviction);
     MoveReport move(const Key& key, std::size_t from, std::size_t to);

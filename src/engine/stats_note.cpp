@@ -1,5 +1,6 @@
 #include "engine/stats_note.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <functional>
@@ -62,6 +63,12 @@ std::uint64_t sum_of(std::string_view text)
     return hash;
 }
 
+std::string one_line(std::string text)
+{
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+}
+
 // Applies `combine(mine, other's)` to every count.
 void combine(Stats& mine, const Stats& others, const std::function<void(std::uint64_t&, std::uint64_t)>& combine_one)
 {
@@ -70,6 +77,8 @@ void combine(Stats& mine, const Stats& others, const std::function<void(std::uin
     std::size_t at = 0;
     for_each_count(mine, [&](std::string_view, std::uint64_t& value) { combine_one(value, values[at++]); });
     for (const TierStats& tier : others.tiers) {
+        if (std::string& note = tier_named(mine, tier.name).note; note.empty())
+            note = tier.note;
         values.clear();
         for_each_tier_count(tier, [&](std::string_view, std::uint64_t value) { values.push_back(value); });
         at = 0;
@@ -91,6 +100,8 @@ Bytes encode_stats(const Stats& stats)
     for (const TierStats& tier : stats.tiers) {
         const std::string prefix = fmt::format("tier.{}.", tier.name);
         for_each_tier_count(tier, [&](std::string_view name, std::uint64_t value) { line(prefix, name, value); });
+        if (!tier.note.empty())
+            text += fmt::format("{}note {}\n", prefix, one_line(tier.note));
     }
     text += fmt::format("sum {}\n", sum_of(text));
     return Bytes::copy_of(text);
@@ -108,6 +119,11 @@ Stats decode_stats(ByteView note)
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
+        constexpr std::string_view k_note = ".note ";
+        if (const std::size_t at = line.find(k_note); line.starts_with("tier.") && at != std::string_view::npos) {
+            tier_named(stats, line.substr(5, at - 5)).note = line.substr(at + k_note.size());
+            continue;
+        }
         const std::size_t space = line.rfind(' ');
         if (space == std::string_view::npos)
             continue;

@@ -43,6 +43,39 @@ bool is_alive(const CudaDriver& driver, const CudaContext& context) noexcept
     return driver.context_id(context.handle, &id) == cuda::k_success && id == context.id;
 }
 
+Result<std::shared_ptr<const KeptCudaContext>> KeptCudaContext::take(const CudaDriver& driver, int device, Kind kind)
+{
+    CUctx_st* handle = nullptr;
+    int error =
+        kind == Kind::primary ? driver.primary_retain(&handle, device) : driver.create_context(&handle, 0, device);
+    if (error == cuda::k_success && kind == Kind::primary) {
+        error = driver.push_current(handle);  // a new one is current already
+        if (error != cuda::k_success)
+            driver.primary_release(device);
+    }
+    if (error != cuda::k_success)
+        return Error{Code::unavailable,
+                     fmt::format("CUDA device {} has no context to work in: {}.", device, describe(driver, error)),
+                     {}};
+    // From here on it lets go of the context, whatever happens.
+    const std::shared_ptr<KeptCudaContext> kept(new KeptCudaContext(driver, device, kind));
+    kept->m_context.handle = handle;
+    const Result<CudaContext> context = current_context(driver);
+    driver.pop_current(&handle);
+    if (!context)
+        return context.error();
+    kept->m_context = *context;
+    return {std::shared_ptr<const KeptCudaContext>(kept)};
+}
+
+KeptCudaContext::~KeptCudaContext()
+{
+    if (m_kind == Kind::primary)
+        m_driver.primary_release(m_device);
+    else if (m_context.id == 0 || is_alive(m_driver, m_context))
+        m_driver.destroy_context(m_context.handle);
+}
+
 ScopedContext::ScopedContext(const CudaDriver& driver, const CudaContext& context) noexcept : m_driver(driver)
 {
     unsigned long long id = 0;

@@ -3,6 +3,7 @@
 #include "gpu/cuda_driver.hpp"
 
 #include <cstdint>
+#include <memory>
 
 namespace hearth::gpu {
 
@@ -21,6 +22,29 @@ Result<CudaContext> current_context(const CudaDriver& driver);
 
 // Whether it is still there, not just another one in its place.
 bool is_alive(const CudaDriver& driver, const CudaContext& context) noexcept;
+
+// A context that stays as long as somebody holds this: a device's primary one, or one of our own on it.
+class KeptCudaContext {
+public:
+    enum class Kind : std::uint8_t { primary, own };
+    static Result<std::shared_ptr<const KeptCudaContext>> take(const CudaDriver& driver, int device, Kind kind);
+    ~KeptCudaContext();
+    KeptCudaContext(const KeptCudaContext&) = delete;
+    KeptCudaContext& operator=(const KeptCudaContext&) = delete;
+
+    const CudaDriver& driver() const noexcept { return m_driver; }
+    const CudaContext& context() const noexcept { return m_context; }
+
+private:
+    KeptCudaContext(const CudaDriver& driver, int device, Kind kind) : m_driver(driver), m_device(device), m_kind(kind)
+    {
+    }
+
+    const CudaDriver& m_driver;
+    const int m_device;
+    const Kind m_kind;
+    CudaContext m_context;
+};
 
 // Makes a context current for the calling thread until the end, unless it already is.
 class ScopedContext {

@@ -18,10 +18,13 @@ constinit std::atomic<const CudaDriver*> g_driver{nullptr};
 
 Error no_device(const std::string& why)
 {
-    return {Code::unavailable,
-            fmt::format("There is no CUDA device here: {}. To compile without one, name the target, such as \"sm_90\".",
-                        why),
-            {}};
+    return {Code::unavailable, fmt::format("There is no CUDA device here: {}.", why), {}};
+}
+
+Error no_target(Error error)
+{
+    error.message += " To compile without one, name the target, such as \"sm_90\".";
+    return error;
 }
 
 // Fills in the table; the name of the first function that has to be there and is not.
@@ -43,6 +46,10 @@ const char* find_functions(const base::SharedLibrary& library, CudaDriver& drive
     need(driver.device_count, "cuDeviceGetCount");
     need(driver.device, "cuDeviceGet");
     need(driver.device_attribute, "cuDeviceGetAttribute");
+    need(driver.device_name, "cuDeviceGetName");
+    need(driver.device_bytes, "cuDeviceTotalMem_v2");
+    need(driver.create_context, "cuCtxCreate_v2");
+    need(driver.destroy_context, "cuCtxDestroy_v2");
     need(driver.primary_retain, "cuDevicePrimaryCtxRetain");
     need(driver.primary_release, "cuDevicePrimaryCtxRelease_v2");
     need(driver.current_context, "cuCtxGetCurrent");
@@ -58,6 +65,22 @@ const char* find_functions(const base::SharedLibrary& library, CudaDriver& drive
     need(driver.set_function_attribute, "cuFuncSetAttribute");
     need(driver.launch, "cuLaunchKernel");
     need(driver.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+    need(driver.memory_info, "cuMemGetInfo_v2");
+    need(driver.allocate, "cuMemAlloc_v2");
+    need(driver.free, "cuMemFree_v2");
+    need(driver.allocate_host, "cuMemHostAlloc");
+    need(driver.free_host, "cuMemFreeHost");
+    need(driver.pointer_attribute, "cuPointerGetAttribute");
+    need(driver.copy_to_device, "cuMemcpyHtoDAsync_v2");
+    need(driver.copy_to_host, "cuMemcpyDtoHAsync_v2");
+    need(driver.copy_between, "cuMemcpyPeerAsync");
+    need(driver.create_stream, "cuStreamCreate");
+    need(driver.destroy_stream, "cuStreamDestroy_v2");
+    need(driver.finish_stream, "cuStreamSynchronize");
+    need(driver.wait_in_stream, "cuStreamWaitEvent");
+    need(driver.create_event, "cuEventCreate");
+    need(driver.destroy_event, "cuEventDestroy_v2");
+    need(driver.record_event, "cuEventRecord");
     take(driver.context_id, "cuCtxGetId");
     take(driver.load_function, "cuFuncLoad");
     take(driver.parameter_info, "cuFuncGetParamInfo");
@@ -116,7 +139,7 @@ Result<std::string> target_of_device(const CudaDriver& driver, int device)
     int minor = 0;
     for (const auto& [value, attribute] : {std::pair{&major, cuda::k_compute_major}, {&minor, cuda::k_compute_minor}})
         if (const int error = driver.device_attribute(value, attribute, device); error != cuda::k_success)
-            return no_device(fmt::format("device {} cannot be asked: {}", device, describe(driver, error)));
+            return no_target(no_device(fmt::format("device {} cannot be asked: {}", device, describe(driver, error))));
     return fmt::format("sm_{}{}", major, minor);
 }
 
@@ -124,10 +147,10 @@ Result<std::string> target_of_device(int ordinal)
 {
     const Result<const CudaDriver*> driver = cuda_driver();
     if (!driver)
-        return driver.error();
+        return no_target(driver.error());
     int device = 0;
     if (const int error = (*driver)->device(&device, ordinal); error != cuda::k_success)
-        return no_device(fmt::format("the driver knows no device {}", ordinal));
+        return no_target(no_device(fmt::format("the driver knows no device {}", ordinal)));
     return target_of_device(**driver, device);
 }
 

@@ -11,6 +11,7 @@ struct CUctx_st;
 struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
+struct CUevent_st;
 
 namespace hearth::gpu {
 
@@ -26,10 +27,14 @@ struct CudaDriver {
     int (*device_count)(int* count);
     int (*device)(int* device, int ordinal);
     int (*device_attribute)(int* value, int attribute, int device);
+    int (*device_name)(char* name, int length, int device);
+    int (*device_bytes)(std::size_t* bytes, int device);
 
     int (*primary_retain)(CUctx_st** context, int device);
     int (*primary_release)(int device);
 
+    int (*create_context)(CUctx_st** context, unsigned flags, int device);
+    int (*destroy_context)(CUctx_st* context);
     int (*current_context)(CUctx_st** context);
     int (*set_current)(CUctx_st* context);
     int (*push_current)(CUctx_st* context);
@@ -47,6 +52,25 @@ struct CudaDriver {
                   void** extra);
     int (*exchange_capture_mode)(int* mode);
 
+    int (*memory_info)(std::size_t* free, std::size_t* total);
+    int (*allocate)(std::uint64_t* address, std::size_t bytes);
+    int (*free)(std::uint64_t address);
+    int (*allocate_host)(void** memory, std::size_t bytes, unsigned flags);
+    int (*free_host)(void* memory);
+    int (*pointer_attribute)(void* value, int attribute, std::uint64_t address);
+    int (*copy_to_device)(std::uint64_t to, const void* from, std::size_t bytes, CUstream_st* stream);
+    int (*copy_to_host)(void* to, std::uint64_t from, std::size_t bytes, CUstream_st* stream);
+    int (*copy_between)(std::uint64_t to, CUctx_st* to_context, std::uint64_t from, CUctx_st* from_context,
+                        std::size_t bytes, CUstream_st* stream);
+
+    int (*create_stream)(CUstream_st** stream, unsigned flags);
+    int (*destroy_stream)(CUstream_st* stream);
+    int (*finish_stream)(CUstream_st* stream);
+    int (*wait_in_stream)(CUstream_st* stream, CUevent_st* event, unsigned flags);
+    int (*create_event)(CUevent_st** event, unsigned flags);
+    int (*destroy_event)(CUevent_st* event);
+    int (*record_event)(CUevent_st* event, CUstream_st* stream);
+
     // Null where the driver is too old for them, with the CUDA version that brought them.
     // Null means the current context. No two contexts of a process have the same, also where a handle comes back.
     int (*context_id)(CUctx_st* context, unsigned long long* id);                                           // 12.0
@@ -62,6 +86,7 @@ namespace cuda {
 
 inline constexpr int k_success = 0;
 inline constexpr int k_invalid_value = 1;
+inline constexpr int k_out_of_memory = 2;
 inline constexpr int k_invalid_image = 200;
 inline constexpr int k_invalid_context = 201;
 inline constexpr int k_no_binary_for_gpu = 209;
@@ -78,6 +103,13 @@ inline constexpr int k_most_shared_bytes = 97;  // with the function's consent
 inline constexpr int k_static_shared_bytes = 1;  // CU_FUNC_ATTRIBUTE_...
 inline constexpr int k_registers = 4;
 inline constexpr int k_dynamic_shared_bytes = 8;
+
+inline constexpr unsigned k_host_portable = 1;  // CU_MEMHOSTALLOC_...
+inline constexpr unsigned k_host_mapped = 2;
+inline constexpr int k_pointer_memory_type = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+inline constexpr unsigned k_memory_of_host = 1;  // CU_MEMORYTYPE_HOST: pinned; the driver knows no other of the host
+inline constexpr unsigned k_stream_non_blocking = 1;
+inline constexpr unsigned k_event_no_timing = 2;
 
 inline constexpr int k_capture_relaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 

@@ -66,16 +66,9 @@ void add_toolkit(std::vector<std::string>& directories, const std::string& root)
 
 void add_packages(std::vector<std::string>& directories)
 {
-    std::vector<std::string> packages{"/usr/lib/python3/dist-packages", "/usr/local/lib/python3*/dist-packages"};
-    if (const std::string home = environment("HOME"); !home.empty())
-        packages.insert(packages.begin(), home + "/.local/lib/python3*/site-packages");
-    if (const std::string conda = environment("CONDA_PREFIX"); !conda.empty()) {
-        packages.insert(packages.begin(), conda + "/lib/python3*/site-packages");
+    if (const std::string conda = environment("CONDA_PREFIX"); !conda.empty())
         add_once(directories, conda + "/lib");
-    }
-    if (const std::string venv = environment("VIRTUAL_ENV"); !venv.empty())
-        packages.insert(packages.begin(), venv + "/lib/python3*/site-packages");
-    for (const std::string& package : packages)
+    for (const std::string& package : python_packages())
         for (const std::string& directory : expand(package + "/nvidia/*/lib"))
             add_once(directories, directory);
 }
@@ -136,6 +129,21 @@ std::vector<std::string> expand(const std::string& pattern)
         paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     ::globfree(&found);
     return paths;
+}
+
+std::vector<std::string> python_packages()
+{
+    std::vector<std::string> packages;
+    if (const std::string venv = environment("VIRTUAL_ENV"); !venv.empty())
+        packages.push_back(venv + "/lib/python3*/site-packages");
+    if (const std::string conda = environment("CONDA_PREFIX"); !conda.empty())
+        packages.push_back(conda + "/lib/python3*/site-packages");
+    if (const std::string home = environment("HOME"); !home.empty())
+        packages.push_back(home + "/.local/lib/python3*/site-packages");
+    for (const char* system : {"/usr/lib/python3/dist-packages", "/usr/local/lib/python3*/dist-packages",
+                               "/usr/local/lib/python3*/site-packages"})
+        packages.emplace_back(system);
+    return packages;
 }
 
 std::vector<std::string> loader_directories()

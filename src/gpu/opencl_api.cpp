@@ -126,6 +126,7 @@ Result<std::shared_ptr<const Api>> load()
     library.need(api->create_buffer, "clCreateBuffer");
     library.need(api->release_mem, "clReleaseMemObject");
     library.need(api->enqueue_read, "clEnqueueReadBuffer");
+    library.need(api->enqueue_copy, "clEnqueueCopyBuffer");
     library.need(api->enqueue_write, "clEnqueueWriteBuffer");
     if (!library.missing().empty())
         return Error{Code::unavailable,

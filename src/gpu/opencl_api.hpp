@@ -28,9 +28,15 @@ using MemId = struct OpaqueMem*;
 enum ErrorCode : Int {
     k_success = 0,
     k_device_not_found = -1,
+    k_device_not_available = -2,
+    k_mem_object_allocation_failure = -4,
+    k_out_of_resources = -5,
+    k_out_of_host_memory = -6,
     k_build_program_failure = -11,
+    k_invalid_context = -34,
     k_invalid_binary = -42,
     k_invalid_build_options = -43,
+    k_invalid_buffer_size = -61,
     k_platform_not_found = -1001,
 };
 
@@ -40,6 +46,9 @@ enum Name : UInt {
     k_device_type = 0x1000,
     k_device_vendor_id = 0x1001,
     k_device_address_bits = 0x100D,
+    k_device_max_allocation = 0x1010,
+    k_device_base_alignment = 0x1019,  // in bits
+    k_device_memory_size = 0x101F,
     k_device_name = 0x102B,
     k_device_vendor = 0x102C,
     k_device_driver_version = 0x102D,
@@ -62,6 +71,7 @@ constexpr ULong k_device_type_all = 0xFFFFFFFF;
 constexpr ULong k_mem_read_write = 1U << 0U;
 constexpr ULong k_mem_copy_host_ptr = 1U << 5U;
 constexpr UInt k_true = 1;
+constexpr UInt k_false = 0;
 
 // The functions of a loaded libOpenCL. None of them is null but create_program_with_il, which OpenCL 2.1 brought.
 struct Api {
@@ -95,6 +105,7 @@ struct Api {
     MemId (*create_buffer)(ContextId, ULong, std::size_t, void*, Int*);
     Int (*release_mem)(MemId);
     Int (*enqueue_read)(QueueId, MemId, UInt, std::size_t, std::size_t, void*, UInt, const void*, void**);
+    Int (*enqueue_copy)(QueueId, MemId, MemId, std::size_t, std::size_t, std::size_t, UInt, const void*, void**);
     Int (*enqueue_write)(QueueId, MemId, UInt, std::size_t, std::size_t, const void*, UInt, const void*, void**);
 };
 

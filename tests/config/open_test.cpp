@@ -1,4 +1,5 @@
 #include "hearth/cache.hpp"
+#include "hearth/vram.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
 
@@ -43,6 +44,26 @@ TEST_F(Opening, with_no_memory_leaves_that_tier_out)
     m_environment.set("HEARTH_MEMORY_BYTES", "0");
     Cache cache = Cache::open().value();
     EXPECT_EQ(names_of_tiers(cache), Names{"disk"});
+}
+
+TEST_F(Opening, with_device_memory_puts_it_between_the_two)
+{
+    m_environment.set("HEARTH_VRAM", "1M");
+    m_environment.set("HEARTH_VRAM_BACKEND", "host");
+    const Key key = Key::of("test", 1);
+    {
+        Cache cache = Cache::open().value();
+        EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "vram", "disk"}));
+        EXPECT_EQ(cache.tiers()[1].limits.max_bytes, 1_MiB);
+        ASSERT_TRUE(cache.vram().insert(key, as_bytes("ir")).ok());
+        EXPECT_TRUE(cache.vram().lease(key));
+        EXPECT_EQ(cache.stats().tiers[1].note, "host: host memory");
+    }
+    // What it was is told by another process too.
+    Cache other = Cache::open().value();
+    EXPECT_EQ(other.stats(Scope::process).tiers[1].note, "");
+    EXPECT_EQ(other.stats(Scope::directory).tiers[1].note, "host: host memory");
+    EXPECT_EQ(other.stats(Scope::directory).tiers[1].hits, 1U);
 }
 
 TEST_F(Opening, with_tiers_of_ones_own_uses_those)

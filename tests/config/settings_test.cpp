@@ -131,6 +131,10 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](CacheOptions& options) { options.directory = "/in/code"; }, "/in/code"},
                     SettingCase{"memory_bytes", "HEARTH_MEMORY_BYTES", "256 MiB", "1048576", "1 MiB", "0", "0 B",
                                 [](CacheOptions& options) { options.memory_bytes = 1000; }, "1000 B"},
+                    SettingCase{"vram", "HEARTH_VRAM", "0 B", R"("512M")", "512 MiB", "auto", "auto",
+                                [](CacheOptions& options) { options.vram_bytes = 3_GiB; }, "3 GiB"},
+                    SettingCase{"vram_backend", "HEARTH_VRAM_BACKEND", "auto", R"("cuda")", "cuda", "webgpu", "webgpu",
+                                [](CacheOptions& options) { options.vram_backend = "host"; }, "host"},
                     SettingCase{"max_bytes", "HEARTH_MAX_BYTES", "10 GiB", R"("5G")", "5 GiB", "none", "none",
                                 [](CacheOptions& options) { options.disk_bytes = 3_GiB; }, "3 GiB"},
                     SettingCase{"max_entries", "HEARTH_MAX_ENTRIES", "none", "1000", "1000", "70", "70",
@@ -169,10 +173,12 @@ TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
     std::vector<std::string> names;
     for (const Setting& setting : resolve().values)
         names.push_back(setting.name);
-    EXPECT_EQ(names, (std::vector<std::string>{"preset", "disabled", "directory", "memory_bytes", "max_bytes",
-                                               "max_entries", "max_age", "compression", "read_only", "shared", "policy",
-                                               "promote_after", "forbid_make", "max_parallel_makes", "flight_wait",
-                                               "failure_ttl", "maintenance", "maintenance_interval", "log"}))
+    EXPECT_EQ(names, (std::vector<std::string>{"preset",      "disabled",      "directory",   "memory_bytes",
+                                               "vram",        "vram_backend",  "max_bytes",   "max_entries",
+                                               "max_age",     "compression",   "read_only",   "shared",
+                                               "policy",      "promote_after", "forbid_make", "max_parallel_makes",
+                                               "flight_wait", "failure_ttl",   "maintenance", "maintenance_interval",
+                                               "log"}))
         << "a new setting needs a row in this file";
     EXPECT_EQ(resolve().find("no such setting"), nullptr);
 }

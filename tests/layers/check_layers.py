@@ -13,11 +13,12 @@ import sys
 
 # Each layer of src/ may include what is named here, itself, and the public interfaces. "tiers/*" is one layer a folder:
 # tiers/disk may not include tiers/memory.
-BELOW = {"base", "format", "policy", "gpu"}
+BELOW = {"base", "format", "policy", "gpu", "resident"}
 LAYERS = {
     "base": set(),
     "format": {"base"},
     "policy": {"base"},
+    "resident": {"base", "policy"},
     "gpu": {"base"},
     "headers": {"base", "format"},
     "engine": BELOW,

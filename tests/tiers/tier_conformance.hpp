@@ -26,6 +26,8 @@ struct TierCase {
     std::function<Result<std::unique_ptr<Tier>>(const TierRequest&)> open;
     // What an operation costs beside one in memory: the long cases are shortened by it.
     std::uint64_t effort = 1;
+    // Why this machine does not have it; empty when it does.
+    std::function<std::string()> absent{};
 };
 
 inline void PrintTo(const TierCase& tier, std::ostream* out)
@@ -38,6 +40,13 @@ inline void PrintTo(const TierCase& tier, std::ostream* out)
 // The numbers in tier_conformance*.cpp are those of the capabilities a case shows.
 class TierConformance : public testing::TestWithParam<TierCase> {
 protected:
+    void SetUp() override
+    {
+        if (GetParam().absent)
+            if (const std::string reason = GetParam().absent(); !reason.empty())
+                GTEST_SKIP() << reason;
+    }
+
     // LRU unless a case says otherwise: its choices are exact, so a case can name the victim.
     std::unique_ptr<Tier> open(const Limits& limits = {}, const PolicyFactory& policy = lru());
 

@@ -39,6 +39,11 @@ TEST_F(Doctor, recommends_sizes_from_what_the_machine_has)
     const auto free_bytes = report.at("directory").at("free_bytes").get<std::uint64_t>();
     const std::uint64_t gib = 1ULL << 30U;
     EXPECT_EQ(report.at("recommended").at("disk_bytes"), std::clamp(free_bytes / 10, gib, 50 * gib));
+    ASSERT_EQ(report.at("device_memory").size(), 4U);
+    for (const auto& backend : report.at("device_memory"))
+        EXPECT_NE(backend.at("devices").empty(), backend.at("missing").get<std::string>().empty()) << backend;
+    EXPECT_EQ(report.at("device_memory").back().at("backend"), "host");
+    EXPECT_GT(report.at("device_memory").back().at("devices").at(0).at("recommended_bytes").get<std::uint64_t>(), 0U);
     const auto memory = report.at("recommended").at("memory_bytes").get<std::uint64_t>();
     EXPECT_GE(memory, gib / 16);
     EXPECT_LE(memory, gib);

@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "directory_facts.hpp"
 #include "exit.hpp"
+#include "hearth/device_tier.hpp"
 #include "hearth/units.hpp"
 #include "machine.hpp"
 #include "output.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <unistd.h>
 
 namespace hearth::cli {
@@ -34,6 +36,7 @@ struct Findings {
     std::vector<FoundOpenCl> opencl;
     std::vector<FoundGpu> gpus;
     FoundDriver driver;
+    std::vector<vram::BackendReport> device_memory;
     std::vector<std::string> advice;
 };
 
@@ -110,6 +113,9 @@ Findings examine(const Globals& globals)
     findings.opencl = find_opencl();
     findings.gpus = find_gpus();
     findings.driver = find_driver();
+    // Mesa's Vulkan would print about a display that nobody asked for.
+    ::setenv("NODEVICE_SELECT", "1", 0);
+    findings.device_memory = vram::backends();
     look_for_problems(findings);
     advise(findings);
     return findings;
@@ -140,6 +146,7 @@ void print_as_json(const Findings& findings)
         {"opencl", Json::array()},
         {"gpus", Json::array()},
         {"driver", {{"version", findings.driver.version}, {"library", findings.driver.library}}},
+        {"device_memory", Json::array()},
         {"problems", findings.problems},
         {"settings_problems", findings.settings_problems},
         {"advice", findings.advice}};
@@ -155,6 +162,16 @@ void print_as_json(const Findings& findings)
         object["opencl"].push_back({{"file", icd.file}, {"library", icd.library}});
     for (const FoundGpu& gpu : findings.gpus)
         object["gpus"].push_back({{"name", gpu.name}, {"where", gpu.where}});
+    for (const vram::BackendReport& backend : findings.device_memory) {
+        Json row{{"backend", to_string(backend.backend)}, {"missing", backend.missing}, {"devices", Json::array()}};
+        for (const vram::Device& device : backend.devices)
+            row["devices"].push_back({{"index", device.index},
+                                      {"name", device.name},
+                                      {"gpu", device.gpu},
+                                      {"total_bytes", device.total_bytes},
+                                      {"recommended_bytes", vram::recommended_bytes(device.total_bytes)}});
+        object["device_memory"].push_back(std::move(row));
+    }
     print_json(object);
 }
 
@@ -181,6 +198,17 @@ void print_machine(const Findings& findings, FactList& facts)
     if (findings.gpus.empty())
         facts.add("GPU", "none");
     facts.add("driver", findings.driver.version.empty() ? "none" : printable(findings.driver.version));
+    for (const vram::BackendReport& backend : findings.device_memory) {
+        const std::string name = fmt::format("memory, {}", to_string(backend.backend));
+        for (const vram::Device& device : backend.devices)
+            facts.add(name, device.total_bytes == 0
+                                ? printable(device.name)
+                                : fmt::format("{}, {} (recommended for a cache: {})", printable(device.name),
+                                              format_size(device.total_bytes),
+                                              format_size(vram::recommended_bytes(device.total_bytes))));
+        if (backend.devices.empty())
+            facts.add(name, fmt::format("none: {}", printable(backend.missing)));
+    }
     facts.add("libcuda.so.1", findings.driver.library.empty() ? "none" : printable(findings.driver.library));
 }
 

@@ -29,6 +29,7 @@ double seconds(std::uint64_t nanoseconds)
 nlohmann::ordered_json tier_as_json(const TierStats& tier)
 {
     return {{"name", tier.name},
+            {"note", tier.note},
             {"capacity_bytes", tier.capacity_bytes},
             {"used_bytes", tier.used_bytes},
             {"entries", tier.entries},
@@ -127,6 +128,9 @@ void print_for_people(const Stats& stats)
                    std::to_string(tier.evictions), microseconds(tier.latency.percentile_us(0.50)),
                    microseconds(tier.latency.percentile_us(0.99)), microseconds(tier.latency.mean_us())});
     tiers.print();
+    for (const TierStats& tier : stats.tiers)
+        if (!tier.note.empty())
+            print_out("{} is {}\n", printable(tier.name), printable(tier.note));
 }
 
 int run_stats(const Globals& globals, const Arguments& arguments)

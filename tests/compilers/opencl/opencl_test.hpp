@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device_of_tests.hpp"
 #include "hearth/opencl.hpp"
 #include "sample_source.hpp"
 #include "support/isolated_environment.hpp"
@@ -24,7 +25,7 @@ protected:
     }
     void SetUp() override
     {
-        const Result<opencl::Device> device = opencl::find_device(0);
+        const Result<opencl::Device> device = opencl::find_device(device_of_tests());
         if (!device)
             GTEST_SKIP() << device.error().message;
         m_context = opencl::Context::open(*device).value();

@@ -3,6 +3,7 @@
 //   OUTCOME right|wrong HITS MAKES STORES FILES
 // where FILES is how many files the launches added to PoCL's directory, POCL_CACHE_DIR: its compiler works with files.
 
+#include "device_of_tests.hpp"
 #include "hearth/hearth.hpp"
 #include "sample_source.hpp"
 
@@ -42,7 +43,7 @@ int main(int count, char** arguments)
     Result<Cache> cache = Cache::open(std::move(options));
     if (!cache)
         return fail(cache.error());
-    const Result<opencl::Device> device = opencl::find_device(0);
+    const Result<opencl::Device> device = opencl::find_device(test::device_of_tests());
     if (!device)
         return fail(device.error());
     const Result<opencl::Context> context = opencl::Context::open(*device);

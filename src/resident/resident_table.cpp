@@ -1,6 +1,6 @@
-#include "tiers/memory/resident_table.hpp"
+#include "resident/resident_table.hpp"
 
-namespace hearth::tiers {
+namespace hearth::resident {
 
 namespace {
 
@@ -119,4 +119,4 @@ void ResidentTable::for_each(const std::function<void(Node&)>& visit) const
             visit(*node);
 }
 
-}  // namespace hearth::tiers
+}  // namespace hearth::resident

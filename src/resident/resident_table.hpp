@@ -25,20 +25,20 @@
 // while its entry moved: it looks a second time, and if m_version changed meanwhile, or was odd, it does not know, says
 // so, and asks under the lock.
 
-namespace hearth::tiers {
+namespace hearth::resident {
 
-// One entry in memory. Immutable but for the counters in `resident`. All a hit needs stands here, in two neighbouring
-// cache lines; the artifact itself is not looked at before its user does.
-struct alignas(128) Node final : base::Reclaimable {
-    Node(const Key& key, std::shared_ptr<const Artifact> the_artifact)
-        : resident(key, the_artifact->size(), std::chrono::duration<double>(the_artifact->cost).count()),
-          artifact(std::move(the_artifact)), expires(artifact->expires), cost(artifact->cost)
+// One entry, as far as the table and its store are concerned; each tier adds what it keeps. Immutable but for the
+// counters in `resident`. All that a hit needs stands here and behind it, in two neighbouring cache lines.
+struct alignas(128) Node : base::Reclaimable {
+    Node(const Key& key, std::uint64_t bytes, const Artifact& artifact)
+        : resident(key, bytes, std::chrono::duration<double>(artifact.cost).count()), expires(artifact.expires),
+          created(artifact.created), cost(artifact.cost)
     {
     }
 
     Resident resident;
-    const std::shared_ptr<const Artifact> artifact;
     const WallTime expires;
+    const WallTime created;
     const std::chrono::nanoseconds cost;
 };
 
@@ -61,6 +61,24 @@ public:
     ResidentTable& operator=(const ResidentTable&) = delete;
 
     Protected find(const Key& key) const noexcept;
+    // For many in a row: with a slot of the caller's, which protects the node until it is given to the next find. A
+    // miss is not looked into further: ask find().
+    Node* find_with(base::HazardSlot* slot, const Key& key) const noexcept { return probe(key, slot).node; }
+    // Ahead of a find(): first its place in the table, then, some finds later, the node that stands there.
+    void prefetch_place(const Key& key) const noexcept
+    {
+        const Table* table = m_current.load(std::memory_order_acquire);
+        __builtin_prefetch(&table->slots[place_of(key) & table->mask]);
+    }
+    void prefetch_node(const Key& key) const noexcept
+    {
+        const Table* table = m_current.load(std::memory_order_acquire);
+        const auto* node = reinterpret_cast<const char*>(
+            table->slots[place_of(key) & table->mask].node.load(std::memory_order_relaxed));
+        __builtin_prefetch(node);
+        __builtin_prefetch(node + 64);
+        __builtin_prefetch(node + 128);  // what a tier keeps with it
+    }
 
     // For the writer, and for others under its lock.
     Node* peek(const Key& key) const noexcept;
@@ -82,7 +100,7 @@ private:
     // Tag and place come from different bytes of the key, so that a tag seen at a place tells 128 bits apart.
     static std::uint64_t tag_of(const Key& key) noexcept { return key.word(0) == 0 ? 1 : key.word(0); }
     static std::uint64_t place_of(const Key& key) noexcept { return key.word(1); }
-    Protected probe(const Key& key) const noexcept;
+    Protected probe(const Key& key, base::HazardSlot* given = nullptr) const noexcept;
     Protected find_again(const Key& key) const noexcept;
     static constexpr std::size_t k_nowhere = ~std::size_t{0};
     std::size_t locate(const Key& key) const noexcept;
@@ -97,11 +115,12 @@ private:
 
 // Here rather than in the .cpp: they are the path of every hit.
 
-[[gnu::always_inline]] inline ResidentTable::Protected ResidentTable::probe(const Key& key) const noexcept
+[[gnu::always_inline]] inline ResidentTable::Protected ResidentTable::probe(const Key& key,
+                                                                            base::HazardSlot* given) const noexcept
 {
     const std::uint64_t tag = tag_of(key);
     const std::uint64_t place = place_of(key);
-    base::HazardSlot* hazard = nullptr;
+    base::HazardSlot* hazard = given;
     Table* table = m_current.load(std::memory_order_acquire);
     for (std::size_t i = place & table->mask;;) {
         Slot& slot = table->slots[i];
@@ -129,7 +148,7 @@ private:
             return {node, hazard, false};
         i = (i + 1) & table->mask;
     }
-    if (hazard)
+    if (hazard && !given)
         base::release_slot(hazard);
     return {};
 }
@@ -140,4 +159,4 @@ private:
     return found.node ? found : find_again(key);
 }
 
-}  // namespace hearth::tiers
+}  // namespace hearth::resident

@@ -1,4 +1,4 @@
-#include "tiers/memory/resident_table.hpp"
+#include "resident/resident_table.hpp"
 
 #include "support/sample_entries.hpp"
 #include "support/scale.hpp"
@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-namespace hearth::tiers {
+namespace hearth::resident {
 
 namespace {
 
@@ -27,9 +27,23 @@ Key crafted(std::uint64_t tag, std::uint64_t place, std::uint8_t tail)
     return key;
 }
 
+// What a tier in memory keeps with a node.
+struct ArtifactNode final : Node {
+    ArtifactNode(const Key& key, std::shared_ptr<const Artifact> the_artifact)
+        : Node(key, the_artifact->size(), *the_artifact), artifact(std::move(the_artifact))
+    {
+    }
+    const std::shared_ptr<const Artifact> artifact;
+};
+
 Node* node_for(const Key& key)
 {
-    return new Node(key, test::sample_artifact(key, 8));
+    return new ArtifactNode(key, test::sample_artifact(key, 8));
+}
+
+const Artifact& artifact_of(const Node* node)
+{
+    return *static_cast<const ArtifactNode*>(node)->artifact;
 }
 
 // Takes the key out and gives the node to the hazard domain, as the tier does.
@@ -156,8 +170,8 @@ TEST(ResidentTable, a_protected_node_outlives_its_removal_and_the_table)
     }
     ASSERT_TRUE(removed.node && left.node);
     EXPECT_EQ(base::retired_count(), before + 2);
-    EXPECT_EQ(removed.node->artifact->text(), test::sample_bytes(crafted(1, 1, 1), 8).text());
-    EXPECT_EQ(left.node->artifact->text(), test::sample_bytes(crafted(2, 2, 2), 8).text());
+    EXPECT_EQ(artifact_of(removed.node).text(), test::sample_bytes(crafted(1, 1, 1), 8).text());
+    EXPECT_EQ(artifact_of(left.node).text(), test::sample_bytes(crafted(2, 2, 2), 8).text());
     base::release_slot(removed.slot);
     base::release_slot(left.slot);
     base::reclaim();
@@ -202,7 +216,7 @@ private:
                 continue;
             }
             ASSERT_NE(found.node, nullptr) << "an entry that was there all along";
-            const bool right = found.node->resident.key == key && test::is_sample_of(*found.node->artifact, key);
+            const bool right = found.node->resident.key == key && test::is_sample_of(artifact_of(found.node), key);
             base::release_slot(found.slot);
             ASSERT_TRUE(right);
         }
@@ -257,4 +271,4 @@ TEST(ResidentTable, readers_never_miss_what_stays_while_the_table_grows)
     }
 }
 
-}  // namespace hearth::tiers
+}  // namespace hearth::resident

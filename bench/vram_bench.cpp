@@ -1,0 +1,321 @@
+// Device memory by key: leases, reads, inserts, beside what the driver alone takes for the same bytes; and host memory,
+// which is the better place for what the host consumes. Without a GPU host memory stands in for it, and no bar counts.
+
+#include "benches.hpp"
+#include "gpu/cuda_context.hpp"
+#include "gpu/cuda_gather.hpp"
+#include "gpu/cuda_staging.hpp"
+#include "hearth/hearth.hpp"
+#include "sample_entries.hpp"
+#include "timing.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <memory>
+#include <random>
+#include <thread>
+
+namespace hearth::bench {
+
+namespace {
+
+constexpr int k_times = 401;
+constexpr std::size_t k_many = 1024;
+constexpr std::size_t k_entries = 8192;  // enough that a lookup does not find its table in the nearest cache
+
+struct Size {
+    const char* name;
+    std::size_t bytes;
+    double claim_us;  // what designs before this one promised for a hit
+};
+constexpr Size k_sizes[] = {{"1k", 1 << 10, 1}, {"10k", 10 << 10, 2}, {"100k", 100 << 10, 10}};
+
+double median_us(int times, const std::function<void(int)>& work)
+{
+    std::vector<double> all;
+    for (int i = 0; i < times; ++i) {
+        const std::uint64_t start = now_ns();
+        work(i);
+        all.push_back(static_cast<double>(now_ns() - start) * 1e-3);
+    }
+    return median(std::move(all));
+}
+
+Bytes random_bytes(std::size_t size, std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    return Bytes::make(size, [&](std::span<std::byte> target) {
+        for (std::byte& byte : target)
+            byte = static_cast<std::byte>(random());
+    });
+}
+
+// The driver alone: the floors.
+class BareCuda {
+public:
+    explicit BareCuda(const gpu::CudaDriver& driver)
+        : m_driver(driver), m_kept(gpu::KeptCudaContext::take(driver, 0, gpu::KeptCudaContext::Kind::primary).value())
+    {
+        driver.set_current(m_kept->context().handle);
+        driver.create_stream(&m_stream, 1);
+        driver.allocate(&m_device, k_many * k_spacing);
+        m_pool = std::make_shared<gpu::CudaStagingPool>(m_kept);
+        m_host = m_pool->take(k_many * (100 << 10));
+        m_table = m_pool->take(k_many * sizeof(gpu::GatherStep));
+        m_gather.load(driver);
+    }
+    ~BareCuda()
+    {
+        m_gather.unload(m_driver);
+        m_host.reset();
+        m_table.reset();
+        m_pool.reset();
+        m_driver.free(m_device);
+        m_driver.destroy_stream(m_stream);
+        m_driver.set_current(nullptr);
+    }
+    BareCuda(const BareCuda&) = delete;
+    BareCuda& operator=(const BareCuda&) = delete;
+
+    void enter() const { m_driver.set_current(m_kept->context().handle); }
+    void copy_to_pinned(std::size_t bytes)
+    {
+        m_driver.copy_to_host(m_host->bytes().data(), m_device, bytes, m_stream);
+        m_driver.finish_stream(m_stream);
+    }
+    // From scattered places into pinned memory, the table of them already written.
+    void prepare_gather(std::size_t bytes)
+    {
+        auto* const steps = reinterpret_cast<gpu::GatherStep*>(m_table->bytes().data());
+        const auto target = reinterpret_cast<std::uintptr_t>(m_host->bytes().data());
+        for (std::size_t i = 0; i < k_many; ++i)
+            steps[i] = {m_device + (i * 389 % k_many) * k_spacing, target + i * bytes, bytes};
+    }
+    void gather()
+    {
+        m_gather.launch(m_driver, {reinterpret_cast<gpu::GatherStep*>(m_table->bytes().data()), k_many}, m_stream);
+        m_driver.finish_stream(m_stream);
+    }
+    // Into pinned memory and on its way: what an insert cannot do without.
+    void stage_and_issue(ByteView bytes)
+    {
+        std::memcpy(m_host->bytes().data() + m_staged, bytes.data(), bytes.size());
+        m_driver.copy_to_device(m_device, m_host->bytes().data() + m_staged, bytes.size(), m_stream);
+        m_staged = (m_staged + bytes.size()) % (k_many * (50 << 10));
+    }
+    void finish() { m_driver.finish_stream(m_stream); }
+
+private:
+    static constexpr std::size_t k_spacing = 128 << 10;
+
+    const gpu::CudaDriver& m_driver;
+    const std::shared_ptr<const gpu::KeptCudaContext> m_kept;
+    CUstream_st* m_stream = nullptr;
+    std::uint64_t m_device = 0;
+    std::size_t m_staged = 0;
+    std::shared_ptr<gpu::CudaStagingPool> m_pool;
+    std::unique_ptr<gpu::StagingBuffer> m_host;
+    std::unique_ptr<gpu::StagingBuffer> m_table;
+    gpu::CudaGather m_gather;
+};
+
+class VramBench {
+public:
+    VramBench(Report& report, BareCuda* bare) : m_report(report), m_bare(bare), m_cache(open(1_GiB)), m_ram(open_ram())
+    {
+    }
+
+    void run()
+    {
+        fill();
+        leases();
+        reads();
+        many();
+        inserts();
+        waste();
+        const vram::Report report = *m_cache.vram().report();
+        m_report.note(fmt::format("vram.*: {} {}{}", to_string(report.backend), report.devices.front().name,
+                                  report.fallback.empty() ? "" : ", as " + report.fallback));
+    }
+
+private:
+    static Cache open(std::uint64_t bytes)
+    {
+        CacheOptions options;
+        options.tiers = {vram::tier(bytes)};
+        options.maintenance = Maintenance::by_hand;
+        return Cache::open(options).value();
+    }
+    static Cache open_ram()
+    {
+        CacheOptions options;
+        options.tiers = {memory(1_GiB)};
+        options.maintenance = Maintenance::by_hand;
+        return Cache::open(options).value();
+    }
+    static Key key_of(const Size& size, std::uint64_t number) { return Key::of(size.name, number); }
+    std::optional<double> bar(double value) const { return m_bare ? std::optional(value) : std::nullopt; }
+
+    void fill()
+    {
+        for (const Size& size : k_sizes)
+            for (std::uint64_t i = 0; i < (size.bytes > 50000 ? k_many : k_entries); ++i) {
+                const Bytes bytes = random_bytes(size.bytes, i);
+                (void)m_cache.vram().insert(key_of(size, i), bytes);
+                if (i < k_many)
+                    (void)m_ram.insert(key_of(size, i), Artifact(bytes));
+            }
+    }
+
+    void leases()
+    {
+        std::vector<Key> keys;
+        for (std::uint64_t i = 0; i < k_entries; ++i)
+            keys.push_back(key_of(k_sizes[0], i));
+        const Vram vram = m_cache.vram();
+        const auto rate = [&](unsigned threads) {
+            std::vector<double> tries;
+            for (int i = 0; i < 5; ++i)
+                tries.push_back(throughput(threads, 0.3, k_entries, [&](unsigned thread) {
+                    for (std::size_t n = 0; n < k_entries; ++n)
+                        keep(vram.lease(keys[(n * 5 + thread * 977) % k_entries]).pointer());
+                }));
+            return median(std::move(tries)) * 1e-6;
+        };
+        const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+        const double alone = rate(1);
+        m_report.add("vram.lease", 1e3 / alone, "ns", bar(100));
+        m_report.add_beside("vram.lease.all_cores", rate(cores), "M/s", fmt::format("{} x one thread", cores),
+                            alone * cores, {}, Better::higher);
+    }
+
+    void reads()
+    {
+        const Vram vram = m_cache.vram();
+        std::vector<std::byte> target(k_sizes[2].bytes);
+        for (const Size& size : k_sizes) {
+            const std::string name = fmt::format("vram.read.{}", size.name);
+            const auto ours = [&](int i) {
+                keep(vram.read(key_of(size, static_cast<std::uint64_t>(i) % k_many))->bytes().data());
+            };
+            median_us(50, ours);
+            const double first = median_us(k_times, ours);
+            if (m_bare) {
+                const double floor = median_us(k_times, [&](int) { m_bare->copy_to_pinned(size.bytes); });
+                const double again = median_us(k_times, ours);
+                m_report.add_beside(name, (first + again) / 2, "us", "bare copy to pinned memory", floor, 1.2);
+            } else {
+                m_report.add(name, first, "us");
+            }
+            m_report.add_beside(name + ".beside_claim", first, "us", "what earlier designs promised", size.claim_us);
+            const double ram = median_us(k_times, [&](int i) {
+                const Lookup found = m_ram.find(key_of(size, static_cast<std::uint64_t>(i) % k_many));
+                std::memcpy(target.data(), found->bytes().data(), size.bytes);
+                keep(target.data());
+            });
+            m_report.add_beside(name + ".beside_ram", first, "us", "a hit in host memory and a copy", ram);
+        }
+        const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+        const auto rate = [&](unsigned threads) {
+            return throughput(
+                       threads, 0.5, 64,
+                       [&](unsigned thread) {
+                           if (m_bare)
+                               m_bare->enter();
+                           for (std::uint64_t n = 0; n < 64; ++n)
+                               keep(vram.read(key_of(k_sizes[0], (n * 13 + thread * 71) % k_many))->bytes().data());
+                       }) *
+                   1e-3;
+        };
+        const double alone = rate(1);
+        m_report.add_beside("vram.read.1k.all_cores", rate(cores), "k/s", "one thread", alone, {}, Better::higher);
+    }
+
+    void many()
+    {
+        const Vram vram = m_cache.vram();
+        for (const Size& size : {k_sizes[0], k_sizes[1]}) {
+            std::vector<Key> keys;
+            for (std::uint64_t i = 0; i < k_many; ++i)
+                keys.push_back(key_of(size, i * 5 % k_many));
+            const std::string name = fmt::format("vram.read_many.{}x{}", k_many, size.name);
+            const auto ours = [&](int) { keep(vram.read_many(keys)->bytes(k_many - 1).data()); };
+            median_us(5, ours);
+            if (!m_bare) {
+                m_report.add(name, median_us(k_times, ours), "us");
+                continue;
+            }
+            m_bare->prepare_gather(size.bytes);
+            const double first = median_us(k_times, ours);
+            const double floor = median_us(k_times, [&](int) { m_bare->gather(); });
+            const double again = median_us(k_times, ours);
+            m_report.add_beside(name, (first + again) / 2, "us", "bare gather kernel to pinned memory", floor, 1.5);
+            m_report.add_beside(name + ".beside_one_by_one", (first + again) / 2, "us", "the same entries one by one",
+                                median_us(21, [&](int) {
+                                    for (const Key& key : keys)
+                                        keep(vram.read(key)->bytes().data());
+                                }));
+        }
+    }
+
+    void inserts()
+    {
+        const Vram vram = m_cache.vram();
+        std::uint64_t number = 1U << 20U;
+        for (const Size& size : k_sizes) {
+            const Bytes bytes = random_bytes(size.bytes, 1);
+            const Artifact artifact(bytes);
+            const std::string name = fmt::format("vram.insert.{}", size.name);
+            const auto ours = [&](int) { (void)vram.insert(Key::of("insert", number++), artifact); };
+            median_us(50, ours);
+            const double first = median_us(k_times, ours);
+            if (&size == k_sizes)
+                m_report.add(name + ".time", first, "us", bar(5));
+            if (m_bare) {
+                const double floor = median_us(k_times, [&](int) { m_bare->stage_and_issue(bytes); });
+                m_bare->finish();
+                m_report.add_beside(name, first, "us", "memcpy to pinned memory + cuMemcpyHtoDAsync", floor);
+            }
+            if (&size == k_sizes)
+                m_report.add_beside(name + ".beside_claim", first, "us", "what earlier designs promised", 20);
+        }
+    }
+
+    // What an arena loses to alignment and to gaps no entry fits in, once it has turned over several times.
+    void waste()
+    {
+        Cache cache = open(256_MiB);
+        std::mt19937_64 random(1);
+        const Bytes bytes = random_bytes(200 << 10, 1);
+        for (std::uint64_t i = 0; i < 20'000; ++i) {
+            const std::size_t size = random() % 4 == 0 ? random() % (200 << 10) : random() % (16 << 10);
+            (void)cache.vram().insert(Key::of("waste", i), bytes.slice(0, size));
+        }
+        const vram::PartitionUsage usage = cache.vram().report()->partitions.front();
+        const auto percent = [&](std::uint64_t part) {
+            return static_cast<double>(part) * 100 / static_cast<double>(usage.reserved_bytes);
+        };
+        m_report.add("vram.arena_waste", percent(usage.reserved_bytes - usage.bytes), "%");
+        m_report.add("vram.arena_waste.alignment", percent(usage.allocated_bytes - usage.bytes), "%");
+    }
+
+    Report& m_report;
+    BareCuda* const m_bare;
+    Cache m_cache;
+    Cache m_ram;
+};
+
+}  // namespace
+
+void bench_vram(Report& report)
+{
+    std::unique_ptr<BareCuda> bare;
+    if (const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver())
+        bare = std::make_unique<BareCuda>(**driver);
+    else
+        report.note("vram.*: no GPU, so host memory stands in for it, without floors and bars");
+    VramBench(report, bare.get()).run();
+}
+
+}  // namespace hearth::bench

@@ -1,0 +1,231 @@
+#pragma once
+
+#include "hearth/api.hpp"
+#include "hearth/artifact.hpp"
+#include "hearth/key.hpp"
+#include "hearth/result.hpp"
+#include "hearth/tier.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Bytes that live in device memory and are found by key: for compilers and runtimes that work on the GPU. What the host
+// consumes is faster in host memory (docs/vram.md has the figures).
+
+namespace hearth {
+
+namespace base {
+struct HazardSlot;
+}
+
+namespace vram {
+
+enum class Backend : std::uint8_t {
+    automatic,  // the best that is here
+    cuda,
+    opencl,
+    webgpu,
+    host,  // host memory in place of a device's: everything works the same, nothing is faster
+};
+HEARTH_API std::string_view to_string(Backend backend);
+HEARTH_API std::optional<Backend> backend_named(std::string_view name);
+
+struct Device {
+    Backend backend = Backend::host;
+    int index = 0;  // among the backend's
+    std::string name;
+    bool gpu = false;               // a processor of its own with memory of its own
+    std::uint64_t total_bytes = 0;  // 0 where it does not tell
+};
+
+// What a backend found here, or what it looked for and how to get it.
+struct BackendReport {
+    Backend backend = Backend::host;
+    std::vector<Device> devices;
+    std::string missing;  // a sentence; empty when there are devices
+};
+// All of them, best first. Loads their libraries.
+HEARTH_API std::vector<BackendReport> backends();
+
+// How much of a device's memory a cache may well take: 12 %, and from 8 GiB up more, to 25 % at 80 GiB.
+HEARTH_API std::uint64_t recommended_bytes(std::uint64_t device_bytes);
+inline constexpr std::uint64_t k_recommended = ~std::uint64_t{0};  // as a capacity: what recommended_bytes() says
+
+// CUstream or cudaStream_t.
+using Stream = void*;
+
+// Where bytes lie on a device: at an address (CUDA, host) or at an offset in a buffer (cl_mem, WGPUBuffer).
+struct Region {
+    std::uint64_t address = 0;
+    void* buffer = nullptr;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+
+    void* pointer() const noexcept { return reinterpret_cast<void*>(address); }  // NOLINT(performance-no-int-to-ptr)
+};
+
+class ResidentEntry;
+
+// Bytes on a device, kept where they are while it is held: through eviction, removal, and the end of the cache.
+// Hold it until what was launched with it is done.
+// Thread safety: one thread at a time; it may be moved to another thread. Ownership: move-only.
+// Cost: no copy, no allocation, no lock.
+class HEARTH_API Lease {
+public:
+    Lease() = default;
+    Lease(base::HazardSlot* slot, const ResidentEntry* entry, const Region& region, int device) noexcept
+        : m_slot(slot), m_entry(entry), m_region(region), m_device(device)
+    {
+    }
+    Lease(Lease&& other) noexcept
+        : m_slot(std::exchange(other.m_slot, nullptr)), m_entry(std::exchange(other.m_entry, nullptr)),
+          m_region(std::exchange(other.m_region, {})), m_device(other.m_device)
+    {
+    }
+    Lease& operator=(Lease&& other) noexcept
+    {
+        std::swap(m_slot, other.m_slot);
+        std::swap(m_entry, other.m_entry);
+        std::swap(m_region, other.m_region);
+        std::swap(m_device, other.m_device);
+        return *this;
+    }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease()
+    {
+        if (m_slot)
+            release(m_slot);
+    }
+
+    explicit operator bool() const noexcept { return m_slot != nullptr; }
+    int device() const noexcept { return m_device; }  // among the tier's
+    // Of the entry's first section: all of it, for an entry of plain bytes.
+    const Region& region() const noexcept { return m_region; }
+    void* pointer() const noexcept { return m_region.pointer(); }
+    std::uint64_t size() const noexcept { return m_region.bytes; }
+    // Of the section with that name; empty when there is none.
+    Region section(std::string_view name) const;
+    // True once the device or its context is gone: then the bytes are too, and the region must not be used.
+    bool lost() const noexcept;
+
+private:
+    static void release(base::HazardSlot* slot) noexcept;
+
+    base::HazardSlot* m_slot = nullptr;
+    const ResidentEntry* m_entry = nullptr;
+    Region m_region;
+    int m_device = 0;
+};
+
+// Bytes that were copied from a device, in pinned memory that goes back to its pool at the end: a view, not a copy.
+// Ownership: move-only.
+class HEARTH_API HostCopy {
+public:
+    HostCopy() = default;
+    HostCopy(std::shared_ptr<const void> owner, std::vector<ByteView> parts)
+        : m_owner(std::move(owner)), m_parts(std::move(parts))
+    {
+    }
+
+    // Of the first key, or of the n-th that was asked for. An empty view with no data: that key is not there.
+    ByteView bytes(std::size_t n = 0) const noexcept { return m_parts[n]; }
+    bool has(std::size_t n = 0) const noexcept { return n < m_parts.size() && m_parts[n].data() != nullptr; }
+    std::size_t size() const noexcept { return m_parts.size(); }
+    std::size_t found() const noexcept;
+
+private:
+    std::shared_ptr<const void> m_owner;
+    std::vector<ByteView> m_parts;
+};
+
+// Where an entry is to go.
+struct Placement {
+    std::string partition{};  // empty: the one that has no name
+    int device = 0;           // among the tier's
+    Stream stream = nullptr;  // what is put into it from now on comes after the copy; null: see insert()
+};
+
+struct LeaseOptions {
+    int device = -1;          // only what lies on this one; -1: any
+    Stream stream = nullptr;  // what is put into it from now on finds the bytes in place, without a wait here
+};
+
+struct PartitionUsage {
+    std::string partition;
+    int device = 0;
+    std::uint64_t entries = 0;
+    std::uint64_t bytes = 0;           // of entries
+    std::uint64_t capacity_bytes = 0;  // 0: no limit
+    std::uint64_t reserved_bytes = 0;  // taken from the device
+    std::uint64_t allocated_bytes =
+        0;                         // of those, handed out; what this is above `bytes` is alignment and what is held
+    std::uint64_t held_bytes = 0;  // evicted and still under lease
+};
+
+// What was moved between host and device, and what was not.
+struct Transfers {
+    std::uint64_t to_device = 0;  // copies, of any size
+    std::uint64_t to_device_bytes = 0;
+    std::uint64_t to_host = 0;
+    std::uint64_t to_host_bytes = 0;
+    std::uint64_t between_devices = 0;
+    std::uint64_t leases = 0;
+};
+
+struct Report {
+    Backend backend = Backend::host;
+    std::vector<Device> devices;
+    std::string fallback;  // why it is host memory though a device was wanted; empty otherwise
+    std::vector<PartitionUsage> partitions;
+    Transfers transfers;
+};
+
+struct Partition {
+    std::string name;
+    std::uint64_t max_bytes = 0;
+};
+
+enum class Fallback : std::uint8_t {
+    none,  // without the device the tier cannot be opened: Cache::open() goes on without it and says so
+    host,  // host memory is used instead, and statistics and `hearth doctor` say so
+};
+
+struct Options {
+    std::string name = "vram";
+    Backend backend = Backend::automatic;
+    std::vector<int> devices{0};              // of the backend; each has its own entries
+    std::uint64_t max_bytes = k_recommended;  // of each device; 0: no limit
+    std::uint64_t max_entries = 0;            // 0: no limit
+    // Beside the one without a name, each with its own budget: one that is full leaves the others alone.
+    std::vector<Partition> partitions{};
+    Fallback fallback = Fallback::host;
+};
+
+}  // namespace vram
+
+// What a tier in device memory can do beyond what every tier can. The engine and its users know it by this interface.
+class DeviceTier : public Tier {
+public:
+    virtual vram::Lease lease(const Key& key, const vram::LeaseOptions& options) = 0;
+    virtual Result<vram::HostCopy> read_many(std::span<const Key> keys) = 0;
+    virtual Result<StoreReport> store_at(const Key& key, const Entry& entry, const vram::Placement& placement,
+                                         Victims victims) = 0;
+    virtual Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) = 0;
+    virtual vram::Report report() = 0;
+};
+
+// A tier in device memory; nothing is asked of the device before something is stored there.
+//   Cache::open({.tiers = {memory(256_MiB), vram::tier(512_MiB), disk("cache")}})
+namespace vram {
+HEARTH_API TierSpec tier(Options options);
+HEARTH_API TierSpec tier(std::uint64_t max_bytes);
+}  // namespace vram
+
+}  // namespace hearth

@@ -1,0 +1,130 @@
+#include "gpu/device_memory.hpp"
+
+#include "hearth/libraries.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace hearth {
+
+namespace gpu {
+
+namespace {
+
+struct BackendRow {
+    Backend backend;
+    BackendProbe (*probe)();
+    Result<std::shared_ptr<DeviceMemory>> (*open)(int index);
+};
+
+// Best first.
+constexpr std::array k_backends{
+    BackendRow{Backend::cuda, probe_cuda, open_cuda_memory},
+    BackendRow{Backend::opencl, probe_opencl, open_opencl_memory},
+    BackendRow{Backend::webgpu, probe_webgpu, open_webgpu_memory},
+    BackendRow{Backend::host, probe_host, open_host_memory},
+};
+
+// Looking for a device through a driver stack that finds none is slow, and some of them print. Where the kernel knows
+// of no GPU there is none to be found.
+bool kernel_knows_a_gpu()
+{
+    for (const char* pattern : {"/dev/nvidia[0-9]*", "/dev/dri/renderD*", "/dev/kfd", "/dev/dxg", "/dev/mali*"})
+        if (!expand(pattern).empty())
+            return true;
+    return false;
+}
+
+class GatheringAtOnce final : public Gathering {
+public:
+    explicit GatheringAtOnce(DeviceMemory& memory) : m_memory(memory) {}
+    Status start(std::span<const GatherPart> parts, std::span<std::byte> out) override
+    {
+        return m_memory.gather(parts, out);
+    }
+    Status finish() override { return {}; }
+
+private:
+    DeviceMemory& m_memory;
+};
+
+}  // namespace
+
+std::unique_ptr<Gathering> DeviceMemory::begin_gathering()
+{
+    return std::make_unique<GatheringAtOnce>(*this);
+}
+
+Result<std::shared_ptr<DeviceMemory>> open_device_memory(Backend backend, int index)
+{
+    const bool look = backend == Backend::automatic && kernel_knows_a_gpu();
+    for (const BackendRow& row : k_backends) {
+        if (backend == row.backend)
+            return row.open(index);
+        if (!look)
+            continue;
+        // Devices that are the host's own processor have no memory that the host does not have: nothing is gained.
+        const BackendProbe probe = row.probe();
+        std::vector<vram::Device> worth;
+        std::copy_if(probe.devices.begin(), probe.devices.end(), std::back_inserter(worth),
+                     [&](const vram::Device& device) { return device.gpu || row.backend == Backend::host; });
+        if (!worth.empty() && index >= 0 && static_cast<std::size_t>(index) < worth.size())
+            return row.open(worth[static_cast<std::size_t>(index)].index);
+        if (!worth.empty())
+            return row.open(index);  // which says what is wrong with it
+    }
+    return open_host_memory(index);
+}
+
+}  // namespace gpu
+
+namespace vram {
+
+std::string_view to_string(Backend backend)
+{
+    switch (backend) {
+    case Backend::automatic:
+        return "auto";
+    case Backend::cuda:
+        return "cuda";
+    case Backend::opencl:
+        return "opencl";
+    case Backend::webgpu:
+        return "webgpu";
+    case Backend::host:
+        return "host";
+    }
+    return "";
+}
+
+std::optional<Backend> backend_named(std::string_view name)
+{
+    for (const Backend backend : {Backend::automatic, Backend::cuda, Backend::opencl, Backend::webgpu, Backend::host})
+        if (name == to_string(backend))
+            return backend;
+    return std::nullopt;
+}
+
+std::vector<BackendReport> backends()
+{
+    std::vector<BackendReport> reports;
+    for (const gpu::BackendRow& row : gpu::k_backends) {
+        gpu::BackendProbe probe = row.probe();
+        const std::string missing = probe.devices.empty() ? probe.missing.message : std::string{};
+        reports.push_back({row.backend, std::move(probe.devices), missing});
+    }
+    return reports;
+}
+
+std::uint64_t recommended_bytes(std::uint64_t device_bytes)
+{
+    // In thousandths: 120 up to 8 GiB, 250 from 80 GiB, and a straight line in between.
+    const std::uint64_t beyond = std::clamp(device_bytes, 8_GiB, 80_GiB) - 8_GiB;
+    const std::uint64_t share = 120 + beyond * 130 / 72_GiB;
+    return device_bytes / 1000 * share;
+}
+
+}  // namespace vram
+
+}  // namespace hearth

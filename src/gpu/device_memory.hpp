@@ -1,0 +1,129 @@
+#pragma once
+
+#include "hearth/bytes.hpp"
+#include "hearth/device_tier.hpp"
+#include "hearth/result.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+// Memory that a tier can keep bytes in: of a CUDA, OpenCL or WebGPU device, or of the host where there is none.
+
+namespace hearth::gpu {
+
+using vram::Backend;
+
+// Memory as it was allocated. Where it is found depends on the backend: at an address (CUDA, host) or in a buffer
+// (cl_mem, WGPUBuffer).
+struct DeviceBlock {
+    std::uint64_t address = 0;
+    void* buffer = nullptr;
+    std::uint64_t bytes = 0;
+};
+
+// A part of a block.
+struct DevicePart {
+    DeviceBlock block;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+};
+
+// One of many parts to be read at once, and where in the target its bytes go.
+struct GatherPart {
+    DevicePart from;
+    std::uint64_t target = 0;
+};
+
+// Names a write. Writes of one memory are numbered in the order in which they were issued.
+using WriteTicket = std::uint64_t;
+
+// Host memory that the device can reach fast (pinned), lent from a pool and given back at the end. Where the backend
+// has none it is plain memory.
+class StagingBuffer {
+public:
+    virtual ~StagingBuffer() = default;
+    std::span<std::byte> bytes() const noexcept { return m_bytes; }
+
+protected:
+    std::span<std::byte> m_bytes;
+};
+
+// Reads of many parts that go on while their caller looks for more: some gathers, then one wait for all of them.
+// One thread's own. What is under way at its end is waited for.
+class Gathering {
+public:
+    virtual ~Gathering() = default;
+    // The parts' bytes are in `out` once finish() has succeeded.
+    virtual Status start(std::span<const GatherPart> parts, std::span<std::byte> out) = 0;
+    virtual Status finish() = 0;
+};
+
+// The memory of one device.
+// Thread safety: every function, from any thread at any time.
+// Failure: nothing throws. Once the device or its context is lost every call gives Code::unavailable, and lost() is
+// true from then on.
+// The contract in full is tests/gpu/memory_conformance.hpp.
+class DeviceMemory {
+public:
+    virtual ~DeviceMemory() = default;
+
+    virtual const vram::Device& device() const noexcept = 0;
+    // What is free of the device now; 0 where it does not tell.
+    virtual std::uint64_t free_bytes() = 0;
+    // Parts of a block should start at multiples of this, so that kernels may use them as they are.
+    virtual std::uint64_t alignment() const noexcept = 0;
+    // Cheap enough to ask before every use.
+    virtual bool lost() noexcept = 0;
+
+    // Code::no_space when the device has no room for it.
+    virtual Result<DeviceBlock> allocate(std::uint64_t bytes) = 0;
+    virtual void free(const DeviceBlock& block) noexcept = 0;
+
+    // Returns when `data` may be reused; the device may still be at it. Reads and copies of this memory come after it
+    // by themselves; for what the caller launches see the two functions below.
+    virtual Result<WriteTicket> write(const DevicePart& to, ByteView data) = 0;
+    // Whether the device has done all writes up to this one. May answer false too often, never true too early.
+    virtual bool settled(WriteTicket ticket) const noexcept = 0;
+    virtual Status wait(WriteTicket ticket) = 0;
+    // What is put into the caller's stream (CUstream) from now on comes after that write. Where streams are of no use
+    // to the backend it waits for it.
+    virtual Status order_after(WriteTicket ticket, vram::Stream stream) = 0;
+
+    virtual Status read(const DevicePart& from, std::span<std::byte> out) = 0;
+    // All parts with one wait. They lie in `out` as they say.
+    virtual Status gather(std::span<const GatherPart> parts, std::span<std::byte> out) = 0;
+    // Where the device does nothing in the background each start() is a gather().
+    virtual std::unique_ptr<Gathering> begin_gathering();
+    // From this memory into another one's, of the same backend: device to device where the two can reach each other.
+    virtual Status copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to) = 0;
+
+    // For read() and gather(): as fast as it gets. Null when there is none to be had.
+    virtual std::unique_ptr<StagingBuffer> staging(std::uint64_t bytes) = 0;
+};
+
+// What a backend found on this machine: its devices, or an Error that says what was looked for and how to get it.
+struct BackendProbe {
+    Backend backend = Backend::host;
+    std::vector<vram::Device> devices;
+    Error missing;  // meaningful only without devices
+};
+
+BackendProbe probe_host();
+BackendProbe probe_cuda();
+BackendProbe probe_opencl();
+BackendProbe probe_webgpu();
+
+Result<std::shared_ptr<DeviceMemory>> open_host_memory(int index);
+Result<std::shared_ptr<DeviceMemory>> open_cuda_memory(int index);
+// In a context of its own on the device, not the primary one: how two of them behave can be seen with one GPU.
+Result<std::shared_ptr<DeviceMemory>> open_cuda_memory_in_own_context(int index);
+Result<std::shared_ptr<DeviceMemory>> open_opencl_memory(int index);
+Result<std::shared_ptr<DeviceMemory>> open_webgpu_memory(int index);
+
+// The backend asked for; Backend::automatic is the best that is here: CUDA, OpenCL on a GPU, WebGPU on a GPU, host.
+Result<std::shared_ptr<DeviceMemory>> open_device_memory(Backend backend, int index);
+
+}  // namespace hearth::gpu

@@ -1,0 +1,407 @@
+#include "resident/resident_store.hpp"
+
+#include "base/clock.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace hearth::resident {
+
+namespace {
+
+WallTime wall_time(std::uint64_t tick)
+{
+    return WallTime(std::chrono::nanoseconds(static_cast<std::int64_t>(tick)));
+}
+
+}  // namespace
+
+void Departed::retire() noexcept
+{
+    for (const One& one : m_nodes)
+        base::retire(one.node);
+    m_nodes.clear();
+}
+
+std::vector<Victim> Departed::victims() const
+{
+    std::vector<Victim> victims;
+    victims.reserve(m_nodes.size());
+    for (const One& one : m_nodes) {
+        const Resident& resident = one.node->resident;
+        victims.push_back({resident.key, resident.bytes, resident.cost, one.cause, std::nullopt});
+    }
+    return victims;
+}
+
+ResidentStore::ResidentStore(std::string name, const Clock& clock, std::unique_ptr<Policy> policy, const Limits& limits)
+    : m_name(std::move(name)), m_clock(clock), m_limits(limits), m_policy(std::move(policy))
+{
+    m_max_age = limits.max_age.count();
+    set_careful();
+}
+
+// Whatever is not a plain hit: a miss, an entry that may have moved or expired, a policy that wants every touch.
+ResidentStore::Hit ResidentStore::find_carefully(const Key& key, ResidentTable::Protected found)
+{
+    found = make_sure(key, found);
+    if (!found.node)
+        return {};
+    Node& node = *found.node;
+    if (expired(node)) {
+        base::release_slot(found.slot);
+        remove(key);
+        return {nullptr, nullptr, Miss::expired};
+    }
+    node.resident.bump();
+    if (m_every_touch.load(std::memory_order_relaxed)) {
+        const std::lock_guard lock(m_mutex);
+        node.resident.set_last_used(advance());
+        if (m_table.peek(key) == &node)
+            m_policy->touched(node.resident);
+    } else {
+        node.resident.set_last_used(m_tick.load(std::memory_order_relaxed));
+    }
+    return {&node, found.slot, Miss::absent};
+}
+
+ResidentStore::Hit ResidentStore::peek(const Key& key)
+{
+    const ResidentTable::Protected found = make_sure(key, m_table.find(key));
+    if (!found.node)
+        return {};
+    if (expired(*found.node)) {
+        base::release_slot(found.slot);
+        return {nullptr, nullptr, Miss::expired};
+    }
+    return {found.node, found.slot, Miss::absent};
+}
+
+// Asks under the lock when a reader without it could not know.
+ResidentTable::Protected ResidentStore::make_sure(const Key& key, ResidentTable::Protected found)
+{
+    if (found.unsure) {
+        const std::lock_guard lock(m_mutex);
+        if (Node* node = m_table.peek(key)) {
+            found = {node, base::acquire_slot(), false};
+            base::announce(found.slot, node);
+        }
+    }
+    return found;
+}
+
+bool ResidentStore::contains(const Key& key)
+{
+    const std::lock_guard lock(m_mutex);
+    const Node* node = m_table.peek(key);
+    return node && !expired(*node);
+}
+
+bool ResidentStore::expired(const Node& node) const
+{
+    const std::chrono::seconds max_age(m_max_age.load(std::memory_order_relaxed));
+    return (node.expires != WallTime{} && m_clock.now() >= node.expires) ||
+           (max_age.count() > 0 && node.created <= base::time_before(m_clock.now(), max_age));
+}
+
+void ResidentStore::set_careful()
+{
+    m_every_touch = m_policy->touches() == Policy::Touches::each;
+    m_careful = m_every_touch || m_limits.max_age.count() > 0;
+}
+
+std::uint64_t ResidentStore::advance()
+{
+    const auto now = static_cast<std::uint64_t>(std::max<std::int64_t>(m_clock.now().time_since_epoch().count(), 0));
+    const std::uint64_t tick = std::max(m_tick.load(std::memory_order_relaxed) + 1, now);
+    m_tick.store(tick, std::memory_order_relaxed);
+    return tick;
+}
+
+// Out of the table and the policy, and no longer counted.
+void ResidentStore::take_out(Node& node, EvictionCause cause, Departed& departed, bool worth_keeping)
+{
+    m_table.take(node.resident.key);
+    m_policy->removed(node.resident);
+    m_bytes -= node.resident.bytes;
+    departed.add(&node, cause, worth_keeping);
+}
+
+// `spare` is about to be replaced: it is not counted and never chosen.
+bool ResidentStore::over(const Node* spare) const
+{
+    const std::uint64_t bytes = m_bytes + m_reserved_bytes - (spare ? spare->resident.bytes : 0);
+    const std::uint64_t entries = m_table.size() + m_reserved_entries - (spare ? 1 : 0);
+    return (m_limits.max_bytes != 0 && bytes > m_limits.max_bytes) ||
+           (m_limits.max_entries != 0 && entries > m_limits.max_entries);
+}
+
+Node* ResidentStore::victim(const Node* spare)
+{
+    const Resident* chosen = m_policy->victim();
+    // A policy of the user's may name none, or one that is not here: the limit holds all the same.
+    Node* node = chosen ? m_table.peek(chosen->key) : nullptr;
+    if (!node || node == spare) {
+        node = nullptr;
+        m_table.for_each([&](Node& any) { node = &any == spare ? node : &any; });
+    }
+    return node;
+}
+
+void ResidentStore::make_room(const Node* spare, EvictionCause cause, Departed& departed)
+{
+    // So that the policy does not name it.
+    if (spare)
+        m_policy->removed(spare->resident);
+    while (over(spare)) {
+        Node* node = victim(spare);
+        if (!node)
+            break;
+        take_out(*node, cause, departed);
+    }
+    if (spare)
+        m_policy->inserted(spare->resident);
+}
+
+std::optional<Error> ResidentStore::refusal(const Resident& entry) const
+{
+    if (m_limits.max_bytes != 0 && entry.bytes > m_limits.max_bytes)
+        return Error{Code::too_large,
+                     fmt::format("Entry of {} bytes is larger than tier \"{}\" can hold ({}). Raise its capacity or "
+                                 "lower the entry's size.",
+                                 entry.bytes, m_name, m_limits.max_bytes),
+                     {}};
+    if (!m_policy->admit(entry))
+        return Error{Code::no_space,
+                     fmt::format("The policy of tier \"{}\" did not admit an entry of {} bytes.", m_name, entry.bytes),
+                     {}};
+    return std::nullopt;
+}
+
+Result<Departed> ResidentStore::reserve(const Resident& entry)
+{
+    Departed departed;
+    const std::lock_guard lock(m_mutex);
+    if (std::optional<Error> refused = refusal(entry))
+        return *std::move(refused);
+    m_reserved_bytes += entry.bytes;
+    ++m_reserved_entries;
+    make_room(m_table.peek(entry.key), EvictionCause::capacity, departed);
+    return departed;
+}
+
+void ResidentStore::give_up(const Resident& entry) noexcept
+{
+    const std::lock_guard lock(m_mutex);
+    m_reserved_bytes -= entry.bytes;
+    --m_reserved_entries;
+}
+
+Departed ResidentStore::put(std::unique_ptr<Node> node, bool& replaced)
+{
+    const std::lock_guard lock(m_mutex);
+    return put_locked(node.release(), replaced);
+}
+
+Result<Departed> ResidentStore::store(std::unique_ptr<Node> node, bool& replaced)
+{
+    Departed departed;
+    const std::lock_guard lock(m_mutex);
+    if (std::optional<Error> refused = refusal(node->resident))
+        return *std::move(refused);
+    m_reserved_bytes += node->resident.bytes;
+    ++m_reserved_entries;
+    make_room(m_table.peek(node->resident.key), EvictionCause::capacity, departed);
+    const Departed replaced_ones = put_locked(node.release(), replaced);
+    return departed;
+}
+
+// Readers see the old one until the new one is in place. What is replaced is no victim: it departs for itself.
+Departed ResidentStore::put_locked(Node* node, bool& replaced)
+{
+    Departed departed;
+    m_reserved_bytes -= node->resident.bytes;
+    --m_reserved_entries;
+    node->resident.set_last_used(advance());
+    if (const Node* old = m_table.peek(node->resident.key)) {
+        node->resident.set_uses(old->resident.uses());
+        m_policy->removed(old->resident);
+        m_bytes -= old->resident.bytes;
+    }
+    m_bytes += node->resident.bytes;
+    Node* old = m_table.put(node);
+    replaced = old != nullptr;
+    if (old)
+        base::retire(old);
+    m_policy->inserted(node->resident);
+    // The one that was to be replaced may have gone meanwhile, and others may have counted on its room too.
+    while (over(nullptr)) {
+        Node* other = victim(node);
+        if (!other)
+            break;
+        take_out(*other, EvictionCause::capacity, departed);
+    }
+    return departed;
+}
+
+Departed ResidentStore::evict_one(const Key* spare)
+{
+    Departed departed;
+    const std::lock_guard lock(m_mutex);
+    const Node* kept = spare ? m_table.peek(*spare) : nullptr;
+    if (Node* node = victim(kept))
+        take_out(*node, EvictionCause::capacity, departed);
+    return departed;
+}
+
+bool ResidentStore::remove(const Key& key)
+{
+    Departed departed;
+    const std::lock_guard lock(m_mutex);
+    Node* node = m_table.peek(key);
+    if (!node)
+        return false;
+    take_out(*node, EvictionCause::capacity, departed);
+    advance();
+    departed.retire();
+    return true;
+}
+
+std::uint64_t ResidentStore::remove_if(const std::function<bool(const Node&)>& goes)
+{
+    Departed departed;
+    const std::lock_guard lock(m_mutex);
+    std::vector<Node*> gone;
+    m_table.for_each([&](Node& node) {
+        if (goes(node))
+            gone.push_back(&node);
+    });
+    for (Node* node : gone)
+        take_out(*node, EvictionCause::capacity, departed);
+    departed.retire();
+    return gone.size();
+}
+
+void ResidentStore::clear()
+{
+    remove_if([](const Node&) { return true; });
+}
+
+std::uint64_t ResidentStore::remove_idle(std::chrono::seconds idle)
+{
+    const WallTime since = base::time_before(m_clock.now(), idle);
+    return remove_if([&](const Node& node) { return wall_time(node.resident.last_used()) < since; });
+}
+
+TierUsage ResidentStore::usage() const
+{
+    const std::lock_guard lock(m_mutex);
+    return {m_bytes, m_table.size()};
+}
+
+Limits ResidentStore::limits() const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_limits;
+}
+
+Departed ResidentStore::set_limits(const Limits& limits)
+{
+    Departed departed;
+    const std::lock_guard lock(m_mutex);
+    m_limits = limits;
+    m_max_age = limits.max_age.count();
+    set_careful();
+    depart_expired(EvictionCause::limit_lowered, departed);
+    make_room(nullptr, EvictionCause::limit_lowered, departed);
+    return departed;
+}
+
+Departed ResidentStore::depart_expired()
+{
+    Departed departed;
+    const std::lock_guard lock(m_mutex);
+    advance();
+    depart_expired(EvictionCause::age, departed);
+    return departed;
+}
+
+void ResidentStore::depart_expired(EvictionCause cause, Departed& departed)
+{
+    std::vector<Node*> old;
+    m_table.for_each([&](Node& node) {
+        if (expired(node))
+            old.push_back(&node);
+    });
+    for (Node* node : old)
+        take_out(*node, cause, departed, false);
+}
+
+void ResidentStore::set_policy(std::unique_ptr<Policy> policy)
+{
+    const std::lock_guard lock(m_mutex);
+    // When each was last used, as of now: hits go on without the lock, and nothing can be sorted by what changes.
+    std::vector<std::pair<std::uint64_t, Node*>> nodes;
+    m_table.for_each([&](Node& node) { nodes.emplace_back(node.resident.last_used(), &node); });
+    std::sort(nodes.begin(), nodes.end());
+    m_policy = std::move(policy);
+    for (const auto& [last_used, node] : nodes) {
+        node->resident.aging = 0;  // it counted by the old policy's clock
+        m_policy->inserted(node->resident);
+    }
+    set_careful();
+}
+
+void ResidentStore::touch(const Key& key, std::uint32_t uses)
+{
+    const std::lock_guard lock(m_mutex);
+    if (Node* node = m_table.peek(key)) {
+        const std::uint64_t sum = std::uint64_t{node->resident.uses()} + uses;
+        node->resident.set_uses(static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, Resident::k_max_uses)));
+        node->resident.set_last_used(advance());
+        m_policy->touched(node->resident);
+    }
+}
+
+void ResidentStore::visit(const std::function<void(const Node&)>& visitor) const
+{
+    const std::lock_guard lock(m_mutex);
+    m_table.for_each([&](Node& node) { visitor(node); });
+}
+
+bool ResidentStore::visit_one(const Key& key, const std::function<void(const Node&)>& visitor) const
+{
+    const std::lock_guard lock(m_mutex);
+    const Node* node = m_table.peek(key);
+    if (node)
+        visitor(*node);
+    return node != nullptr;
+}
+
+EntryRow ResidentStore::row_of(const Node& node) const
+{
+    EntryRow row;
+    row.key = node.resident.key;
+    row.bytes = node.resident.bytes;
+    row.stored_bytes = node.resident.bytes;
+    row.created = node.created;
+    row.uses = node.resident.uses();
+    row.last_used = row.uses == 0 ? WallTime{} : wall_time(node.resident.last_used());
+    row.cost = node.cost;
+    row.tier = m_name;
+    return row;
+}
+
+bool ResidentStore::is_exact() const
+{
+    const std::lock_guard lock(m_mutex);
+    std::uint64_t bytes = 0;
+    std::size_t entries = 0;
+    m_table.for_each([&](const Node& node) {
+        ++entries;
+        bytes += node.resident.bytes;
+    });
+    return bytes == m_bytes && entries == m_table.size();
+}
+
+}  // namespace hearth::resident

@@ -1,0 +1,217 @@
+#include "tiers/vram/arena.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace hearth::tiers {
+
+namespace {
+
+// A small arena is one block. A larger one grows by blocks: large enough that little is lost where one ends and the
+// next begins, small enough not to take much that is never used.
+constexpr std::uint64_t k_least_block = 64_MiB;
+constexpr std::uint64_t k_blocks = 16;
+// Alignment makes parts larger than what they hold; an arena of a given size should hold that much all the same.
+constexpr std::uint64_t k_room_for_alignment = 64_KiB;
+
+}  // namespace
+
+Arena::Arena(std::shared_ptr<gpu::DeviceMemory> memory, std::uint64_t max_bytes)
+    : m_memory(std::move(memory)), m_max_bytes(max_bytes)
+{
+}
+
+Arena::~Arena()
+{
+    for (const std::unique_ptr<Block>& block : m_blocks)
+        m_memory->free(block->device);
+}
+
+// At least one unit: parts without bytes have an address of their own too.
+std::uint64_t Arena::rounded(std::uint64_t bytes) const noexcept
+{
+    const std::uint64_t unit = m_memory->alignment();
+    return std::max<std::uint64_t>(1, (bytes + unit - 1) / unit) * unit;
+}
+
+Result<gpu::DevicePart> Arena::allocate(std::uint64_t bytes)
+{
+    const std::uint64_t size = rounded(bytes);
+    const std::lock_guard lock(m_mutex);
+    if (std::optional<gpu::DevicePart> part = from_gap(bytes, size))
+        return *part;
+    if (Status added = add_block(size); !added.ok())
+        return added.error();
+    return *from_gap(bytes, size);
+}
+
+std::optional<gpu::DevicePart> Arena::from_gap(std::uint64_t bytes, std::uint64_t size)
+{
+    const auto best = m_gaps.lower_bound(Gap{size, nullptr, 0});
+    if (best == m_gaps.end())
+        return std::nullopt;
+    const Gap gap = *best;
+    Block& block = *gap.block;
+    remove_gap(block, block.gaps.find(gap.offset));
+    if (gap.bytes > size)
+        add_gap(block, gap.offset + size, gap.bytes - size);
+    block.used += size;
+    m_usage.allocated += size;
+    return gpu::DevicePart{block.device, gap.offset, bytes};
+}
+
+Status Arena::add_block(std::uint64_t size)
+{
+    const std::uint64_t most = m_max_bytes == 0 ? UINT64_MAX : m_max_bytes + k_room_for_alignment;
+    if (m_usage.reserved + size > most)
+        trim_locked();
+    if (m_usage.reserved + size > most)
+        return Error{Code::no_space,
+                     fmt::format("No gap of {} bytes is left in {} bytes of device memory, {} of which are in use.",
+                                 size, m_usage.reserved, m_usage.allocated),
+                     {}};
+    const std::uint64_t usual = std::max(k_least_block, m_max_bytes / k_blocks);
+    const std::uint64_t wanted = std::min(std::max(size, usual), most - m_usage.reserved);
+    Result<gpu::DeviceBlock> found = ask_device(size, wanted);
+    if (!found) {
+        trim_locked();
+        found = ask_device(size, wanted);
+    }
+    if (!found)
+        return found.error();
+    m_blocks.push_back(std::make_unique<Block>());
+    Block& block = *m_blocks.back();
+    block.device = *found;
+    m_usage.reserved += block.device.bytes;
+    add_gap(block, 0, block.device.bytes);
+    return {};
+}
+
+// A device that has no room for a whole block may have some for a smaller one.
+Result<gpu::DeviceBlock> Arena::ask_device(std::uint64_t least, std::uint64_t wanted)
+{
+    for (;;) {
+        Result<gpu::DeviceBlock> block = m_memory->allocate(wanted);
+        if (block || block.error().code != Code::no_space || wanted == least)
+            return block;
+        wanted = std::max(least, wanted / 2);
+    }
+}
+
+void Arena::add_gap(Block& block, std::uint64_t offset, std::uint64_t bytes)
+{
+    block.gaps.emplace(offset, bytes);
+    m_gaps.insert(Gap{bytes, &block, offset});
+}
+
+void Arena::remove_gap(Block& block, std::map<std::uint64_t, std::uint64_t>::iterator gap)
+{
+    m_gaps.erase(Gap{gap->second, &block, gap->first});
+    block.gaps.erase(gap);
+}
+
+void Arena::free(const gpu::DevicePart& part) noexcept
+{
+    const std::lock_guard lock(m_mutex);
+    if (m_readers.empty())
+        put_back(part);
+    else
+        m_freed.push_back({++m_time, part});
+}
+
+Arena::ReadGuard::ReadGuard(Arena& arena) : m_arena(arena)
+{
+    const std::lock_guard lock(arena.m_mutex);
+    m_since = arena.m_time;
+    arena.m_readers.insert(m_since);
+}
+
+Arena::ReadGuard::~ReadGuard()
+{
+    const std::lock_guard lock(m_arena.m_mutex);
+    m_arena.m_readers.erase(m_arena.m_readers.find(m_since));
+    m_arena.put_back_what_nobody_reads();
+}
+
+// A reader that came later cannot have found it any more.
+void Arena::put_back_what_nobody_reads() noexcept
+{
+    const std::size_t before = m_freed.size();
+    while (!m_freed.empty() && (m_readers.empty() || *m_readers.begin() >= m_freed.front().when)) {
+        put_back(m_freed.front().part);
+        m_freed.pop_front();
+    }
+    if (m_freed.size() != before)
+        m_put_back.notify_all();
+}
+
+bool Arena::wait_for_readers()
+{
+    std::unique_lock lock(m_mutex);
+    if (m_freed.empty())
+        return false;
+    const std::uint64_t last = m_freed.back().when;
+    m_put_back.wait(lock, [&] { return m_freed.empty() || m_freed.front().when > last; });
+    return true;
+}
+
+void Arena::put_back(const gpu::DevicePart& part) noexcept
+{
+    const auto owner = std::find_if(m_blocks.begin(), m_blocks.end(), [&](const std::unique_ptr<Block>& block) {
+        return block->device.address == part.block.address && block->device.buffer == part.block.buffer;
+    });
+    if (owner == m_blocks.end())
+        return;
+    Block& block = **owner;
+    std::uint64_t offset = part.offset;
+    std::uint64_t size = rounded(part.bytes);
+    block.used -= size;
+    m_usage.allocated -= size;
+    const auto next = block.gaps.lower_bound(offset);
+    const auto previous = next == block.gaps.begin() ? block.gaps.end() : std::prev(next);
+    if (next != block.gaps.end() && next->first == offset + size) {
+        size += next->second;
+        remove_gap(block, next);
+    }
+    if (previous != block.gaps.end() && previous->first + previous->second == offset) {
+        offset = previous->first;
+        size += previous->second;
+        remove_gap(block, previous);
+    }
+    add_gap(block, offset, size);
+}
+
+void Arena::set_max_bytes(std::uint64_t max_bytes)
+{
+    const std::lock_guard lock(m_mutex);
+    m_max_bytes = max_bytes;
+    if (max_bytes != 0 && m_usage.reserved > max_bytes)
+        trim_locked();
+}
+
+void Arena::trim() noexcept
+{
+    const std::lock_guard lock(m_mutex);
+    trim_locked();
+}
+
+void Arena::trim_locked() noexcept
+{
+    std::erase_if(m_blocks, [&](const std::unique_ptr<Block>& block) {
+        if (block->used != 0)
+            return false;
+        while (!block->gaps.empty())
+            remove_gap(*block, block->gaps.begin());
+        m_usage.reserved -= block->device.bytes;
+        m_memory->free(block->device);
+        return true;
+    });
+}
+
+Arena::Usage Arena::usage() const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_usage;
+}
+
+}  // namespace hearth::tiers

@@ -1,0 +1,105 @@
+#pragma once
+
+#include "base/fork.hpp"
+#include "gpu/device_memory.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace hearth::tiers {
+
+// Device memory taken in few large blocks and handed out in small parts.
+// A part comes from the smallest gap it fits in (best fit), and gaps that touch become one; blocks that hold nothing
+// are given back when room for a larger one is needed, and at the end.
+// Thread safety: all of it; one lock, held over no copy, but over the device's own allocations, which are rare.
+class Arena {
+public:
+    // At most `max_bytes` are taken from the device, and a little more for what alignment costs; 0: no limit.
+    Arena(std::shared_ptr<gpu::DeviceMemory> memory, std::uint64_t max_bytes);
+    ~Arena();
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+
+    gpu::DeviceMemory& memory() const noexcept { return *m_memory; }
+
+    // Code::no_space when neither a gap nor the device has room.
+    Result<gpu::DevicePart> allocate(std::uint64_t bytes);
+    void free(const gpu::DevicePart& part) noexcept;
+    void set_max_bytes(std::uint64_t max_bytes);
+    // Waits until what was freed under the guards that stand now can be handed out. False when there is none.
+    bool wait_for_readers();
+    // Gives blocks that hold nothing back to the device.
+    void trim() noexcept;
+
+    // While one stands, parts that are freed are not handed out again: for who reads many without holding each.
+    class ReadGuard {
+    public:
+        explicit ReadGuard(Arena& arena);
+        ~ReadGuard();
+        ReadGuard(const ReadGuard&) = delete;
+        ReadGuard& operator=(const ReadGuard&) = delete;
+
+    private:
+        Arena& m_arena;
+        std::uint64_t m_since;
+    };
+
+    struct Usage {
+        std::uint64_t reserved = 0;   // taken from the device
+        std::uint64_t allocated = 0;  // handed out, alignment included
+    };
+    Usage usage() const;
+
+    // Bytes of all entries that have their place here, those no tier knows any more included.
+    std::atomic<std::uint64_t> entry_bytes{0};
+
+private:
+    struct Block {
+        gpu::DeviceBlock device;
+        std::map<std::uint64_t, std::uint64_t> gaps;  // offset to size
+        std::uint64_t used = 0;
+    };
+    // By size, so that the first that is large enough is the best.
+    struct Gap {
+        std::uint64_t bytes;
+        Block* block;
+        std::uint64_t offset;
+        friend auto operator<=>(const Gap&, const Gap&) = default;
+    };
+
+    std::uint64_t rounded(std::uint64_t bytes) const noexcept;
+    void put_back(const gpu::DevicePart& part) noexcept;
+    void put_back_what_nobody_reads() noexcept;
+    std::optional<gpu::DevicePart> from_gap(std::uint64_t bytes, std::uint64_t size);
+    Status add_block(std::uint64_t size);
+    Result<gpu::DeviceBlock> ask_device(std::uint64_t least, std::uint64_t wanted);
+    void add_gap(Block& block, std::uint64_t offset, std::uint64_t bytes);
+    void remove_gap(Block& block, std::map<std::uint64_t, std::uint64_t>::iterator gap);
+    void trim_locked() noexcept;
+
+    const std::shared_ptr<gpu::DeviceMemory> m_memory;
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
+    std::uint64_t m_max_bytes;
+    std::vector<std::unique_ptr<Block>> m_blocks;
+    std::set<Gap> m_gaps;
+    Usage m_usage;
+
+    struct Freed {
+        std::uint64_t when;
+        gpu::DevicePart part;
+    };
+    std::uint64_t m_time = 0;                // counts what was freed under guard
+    std::multiset<std::uint64_t> m_readers;  // since when
+    std::deque<Freed> m_freed;               // and not yet put back, oldest first
+    std::condition_variable_any m_put_back;
+};
+
+}  // namespace hearth::tiers

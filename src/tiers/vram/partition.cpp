@@ -1,0 +1,196 @@
+#include "tiers/vram/partition.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+
+namespace hearth::tiers {
+
+Partition::Partition(std::string tier, std::string name, int device, const Clock& clock, std::unique_ptr<Policy> policy,
+                     const Limits& limits, std::shared_ptr<gpu::DeviceMemory> memory, TransferCounts& transfers)
+    : m_tier(std::move(tier)), m_name(std::move(name)), m_device(device), m_transfers(transfers),
+      m_entries(m_tier, clock, std::move(policy), limits)
+{
+    m_memory = std::move(memory);
+    m_arena = std::make_shared<Arena>(m_memory, limits.max_bytes);
+}
+
+std::shared_ptr<Arena> Partition::arena() const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_arena;
+}
+
+std::shared_ptr<gpu::DeviceMemory> Partition::memory() const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_memory;
+}
+
+Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, vram::Stream stream, Victims victims)
+{
+    const Resident wanted(key, artifact.size(), std::chrono::duration<double>(artifact.cost).count());
+    const auto place = [&](std::shared_ptr<Arena> arena,
+                           const gpu::DevicePart& part) -> Result<std::unique_ptr<vram::ResidentEntry>> {
+        auto entry = std::make_unique<vram::ResidentEntry>(key, artifact, std::move(arena), part, m_device);
+        Status status = entry->write(artifact);
+        if (status.ok() && stream != nullptr)
+            status = entry->memory().order_after(entry->ticket(), stream);
+        if (!status.ok())
+            return status.error();
+        m_transfers.to_device.fetch_add(1, std::memory_order_relaxed);
+        m_transfers.to_device_bytes.fetch_add(wanted.bytes, std::memory_order_relaxed);
+        return entry;
+    };
+    return store_placed(wanted, vram::ResidentEntry::bytes_needed(artifact), place, victims);
+}
+
+Result<StoreReport> Partition::store_copy(const vram::ResidentEntry& other, Victims victims)
+{
+    const Resident wanted(other.resident.key, other.resident.bytes, other.resident.cost);
+    const auto place = [&](std::shared_ptr<Arena> arena,
+                           const gpu::DevicePart& part) -> Result<std::unique_ptr<vram::ResidentEntry>> {
+        auto entry = std::make_unique<vram::ResidentEntry>(other, std::move(arena), part, m_device);
+        if (Status status = entry->copy_from(other); !status.ok())
+            return status.error();
+        m_transfers.between_devices.fetch_add(1, std::memory_order_relaxed);
+        return entry;
+    };
+    return store_placed(wanted, other.part().bytes, place, victims);
+}
+
+Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
+                                            Victims keep)
+{
+    const std::shared_ptr<Arena> arena = this->arena();
+    StoreReport report;
+    report.bytes = wanted.bytes;
+    Result<resident::Departed> departed = m_entries.reserve(wanted);
+    if (!departed)
+        return departed.error();
+    settle(*std::move(departed), keep, report.victims);
+
+    const auto fail = [&](const Error& error) {
+        m_entries.give_up(wanted);
+        owe(std::move(report.victims));
+        return error;
+    };
+    const Result<gpu::DevicePart> part = make_place(*arena, wanted.key, bytes_needed, keep, report.victims);
+    if (!part)
+        return fail(part.error());
+    Result<std::unique_ptr<vram::ResidentEntry>> entry = place(arena, *part);
+    if (!entry)
+        return fail(entry.error());
+    settle(m_entries.put(*std::move(entry), report.replaced), keep, report.victims);
+    pay(report.victims);
+    return report;
+}
+
+// The budget may have room where the arena has none: gaps are too small, or what was evicted is still under lease. Then
+// more has to go.
+Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,
+                                              std::vector<Victim>& victims)
+{
+    for (;;) {
+        Result<gpu::DevicePart> part = arena.allocate(bytes);
+        if (part || part.error().code != Code::no_space)
+            return part;
+        if (arena.wait_for_readers())
+            continue;
+        resident::Departed departed = m_entries.evict_one(&key);
+        // At last what is to be replaced has to go before the new one is in place.
+        if (departed.empty() && !m_entries.remove(key)) {
+            const std::uint64_t held = arena.entry_bytes.load(std::memory_order_relaxed);
+            return Error{Code::no_space,
+                         fmt::format("Tier \"{}\" has no place for {} bytes on {}: {}{}", m_tier, bytes,
+                                     arena.memory().device().name, part.error().message,
+                                     held == 0
+                                         ? std::string{}
+                                         : fmt::format(" {} bytes are under lease; release leases to go on.", held)),
+                         {}};
+        }
+        settle(std::move(departed), keep, victims);
+    }
+}
+
+// Takes what another tier may want from the device while it is still there, then lets go of it.
+void Partition::settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims)
+{
+    std::vector<Victim> gone = departed.victims();
+    for (std::size_t i = 0; i < gone.size(); ++i) {
+        const auto& entry = static_cast<const vram::ResidentEntry&>(*departed.nodes()[i].node);
+        if (keep != Victims::keep || !departed.nodes()[i].worth_keeping)
+            continue;
+        if (Result<std::shared_ptr<const Artifact>> artifact = entry.fetch()) {
+            m_transfers.to_host.fetch_add(1, std::memory_order_relaxed);
+            m_transfers.to_host_bytes.fetch_add(gone[i].bytes, std::memory_order_relaxed);
+            gone[i].entry.emplace(*std::move(artifact));
+        }
+    }
+    victims.insert(victims.end(), std::make_move_iterator(gone.begin()), std::make_move_iterator(gone.end()));
+}
+
+void Partition::owe(std::vector<Victim>&& victims)
+{
+    const std::lock_guard lock(m_mutex);
+    m_owed.insert(m_owed.end(), std::make_move_iterator(victims.begin()), std::make_move_iterator(victims.end()));
+}
+
+void Partition::pay(std::vector<Victim>& victims)
+{
+    std::vector<Victim> owed;
+    {
+        const std::lock_guard lock(m_mutex);
+        owed.swap(m_owed);
+    }
+    victims.insert(victims.end(), std::make_move_iterator(owed.begin()), std::make_move_iterator(owed.end()));
+}
+
+std::vector<Victim> Partition::set_limits(const Limits& limits, Victims victims)
+{
+    std::vector<Victim> gone;
+    settle(m_entries.set_limits(limits), victims, gone);
+    arena()->set_max_bytes(limits.max_bytes);
+    pay(gone);
+    return gone;
+}
+
+std::vector<Victim> Partition::drop_expired()
+{
+    std::vector<Victim> gone;
+    settle(m_entries.depart_expired(), Victims::discard, gone);
+    pay(gone);
+    return gone;
+}
+
+void Partition::clear()
+{
+    m_entries.clear();
+    arena()->trim();
+}
+
+void Partition::renew(std::shared_ptr<gpu::DeviceMemory> memory)
+{
+    m_entries.clear();
+    auto arena = std::make_shared<Arena>(memory, m_entries.limits().max_bytes);
+    const std::lock_guard lock(m_mutex);
+    m_memory = std::move(memory);
+    m_arena = std::move(arena);
+}
+
+vram::PartitionUsage Partition::usage()
+{
+    const TierUsage entries = m_entries.usage();
+    const std::shared_ptr<Arena> place = this->arena();
+    const Arena::Usage arena = place->usage();
+    const std::uint64_t alive = place->entry_bytes.load(std::memory_order_relaxed);
+    return {.partition = m_name,
+            .device = m_device,
+            .entries = entries.entries,
+            .bytes = entries.bytes,
+            .capacity_bytes = m_entries.limits().max_bytes,
+            .reserved_bytes = arena.reserved,
+            .allocated_bytes = arena.allocated,
+            .held_bytes = alive > entries.bytes ? alive - entries.bytes : 0};
+}
+
+}  // namespace hearth::tiers

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "resident/resident_store.hpp"
+#include "tiers/vram/resident_entry.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace hearth::tiers {
+
+// What was moved, counted by many threads.
+struct TransferCounts {
+    std::atomic<std::uint64_t> to_device{0};
+    std::atomic<std::uint64_t> to_device_bytes{0};
+    std::atomic<std::uint64_t> to_host{0};
+    std::atomic<std::uint64_t> to_host_bytes{0};
+    std::atomic<std::uint64_t> between_devices{0};
+};
+
+// One partition of one device: an arena and the entries in it, within a budget of their own.
+// Thread safety: all of it. No lock is held over a copy.
+class Partition {
+public:
+    Partition(std::string tier, std::string name, int device, const Clock& clock, std::unique_ptr<Policy> policy,
+              const Limits& limits, std::shared_ptr<gpu::DeviceMemory> memory, TransferCounts& transfers);
+
+    const std::string& name() const noexcept { return m_name; }
+    int device() const noexcept { return m_device; }
+    resident::ResidentStore& entries() noexcept { return m_entries; }
+    std::shared_ptr<Arena> arena() const;
+    std::shared_ptr<gpu::DeviceMemory> memory() const;
+
+    // An artifact of the host's, or an entry of another device.
+    Result<StoreReport> store(const Key& key, const Artifact& artifact, vram::Stream stream, Victims victims);
+    Result<StoreReport> store_copy(const vram::ResidentEntry& other, Victims victims);
+    std::vector<Victim> set_limits(const Limits& limits, Victims victims);
+    std::vector<Victim> drop_expired();
+    void clear();
+    // To go on with, after the device or its context was lost and everything in it.
+    void renew(std::shared_ptr<gpu::DeviceMemory> memory);
+
+    vram::PartitionUsage usage();
+
+private:
+    // An entry with its bytes, at the part that was found for it.
+    using Place =
+        std::function<Result<std::unique_ptr<vram::ResidentEntry>>(std::shared_ptr<Arena>, const gpu::DevicePart&)>;
+    Result<StoreReport> store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
+                                     Victims keep);
+    Result<gpu::DevicePart> make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,
+                                       std::vector<Victim>& victims);
+    void settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims);
+    void owe(std::vector<Victim>&& victims);
+    void pay(std::vector<Victim>& victims);
+
+    const std::string m_tier;
+    const std::string m_name;
+    const int m_device;
+    TransferCounts& m_transfers;
+    resident::ResidentStore m_entries;
+    mutable std::mutex m_mutex;  // guards the rest
+    std::shared_ptr<gpu::DeviceMemory> m_memory;
+    std::shared_ptr<Arena> m_arena;
+    // Of stores that made room and then failed: they go out with the next report.
+    std::vector<Victim> m_owed;
+};
+
+}  // namespace hearth::tiers

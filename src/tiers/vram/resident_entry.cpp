@@ -1,0 +1,134 @@
+#include "tiers/vram/resident_entry.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace hearth::vram {
+
+namespace {
+
+constexpr std::uint64_t k_section_alignment = 16;
+
+std::uint64_t aligned(std::uint64_t offset)
+{
+    return (offset + k_section_alignment - 1) / k_section_alignment * k_section_alignment;
+}
+
+Artifact head_of(const Artifact& artifact)
+{
+    Artifact head;
+    head.metadata = artifact.metadata;
+    head.request = artifact.request;
+    head.status = artifact.status;
+    head.cost = artifact.cost;
+    head.created = artifact.created;
+    head.expires = artifact.expires;
+    for (const Section& section : artifact.sections)
+        head.sections.push_back({section.name, {}});
+    return head;
+}
+
+}  // namespace
+
+ResidentEntry::ResidentEntry(const Key& key, const Artifact& artifact, std::shared_ptr<tiers::Arena> arena,
+                             const gpu::DevicePart& part, int device)
+    : Node(key, artifact.size(), artifact), m_memory(&arena->memory()), m_device(device), m_part(part),
+      m_arena(std::move(arena)), m_head(head_of(artifact))
+{
+    std::uint64_t offset = 0;
+    for (const Section& section : artifact.sections) {
+        m_stretches.push_back({offset, section.data.size(), {}});
+        offset = aligned(offset + section.data.size());
+    }
+    m_first = region_of(m_stretches.empty() ? Stretch{} : m_stretches.front());
+    m_arena->entry_bytes.fetch_add(resident.bytes, std::memory_order_relaxed);
+}
+
+ResidentEntry::ResidentEntry(const ResidentEntry& other, std::shared_ptr<tiers::Arena> arena,
+                             const gpu::DevicePart& part, int device)
+    : Node(other.resident.key, other.resident.bytes, other.m_head), m_memory(&arena->memory()), m_device(device),
+      m_part(part), m_arena(std::move(arena)), m_head(other.m_head), m_stretches(other.m_stretches)
+{
+    m_first = region_of(m_stretches.empty() ? Stretch{} : m_stretches.front());
+    m_arena->entry_bytes.fetch_add(resident.bytes, std::memory_order_relaxed);
+}
+
+ResidentEntry::~ResidentEntry()
+{
+    m_arena->entry_bytes.fetch_sub(resident.bytes, std::memory_order_relaxed);
+    m_arena->free(m_part);
+}
+
+std::uint64_t ResidentEntry::bytes_needed(const Artifact& artifact)
+{
+    std::uint64_t offset = 0;
+    std::uint64_t end = 0;
+    for (const Section& section : artifact.sections) {
+        end = offset + section.data.size();
+        offset = aligned(end);
+    }
+    return end;
+}
+
+Region ResidentEntry::region_of(const Stretch& stretch) const
+{
+    const std::uint64_t offset = m_part.offset + stretch.offset;
+    if (m_part.block.buffer != nullptr)
+        return {0, m_part.block.buffer, offset, stretch.bytes};
+    return {m_part.block.address + offset, nullptr, 0, stretch.bytes};
+}
+
+Region ResidentEntry::section(std::string_view name) const
+{
+    for (std::size_t i = 0; i < m_stretches.size(); ++i)
+        if (m_head.sections[i].name == name)
+            return region_of(m_stretches[i]);
+    return {};
+}
+
+Status ResidentEntry::write(const Artifact& artifact)
+{
+    for (std::size_t i = 0; i < m_stretches.size(); ++i) {
+        Stretch& stretch = m_stretches[i];
+        const ByteView bytes = artifact.sections[i].data;
+        stretch.sum = base::checksum(base::preferred_checksum(), bytes);
+        const Result<gpu::WriteTicket> ticket =
+            memory().write({m_part.block, m_part.offset + stretch.offset, stretch.bytes}, bytes);
+        if (!ticket)
+            return ticket.error();
+        m_ticket = std::max(m_ticket, *ticket);
+    }
+    return {};
+}
+
+Status ResidentEntry::copy_from(const ResidentEntry& other)
+{
+    return other.memory().copy(other.m_part, memory(), m_part);
+}
+
+Result<std::shared_ptr<const Artifact>> ResidentEntry::fetch() const
+{
+    // Section by section: what lies between them was never written.
+    std::vector<gpu::GatherPart> parts;
+    parts.reserve(m_stretches.size());
+    for (const Stretch& stretch : m_stretches)
+        parts.push_back({{m_part.block, m_part.offset + stretch.offset, stretch.bytes}, stretch.offset});
+    Status status;
+    const Bytes all =
+        Bytes::make(m_part.bytes, [&](std::span<std::byte> out) { status = memory().gather(parts, out); });
+    if (!status.ok())
+        return status.error();
+    auto artifact = std::make_shared<Artifact>(m_head);
+    for (std::size_t i = 0; i < m_stretches.size(); ++i) {
+        const Stretch& stretch = m_stretches[i];
+        artifact->sections[i].data = all.slice(stretch.offset, stretch.bytes);
+        if (base::checksum(base::preferred_checksum(), artifact->sections[i].data) != stretch.sum)
+            return Error{Code::corrupt,
+                         fmt::format("What {} holds of entry {} is not what was written there.", memory().device().name,
+                                     resident.key.hex()),
+                         {}};
+    }
+    return {std::shared_ptr<const Artifact>(std::move(artifact))};
+}
+
+}  // namespace hearth::vram

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "hearth/device_tier.hpp"
+#include "tiers/vram/partition.hpp"
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace hearth::tiers {
+
+// Opens the memory of a device of the backend; tests hand in one of their own.
+using OpenMemory = std::function<Result<std::shared_ptr<gpu::DeviceMemory>>(vram::Backend, int index)>;
+
+// Artifacts whose bytes lie in device memory. Nothing is asked of any device before something is stored.
+// Thread safety: all of it. A lease takes no lock; find() and read_many() wait for their own copies only.
+// Failure: a device that is lost takes its entries along; the tier opens it again, or host memory in its place.
+class VramTier final : public DeviceTier {
+public:
+    VramTier(vram::Options options, const TierContext& context, OpenMemory open_memory);
+
+    // Now rather than with the first store.
+    Status open();
+
+    std::string_view name() const override { return m_options.name; }
+    TierTraits traits() const override { return {}; }
+    std::string note() override;
+    Found find(const Key& key) override;
+    Found peek(const Key& key) override;
+    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
+    bool contains(const Key& key) override;
+    bool remove(const Key& key) override;
+    void clear() override;
+    TierUsage usage() override;
+    Limits limits() const override;
+    std::vector<Victim> set_limits(const Limits& limits, Victims victims) override;
+    void set_policy(const PolicyFactory& policy) override;
+    std::optional<EntryRow> info(const Key& key) override;
+    void for_each(const std::function<bool(const EntryRow&)>& visit) override;
+    std::uint64_t remove_idle(std::chrono::seconds idle, const Progress& progress) override;
+    VerifyReport verify(Repair repair, const Progress& progress) override;
+    void touch(const Key& key, std::uint32_t uses) override;
+    std::vector<Victim> maintain(std::stop_token stop) override;
+
+    vram::Lease lease(const Key& key, const vram::LeaseOptions& options) override;
+    Result<vram::HostCopy> read_many(std::span<const Key> keys) override;
+    Result<StoreReport> store_at(const Key& key, const Entry& entry, const vram::Placement& placement,
+                                 Victims victims) override;
+    Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) override;
+    vram::Report report() override;
+
+private:
+    using Partitions = std::vector<std::unique_ptr<Partition>>;
+    // An entry with the slot that protects it.
+    struct Held {
+        const vram::ResidentEntry* entry = nullptr;
+        base::HazardSlot* slot = nullptr;
+        Partition* partition = nullptr;
+        Miss why = Miss::absent;
+    };
+
+    Result<const Partitions*> opened();
+    const Partitions& partitions() const noexcept;
+    Result<std::shared_ptr<gpu::DeviceMemory>> open_device(std::size_t device);
+    Result<Partition*> placed(const vram::Placement& placement);
+    Held hold(const Key& key, int device, bool counts);
+    void count_lease() noexcept;
+    Found fetch(const Held& held);
+    Result<vram::HostCopy> read_one(const Key& key);
+    void recover(int device);
+    Limits limits_of(std::uint64_t device_bytes, const vram::Partition* named) const;
+    EntryRow row_of(const resident::Node& node, Partition& partition) const;
+    void say(const std::string& message) const;
+
+    const vram::Options m_options;
+    const Clock& m_clock;
+    const LogSink m_log;
+    const OpenMemory m_open_memory;
+    TransferCounts m_transfers;
+    struct alignas(64) Counter {
+        std::atomic<std::uint64_t> leases{0};
+    };
+    std::array<Counter, 129> m_counters;  // by thread, so that no two hits write the same line
+
+    mutable std::mutex m_mutex;  // guards the rest, but for what m_partitions points to
+    PolicyFactory m_policy;
+    Limits m_limits;  // of the unnamed partitions
+    std::string m_fallback;
+    Partitions m_all;
+    std::atomic<const Partitions*> m_partitions{nullptr};  // m_all, once it is filled
+};
+
+}  // namespace hearth::tiers

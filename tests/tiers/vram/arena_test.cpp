@@ -1,0 +1,137 @@
+#include "tiers/vram/arena.hpp"
+
+#include "support/scale.hpp"
+#include "support/seed.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+namespace hearth::tiers {
+
+namespace {
+
+std::shared_ptr<gpu::DeviceMemory> host()
+{
+    return gpu::open_host_memory(0).value();
+}
+
+std::uint64_t start_of(const gpu::DevicePart& part)
+{
+    return part.block.address + part.offset;
+}
+
+TEST(Arena, parts_are_aligned_and_do_not_overlap)
+{
+    Arena arena(host(), 1_MiB);
+    std::map<std::uint64_t, std::uint64_t> taken;
+    for (std::uint64_t size = 0; size < 300; ++size) {
+        const gpu::DevicePart part = arena.allocate(size).value();
+        EXPECT_EQ(start_of(part) % arena.memory().alignment(), 0U);
+        EXPECT_EQ(part.bytes, size);
+        taken[start_of(part)] = std::max<std::uint64_t>(size, 1);
+    }
+    EXPECT_EQ(taken.size(), 300U) << "parts without bytes have places of their own";
+    std::uint64_t end = 0;
+    for (const auto& [start, size] : taken) {
+        EXPECT_GE(start, end);
+        end = start + size;
+    }
+}
+
+TEST(Arena, nothing_is_taken_from_the_device_before_it_is_needed_and_all_is_given_back)
+{
+    Arena arena(host(), 100_MiB);
+    EXPECT_EQ(arena.usage().reserved, 0U);
+    const gpu::DevicePart part = arena.allocate(1000).value();
+    EXPECT_GE(arena.usage().reserved, 1000U);
+    EXPECT_LT(arena.usage().reserved, 100_MiB) << "a block at a time";
+    arena.free(part);
+    EXPECT_EQ(arena.usage().allocated, 0U);
+    arena.trim();
+    EXPECT_EQ(arena.usage().reserved, 0U);
+}
+
+TEST(Arena, an_entry_of_exactly_its_size_fits_after_smaller_ones_are_gone)
+{
+    Arena arena(host(), 20_MiB);
+    std::vector<gpu::DevicePart> parts;
+    for (int i = 0; i < 20; ++i)
+        parts.push_back(arena.allocate(1_MiB).value());
+    EXPECT_FALSE(arena.allocate(1_MiB).ok());
+    for (const gpu::DevicePart& part : parts)
+        arena.free(part);
+    const Result<gpu::DevicePart> whole = arena.allocate(20_MiB);
+    ASSERT_TRUE(whole.ok()) << whole.error().message;
+    EXPECT_FALSE(arena.allocate(1_MiB).ok());
+    arena.free(*whole);
+}
+
+TEST(Arena, what_is_freed_under_a_guard_is_not_handed_out_before_it_ends)
+{
+    Arena arena(host(), 1_MiB);
+    const gpu::DevicePart first = arena.allocate(900_KiB).value();
+    {
+        const Arena::ReadGuard guard(arena);
+        arena.free(first);
+        EXPECT_FALSE(arena.allocate(900_KiB).ok());
+        {
+            const Arena::ReadGuard later(arena);
+        }
+        EXPECT_FALSE(arena.allocate(900_KiB).ok());
+    }
+    EXPECT_TRUE(arena.allocate(900_KiB).ok());
+}
+
+TEST(Arena, a_guard_that_came_after_a_part_was_freed_does_not_keep_it)
+{
+    Arena arena(host(), 1_MiB);
+    const gpu::DevicePart part = arena.allocate(900_KiB).value();
+    auto early = std::make_unique<Arena::ReadGuard>(arena);
+    arena.free(part);
+    const Arena::ReadGuard late(arena);
+    early.reset();
+    EXPECT_TRUE(arena.allocate(900_KiB).ok());
+}
+
+// Capability 16 for this tier: after any history the books are right, and neighbouring gaps are one.
+TEST(Arena, random_histories_keep_its_books_exact)
+{
+    std::mt19937_64 random(test::seed());
+    for (std::uint64_t history = 0; history < test::scaled(20); ++history) {
+        Arena arena(host(), 4_MiB);
+        std::vector<gpu::DevicePart> parts;
+        std::uint64_t unit = arena.memory().alignment();
+        std::uint64_t expected = 0;
+        const auto rounded = [&](std::uint64_t bytes) {
+            return std::max<std::uint64_t>(1, (bytes + unit - 1) / unit) * unit;
+        };
+        for (int step = 0; step < 3000; ++step) {
+            if (parts.empty() || random() % 5 < 3) {
+                const std::uint64_t bytes = random() % (random() % 10 == 0 ? 200000 : 2000);
+                if (const Result<gpu::DevicePart> part = arena.allocate(bytes)) {
+                    parts.push_back(*part);
+                    expected += rounded(bytes);
+                }
+            } else {
+                const std::size_t i = random() % parts.size();
+                arena.free(parts[i]);
+                expected -= rounded(parts[i].bytes);
+                parts[i] = parts.back();
+                parts.pop_back();
+            }
+            ASSERT_EQ(arena.usage().allocated, expected);
+            ASSERT_LE(arena.usage().allocated, arena.usage().reserved);
+            ASSERT_LE(arena.usage().reserved, 4_MiB + 64_KiB);
+        }
+        for (const gpu::DevicePart& part : parts)
+            arena.free(part);
+        EXPECT_EQ(arena.usage().allocated, 0U);
+        const Result<gpu::DevicePart> whole = arena.allocate(4_MiB);
+        EXPECT_TRUE(whole.ok()) << "a gap was lost";
+    }
+}
+
+}  // namespace
+
+}  // namespace hearth::tiers

@@ -1,0 +1,280 @@
+// Device memory on a real GPU: kernels read what leases point to, in place.
+
+#include "base/shared_library.hpp"
+#include "gpu/cuda_context.hpp"
+#include "hearth/hearth.hpp"
+#include "support/device_memories.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/sample_entries.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace hearth::test {
+
+namespace {
+
+// Makes the bytes of sample_bytes() again, on the device, and counts those that differ.
+constexpr const char* k_check = R"(
+extern "C" __global__ void check(const unsigned char* bytes, unsigned long long size, unsigned long long start, int* wrong)
+{
+    const unsigned long long stride = gridDim.x * blockDim.x;
+    for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i * 8 < size; i += stride) {
+        const unsigned long long state = start + (i + 1) * 0x9E3779B97F4A7C15ull;
+        unsigned long long word = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ull;
+        word = (word ^ (word >> 27)) * 0x94D049BB133111EBull;
+        word ^= word >> 31;
+        for (int b = 0; b < 8 && i * 8 + b < size; ++b)
+            if (bytes[i * 8 + b] != (unsigned char)(word >> (8 * b)))
+                atomicAdd(wrong, 1);
+    }
+})";
+
+class VramGpu : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
+        if (!driver)
+            GTEST_SKIP() << driver.error().message;
+        m_driver = *driver;
+        ASSERT_EQ(m_driver->primary_retain(&m_context, 0), 0);
+        ASSERT_EQ(m_driver->set_current(m_context), 0);
+    }
+    void TearDown() override
+    {
+        if (m_driver == nullptr)
+            return;
+        cuda::unload_unused_modules();
+        m_driver->set_current(nullptr);
+        m_driver->primary_release(0);
+    }
+
+    Cache open(vram::Options options)
+    {
+        options.backend = vram::Backend::cuda;
+        options.fallback = vram::Fallback::none;
+        CacheOptions all;
+        all.tiers = {vram::tier(options), disk(m_scratch / "disk")};
+        all.maintenance = Maintenance::by_hand;
+        return Cache::open(all).value();
+    }
+    std::uint64_t free_bytes() const
+    {
+        std::size_t free = 0;
+        std::size_t total = 0;
+        m_driver->memory_info(&free, &total);
+        return free;
+    }
+    static std::uint64_t start_of(const Key& key, std::uint64_t size, std::uint64_t version = 0)
+    {
+        return key.hash() ^ (version * 0xD1B54A32D192ED03U) ^ size;
+    }
+
+    const gpu::CudaDriver* m_driver = nullptr;
+    CUctx_st* m_context = nullptr;
+    IsolatedEnvironment m_environment;
+    ScratchDirectory m_scratch;
+};
+
+// A counter on the device.
+class Wrong {
+public:
+    explicit Wrong(const gpu::CudaDriver& driver) : m_driver(driver)
+    {
+        driver.allocate(&m_address, sizeof(int));
+        const int zero = 0;
+        driver.copy_to_device(m_address, &zero, sizeof zero, nullptr);
+        driver.finish_stream(nullptr);
+    }
+    ~Wrong() { m_driver.free(m_address); }
+    Wrong(const Wrong&) = delete;
+    Wrong& operator=(const Wrong&) = delete;
+
+    int* pointer() const { return reinterpret_cast<int*>(m_address); }
+    int count(CUstream_st* stream = nullptr) const
+    {
+        int value = -1;
+        m_driver.copy_to_host(&value, m_address, sizeof value, stream);
+        m_driver.finish_stream(stream);
+        return value;
+    }
+
+private:
+    const gpu::CudaDriver& m_driver;
+    std::uint64_t m_address = 0;
+};
+
+// Capability 58.
+TEST_F(VramGpu, a_kernel_reads_a_lease_in_place)
+{
+    Cache cache = open({.max_bytes = 64_MiB});
+    const cuda::Kernel kernel(cache, {.source = k_check}, "check");
+    const Wrong wrong(*m_driver);
+    for (const std::size_t size : {1U, 1000U, 10240U, 102400U, 5000003U})
+        ASSERT_TRUE(cache.vram().insert(numbered_key(size), sample_bytes(numbered_key(size), size)).ok());
+    const vram::Transfers before = cache.vram().report()->transfers;
+    for (const std::size_t size : {1U, 1000U, 10240U, 102400U, 5000003U}) {
+        const Key key = numbered_key(size);
+        const vram::Lease lease = cache.vram().lease(key);
+        ASSERT_TRUE(lease);
+        ASSERT_TRUE(
+            kernel
+                .launch({.grid = 64, .block = 128}, lease.pointer(), lease.size(), start_of(key, size), wrong.pointer())
+                .ok());
+        EXPECT_EQ(wrong.count(), 0) << size;
+    }
+    EXPECT_EQ(cache.vram().report()->transfers.to_host, before.to_host) << "nothing was copied";
+    // The check can fail.
+    const vram::Lease lease = cache.vram().lease(numbered_key(1000));
+    ASSERT_TRUE(
+        kernel.launch({.grid = 1, .block = 128}, lease.pointer(), lease.size(), std::uint64_t{1}, wrong.pointer())
+            .ok());
+    EXPECT_GT(wrong.count(), 900);
+}
+
+TEST_F(VramGpu, work_in_a_stream_comes_after_the_copy_without_a_wait_on_the_host)
+{
+    Cache cache = open({.max_bytes = 256_MiB});
+    const cuda::Kernel kernel(cache, {.source = k_check}, "check");
+    ASSERT_TRUE(kernel.warm().ok());
+    const Wrong wrong(*m_driver);
+    CUstream_st* stream = nullptr;
+    ASSERT_EQ(m_driver->create_stream(&stream, 1), 0);
+    for (std::uint64_t i = 0; i < 200; ++i) {
+        const Key key = numbered_key(i);
+        const std::size_t size = 1000 + i * 4001;
+        const Bytes bytes = sample_bytes(key, size);
+        // Every other by the insert's stream, the rest by the lease's.
+        ASSERT_TRUE(cache.vram().insert(key, bytes, {.stream = i % 2 == 0 ? stream : nullptr}).ok());
+        const vram::Lease lease = cache.vram().lease(key, {.stream = stream});
+        ASSERT_TRUE(lease);
+        ASSERT_TRUE(kernel
+                        .launch({.grid = 32, .block = 128, .stream = stream}, lease.pointer(), lease.size(),
+                                start_of(key, size), wrong.pointer())
+                        .ok());
+        m_driver->finish_stream(stream);
+    }
+    EXPECT_EQ(wrong.count(stream), 0);
+    m_driver->destroy_stream(stream);
+}
+
+// Capability 57.
+TEST_F(VramGpu, device_memory_rises_and_returns)
+{
+    {
+        Cache warm = open({.max_bytes = 1_MiB});
+        ASSERT_TRUE(warm.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 10)).ok());
+    }
+    const std::uint64_t before = free_bytes();
+    {
+        Cache cache = open({.max_bytes = 512_MiB});
+        for (std::uint64_t i = 0; i < 300; ++i)
+            ASSERT_TRUE(cache.vram().insert(numbered_key(i), sample_bytes(numbered_key(i), 1_MiB)).ok());
+        EXPECT_LE(free_bytes() + 300_MiB, before);
+        cache.vram().lease(numbered_key(1));
+    }
+    EXPECT_EQ(free_bytes(), before);
+}
+
+TEST_F(VramGpu, sixteen_threads_hit_insert_and_evict_and_a_kernel_checks_every_lease)
+{
+    Cache cache = open({.max_bytes = 8_MiB});
+    const cuda::Kernel kernel(cache, {.source = k_check}, "check");
+    ASSERT_TRUE(kernel.warm().ok());
+    constexpr int k_threads = 16;
+    std::atomic<int> failures{0};
+    std::atomic<std::uint64_t> checked{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < k_threads; ++t)
+        threads.emplace_back([&, t] {
+            m_driver->set_current(m_context);
+            const Wrong wrong(*m_driver);
+            CUstream_st* stream = nullptr;
+            m_driver->create_stream(&stream, 1);
+            std::uint64_t state = static_cast<std::uint64_t>(t) + 1;
+            for (int i = 0; i < 300; ++i) {
+                state = state * 6364136223846793005U + 1442695040888963407U;
+                const std::uint64_t number = (state >> 33U) % 200;
+                const Key key = numbered_key(number);
+                const std::size_t size = 1000 + number * 977;
+                if (i % 4 == 0 && !cache.vram().insert(key, sample_bytes(key, size)).ok())
+                    ++failures;
+                const vram::Lease lease = cache.vram().lease(key, {.stream = stream});
+                if (!lease)
+                    continue;
+                if (!kernel
+                         .launch({.grid = 8, .block = 128, .stream = stream}, lease.pointer(), lease.size(),
+                                 start_of(key, size), wrong.pointer())
+                         .ok())
+                    ++failures;
+                m_driver->finish_stream(stream);
+                ++checked;
+                if (i % 5 == 0)
+                    if (const auto copy = cache.vram().read(key);
+                        copy && as_text(copy->bytes()) != sample_bytes(key, size).text())
+                        ++failures;
+            }
+            failures += wrong.count(stream);
+            m_driver->destroy_stream(stream);
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(failures, 0);
+    EXPECT_GT(checked, 500U);
+    EXPECT_GT(cache.stats().tiers[0].evictions, 100U);
+    EXPECT_EQ(cache.verify(Repair::no).corrupt, 0U);
+}
+
+TEST_F(VramGpu, a_context_that_was_reset_takes_its_entries_along_and_the_tier_goes_on)
+{
+    const base::SharedLibrary library = base::SharedLibrary::load("libcuda.so.1").value();
+    auto* const reset = library.find<int(int)>("cuDevicePrimaryCtxReset_v2");
+    ASSERT_NE(reset, nullptr);
+    Cache cache = open({.max_bytes = 1_MiB});
+    const Key key = numbered_key(1);
+    ASSERT_TRUE(cache.vram().insert(key, sample_bytes(key, 5000)).ok());
+    const vram::Lease lease = cache.vram().lease(key);
+    ASSERT_TRUE(lease);
+    EXPECT_FALSE(lease.lost());
+    ASSERT_EQ(reset(0), 0);
+    EXPECT_TRUE(lease.lost());
+    EXPECT_FALSE(cache.vram().lease(key));
+    EXPECT_FALSE(cache.find(key));
+    ASSERT_EQ(m_driver->set_current(m_context), 0);
+    ASSERT_TRUE(cache.vram().insert(key, sample_bytes(key, 5000)).ok());
+    EXPECT_EQ(as_text(cache.vram().read(key)->bytes()), sample_bytes(key, 5000).text());
+    EXPECT_FALSE(cache.vram().lease(key).lost());
+}
+
+// Capability 62, where there is one GPU: two contexts of it.
+TEST_F(VramGpu, copies_reach_another_context)
+{
+    const std::shared_ptr<gpu::DeviceMemory> one = gpu::open_cuda_memory(0).value();
+    const std::shared_ptr<gpu::DeviceMemory> other = gpu::open_cuda_memory_in_own_context(0).value();
+    const Bytes bytes = sample_bytes(numbered_key(1), 3'000'001);
+    const gpu::DeviceBlock from = one->allocate(bytes.size()).value();
+    const gpu::DeviceBlock to = other->allocate(bytes.size()).value();
+    ASSERT_TRUE(one->write({from, 0, bytes.size()}, bytes).ok());
+    ASSERT_TRUE(one->copy({from, 0, bytes.size()}, *other, {to, 0, bytes.size()}).ok());
+    std::string text(bytes.size(), '?');
+    ASSERT_TRUE(other->read({to, 0, bytes.size()}, std::as_writable_bytes(std::span(text))).ok());
+    EXPECT_EQ(text, bytes.text());
+    one->free(from);
+    other->free(to);
+}
+
+TEST_F(VramGpu, more_than_the_device_has_is_refused_and_the_tier_goes_on)
+{
+    Cache cache = open({.max_bytes = 1_MiB});
+    Cache huge = open({.max_bytes = std::uint64_t{1} << 45U});
+    ASSERT_TRUE(huge.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 1000)).ok())
+        << "a budget beyond the device still gives what there is";
+    EXPECT_EQ(as_text(huge.vram().read(numbered_key(1))->bytes()), sample_bytes(numbered_key(1), 1000).text());
+    ASSERT_TRUE(cache.vram().insert(numbered_key(2), sample_bytes(numbered_key(2), 1000)).ok());
+}
+
+}  // namespace
+
+}  // namespace hearth::test

@@ -1,0 +1,412 @@
+#include "hearth/hearth.hpp"
+#include "support/device_memories.hpp"
+#include "support/sample_entries.hpp"
+#include "support/scale.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <barrier>
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace hearth::test {
+
+namespace {
+
+using vram::Backend;
+
+// On each kind of memory that this machine has, through the Cache.
+class VramCache : public testing::TestWithParam<MemoryCase> {
+protected:
+    void SetUp() override
+    {
+        const Result<std::shared_ptr<gpu::DeviceMemory>> memory = GetParam().open(0);
+        if (!memory)
+            GTEST_SKIP() << memory.error().message;
+        m_backend = (*memory)->device().backend;
+        m_device = (*memory)->device().index;
+    }
+
+    Cache open(vram::Options options = {}, bool with_disk = false)
+    {
+        options.backend = m_backend;
+        std::fill(options.devices.begin(), options.devices.end(), m_device);
+        options.fallback = vram::Fallback::none;
+        if (options.max_bytes == vram::k_recommended)
+            options.max_bytes = 16_MiB;
+        CacheOptions all;
+        all.tiers = {vram::tier(options)};
+        if (with_disk)
+            all.tiers.push_back(disk(m_scratch / "disk"));
+        all.maintenance = Maintenance::by_hand;
+        all.policy = lru();
+        return Cache::open(all).value();
+    }
+    static void put(Cache& cache, std::uint64_t number, std::size_t size, const vram::Placement& placement = {})
+    {
+        const Key key = numbered_key(number);
+        const Result<InsertReport> report = cache.vram().insert(key, sample_bytes(key, size), placement);
+        ASSERT_TRUE(report.ok()) << report.error().message;
+    }
+    static bool holds(Cache& cache, std::uint64_t number, std::size_t size)
+    {
+        const Key key = numbered_key(number);
+        const Result<vram::HostCopy> copy = cache.vram().read(key);
+        if (!copy)
+            return false;
+        EXPECT_EQ(as_text(copy->bytes()), sample_bytes(key, size).text());
+        return true;
+    }
+
+    Backend m_backend = Backend::host;
+    int m_device = 0;
+    ScratchDirectory m_scratch;
+};
+
+// Capability 57.
+TEST_P(VramCache, what_is_inserted_is_read_back_and_found_through_the_cache_too)
+{
+    Cache cache = open();
+    for (const std::size_t size : {0U, 1U, 100U, 1024U, 10240U, 102400U, 3000001U})
+        put(cache, size, size);
+    for (const std::size_t size : {0U, 1U, 100U, 1024U, 10240U, 102400U, 3000001U}) {
+        EXPECT_TRUE(holds(cache, size, size)) << size;
+        const Lookup found = cache.find(numbered_key(size));
+        ASSERT_TRUE(found.hit()) << size;
+        EXPECT_EQ(found.tier(), "vram");
+        EXPECT_EQ(found->text(), sample_bytes(numbered_key(size), size).text());
+    }
+    EXPECT_FALSE(cache.vram().read(numbered_key(4711)).ok());
+    EXPECT_FALSE(cache.vram().lease(numbered_key(4711)));
+}
+
+// Capability 58.
+TEST_P(VramCache, a_lease_moves_no_byte)
+{
+    Cache cache = open();
+    put(cache, 1, 5000);
+    const vram::Transfers before = cache.vram().report()->transfers;
+    for (int i = 0; i < 1000; ++i) {
+        const vram::Lease lease = cache.vram().lease(numbered_key(1));
+        ASSERT_TRUE(lease);
+        EXPECT_EQ(lease.size(), 5000U);
+        EXPECT_NE(lease.region().address != 0, lease.region().buffer != nullptr) << "one of the two";
+        EXPECT_FALSE(lease.lost());
+    }
+    const vram::Transfers after = cache.vram().report()->transfers;
+    EXPECT_EQ(after.leases - before.leases, 1000U);
+    EXPECT_EQ(after.to_host, before.to_host);
+    EXPECT_EQ(after.to_device, before.to_device);
+    EXPECT_EQ(cache.stats().tiers[0].hits, 1000U);
+}
+
+TEST_P(VramCache, an_artifact_keeps_its_sections_and_a_lease_finds_each)
+{
+    Cache cache = open();
+    Artifact artifact;
+    artifact.sections = {
+        {"cubin", sample_bytes(numbered_key(1), 1001)}, {"log", {}}, {"ptx", sample_bytes(numbered_key(2), 77)}};
+    artifact.metadata.label = "saxpy";
+    artifact.status = 3;
+    artifact.cost = std::chrono::seconds(2);
+    ASSERT_TRUE(cache.vram().insert(numbered_key(9), artifact).ok());
+    const Lookup found = cache.find(numbered_key(9));
+    ASSERT_TRUE(found.hit());
+    EXPECT_EQ(found->sections, artifact.sections);
+    EXPECT_EQ(found->metadata, artifact.metadata);
+    EXPECT_EQ(found->status, 3);
+    const vram::Lease lease = cache.vram().lease(numbered_key(9));
+    EXPECT_EQ(lease.section("cubin").bytes, 1001U);
+    EXPECT_EQ(lease.section("ptx").bytes, 77U);
+    EXPECT_EQ(lease.section("ptx").offset % 16 + lease.section("ptx").address % 16, 0U);
+    EXPECT_EQ(lease.section("nothing").bytes, 0U);
+    EXPECT_EQ(cache.info(numbered_key(9))->metadata.label, "saxpy");
+}
+
+TEST_P(VramCache, a_leased_entry_outlives_eviction_removal_and_the_cache)
+{
+    vram::Lease evicted;
+    vram::Lease removed;
+    {
+        Cache cache = open({.max_bytes = 100'000});
+        put(cache, 1, 40'000);
+        evicted = cache.vram().lease(numbered_key(1));
+        put(cache, 2, 30'000);
+        removed = cache.vram().lease(numbered_key(2));
+        for (std::uint64_t i = 10; i < 14; ++i)
+            put(cache, i, 20'000);
+        EXPECT_FALSE(holds(cache, 1, 40'000)) << "evicted";
+        EXPECT_TRUE(cache.remove(numbered_key(2)) || !holds(cache, 2, 30'000));
+        EXPECT_GE(cache.vram().report()->partitions[0].held_bytes, 40'000U);
+    }
+    ASSERT_TRUE(evicted);
+    ASSERT_TRUE(removed);
+    EXPECT_FALSE(evicted.lost());
+    if (m_backend == Backend::host) {
+        EXPECT_EQ(as_text({static_cast<const std::byte*>(evicted.pointer()), evicted.size()}),
+                  sample_bytes(numbered_key(1), 40'000).text());
+        EXPECT_EQ(as_text({static_cast<const std::byte*>(removed.pointer()), removed.size()}),
+                  sample_bytes(numbered_key(2), 30'000).text());
+    }
+}
+
+// Capability 64.
+TEST_P(VramCache, many_are_read_in_one_call_and_those_that_are_missing_have_no_bytes)
+{
+    Cache cache = open();
+    std::vector<Key> keys;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        keys.push_back(numbered_key(i));
+        if (i % 10 != 3)
+            put(cache, i, i);
+    }
+    const Result<vram::HostCopy> all = cache.vram().read_many(keys);
+    ASSERT_TRUE(all.ok()) << all.error().message;
+    EXPECT_EQ(all->size(), 1000U);
+    EXPECT_EQ(all->found(), 900U);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        EXPECT_EQ(all->has(i), i % 10 != 3) << i;
+        if (all->has(i)) {
+            EXPECT_EQ(as_text(all->bytes(i)), sample_bytes(keys[i], i).text()) << i;
+        }
+    }
+    EXPECT_EQ(cache.stats().hits, 900U);
+    EXPECT_EQ(cache.stats().misses_in_all(), 100U);
+    EXPECT_EQ(cache.vram().read_many({})->size(), 0U);
+    // Twice the same key.
+    const std::vector<Key> twice{keys[5], keys[5]};
+    EXPECT_EQ(cache.vram().read_many(twice)->found(), 2U);
+}
+
+TEST_P(VramCache, what_was_read_outlives_the_cache)
+{
+    Result<vram::HostCopy> copy = [&] {
+        Cache cache = open();
+        put(cache, 1, 70'000);
+        return cache.vram().read(numbered_key(1));
+    }();
+    ASSERT_TRUE(copy.ok());
+    EXPECT_EQ(as_text(copy->bytes()), sample_bytes(numbered_key(1), 70'000).text());
+}
+
+TEST_P(VramCache, an_entry_of_exactly_the_capacity_fits_and_one_byte_more_does_not)
+{
+    Cache cache = open({.max_bytes = 1'000'000});
+    put(cache, 1, 500'000);
+    put(cache, 2, 1'000'000);
+    EXPECT_TRUE(holds(cache, 2, 1'000'000));
+    EXPECT_FALSE(holds(cache, 1, 500'000));
+    put(cache, 2, 1'000'000);
+    EXPECT_TRUE(holds(cache, 2, 1'000'000)) << "replaced by one as large";
+    const Result<InsertReport> larger = cache.vram().insert(numbered_key(3), sample_bytes(numbered_key(3), 1'000'001));
+    ASSERT_FALSE(larger.ok());
+    EXPECT_EQ(larger.error().code, Code::too_large);
+    EXPECT_NE(larger.error().message.find("1000001"), std::string::npos) << larger.error().message;
+    EXPECT_TRUE(holds(cache, 2, 1'000'000)) << "nothing changed";
+}
+
+TEST_P(VramCache, victims_go_to_the_tier_below)
+{
+    Cache cache = open({.max_bytes = 100'000}, true);
+    for (std::uint64_t i = 0; i < 20; ++i)
+        put(cache, i, 20'000);
+    EXPECT_LE(cache.tiers()[0].usage.bytes, 100'000U);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        const Lookup found = cache.find(numbered_key(i));
+        ASSERT_TRUE(found.hit()) << i;
+        EXPECT_EQ(found->text(), sample_bytes(numbered_key(i), 20'000).text());
+    }
+    EXPECT_GE(cache.stats().tiers[0].demotions, 15U);
+}
+
+TEST_P(VramCache, load_brings_it_from_below_once)
+{
+    Cache cache = open({}, true);
+    const Key key = numbered_key(1);
+    ASSERT_TRUE(cache.insert(key, Artifact(sample_bytes(key, 3000)), {.tier = "disk"}).ok());
+    EXPECT_FALSE(cache.vram().lease(key));
+    const Result<vram::Lease> lease = cache.vram().load(key);
+    ASSERT_TRUE(lease.ok()) << lease.error().message;
+    EXPECT_EQ(lease->size(), 3000U);
+    EXPECT_TRUE(cache.vram().lease(key));
+    EXPECT_EQ(cache.where(key), (std::vector<std::string>{"vram", "disk"})) << "below it stays";
+    const Result<vram::Lease> nowhere = cache.vram().load(numbered_key(2));
+    ASSERT_FALSE(nowhere.ok());
+    EXPECT_EQ(nowhere.error().code, Code::not_found);
+}
+
+// Capability 63.
+TEST_P(VramCache, a_partition_that_is_full_leaves_the_others_alone)
+{
+    Cache cache = open({.max_bytes = 100'000, .partitions = {{"ir", 50'000}, {"tokens", 20'000}}});
+    for (std::uint64_t i = 0; i < 5; ++i)
+        put(cache, i, 20'000);
+    for (std::uint64_t i = 10; i < 12; ++i)
+        put(cache, i, 10'000, {.partition = "tokens"});
+    for (std::uint64_t i = 100; i < 200; ++i)
+        put(cache, i, 10'000, {.partition = "ir"});
+    for (std::uint64_t i = 0; i < 5; ++i)
+        EXPECT_TRUE(holds(cache, i, 20'000)) << i;
+    for (std::uint64_t i = 10; i < 12; ++i)
+        EXPECT_TRUE(holds(cache, i, 10'000)) << i;
+    std::uint64_t left = 0;
+    for (std::uint64_t i = 100; i < 200; ++i)
+        left += holds(cache, i, 10'000) ? 1 : 0;
+    EXPECT_EQ(left, 5U);
+    const vram::Report report = *cache.vram().report();
+    ASSERT_EQ(report.partitions.size(), 3U);
+    EXPECT_EQ(report.partitions[1].partition, "ir");
+    EXPECT_EQ(report.partitions[1].bytes, 50'000U);
+    EXPECT_EQ(report.partitions[2].bytes, 20'000U);
+    const Result<InsertReport> nowhere =
+        cache.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 1), {.partition = "constraints"});
+    ASSERT_FALSE(nowhere.ok());
+    EXPECT_NE(nowhere.error().message.find("constraints"), std::string::npos);
+}
+
+// Capability 62: where there is one device, two memories of it stand for two.
+TEST_P(VramCache, each_device_has_its_own_entries_and_copies_go_between_them)
+{
+    Cache cache = open({.devices = {0, 0}});
+    put(cache, 1, 5000, {.device = 0});
+    put(cache, 2, 6000, {.device = 1});
+    EXPECT_TRUE(cache.vram().lease(numbered_key(1), {.device = 0}));
+    EXPECT_FALSE(cache.vram().lease(numbered_key(1), {.device = 1})) << "never another device's";
+    EXPECT_EQ(cache.vram().lease(numbered_key(2)).device(), 1);
+    ASSERT_TRUE(cache.vram().copy_to_device(numbered_key(1), 1).ok());
+    const vram::Lease there = cache.vram().lease(numbered_key(1), {.device = 1});
+    ASSERT_TRUE(there);
+    EXPECT_EQ(there.device(), 1);
+    EXPECT_EQ(cache.vram().report()->transfers.between_devices, 1U);
+    ASSERT_TRUE(cache.vram().copy_to_device(numbered_key(1), 1).ok()) << "it is there";
+    EXPECT_TRUE(holds(cache, 1, 5000));
+    EXPECT_TRUE(holds(cache, 2, 6000));
+    EXPECT_FALSE(cache.vram().copy_to_device(numbered_key(1), 7).ok());
+    EXPECT_FALSE(cache.vram().copy_to_device(numbered_key(99), 1).ok());
+    // A new value must not leave an old one on another device.
+    const Bytes changed = sample_bytes(numbered_key(1), 100, 1);
+    ASSERT_TRUE(cache.vram().insert(numbered_key(1), changed, {.device = 0}).ok());
+    EXPECT_FALSE(cache.vram().lease(numbered_key(1), {.device = 1}));
+    EXPECT_EQ(as_text(cache.vram().read(numbered_key(1))->bytes()), changed.text());
+}
+
+TEST_P(VramCache, threads_that_insert_evict_and_read_never_see_a_wrong_byte)
+{
+    Cache cache = open({.max_bytes = 400'000}, true);
+    constexpr int k_threads = 8;
+    const std::uint64_t rounds = scaled(m_backend == Backend::host ? 2000 : 150);
+    std::atomic<std::uint64_t> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < k_threads; ++t)
+        threads.emplace_back([&, t] {
+            std::uint64_t state = static_cast<std::uint64_t>(t) + 1;
+            for (std::uint64_t i = 0; i < rounds; ++i) {
+                state = state * 6364136223846793005U + 1442695040888963407U;
+                const std::uint64_t number = (state >> 33U) % 60;
+                const Key key = numbered_key(number);
+                const std::size_t size = 1000 + number * 300;
+                switch ((state >> 20U) % 4) {
+                case 0:
+                    if (!cache.vram().insert(key, sample_bytes(key, size)).ok())
+                        ++wrong;
+                    break;
+                case 1:
+                    if (const auto copy = cache.vram().read(key);
+                        copy && as_text(copy->bytes()) != sample_bytes(key, size).text())
+                        ++wrong;
+                    break;
+                case 2:
+                    if (const Lookup found = cache.find(key); found && found->text() != sample_bytes(key, size).text())
+                        ++wrong;
+                    break;
+                default:
+                    const vram::Lease lease = cache.vram().lease(key);
+                    if (lease && m_backend == Backend::host &&
+                        as_text({static_cast<const std::byte*>(lease.pointer()), lease.size()}) !=
+                            sample_bytes(key, size).text())
+                        ++wrong;
+                }
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(wrong, 0U);
+    EXPECT_LE(cache.tiers()[0].usage.bytes, 400'000U);
+    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+    EXPECT_EQ(cache.verify(Repair::no).corrupt, 0U);
+}
+
+TEST_P(VramCache, all_of_it_is_given_back_to_the_device)
+{
+    Cache cache = open();
+    for (std::uint64_t i = 0; i < 50; ++i)
+        put(cache, i, 100'000);
+    EXPECT_GE(cache.vram().report()->partitions[0].reserved_bytes, 5'000'000U);
+    cache.clear();
+    EXPECT_EQ(cache.vram().report()->partitions[0].reserved_bytes, 0U);
+    EXPECT_EQ(cache.vram().report()->partitions[0].allocated_bytes, 0U);
+    put(cache, 1, 1000);
+    EXPECT_TRUE(holds(cache, 1, 1000));
+}
+
+INSTANTIATE_TEST_SUITE_P(all, VramCache, all_memories(), name_of);
+
+// Capability 59.
+TEST(VramFallback, without_a_gpu_it_is_host_memory_and_says_so)
+{
+    // WebGPU at a place where it is not: absent on every machine.
+    ::setenv("HEARTH_WEBGPU", "/nowhere/libwgpu_native.so", 1);
+    std::string said;
+    CacheOptions options;
+    options.tiers = {vram::tier({.backend = Backend::webgpu, .max_bytes = 1_MiB})};
+    options.log = [&](LogLevel, std::string_view message) { said += message; };
+    Cache cache = Cache::open(options).value();
+    ASSERT_TRUE(cache.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 100)).ok());
+    const vram::Report report = *cache.vram().report();
+    EXPECT_EQ(report.backend, Backend::host);
+    EXPECT_NE(report.fallback.find("/nowhere/libwgpu_native.so"), std::string::npos) << report.fallback;
+    EXPECT_NE(cache.stats().tiers[0].note.find("host"), std::string::npos) << cache.stats().tiers[0].note;
+    EXPECT_NE(said.find("host memory"), std::string::npos) << said;
+    EXPECT_EQ(as_text(cache.vram().read(numbered_key(1))->bytes()), sample_bytes(numbered_key(1), 100).text());
+    ::unsetenv("HEARTH_WEBGPU");
+}
+
+TEST(VramFallback, where_none_is_wanted_the_tier_is_left_out_and_the_reason_is_told)
+{
+    ::setenv("HEARTH_WEBGPU", "/nowhere/libwgpu_native.so", 1);
+    std::string said;
+    CacheOptions options;
+    options.tiers = {vram::tier({.backend = Backend::webgpu, .max_bytes = 1_MiB, .fallback = vram::Fallback::none}),
+                     memory(1_MiB)};
+    options.log = [&](LogLevel, std::string_view message) { said += message; };
+    Cache cache = Cache::open(options).value();
+    EXPECT_NE(said.find("/nowhere/libwgpu_native.so"), std::string::npos) << said;
+    EXPECT_FALSE(cache.vram());
+    const Result<InsertReport> none = cache.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 1));
+    ASSERT_FALSE(none.ok());
+    EXPECT_NE(none.error().message.find("no tier in device memory"), std::string::npos) << none.error().message;
+    EXPECT_FALSE(cache.vram().lease(numbered_key(1)));
+    ::unsetenv("HEARTH_WEBGPU");
+}
+
+TEST(VramTier, without_a_capacity_takes_what_is_recommended_for_the_device)
+{
+    Cache cache = Cache::open({.tiers = {vram::tier({.backend = Backend::host})}}).value();
+    EXPECT_EQ(cache.tiers()[0].limits.max_bytes, 0U) << "not known yet";
+    ASSERT_TRUE(cache.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 100)).ok());
+    const vram::Report report = *cache.vram().report();
+    EXPECT_EQ(report.partitions[0].capacity_bytes, vram::recommended_bytes(report.devices[0].total_bytes));
+    EXPECT_EQ(cache.tiers()[0].limits.max_bytes, report.partitions[0].capacity_bytes);
+}
+
+TEST(VramTier, asks_nothing_of_a_device_before_something_is_stored)
+{
+    Cache cache = Cache::open({.tiers = {vram::tier(1_MiB)}}).value();
+    EXPECT_FALSE(cache.find(numbered_key(1)));
+    EXPECT_FALSE(cache.vram().lease(numbered_key(1)));
+    EXPECT_TRUE(cache.vram().report()->devices.empty());
+    EXPECT_EQ(cache.stats().tiers[0].note, "");
+}
+
+}  // namespace
+
+}  // namespace hearth::test
