@@ -12,7 +12,7 @@ Result<std::vector<DeviceId>> all_devices(const Api& api)
     if (!platforms.empty())
         api.get_platforms(count, platforms.data(), nullptr);
     std::vector<DeviceId> found;
-    for (const PlatformId platform : platforms) {
+    for (PlatformId platform : platforms) {
         UInt here = 0;
         if (api.get_devices(platform, k_device_type_all, 0, nullptr, &here) != k_success || here == 0)
             continue;

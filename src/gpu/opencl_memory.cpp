@@ -40,7 +40,8 @@ public:
     Status prepare(cl::DeviceId id)
     {
         cl::PlatformId platform = nullptr;
-        m_api->get_device_info(id, cl::k_device_platform, sizeof platform, static_cast<void*>(&platform), nullptr);
+        m_api->get_device_info(id, cl::k_device_platform, sizeof(cl::PlatformId), static_cast<void*>(&platform),
+                               nullptr);
         const std::array<std::intptr_t, 3> properties{cl::k_context_platform, reinterpret_cast<std::intptr_t>(platform),
                                                       0};
         cl::Int error = cl::k_success;

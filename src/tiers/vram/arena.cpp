@@ -52,9 +52,19 @@ std::optional<gpu::DevicePart> Arena::from_gap(std::uint64_t bytes, std::uint64_
         return std::nullopt;
     const Gap gap = *best;
     Block& block = *gap.block;
-    remove_gap(block, block.gaps.find(gap.offset));
-    if (gap.bytes > size)
-        add_gap(block, gap.offset + size, gap.bytes - size);
+    if (gap.bytes == size) {
+        remove_gap(block, block.gaps.find(gap.offset));
+    } else {
+        // What is left of it, in the memory of the gap's own records.
+        auto by_offset = block.gaps.extract(gap.offset);
+        by_offset.key() += size;
+        by_offset.mapped() -= size;
+        block.gaps.insert(std::move(by_offset));
+        auto by_size = m_gaps.extract(best);
+        by_size.value().offset += size;
+        by_size.value().bytes -= size;
+        m_gaps.insert(std::move(by_size));
+    }
     block.used += size;
     m_usage.allocated += size;
     return gpu::DevicePart{block.device, gap.offset, bytes};

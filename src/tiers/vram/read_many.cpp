@@ -90,8 +90,13 @@ private:
     {
         if (&entry.memory() != m_memory)
             return;  // of a device that was lost meanwhile
-        const std::uint64_t size = entry.region().bytes;
-        m_parts.push_back({{entry.part().block, entry.part().offset, size}, m_bytes});
+        const vram::Region& region = entry.region();
+        const std::uint64_t size = region.bytes;
+        // Where there is an address it says all, and the rest of the entry need not be fetched from memory.
+        if (region.buffer == nullptr)
+            m_parts.push_back({{{region.address, nullptr, size}, 0, size}, m_bytes});
+        else
+            m_parts.push_back({{entry.part().block, entry.part().offset, size}, m_bytes});
         m_wanted_by.push_back(key);
         m_bytes += (size + k_alignment - 1) / k_alignment * k_alignment;
     }
