@@ -11,7 +11,7 @@
 namespace hearth::base {
 
 // The order in which locks may be taken while others are held, and in which a fork takes them all.
-enum class LockLevel : std::uint8_t { engine, tier, tier_part, counters, reclaim, thread_numbers, end };
+enum class LockLevel : std::uint8_t { engine, tier_whole, tier, tier_part, counters, reclaim, thread_numbers, end };
 
 // None of the classes below may be made or destroyed by a thread that holds a ForkSafeMutex: a fork would wait for that
 // lock and the thread for the fork.

@@ -172,9 +172,10 @@ void Partition::renew(std::shared_ptr<gpu::DeviceMemory> memory)
 {
     m_entries.clear();
     auto arena = std::make_shared<Arena>(memory, m_entries.limits().max_bytes);
+    // Swapped, so that what was there goes after the lock.
     const std::lock_guard lock(m_mutex);
-    m_memory = std::move(memory);
-    m_arena = std::move(arena);
+    m_memory.swap(memory);
+    m_arena.swap(arena);
 }
 
 vram::PartitionUsage Partition::usage()

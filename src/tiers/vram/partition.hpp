@@ -61,7 +61,7 @@ private:
     const int m_device;
     TransferCounts& m_transfers;
     resident::ResidentStore m_entries;
-    mutable std::mutex m_mutex;  // guards the rest
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};  // guards the rest
     std::shared_ptr<gpu::DeviceMemory> m_memory;
     std::shared_ptr<Arena> m_arena;
     // Of stores that made room and then failed: they go out with the next report.

@@ -66,52 +66,71 @@ const VramTier::Partitions& VramTier::partitions() const noexcept
     return all ? *all : k_no_partitions;
 }
 
-Limits VramTier::limits_of(std::uint64_t device_bytes, const vram::Partition* named) const
+Limits VramTier::limits_of(const Limits& limits, std::uint64_t device_bytes, const vram::Partition* named)
 {
-    Limits limits = m_limits;
     if (named)
         return {.max_bytes = named->max_bytes, .max_entries = 0, .max_age = limits.max_age};
-    if (limits.max_bytes == vram::k_recommended)
-        limits.max_bytes = device_bytes == 0 ? k_when_unknown : vram::recommended_bytes(device_bytes);
-    return limits;
+    Limits here = limits;
+    if (here.max_bytes == vram::k_recommended)
+        here.max_bytes = device_bytes == 0 ? k_when_unknown : vram::recommended_bytes(device_bytes);
+    return here;
 }
 
 // The one that was asked for, or the host's where that is allowed.
-Result<std::shared_ptr<gpu::DeviceMemory>> VramTier::open_device(std::size_t device)
+Result<std::shared_ptr<gpu::DeviceMemory>> VramTier::open_device(std::size_t device, std::string& fallback) const
 {
     const int index = m_options.devices[device];
     Result<std::shared_ptr<gpu::DeviceMemory>> memory = m_open_memory(m_options.backend, index);
     const bool automatic = m_options.backend == vram::Backend::automatic;
-    if (memory && automatic && (*memory)->device().backend == vram::Backend::host && m_fallback.empty())
-        m_fallback = "no GPU was found";
+    if (memory && automatic && (*memory)->device().backend == vram::Backend::host && fallback.empty())
+        fallback = "no GPU was found";
     if (memory || m_options.fallback == vram::Fallback::none)
         return memory;
-    m_fallback = memory.error().message;
-    say(fmt::format("Tier \"{}\" uses host memory: {}", m_options.name, m_fallback));
+    fallback = memory.error().message;
+    say(fmt::format("Tier \"{}\" uses host memory: {}", m_options.name, fallback));
     return gpu::open_host_memory(static_cast<int>(device));
+}
+
+Result<VramTier::Partitions> VramTier::open_partitions(std::string& fallback) const
+{
+    Limits limits;
+    PolicyFactory policy;
+    {
+        const std::lock_guard lock(m_mutex);
+        limits = m_limits;
+        policy = m_policy;
+    }
+    Partitions partitions;
+    for (std::size_t device = 0; device < m_options.devices.size(); ++device) {
+        const Result<std::shared_ptr<gpu::DeviceMemory>> memory = open_device(device, fallback);
+        if (!memory)
+            return memory.error();
+        const auto add = [&](const std::string& name, const Limits& here) {
+            partitions.push_back(std::make_unique<Partition>(m_options.name, name, static_cast<int>(device), m_clock,
+                                                             policy(), here, *memory, m_transfers));
+        };
+        add("", limits_of(limits, (*memory)->device().total_bytes, nullptr));
+        for (const vram::Partition& named : m_options.partitions)
+            add(named.name, limits_of(limits, 0, &named));
+    }
+    return partitions;
 }
 
 Result<const VramTier::Partitions*> VramTier::opened()
 {
     if (const Partitions* all = m_partitions.load(std::memory_order_acquire))
         return all;
+    // Not under the lock: it takes long, and what is made here has locks of its own, which a fork must find at rest.
+    // Two threads may come here at once; what the second has made goes again.
+    std::string fallback;
+    Result<Partitions> made = open_partitions(fallback);
+    if (!made)
+        return made.error();
     const std::lock_guard lock(m_mutex);
     if (const Partitions* all = m_partitions.load(std::memory_order_relaxed))
         return all;
-    Partitions partitions;
-    for (std::size_t device = 0; device < m_options.devices.size(); ++device) {
-        const Result<std::shared_ptr<gpu::DeviceMemory>> memory = open_device(device);
-        if (!memory)
-            return memory.error();
-        const auto add = [&](const std::string& name, const Limits& limits) {
-            partitions.push_back(std::make_unique<Partition>(m_options.name, name, static_cast<int>(device), m_clock,
-                                                             m_policy(), limits, *memory, m_transfers));
-        };
-        add("", limits_of((*memory)->device().total_bytes, nullptr));
-        for (const vram::Partition& named : m_options.partitions)
-            add(named.name, limits_of(0, &named));
-    }
-    m_all = std::move(partitions);
+    m_all.swap(*made);
+    m_fallback = fallback;
     m_partitions.store(&m_all, std::memory_order_release);
     return &m_all;
 }
@@ -137,20 +156,22 @@ Result<Partition*> VramTier::placed(const vram::Placement& placement)
 // can be had, stores are refused and what else there is goes on.
 void VramTier::recover(int device)
 {
-    const std::lock_guard lock(m_mutex);
     std::shared_ptr<gpu::DeviceMemory> memory;
-    for (const std::unique_ptr<Partition>& partition : m_all) {
+    for (const std::unique_ptr<Partition>& partition : partitions()) {
         if (partition->device() != device || !partition->memory()->lost())
             continue;
         if (!memory) {
             say(fmt::format("Tier \"{}\" lost {} and what it held there.", m_options.name,
                             partition->memory()->device().name));
-            Result<std::shared_ptr<gpu::DeviceMemory>> opened = open_device(static_cast<std::size_t>(device));
+            std::string fallback;
+            Result<std::shared_ptr<gpu::DeviceMemory>> opened = open_device(static_cast<std::size_t>(device), fallback);
             if (!opened || (*opened)->lost()) {
                 partition->entries().clear();
                 continue;
             }
             memory = *std::move(opened);
+            const std::lock_guard lock(m_mutex);
+            m_fallback = fallback;
         }
         partition->renew(memory);
     }
@@ -322,16 +343,17 @@ TierUsage VramTier::usage()
 // Of all partitions together; without a limit when one of them has none.
 Limits VramTier::limits() const
 {
-    const std::lock_guard lock(m_mutex);
-    if (m_all.empty()) {
+    const Partitions& all = partitions();
+    if (all.empty()) {
+        const std::lock_guard lock(m_mutex);
         Limits limits = m_limits;
         if (limits.max_bytes == vram::k_recommended)
             limits.max_bytes = 0;  // not known before the device is
         return limits;
     }
-    Limits sum = m_all.front()->entries().limits();
-    for (std::size_t i = 1; i < m_all.size(); ++i) {
-        const Limits limits = m_all[i]->entries().limits();
+    Limits sum = all.front()->entries().limits();
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        const Limits limits = all[i]->entries().limits();
         sum.max_bytes = sum.max_bytes == 0 || limits.max_bytes == 0 ? 0 : sum.max_bytes + limits.max_bytes;
     }
     return sum;

@@ -65,14 +65,15 @@ private:
 
     Result<const Partitions*> opened();
     const Partitions& partitions() const noexcept;
-    Result<std::shared_ptr<gpu::DeviceMemory>> open_device(std::size_t device);
+    Result<std::shared_ptr<gpu::DeviceMemory>> open_device(std::size_t device, std::string& fallback) const;
+    Result<Partitions> open_partitions(std::string& fallback) const;
     Result<Partition*> placed(const vram::Placement& placement);
     Held hold(const Key& key, int device, bool counts);
     void count_lease() noexcept;
     Found fetch(const Held& held);
     Result<vram::HostCopy> read_one(const Key& key);
     void recover(int device);
-    Limits limits_of(std::uint64_t device_bytes, const vram::Partition* named) const;
+    static Limits limits_of(const Limits& limits, std::uint64_t device_bytes, const vram::Partition* named);
     EntryRow row_of(const resident::Node& node, Partition& partition) const;
     void say(const std::string& message) const;
 
@@ -80,13 +81,13 @@ private:
     const Clock& m_clock;
     const LogSink m_log;
     const OpenMemory m_open_memory;
-    TransferCounts m_transfers;
+    mutable TransferCounts m_transfers;
     struct alignas(64) Counter {
         std::atomic<std::uint64_t> leases{0};
     };
     std::array<Counter, 129> m_counters;  // by thread, so that no two hits write the same line
 
-    mutable std::mutex m_mutex;  // guards the rest, but for what m_partitions points to
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_whole};  // guards the rest, not what partitions hold
     PolicyFactory m_policy;
     Limits m_limits;  // of the unnamed partitions
     std::string m_fallback;

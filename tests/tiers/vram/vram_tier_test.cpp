@@ -6,7 +6,9 @@
 
 #include <barrier>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace hearth::test {
 
@@ -349,6 +351,40 @@ TEST_P(VramCache, all_of_it_is_given_back_to_the_device)
 }
 
 INSTANTIATE_TEST_SUITE_P(all, VramCache, all_memories(), name_of);
+
+// A child has one thread; what the others were doing must not keep it waiting.
+TEST(VramFork, a_child_forked_while_others_store_goes_on)
+{
+    Cache cache = Cache::open({.tiers = {vram::tier({.backend = Backend::host, .max_bytes = 200'000})},
+                               .maintenance = Maintenance::by_hand})
+                      .value();
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 3; ++t)
+        threads.emplace_back([&, t] {
+            for (std::uint64_t i = 0; !stop; ++i) {
+                const Key key = numbered_key(t * 1000 + i % 50);
+                static_cast<void>(cache.vram().insert(key, sample_bytes(key, 3000)));
+                static_cast<void>(cache.vram().read(key));
+            }
+        });
+    for (std::uint64_t i = 0; i < scaled(40); ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(30);
+            const Key key = numbered_key(99);
+            const bool stored = cache.vram().insert(key, sample_bytes(key, 500)).ok();
+            const auto copy = cache.vram().read(key);
+            ::_exit(stored && copy && as_text(copy->bytes()) == sample_bytes(key, 500).text() ? 0 : 1);
+        }
+        int status = -1;
+        ::waitpid(child, &status, 0);
+        ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << i << ": " << status;
+    }
+    stop = true;
+    for (std::thread& thread : threads)
+        thread.join();
+}
 
 // Capability 59.
 TEST(VramFallback, without_a_gpu_it_is_host_memory_and_says_so)
