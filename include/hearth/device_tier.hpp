@@ -124,8 +124,8 @@ private:
     int m_device = 0;
 };
 
-// Bytes that were copied from a device, in pinned memory that goes back to its pool at the end: a view, not a copy.
-// Ownership: move-only.
+// Bytes that were copied from a device, in pinned memory that goes back to its pool with the last copy of this. It goes
+// with the device's context too, where that is reset.
 class HEARTH_API HostCopy {
 public:
     HostCopy() = default;

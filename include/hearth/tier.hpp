@@ -32,6 +32,7 @@ struct Limits {
 struct TierTraits {
     bool persistent = false;  // outlives the process
     bool writable = true;
+    bool in_place = false;  // entries are used where they lie: one that also moves up stays here
 };
 
 struct TierUsage {

@@ -107,6 +107,7 @@ private:
     std::size_t fastest_with(const Key& key);
     std::size_t tier_named(std::string_view name) const;
     bool something_slower_is_writable(std::size_t tier) const;
+    bool keeps_its_copy(std::size_t tier) const;
     // Stores and deals with the victims. Every store of every kind comes through here.
     Result<StoreReport> store_in(std::size_t tier, const Key& key, const Entry& entry);
     Result<StoreReport> settle_store(std::size_t tier, Result<StoreReport> stored);

@@ -21,10 +21,16 @@ const std::string* Engine::promote_after_hit(std::size_t tier, const Key& key, c
     if (!store_in(tier - 1, key, found.as_entry()))
         return nullptr;  // it does not fit up there: it stays where it is
     m_counters.add(tier - 1, TierCount::promotions);
-    // A persistent tier keeps its copy; a volatile one hands the entry over.
-    if (!m_tiers[tier]->traits().persistent)
+    if (!keeps_its_copy(tier))
         m_tiers[tier]->remove(key);
     return &m_names[tier - 1];
+}
+
+// Of an entry that moves up: what persists does, and what is used where it lies; any other hands the entry over.
+bool Engine::keeps_its_copy(std::size_t tier) const
+{
+    const TierTraits traits = m_tiers[tier]->traits();
+    return traits.persistent || traits.in_place;
 }
 
 bool Engine::something_slower_is_writable(std::size_t tier) const
@@ -79,7 +85,7 @@ MoveReport Engine::promote(const Key& key)
     MoveReport report = move(key, from, from - 1);
     if (report.outcome == MoveReport::Outcome::moved) {
         m_counters.add(from - 1, TierCount::promotions);
-        if (!m_tiers[from]->traits().persistent)
+        if (!keeps_its_copy(from))
             m_tiers[from]->remove(key);
     }
     return report;

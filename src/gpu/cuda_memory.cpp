@@ -287,9 +287,9 @@ Status CudaMemory::order_after(WriteTicket ticket, vram::Stream stream)
     int error = m_driver.record_event(m_written, m_write_stream);
     if (error == cuda::k_success)
         error = m_driver.wait_in_stream(static_cast<CUstream_st*>(stream), m_written, 0);
-    if (error == cuda::k_success)
-        return {};
-    return failed("be waited for in that stream", error);
+    // A stream that is being captured takes no wait for what is outside of the capture, and a stream of the caller's
+    // may be wrong: neither says anything of the device. The host waits then.
+    return error == cuda::k_success ? Status{} : wait(ticket);
 }
 
 Status CudaMemory::read(const DevicePart& from, std::span<std::byte> out)
@@ -361,17 +361,8 @@ bool CudaMemory::gather_small(std::span<const GatherPart> parts, std::span<std::
 // In a stream of its own: launches and copies follow each other there, and the host waits once.
 class CudaMemory::StreamGathering final : public Gathering {
 public:
-    explicit StreamGathering(CudaMemory& memory)
-        : m_memory(memory), m_allowed(memory.m_driver), m_context(memory.m_driver, memory.m_context)
-    {
-        if (m_context.ok() && !memory.m_lost.load(std::memory_order_relaxed))
-            m_lane = std::make_unique<Lane>(memory);
-    }
-    ~StreamGathering() override
-    {
-        if (m_under_way)
-            m_memory.m_driver.finish_stream(m_lane->stream());
-    }
+    explicit StreamGathering(CudaMemory& memory) : m_memory(memory) {}
+    ~StreamGathering() override { static_cast<void>(finish()); }
     StreamGathering(const StreamGathering&) = delete;
     StreamGathering& operator=(const StreamGathering&) = delete;
 
@@ -381,14 +372,17 @@ public:
         if (!m_under_way)
             return {};
         m_under_way = false;
+        // Here and in start() for the call alone: several of these may be under way in a thread, in different contexts.
+        const ScopedContext context(m_memory.m_driver, m_memory.m_context);
+        if (!context.ok())
+            return m_memory.gone();
+        const AllowedInCapture allowed(m_memory.m_driver);
         const int error = m_memory.m_driver.finish_stream(m_lane->stream());
         return error == cuda::k_success ? Status{} : m_memory.failed("be gathered", error);
     }
 
 private:
     CudaMemory& m_memory;
-    const AllowedInCapture m_allowed;
-    const ScopedContext m_context;
     std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // that the kernels under way read
     std::unique_ptr<Lane> m_lane;
     bool m_under_way = false;
@@ -396,17 +390,19 @@ private:
 
 Status CudaMemory::StreamGathering::start(std::span<const GatherPart> parts, std::span<std::byte> out)
 {
-    if (!m_lane)
+    const ScopedContext context(m_memory.m_driver, m_memory.m_context);
+    if (!context.ok() || m_memory.m_lost.load(std::memory_order_relaxed))
         return m_memory.gone();
+    const AllowedInCapture allowed(m_memory.m_driver);
     if (Status status = m_memory.settle_writes(); !status.ok())
         return status;
+    if (!m_lane)
+        m_lane = std::make_unique<Lane>(m_memory);
     int error = m_lane->error();
     m_under_way = error == cuda::k_success;
-    std::unique_ptr<StagingBuffer> table;
+    std::unique_ptr<StagingBuffer>& table = m_tables.emplace_back();
     const bool by_kernel = error == cuda::k_success && parts.size() > 1 && m_memory.is_pinned(out) &&
                            m_memory.gather_kernel() && m_memory.gather_small(parts, out, m_lane->stream(), table);
-    if (table)
-        m_tables.push_back(std::move(table));
     for (const GatherPart& part : parts)
         if (error == cuda::k_success && part.from.bytes != 0 && (!by_kernel || part.from.bytes > k_most_gathered))
             error = m_memory.m_driver.copy_to_host(out.data() + part.target, part.from.block.address + part.from.offset,
@@ -430,15 +426,20 @@ std::unique_ptr<Gathering> CudaMemory::begin_gathering()
 Status CudaMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to)
 {
     auto* const other = dynamic_cast<CudaMemory*>(&to_memory);
-    if (other == nullptr)
-        return Error{Code::invalid_argument, "Device memory of CUDA is copied to device memory of CUDA only.", {}};
     if (from.bytes == 0)
         return {};
+    if (other == nullptr)
+        return copy_through_host(*this, from, to_memory, to);
     const ScopedContext context(m_driver, m_context);
-    if (!context.ok() || other->lost())
+    if (other->lost())
+        return other->gone();
+    if (!context.ok())
         return gone();
     const AllowedInCapture allowed(m_driver);
     if (Status status = settle_writes(); !status.ok())
+        return status;
+    // A write to what lay at the target before may still be on its way there.
+    if (Status status = other->settle_writes(); !status.ok())
         return status;
     const Lane lane(*this);
     int error = lane.error();

@@ -32,6 +32,7 @@ CudaStagingPool::~CudaStagingPool()
     const ScopedContext context(m_driver, m_context);
     if (!context.ok())
         return;  // a context that is gone has taken its memory along
+    const AllowedInCapture allowed(m_driver);
     for (const auto& [size, buffers] : m_free)
         for (void* memory : buffers)
             m_driver.free_host(memory);
@@ -40,6 +41,10 @@ CudaStagingPool::~CudaStagingPool()
 std::unique_ptr<StagingBuffer> CudaStagingPool::take(std::uint64_t bytes)
 {
     const std::uint64_t size = std::max(k_least, std::bit_ceil(bytes));
+    // Before the lock: in a forked child, where another thread may have held it, there is no context.
+    const ScopedContext context(m_driver, m_context);
+    if (!context.ok())
+        return nullptr;
     {
         const std::lock_guard lock(m_mutex);
         if (const auto found = m_free.find(size); found != m_free.end() && !found->second.empty()) {
@@ -49,16 +54,18 @@ std::unique_ptr<StagingBuffer> CudaStagingPool::take(std::uint64_t bytes)
             return std::make_unique<CudaStaging>(shared_from_this(), memory, size, bytes);
         }
     }
-    const ScopedContext context(m_driver, m_context);
+    const AllowedInCapture allowed(m_driver);
     void* memory = nullptr;
-    if (!context.ok() ||
-        m_driver.allocate_host(&memory, size, cuda::k_host_portable | cuda::k_host_mapped) != cuda::k_success)
+    if (m_driver.allocate_host(&memory, size, cuda::k_host_portable | cuda::k_host_mapped) != cuda::k_success)
         return nullptr;
     return std::make_unique<CudaStaging>(shared_from_this(), memory, size, bytes);
 }
 
 void CudaStagingPool::give_back(void* memory, std::uint64_t bytes) noexcept
 {
+    const ScopedContext context(m_driver, m_context);
+    if (!context.ok())
+        return;
     {
         const std::lock_guard lock(m_mutex);
         if (m_free_bytes + bytes <= k_most_kept) {
@@ -67,9 +74,8 @@ void CudaStagingPool::give_back(void* memory, std::uint64_t bytes) noexcept
             return;
         }
     }
-    const ScopedContext context(m_driver, m_context);
-    if (context.ok())
-        m_driver.free_host(memory);
+    const AllowedInCapture allowed(m_driver);
+    m_driver.free_host(memory);
 }
 
 }  // namespace hearth::gpu

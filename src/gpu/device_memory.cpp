@@ -1,5 +1,6 @@
 #include "gpu/device_memory.hpp"
 
+#include "gpu/plain_staging.hpp"
 #include "hearth/libraries.hpp"
 
 #include <algorithm>
@@ -50,6 +51,18 @@ private:
 };
 
 }  // namespace
+
+Status copy_through_host(DeviceMemory& from_memory, const DevicePart& from, DeviceMemory& to_memory,
+                         const DevicePart& to)
+{
+    const std::unique_ptr<StagingBuffer> between = PlainStaging::take(from.bytes);
+    if (!between)
+        return Error{Code::no_space, fmt::format("The host has no {} bytes for a copy.", from.bytes), {}};
+    if (Status status = from_memory.read(from, between->bytes()); !status.ok())
+        return status;
+    const Result<WriteTicket> written = to_memory.write(to, between->bytes());
+    return written ? to_memory.wait(*written) : Status{written.error()};
+}
 
 std::unique_ptr<Gathering> DeviceMemory::begin_gathering()
 {

@@ -65,7 +65,7 @@ public:
 // Thread safety: every function, from any thread at any time.
 // Failure: nothing throws. Once the device or its context is lost every call gives Code::unavailable, and lost() is
 // true from then on.
-// The contract in full is tests/gpu/memory_conformance.hpp.
+// The contract in full is tests/gpu/memory_conformance_test.cpp.
 class DeviceMemory {
 public:
     virtual ~DeviceMemory() = default;
@@ -97,12 +97,16 @@ public:
     virtual Status gather(std::span<const GatherPart> parts, std::span<std::byte> out) = 0;
     // Where the device does nothing in the background each start() is a gather().
     virtual std::unique_ptr<Gathering> begin_gathering();
-    // From this memory into another one's, of the same backend: device to device where the two can reach each other.
+    // From this memory into another one's, of whatever backend: device to device where the two can reach each other.
     virtual Status copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to) = 0;
 
     // For read() and gather(): as fast as it gets. Null when there is none to be had.
     virtual std::unique_ptr<StagingBuffer> staging(std::uint64_t bytes) = 0;
 };
+
+// The copy between two that cannot reach each other.
+Status copy_through_host(DeviceMemory& from_memory, const DevicePart& from, DeviceMemory& to_memory,
+                         const DevicePart& to);
 
 // What a backend found on this machine: its devices, or an Error that says what was looked for and how to get it.
 struct BackendProbe {

@@ -71,11 +71,11 @@ public:
                 std::memcpy(out.data() + part.target, at(part.from), part.from.bytes);
         return {};
     }
-    Status copy(const DevicePart& from, DeviceMemory& /*to_memory*/, const DevicePart& to) override
+    Status copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to) override
     {
-        if (from.bytes != 0)
-            std::memcpy(at(to), at(from), from.bytes);
-        return {};
+        // The other may be a device's: where one was lost, the host stands in for it beside those that are left.
+        const Result<WriteTicket> written = to_memory.write(to, {at(from), from.bytes});
+        return written ? to_memory.wait(*written) : Status{written.error()};
     }
     std::unique_ptr<StagingBuffer> staging(std::uint64_t bytes) override { return PlainStaging::take(bytes); }
 

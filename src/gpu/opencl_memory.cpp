@@ -134,13 +134,7 @@ public:
             return {};
         }
         // Two contexts have no way to each other but through the host.
-        const std::unique_ptr<StagingBuffer> between = PlainStaging::take(from.bytes);
-        if (!between)
-            return Error{Code::no_space, fmt::format("The host has no {} bytes for a copy.", from.bytes), {}};
-        if (Status status = read(from, between->bytes()); !status.ok())
-            return status;
-        const Result<WriteTicket> written = to_memory.write(to, between->bytes());
-        return written ? to_memory.wait(*written) : Status{written.error()};
+        return copy_through_host(*this, from, to_memory, to);
     }
     std::unique_ptr<StagingBuffer> staging(std::uint64_t bytes) override { return PlainStaging::take(bytes); }
 

@@ -292,15 +292,18 @@ Status WebGpuMemory::land(Batch& batch, std::span<std::byte> out)
 
 Status WebGpuMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to)
 {
-    for (const DevicePart* part : {&from, &to})
-        if (Status checked = check(*part); !checked)
-            return checked;
+    if (Status checked = check(from); !checked)
+        return checked;
     if (from.bytes > to.bytes)
         return too_small(from.bytes, to.bytes);
     if (from.bytes == 0)
         return {};
-    if (&to_memory == this && from.offset % k_word == 0 && to.offset % k_word == 0)
-        return copy_within(from, to);
+    if (&to_memory == this) {
+        if (Status checked = check(to); !checked)
+            return checked;
+        if (from.offset % k_word == 0 && to.offset % k_word == 0)
+            return copy_within(from, to);
+    }
     return copy_through_host(from, to_memory, to);
 }
 

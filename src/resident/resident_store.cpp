@@ -18,9 +18,10 @@ WallTime wall_time(std::uint64_t tick)
 
 void Departed::retire() noexcept
 {
-    for (const One& one : m_nodes)
-        base::retire(one.node);
+    std::vector<base::Reclaimable*> nodes(m_nodes.size());
+    std::transform(m_nodes.begin(), m_nodes.end(), nodes.begin(), [](const One& one) { return one.node; });
     m_nodes.clear();
+    base::retire(nodes);  // all with one barrier
 }
 
 std::vector<Victim> Departed::victims() const
@@ -197,51 +198,57 @@ void ResidentStore::give_up(const Resident& entry) noexcept
     --m_reserved_entries;
 }
 
+// What departs goes after the lock: an entry's end may call a device, or end locks of its own.
 Departed ResidentStore::put(std::unique_ptr<Node> node, bool& replaced)
 {
+    Departed old;
+    Departed victims;
     const std::lock_guard lock(m_mutex);
-    return put_locked(node.release(), replaced);
+    put_locked(std::move(node), old, victims);
+    replaced = !old.empty();
+    return victims;
 }
 
 Result<Departed> ResidentStore::store(std::unique_ptr<Node> node, bool& replaced)
 {
-    Departed departed;
+    Departed old;
+    Departed victims;
     const std::lock_guard lock(m_mutex);
     if (std::optional<Error> refused = refusal(node->resident))
         return *std::move(refused);
     m_reserved_bytes += node->resident.bytes;
     ++m_reserved_entries;
-    make_room(m_table.peek(node->resident.key), EvictionCause::capacity, departed);
-    const Departed replaced_ones = put_locked(node.release(), replaced);
-    return departed;
+    make_room(m_table.peek(node->resident.key), EvictionCause::capacity, victims);
+    put_locked(std::move(node), old, victims);
+    replaced = !old.empty();
+    return victims;
 }
 
-// Readers see the old one until the new one is in place. What is replaced is no victim: it departs for itself.
-Departed ResidentStore::put_locked(Node* node, bool& replaced)
+// Readers see the old one until the new one is in place. What is replaced is no victim.
+void ResidentStore::put_locked(std::unique_ptr<Node> owned, Departed& old, Departed& victims)
 {
-    Departed departed;
-    m_reserved_bytes -= node->resident.bytes;
+    Node& node = *owned;
+    m_reserved_bytes -= node.resident.bytes;
     --m_reserved_entries;
-    node->resident.set_last_used(advance());
-    if (const Node* old = m_table.peek(node->resident.key)) {
-        node->resident.set_uses(old->resident.uses());
-        m_policy->removed(old->resident);
-        m_bytes -= old->resident.bytes;
+    node.resident.set_last_used(advance());
+    if (const Node* before = m_table.peek(node.resident.key))
+        node.resident.set_uses(before->resident.uses());
+    Node* replaced = m_table.put(&node);
+    static_cast<void>(owned.release());
+    m_bytes += node.resident.bytes;
+    if (replaced) {
+        m_policy->removed(replaced->resident);
+        m_bytes -= replaced->resident.bytes;
+        old.add(replaced, EvictionCause::capacity, false);
     }
-    m_bytes += node->resident.bytes;
-    Node* old = m_table.put(node);
-    replaced = old != nullptr;
-    if (old)
-        base::retire(old);
-    m_policy->inserted(node->resident);
+    m_policy->inserted(node.resident);
     // The one that was to be replaced may have gone meanwhile, and others may have counted on its room too.
     while (over(nullptr)) {
-        Node* other = victim(node);
+        Node* other = victim(&node);
         if (!other)
             break;
-        take_out(*other, EvictionCause::capacity, departed);
+        take_out(*other, EvictionCause::capacity, victims);
     }
-    return departed;
 }
 
 Departed ResidentStore::evict_one(const Key* spare)
@@ -249,8 +256,13 @@ Departed ResidentStore::evict_one(const Key* spare)
     Departed departed;
     const std::lock_guard lock(m_mutex);
     const Node* kept = spare ? m_table.peek(*spare) : nullptr;
+    // So that the policy does not name it.
+    if (kept)
+        m_policy->removed(kept->resident);
     if (Node* node = victim(kept))
         take_out(*node, EvictionCause::capacity, departed);
+    if (kept)
+        m_policy->inserted(kept->resident);
     return departed;
 }
 
@@ -263,7 +275,6 @@ bool ResidentStore::remove(const Key& key)
         return false;
     take_out(*node, EvictionCause::capacity, departed);
     advance();
-    departed.retire();
     return true;
 }
 
@@ -278,7 +289,6 @@ std::uint64_t ResidentStore::remove_if(const std::function<bool(const Node&)>& g
     });
     for (Node* node : gone)
         take_out(*node, EvictionCause::capacity, departed);
-    departed.retire();
     return gone.size();
 }
 

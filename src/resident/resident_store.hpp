@@ -112,7 +112,7 @@ private:
     Node* victim(const Node* spare);
     bool over(const Node* spare) const;
     void depart_expired(EvictionCause cause, Departed& departed);
-    Departed put_locked(Node* node, bool& replaced);
+    void put_locked(std::unique_ptr<Node> owned, Departed& old, Departed& victims);
 
     const std::string m_name;
     const Clock& m_clock;

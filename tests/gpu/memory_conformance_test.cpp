@@ -171,6 +171,20 @@ TEST_P(MemoryConformance, copies_reach_another_memory_of_the_same_kind)
     other->free(*block);
 }
 
+TEST_P(MemoryConformance, copies_go_to_and_from_the_hosts_memory_too)
+{
+    const std::shared_ptr<gpu::DeviceMemory> host = gpu::open_host_memory(1).value();
+    const Bytes bytes = sample_bytes(numbered_key(1), 5003);
+    const DevicePart here = part(bytes.size());
+    write(here, bytes);
+    const DeviceBlock block = host->allocate(bytes.size()).value();
+    ASSERT_TRUE(m_memory->copy(here, *host, {block, 0, bytes.size()}).ok());
+    const DevicePart back = part(bytes.size());
+    ASSERT_TRUE(host->copy({block, 0, bytes.size()}, *m_memory, back).ok());
+    EXPECT_EQ(read(back), bytes.text());
+    host->free(block);
+}
+
 TEST_P(MemoryConformance, a_write_is_settled_once_it_was_waited_for)
 {
     const DevicePart place = part(1000);

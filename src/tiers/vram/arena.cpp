@@ -37,12 +37,24 @@ std::uint64_t Arena::rounded(std::uint64_t bytes) const noexcept
 Result<gpu::DevicePart> Arena::allocate(std::uint64_t bytes)
 {
     const std::uint64_t size = rounded(bytes);
-    const std::lock_guard lock(m_mutex);
-    if (std::optional<gpu::DevicePart> part = from_gap(bytes, size))
-        return *part;
-    if (Status added = add_block(size); !added.ok())
-        return added.error();
-    return *from_gap(bytes, size);
+    std::unique_lock lock(m_mutex);
+    for (;;) {
+        if (std::optional<gpu::DevicePart> part = from_gap(bytes, size))
+            return *part;
+        // One asks the device at a time; the others look again at what came of it.
+        if (m_growing) {
+            m_put_back.wait(lock, [&] { return !m_growing; });
+            continue;
+        }
+        m_growing = true;
+        lock.unlock();
+        Status added = add_block(size);
+        lock.lock();
+        m_growing = false;
+        m_put_back.notify_all();
+        if (!added.ok())
+            return added.error();
+    }
 }
 
 std::optional<gpu::DevicePart> Arena::from_gap(std::uint64_t bytes, std::uint64_t size)
@@ -72,28 +84,47 @@ std::optional<gpu::DevicePart> Arena::from_gap(std::uint64_t bytes, std::uint64_
 
 Status Arena::add_block(std::uint64_t size)
 {
-    const std::uint64_t most = m_max_bytes == 0 ? UINT64_MAX : m_max_bytes + k_room_for_alignment;
-    if (m_usage.reserved + size > most)
-        trim_locked();
-    if (m_usage.reserved + size > most)
+    std::uint64_t wanted = 0;
+    std::vector<std::unique_ptr<Block>> empty;
+    {
+        const std::lock_guard lock(m_mutex);
+        const bool bounded = m_max_bytes != 0 && m_max_bytes < UINT64_MAX - k_room_for_alignment;
+        const std::uint64_t most = bounded ? m_max_bytes + k_room_for_alignment : UINT64_MAX;
+        const auto fits = [&] { return m_usage.reserved < most && size <= most - m_usage.reserved; };
+        if (!fits())
+            empty = take_empty_blocks();
+        if (fits()) {
+            wanted = std::min(std::max({size, k_least_block, bounded ? m_max_bytes / k_blocks : 0}),
+                              most - m_usage.reserved);
+            m_usage.reserved += wanted;  // spoken for while the device is asked
+        }
+    }
+    give_back(empty);
+    if (wanted == 0) {
+        const std::lock_guard lock(m_mutex);
         return Error{Code::no_space,
                      fmt::format("No gap of {} bytes is left in {} bytes of device memory, {} of which are in use.",
                                  size, m_usage.reserved, m_usage.allocated),
                      {}};
-    const std::uint64_t usual = std::max(k_least_block, m_max_bytes / k_blocks);
-    const std::uint64_t wanted = std::min(std::max(size, usual), most - m_usage.reserved);
+    }
     Result<gpu::DeviceBlock> found = ask_device(size, wanted);
-    if (!found) {
-        trim_locked();
+    if (!found && found.error().code == Code::no_space) {
+        {
+            const std::lock_guard lock(m_mutex);
+            empty = take_empty_blocks();
+        }
+        give_back(empty);
         found = ask_device(size, wanted);
     }
+    auto block = std::make_unique<Block>();
+    const std::lock_guard lock(m_mutex);
+    m_usage.reserved -= wanted;
     if (!found)
         return found.error();
-    m_blocks.push_back(std::make_unique<Block>());
-    Block& block = *m_blocks.back();
-    block.device = *found;
-    m_usage.reserved += block.device.bytes;
-    add_gap(block, 0, block.device.bytes);
+    block->device = *found;
+    m_usage.reserved += block->device.bytes;
+    add_gap(*block, 0, block->device.bytes);
+    m_blocks.push_back(std::move(block));
     return {};
 }
 
@@ -193,29 +224,46 @@ void Arena::put_back(const gpu::DevicePart& part) noexcept
 
 void Arena::set_max_bytes(std::uint64_t max_bytes)
 {
-    const std::lock_guard lock(m_mutex);
-    m_max_bytes = max_bytes;
-    if (max_bytes != 0 && m_usage.reserved > max_bytes)
-        trim_locked();
+    std::vector<std::unique_ptr<Block>> empty;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_max_bytes = max_bytes;
+        if (max_bytes != 0 && m_usage.reserved > max_bytes)
+            empty = take_empty_blocks();
+    }
+    give_back(empty);
 }
 
 void Arena::trim() noexcept
 {
-    const std::lock_guard lock(m_mutex);
-    trim_locked();
+    std::vector<std::unique_ptr<Block>> empty;
+    {
+        const std::lock_guard lock(m_mutex);
+        empty = take_empty_blocks();
+    }
+    give_back(empty);
 }
 
-void Arena::trim_locked() noexcept
+// Off the books; the device gets them back without the lock.
+std::vector<std::unique_ptr<Arena::Block>> Arena::take_empty_blocks() noexcept
 {
-    std::erase_if(m_blocks, [&](const std::unique_ptr<Block>& block) {
+    std::vector<std::unique_ptr<Block>> empty;
+    for (std::unique_ptr<Block>& block : m_blocks) {
         if (block->used != 0)
-            return false;
+            continue;
         while (!block->gaps.empty())
             remove_gap(*block, block->gaps.begin());
         m_usage.reserved -= block->device.bytes;
+        empty.push_back(std::move(block));
+    }
+    std::erase(m_blocks, nullptr);
+    return empty;
+}
+
+void Arena::give_back(const std::vector<std::unique_ptr<Block>>& blocks) noexcept
+{
+    for (const std::unique_ptr<Block>& block : blocks)
         m_memory->free(block->device);
-        return true;
-    });
 }
 
 Arena::Usage Arena::usage() const

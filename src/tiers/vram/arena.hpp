@@ -19,10 +19,10 @@ namespace hearth::tiers {
 // Device memory taken in few large blocks and handed out in small parts.
 // A part comes from the smallest gap it fits in (best fit), and gaps that touch become one; blocks that hold nothing
 // are given back when room for a larger one is needed, and at the end.
-// Thread safety: all of it; one lock, held over no copy, but over the device's own allocations, which are rare.
+// Thread safety: all of it; one lock, held over no call to the device: a lease may end anywhere, and needs it.
 class Arena {
 public:
-    // At most `max_bytes` are taken from the device, and a little more for what alignment costs; 0: no limit.
+    // No more is taken from the device beyond `max_bytes`, and a little for what alignment costs; 0: no limit.
     Arena(std::shared_ptr<gpu::DeviceMemory> memory, std::uint64_t max_bytes);
     ~Arena();
     Arena(const Arena&) = delete;
@@ -81,9 +81,10 @@ private:
     std::optional<gpu::DevicePart> from_gap(std::uint64_t bytes, std::uint64_t size);
     Status add_block(std::uint64_t size);
     Result<gpu::DeviceBlock> ask_device(std::uint64_t least, std::uint64_t wanted);
+    std::vector<std::unique_ptr<Block>> take_empty_blocks() noexcept;
+    void give_back(const std::vector<std::unique_ptr<Block>>& blocks) noexcept;
     void add_gap(Block& block, std::uint64_t offset, std::uint64_t bytes);
     void remove_gap(Block& block, std::map<std::uint64_t, std::uint64_t>::iterator gap);
-    void trim_locked() noexcept;
 
     const std::shared_ptr<gpu::DeviceMemory> m_memory;
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
@@ -91,6 +92,7 @@ private:
     std::vector<std::unique_ptr<Block>> m_blocks;
     std::set<Gap> m_gaps;
     Usage m_usage;
+    bool m_growing = false;  // a thread asks the device for a block
 
     struct Freed {
         std::uint64_t when;

@@ -67,10 +67,20 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     Result<resident::Departed> departed = m_entries.reserve(wanted);
     if (!departed)
         return departed.error();
+    // Kept until the entry is in, whatever happens on the way.
+    struct Reservation {
+        resident::ResidentStore& entries;
+        const Resident& wanted;
+        bool used = false;
+        ~Reservation()
+        {
+            if (!used)
+                entries.give_up(wanted);
+        }
+    } reservation{m_entries, wanted};
     settle(*std::move(departed), keep, report.victims);
 
     const auto fail = [&](const Error& error) {
-        m_entries.give_up(wanted);
         owe(std::move(report.victims));
         return error;
     };
@@ -80,7 +90,9 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     Result<std::unique_ptr<vram::ResidentEntry>> entry = place(arena, *part);
     if (!entry)
         return fail(entry.error());
+    reservation.used = true;
     settle(m_entries.put(*std::move(entry), report.replaced), keep, report.victims);
+    forget_owed(wanted.key);
     pay(report.victims);
     return report;
 }
@@ -145,6 +157,25 @@ void Partition::pay(std::vector<Victim>& victims)
     victims.insert(victims.end(), std::make_move_iterator(owed.begin()), std::make_move_iterator(owed.end()));
 }
 
+// What was removed, or has a new value, must not come back by way of a tier below.
+void Partition::forget_owed(const Key& key)
+{
+    std::vector<Victim> gone;
+    const std::lock_guard lock(m_mutex);
+    std::erase_if(m_owed, [&](Victim& victim) {
+        if (victim.key != key)
+            return false;
+        gone.push_back(std::move(victim));
+        return true;
+    });
+}
+
+bool Partition::remove(const Key& key)
+{
+    forget_owed(key);
+    return m_entries.remove(key);
+}
+
 std::vector<Victim> Partition::set_limits(const Limits& limits, Victims victims)
 {
     std::vector<Victim> gone;
@@ -164,6 +195,8 @@ std::vector<Victim> Partition::drop_expired()
 
 void Partition::clear()
 {
+    std::vector<Victim> forgotten;
+    pay(forgotten);
     m_entries.clear();
     arena()->trim();
 }

@@ -38,6 +38,7 @@ public:
     Result<StoreReport> store_copy(const vram::ResidentEntry& other, Victims victims);
     std::vector<Victim> set_limits(const Limits& limits, Victims victims);
     std::vector<Victim> drop_expired();
+    bool remove(const Key& key);
     void clear();
     // To go on with, after the device or its context was lost and everything in it.
     void renew(std::shared_ptr<gpu::DeviceMemory> memory);
@@ -55,6 +56,7 @@ private:
     void settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims);
     void owe(std::vector<Victim>&& victims);
     void pay(std::vector<Victim>& victims);
+    void forget_owed(const Key& key);
 
     const std::string m_tier;
     const std::string m_name;

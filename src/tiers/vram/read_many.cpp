@@ -64,14 +64,15 @@ public:
             staging = gpu::PlainStaging::take(m_bytes);
         if (!staging)
             return no_memory(m_bytes);
-        if (Status status = m_gathering->start(m_parts, staging->bytes()); !status.ok())
+        // Kept before it is written to: what is under way is waited for, also after a failure, while it is still ours.
+        const std::span<std::byte> target = m_staging.emplace_back(std::move(staging))->bytes();
+        if (Status status = m_gathering->start(m_parts, target); !status.ok())
             return status;
         for (std::size_t i = 0; i < m_parts.size(); ++i) {
             const gpu::GatherPart& part = m_parts[i];
             found[m_wanted_by[i]] = part.from.bytes == 0 ? ByteView(&k_nothing, std::size_t{0})
-                                                         : staging->bytes().subspan(part.target, part.from.bytes);
+                                                         : target.subspan(part.target, part.from.bytes);
         }
-        m_staging.push_back(std::move(staging));
         m_parts.clear();
         m_wanted_by.clear();
         m_bytes = 0;
@@ -123,9 +124,10 @@ Result<vram::HostCopy> VramTier::read_one(const Key& key)
     gpu::DeviceMemory& memory = held.entry->memory();
     const gpu::DevicePart part{held.entry->part().block, held.entry->part().offset, held.entry->region().bytes};
     std::shared_ptr<gpu::StagingBuffer> staging = memory.staging(std::max<std::uint64_t>(part.bytes, 1));
+    if (!staging)
+        staging = gpu::PlainStaging::take(part.bytes);
     const Status status =
         staging ? memory.read(part, staging->bytes().first(part.bytes)) : Status{no_memory(part.bytes)};
-    base::release_slot(held.slot);
     if (!status.ok())
         return status.error();
     m_transfers.to_host.fetch_add(1, std::memory_order_relaxed);
@@ -144,11 +146,11 @@ Result<vram::HostCopy> VramTier::read_many(std::span<const Key> keys)
     const std::unique_ptr<base::HazardSlot, void (*)(base::HazardSlot*)> slot(
         base::acquire_slot(), [](base::HazardSlot* used) { base::release_slot(used); });
     std::deque<Batch> batches;
-    for (const std::unique_ptr<Partition>& partition : all) {
+    for (const std::unique_ptr<Partition>& partition : all)
         if (partition->memory()->lost())
             recover(partition->device());
+    for (const std::unique_ptr<Partition>& partition : all)
         batches.emplace_back(*partition);
-    }
     for (std::size_t i = 0; i < keys.size() && !all.empty(); ++i) {
         const resident::ResidentTable& table = all.front()->entries().table();
         if (i + k_places_ahead < keys.size())

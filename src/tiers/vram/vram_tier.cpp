@@ -68,9 +68,9 @@ const VramTier::Partitions& VramTier::partitions() const noexcept
 
 Limits VramTier::limits_of(const Limits& limits, std::uint64_t device_bytes, const vram::Partition* named)
 {
-    if (named)
-        return {.max_bytes = named->max_bytes, .max_entries = 0, .max_age = limits.max_age};
     Limits here = limits;
+    if (named)
+        here = {.max_bytes = named->max_bytes, .max_entries = 0, .max_age = limits.max_age};
     if (here.max_bytes == vram::k_recommended)
         here.max_bytes = device_bytes == 0 ? k_when_unknown : vram::recommended_bytes(device_bytes);
     return here;
@@ -111,7 +111,7 @@ Result<VramTier::Partitions> VramTier::open_partitions(std::string& fallback) co
         };
         add("", limits_of(limits, (*memory)->device().total_bytes, nullptr));
         for (const vram::Partition& named : m_options.partitions)
-            add(named.name, limits_of(limits, 0, &named));
+            add(named.name, limits_of(limits, (*memory)->device().total_bytes, &named));
     }
     return partitions;
 }
@@ -190,10 +190,13 @@ VramTier::Held VramTier::hold(const Key& key, int device, bool counts)
             continue;
         }
         const auto* entry = static_cast<const vram::ResidentEntry*>(hit.node);
+        std::unique_ptr<base::HazardSlot, ReleaseSlot> slot(hit.slot);
         if (!entry->memory().lost())
-            return {entry, hit.slot, partition.get(), Miss::absent};
-        base::release_slot(hit.slot);
+            return {entry, std::move(slot), partition.get(), Miss::absent};
+        slot.reset();
         recover(partition->device());
+        // One that was stored while its device was replaced is in the new table, and of the old device.
+        partition->remove(key);
         held.why = Miss::outage;
     }
     return held;
@@ -201,11 +204,11 @@ VramTier::Held VramTier::hold(const Key& key, int device, bool counts)
 
 vram::Lease VramTier::lease(const Key& key, const vram::LeaseOptions& options)
 {
-    const Held held = hold(key, options.device, true);
+    Held held = hold(key, options.device, true);
     if (!held.entry)
         return {};
     const vram::ResidentEntry& entry = *held.entry;
-    vram::Lease lease(held.slot, held.entry, entry.region(), entry.device());
+    vram::Lease lease(held.slot.release(), held.entry, entry.region(), entry.device());
     if (gpu::DeviceMemory& memory = entry.memory(); !memory.settled(entry.ticket())) {
         const Status ordered = options.stream != nullptr ? memory.order_after(entry.ticket(), options.stream)
                                                          : memory.wait(entry.ticket());
@@ -229,7 +232,6 @@ void VramTier::count_lease() noexcept
         count.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Releases the slot.
 Found VramTier::fetch(const Held& held)
 {
     if (!held.entry)
@@ -240,7 +242,6 @@ Found VramTier::fetch(const Held& held)
     found.uses = entry.resident.uses();
     found.bytes = entry.resident.bytes;
     found.cost = entry.cost;
-    base::release_slot(held.slot);
     if (artifact) {
         m_transfers.to_host.fetch_add(1, std::memory_order_relaxed);
         m_transfers.to_host_bytes.fetch_add(found.bytes, std::memory_order_relaxed);
@@ -290,7 +291,7 @@ Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const
     // What other devices and partitions have under this key is what it was before.
     for (const std::unique_ptr<Partition>& other : partitions())
         if (other.get() != *partition)
-            stored->replaced |= other->entries().remove(key);
+            stored->replaced |= other->remove(key);
     return stored;
 }
 
@@ -305,8 +306,18 @@ Result<StoreReport> VramTier::copy_to_device(const Key& key, int device, Victims
                                  : *target == held.partition
                                      ? Result<StoreReport>(StoreReport{held.entry->resident.bytes, false, {}})
                                      : (*target)->store_copy(*held.entry, victims);
-    base::release_slot(held.slot);
+    // A new value that came meanwhile has removed what other devices had; then the copy is of the old one.
+    if (stored && *target != held.partition && !is_still_there(held))
+        (*target)->remove(key);
     return stored;
+}
+
+bool VramTier::is_still_there(const Held& held)
+{
+    bool same = false;
+    held.partition->entries().visit_one(held.entry->resident.key,
+                                        [&](const resident::Node& node) { same = &node == held.entry; });
+    return same;
 }
 
 bool VramTier::contains(const Key& key)
@@ -319,7 +330,7 @@ bool VramTier::remove(const Key& key)
 {
     bool removed = false;
     for (const std::unique_ptr<Partition>& partition : partitions())
-        removed |= partition->entries().remove(key);
+        removed |= partition->remove(key);
     return removed;
 }
 
@@ -443,15 +454,16 @@ VerifyReport VramTier::verify(Repair repair, const Progress& progress)
             if (!held.entry)
                 continue;
             const Result<std::shared_ptr<const Artifact>> artifact = held.entry->fetch();
-            base::release_slot(held.slot);
             ++report.checked;
             if (artifact) {
                 ++report.intact;
                 continue;
             }
-            ++report.corrupt;
             report.problems.push_back(artifact.error().message);
-            report.removed += repair == Repair::yes && partition->entries().remove(key) ? 1 : 0;
+            if (artifact.error().code != Code::corrupt)
+                continue;  // it could not be read, which says nothing of its bytes
+            ++report.corrupt;
+            report.removed += repair == Repair::yes && partition->remove(key) ? 1 : 0;
         }
     }
     return report;

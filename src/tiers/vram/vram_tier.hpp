@@ -17,7 +17,7 @@ namespace hearth::tiers {
 using OpenMemory = std::function<Result<std::shared_ptr<gpu::DeviceMemory>>(vram::Backend, int index)>;
 
 // Artifacts whose bytes lie in device memory. Nothing is asked of any device before something is stored.
-// Thread safety: all of it. A lease takes no lock; find() and read_many() wait for their own copies only.
+// Thread safety: all of it. A lease takes no lock; reads wait for copies that are under way.
 // Failure: a device that is lost takes its entries along; the tier opens it again, or host memory in its place.
 class VramTier final : public DeviceTier {
 public:
@@ -27,7 +27,7 @@ public:
     Status open();
 
     std::string_view name() const override { return m_options.name; }
-    TierTraits traits() const override { return {}; }
+    TierTraits traits() const override { return {.in_place = true}; }
     std::string note() override;
     Found find(const Key& key) override;
     Found peek(const Key& key) override;
@@ -56,9 +56,12 @@ public:
 private:
     using Partitions = std::vector<std::unique_ptr<Partition>>;
     // An entry with the slot that protects it.
+    struct ReleaseSlot {
+        void operator()(base::HazardSlot* slot) const noexcept { base::release_slot(slot); }
+    };
     struct Held {
         const vram::ResidentEntry* entry = nullptr;
-        base::HazardSlot* slot = nullptr;
+        std::unique_ptr<base::HazardSlot, ReleaseSlot> slot;
         Partition* partition = nullptr;
         Miss why = Miss::absent;
     };
@@ -70,6 +73,7 @@ private:
     Result<Partition*> placed(const vram::Placement& placement);
     Held hold(const Key& key, int device, bool counts);
     void count_lease() noexcept;
+    static bool is_still_there(const Held& held);
     Found fetch(const Held& held);
     Result<vram::HostCopy> read_one(const Key& key);
     void recover(int device);

@@ -97,6 +97,19 @@ TEST_F(VramFaults, what_leases_hold_is_named_when_there_is_no_place)
     EXPECT_TRUE(put(*tier, 2, 95'000).ok());
 }
 
+TEST_F(VramFaults, what_was_removed_does_not_come_back_as_a_victim)
+{
+    const auto tier = open(100'000);
+    ASSERT_TRUE(put(*tier, 1, 90'000).ok());
+    vram::Lease lease = tier->lease(numbered_key(1), {});
+    ASSERT_FALSE(put(*tier, 2, 95'000).ok());
+    lease = {};
+    tier->remove(numbered_key(1));
+    const Result<StoreReport> next = put(*tier, 3, 10);
+    ASSERT_TRUE(next.ok()) << next.error().message;
+    EXPECT_TRUE(next->victims.empty());
+}
+
 TEST_F(VramFaults, every_nth_allocation_that_fails_costs_entries_never_correctness)
 {
     for (const std::uint64_t every : {2U, 3U, 5U}) {
