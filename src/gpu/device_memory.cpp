@@ -55,13 +55,23 @@ private:
 Status copy_through_host(DeviceMemory& from_memory, const DevicePart& from, DeviceMemory& to_memory,
                          const DevicePart& to)
 {
-    const std::unique_ptr<StagingBuffer> between = PlainStaging::take(from.bytes);
+    // In pieces: an entry may be larger than what the host has to spare.
+    const std::uint64_t most = std::min<std::uint64_t>(from.bytes, 16_MiB);
+    const std::unique_ptr<StagingBuffer> between = PlainStaging::take(most);
     if (!between)
-        return Error{Code::no_space, fmt::format("The host has no {} bytes for a copy.", from.bytes), {}};
-    if (Status status = from_memory.read(from, between->bytes()); !status.ok())
-        return status;
-    const Result<WriteTicket> written = to_memory.write(to, between->bytes());
-    return written ? to_memory.wait(*written) : Status{written.error()};
+        return Error{Code::no_space, fmt::format("The host has no {} bytes for a copy.", most), {}};
+    WriteTicket last = 0;
+    for (std::uint64_t at = 0; at < from.bytes; at += most) {
+        const std::uint64_t bytes = std::min(most, from.bytes - at);
+        const std::span<std::byte> piece = between->bytes().first(bytes);
+        if (Status status = from_memory.read({from.block, from.offset + at, bytes}, piece); !status.ok())
+            return status;
+        const Result<WriteTicket> written = to_memory.write({to.block, to.offset + at, bytes}, piece);
+        if (!written)
+            return written.error();
+        last = *written;
+    }
+    return to_memory.wait(last);
 }
 
 std::unique_ptr<Gathering> DeviceMemory::begin_gathering()

@@ -71,8 +71,6 @@ public:
     virtual ~DeviceMemory() = default;
 
     virtual const vram::Device& device() const noexcept = 0;
-    // What is free of the device now; 0 where it does not tell.
-    virtual std::uint64_t free_bytes() = 0;
     // Parts of a block should start at multiples of this, so that kernels may use them as they are.
     virtual std::uint64_t alignment() const noexcept = 0;
     // Cheap enough to ask before every use.
@@ -95,7 +93,8 @@ public:
     virtual Status read(const DevicePart& from, std::span<std::byte> out) = 0;
     // All parts with one wait. They lie in `out` as they say.
     virtual Status gather(std::span<const GatherPart> parts, std::span<std::byte> out) = 0;
-    // Where the device does nothing in the background each start() is a gather().
+    // Whether what start() has begun goes on by itself. Where it does not, each start() is a gather().
+    virtual bool gathers_in_background() const noexcept { return false; }
     virtual std::unique_ptr<Gathering> begin_gathering();
     // From this memory into another one's, of whatever backend: device to device where the two can reach each other.
     virtual Status copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to) = 0;

@@ -35,7 +35,6 @@ public:
     explicit HostMemory(vram::Device device) : m_device(std::move(device)) {}
 
     const vram::Device& device() const noexcept override { return m_device; }
-    std::uint64_t free_bytes() override { return physical_bytes(_SC_AVPHYS_PAGES); }
     std::uint64_t alignment() const noexcept override { return k_alignment; }
     bool lost() noexcept override { return false; }
 

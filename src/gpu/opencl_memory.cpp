@@ -54,7 +54,6 @@ public:
     }
 
     const vram::Device& device() const noexcept override { return m_device; }
-    std::uint64_t free_bytes() override { return 0; }
     std::uint64_t alignment() const noexcept override { return m_alignment; }
     bool lost() noexcept override { return m_lost.load(std::memory_order_relaxed); }
 

@@ -25,7 +25,6 @@ constexpr std::uint64_t k_write_piece = 16_MiB;
 constexpr std::uint64_t k_most_gathered_at_once = 256_MiB;
 constexpr std::uint64_t k_least_staging = 64_KiB;
 constexpr std::uint64_t k_most_staging_kept = 16_MiB;
-constexpr std::uint64_t k_host_copy_piece = 16_MiB;
 
 constexpr std::uint64_t down_to_word(std::uint64_t bytes)
 {
@@ -75,7 +74,6 @@ public:
     }
 
     const vram::Device& device() const noexcept override { return m_device->device(); }
-    std::uint64_t free_bytes() override { return 0; }
     std::uint64_t alignment() const noexcept override { return k_alignment; }
     bool lost() noexcept override { return m_device->lost(); }
 
@@ -111,7 +109,6 @@ private:
     Status land(Batch& batch, std::span<std::byte> out);
 
     Status copy_within(const DevicePart& from, const DevicePart& to);
-    Status copy_through_host(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to);
 
     const std::unique_ptr<WebGpuDevice> m_device;
     const std::uint64_t m_most_gathered;
@@ -304,7 +301,9 @@ Status WebGpuMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const
         if (from.offset % k_word == 0 && to.offset % k_word == 0)
             return copy_within(from, to);
     }
-    return copy_through_host(from, to_memory, to);
+    // Each memory has a device of its own, also where two were opened on one adapter, and WebGPU has no way between
+    // them.
+    return copy_through_host(*this, from, to_memory, to);
 }
 
 Status WebGpuMemory::copy_within(const DevicePart& from, const DevicePart& to)
@@ -328,30 +327,6 @@ Status WebGpuMemory::copy_within(const DevicePart& from, const DevicePart& to)
     if (Status submitted = m_queue.submit(copies); !submitted)
         return submitted;
     return m_queue.finish();
-}
-
-// Each memory has a device of its own, also where two were opened on one adapter, and WebGPU has no way from one device
-// to another.
-Status WebGpuMemory::copy_through_host(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to)
-{
-    const std::uint64_t most = std::min(from.bytes, k_host_copy_piece);
-    const std::unique_ptr<StagingBuffer> host = staging(most);
-    if (!host)
-        return Error{Code::no_space,
-                     fmt::format("There are no {} bytes of host memory for a copy between two WebGPU devices.", most),
-                     {}};
-    WriteTicket last = 0;
-    for (std::uint64_t at = 0; at < from.bytes; at += most) {
-        const std::uint64_t bytes = std::min(most, from.bytes - at);
-        const std::span<std::byte> piece = host->bytes().first(bytes);
-        if (Status read_piece = read({from.block, from.offset + at, bytes}, piece); !read_piece)
-            return read_piece;
-        const Result<WriteTicket> written = to_memory.write({to.block, to.offset + at, to.bytes - at}, piece);
-        if (!written)
-            return written.error();
-        last = *written;
-    }
-    return to_memory.wait(last);
 }
 
 }  // namespace

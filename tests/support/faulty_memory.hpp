@@ -27,7 +27,6 @@ public:
     }
 
     const vram::Device& device() const noexcept override { return m_memory->device(); }
-    std::uint64_t free_bytes() override { return m_faults->room - m_faults->in_use; }
     std::uint64_t alignment() const noexcept override { return m_memory->alignment(); }
     bool lost() noexcept override
     {

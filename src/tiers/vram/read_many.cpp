@@ -52,11 +52,12 @@ public:
         return true;
     }
 
-    Status start(std::vector<ByteView>& found)
+    Status start(std::vector<ByteView>& found, bool last)
     {
-        if (m_parts.empty())
-            return {};
         gpu::DeviceMemory& memory = m_arena->memory();
+        // Pieces are of use where the device copies one while the next is looked for.
+        if (m_parts.empty() || (!last && !memory.gathers_in_background()))
+            return {};
         if (!m_gathering)
             m_gathering = memory.begin_gathering();
         std::unique_ptr<gpu::StagingBuffer> staging = memory.staging(std::max<std::uint64_t>(m_bytes, 1));
@@ -160,9 +161,10 @@ Result<vram::HostCopy> VramTier::read_many(std::span<const Key> keys)
         for (std::size_t p = 0; p < all.size(); ++p)
             if (batches[p].take(i, keys[i], all[p]->entries(), slot.get()))
                 break;
-        if ((i + 1) % k_keys_at_once == 0 || i + 1 == keys.size())
+        const bool last = i + 1 == keys.size();
+        if (last || (i + 1) % k_keys_at_once == 0)
             for (Batch& batch : batches)
-                if (Status status = batch.start(found); !status.ok())
+                if (Status status = batch.start(found, last); !status.ok())
                     return status.error();
     }
     const auto owner = std::make_shared<std::vector<std::unique_ptr<gpu::StagingBuffer>>>();

@@ -18,6 +18,10 @@ using OpenMemory = std::function<Result<std::shared_ptr<gpu::DeviceMemory>>(vram
 
 // Artifacts whose bytes lie in device memory. Nothing is asked of any device before something is stored.
 // Thread safety: all of it. A lease takes no lock; reads wait for copies that are under way.
+//   vram_tier.cpp     entries: leased, found, stored, copied, removed
+//   read_many.cpp     many to the host at once
+//   vram_opening.cpp  devices and partitions, opened and recovered
+//   vram_upkeep.cpp   limits, listing, verifying, reports
 // Failure: a device that is lost takes its entries along; the tier opens it again, or host memory in its place.
 class VramTier final : public DeviceTier {
 public:

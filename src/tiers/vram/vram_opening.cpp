@@ -1,0 +1,131 @@
+// From options to partitions of devices, when first needed, and again when a device is lost.
+
+#include "tiers/vram/vram_tier.hpp"
+
+#include <fmt/format.h>
+
+namespace hearth::tiers {
+
+namespace {
+
+constexpr std::uint64_t k_when_unknown = 256_MiB;  // of a device that does not tell how large it is
+
+// Before anything was opened.
+const std::vector<std::unique_ptr<Partition>> k_no_partitions;
+
+}  // namespace
+
+void VramTier::say(const std::string& message) const
+{
+    if (m_log)
+        m_log(LogLevel::warning, message);
+}
+
+Status VramTier::open()
+{
+    const Result<const Partitions*> result = opened();
+    return result ? Status{} : Status{result.error()};
+}
+
+const VramTier::Partitions& VramTier::partitions() const noexcept
+{
+    // acquire: pairs with the release in opened(), so that they are seen filled in.
+    const Partitions* all = m_partitions.load(std::memory_order_acquire);
+    return all ? *all : k_no_partitions;
+}
+
+Limits VramTier::limits_of(const Limits& limits, std::uint64_t device_bytes, const vram::Partition* named)
+{
+    Limits here = limits;
+    if (named)
+        here = {.max_bytes = named->max_bytes, .max_entries = 0, .max_age = limits.max_age};
+    if (here.max_bytes == vram::k_recommended)
+        here.max_bytes = device_bytes == 0 ? k_when_unknown : vram::recommended_bytes(device_bytes);
+    return here;
+}
+
+// The one that was asked for, or the host's where that is allowed.
+Result<std::shared_ptr<gpu::DeviceMemory>> VramTier::open_device(std::size_t device, std::string& fallback) const
+{
+    const int index = m_options.devices[device];
+    Result<std::shared_ptr<gpu::DeviceMemory>> memory = m_open_memory(m_options.backend, index);
+    const bool automatic = m_options.backend == vram::Backend::automatic;
+    if (memory && automatic && (*memory)->device().backend == vram::Backend::host && fallback.empty())
+        fallback = "no GPU was found";
+    if (memory || m_options.fallback == vram::Fallback::none)
+        return memory;
+    fallback = memory.error().message;
+    say(fmt::format("Tier \"{}\" uses host memory: {}", m_options.name, fallback));
+    return gpu::open_host_memory(static_cast<int>(device));
+}
+
+Result<VramTier::Partitions> VramTier::open_partitions(std::string& fallback) const
+{
+    Limits limits;
+    PolicyFactory policy;
+    {
+        const std::lock_guard lock(m_mutex);
+        limits = m_limits;
+        policy = m_policy;
+    }
+    Partitions partitions;
+    for (std::size_t device = 0; device < m_options.devices.size(); ++device) {
+        const Result<std::shared_ptr<gpu::DeviceMemory>> memory = open_device(device, fallback);
+        if (!memory)
+            return memory.error();
+        const auto add = [&](const std::string& name, const Limits& here) {
+            partitions.push_back(std::make_unique<Partition>(m_options.name, name, static_cast<int>(device), m_clock,
+                                                             policy(), here, *memory, m_transfers));
+        };
+        add("", limits_of(limits, (*memory)->device().total_bytes, nullptr));
+        for (const vram::Partition& named : m_options.partitions)
+            add(named.name, limits_of(limits, (*memory)->device().total_bytes, &named));
+    }
+    return partitions;
+}
+
+Result<const VramTier::Partitions*> VramTier::opened()
+{
+    if (const Partitions* all = m_partitions.load(std::memory_order_acquire))
+        return all;
+    // Not under the lock: it takes long, and what is made here has locks of its own, which a fork must find at rest.
+    // Two threads may come here at once; what the second has made goes again.
+    std::string fallback;
+    Result<Partitions> made = open_partitions(fallback);
+    if (!made)
+        return made.error();
+    const std::lock_guard lock(m_mutex);
+    if (const Partitions* all = m_partitions.load(std::memory_order_relaxed))
+        return all;
+    m_all.swap(*made);
+    m_fallback = fallback;
+    m_partitions.store(&m_all, std::memory_order_release);
+    return &m_all;
+}
+
+// The device went, or its context, with everything in it. Opened again, or the host's memory in its place; if neither
+// can be had, stores are refused and what else there is goes on.
+void VramTier::recover(int device)
+{
+    std::shared_ptr<gpu::DeviceMemory> memory;
+    for (const std::unique_ptr<Partition>& partition : partitions()) {
+        if (partition->device() != device || !partition->memory()->lost())
+            continue;
+        if (!memory) {
+            say(fmt::format("Tier \"{}\" lost {} and what it held there.", m_options.name,
+                            partition->memory()->device().name));
+            std::string fallback;
+            Result<std::shared_ptr<gpu::DeviceMemory>> opened = open_device(static_cast<std::size_t>(device), fallback);
+            if (!opened || (*opened)->lost()) {
+                partition->entries().clear();
+                continue;
+            }
+            memory = *std::move(opened);
+            const std::lock_guard lock(m_mutex);
+            m_fallback = fallback;
+        }
+        partition->renew(memory);
+    }
+}
+
+}  // namespace hearth::tiers

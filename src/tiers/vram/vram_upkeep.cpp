@@ -1,0 +1,179 @@
+// Limits, listing, verifying, and what the tier says of itself.
+
+#include "tiers/vram/vram_tier.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace hearth::tiers {
+
+// Of all partitions together; without a limit when one of them has none.
+Limits VramTier::limits() const
+{
+    const Partitions& all = partitions();
+    if (all.empty()) {
+        const std::lock_guard lock(m_mutex);
+        Limits limits = m_limits;
+        if (limits.max_bytes == vram::k_recommended)
+            limits.max_bytes = 0;  // not known before the device is
+        return limits;
+    }
+    Limits sum = all.front()->entries().limits();
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        const Limits limits = all[i]->entries().limits();
+        sum.max_bytes = sum.max_bytes == 0 || limits.max_bytes == 0 ? 0 : sum.max_bytes + limits.max_bytes;
+    }
+    return sum;
+}
+
+// What the named partitions have been given is theirs; the rest is shared by the unnamed ones.
+std::vector<Victim> VramTier::set_limits(const Limits& limits, Victims victims)
+{
+    Limits each = limits;
+    std::uint64_t named = 0;
+    for (const vram::Partition& partition : m_options.partitions)
+        named += partition.max_bytes;
+    const std::uint64_t devices = m_options.devices.size();
+    if (each.max_bytes != 0)
+        each.max_bytes =
+            std::max<std::uint64_t>(1, (each.max_bytes - std::min(each.max_bytes, named * devices)) / devices);
+    {
+        const std::lock_guard lock(m_mutex);
+        m_limits = each;
+    }
+    std::vector<Victim> gone;
+    for (const std::unique_ptr<Partition>& partition : partitions()) {
+        if (!partition->name().empty())
+            continue;
+        std::vector<Victim> here = partition->set_limits(each, victims);
+        gone.insert(gone.end(), std::make_move_iterator(here.begin()), std::make_move_iterator(here.end()));
+    }
+    return gone;
+}
+
+void VramTier::set_policy(const PolicyFactory& policy)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_policy = policy;
+    }
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        partition->entries().set_policy(policy());
+}
+
+EntryRow VramTier::row_of(const resident::Node& node, Partition& partition) const
+{
+    EntryRow row = partition.entries().row_of(node);
+    row.metadata = static_cast<const vram::ResidentEntry&>(node).head().metadata;
+    row.status = static_cast<const vram::ResidentEntry&>(node).head().status;
+    return row;
+}
+
+std::optional<EntryRow> VramTier::info(const Key& key)
+{
+    std::optional<EntryRow> row;
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        if (!row)
+            partition->entries().visit_one(key, [&](const resident::Node& node) { row = row_of(node, *partition); });
+    return row;
+}
+
+void VramTier::for_each(const std::function<bool(const EntryRow&)>& visit)
+{
+    std::vector<EntryRow> rows;
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        partition->entries().visit([&](const resident::Node& node) { rows.push_back(row_of(node, *partition)); });
+    for (const EntryRow& row : rows)
+        if (!visit(row))
+            return;
+}
+
+std::uint64_t VramTier::remove_idle(std::chrono::seconds idle, const Progress& /*progress*/)
+{
+    std::uint64_t removed = 0;
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        removed += partition->entries().remove_idle(idle);
+    return removed;
+}
+
+VerifyReport VramTier::verify(Repair repair, const Progress& progress)
+{
+    VerifyReport report;
+    for (const std::unique_ptr<Partition>& partition : partitions()) {
+        report.accounting_exact &= partition->entries().is_exact();
+        std::vector<Key> keys;
+        partition->entries().visit([&](const resident::Node& node) { keys.push_back(node.resident.key); });
+        for (const Key& key : keys) {
+            if (progress && !progress(report.checked, 0))
+                return report;
+            const Held held = hold(key, partition->device(), false);
+            if (!held.entry)
+                continue;
+            const Result<std::shared_ptr<const Artifact>> artifact = held.entry->fetch();
+            ++report.checked;
+            if (artifact) {
+                ++report.intact;
+                continue;
+            }
+            report.problems.push_back(artifact.error().message);
+            if (artifact.error().code != Code::corrupt)
+                continue;  // it could not be read, which says nothing of its bytes
+            ++report.corrupt;
+            report.removed += repair == Repair::yes && partition->remove(key) ? 1 : 0;
+        }
+    }
+    return report;
+}
+
+void VramTier::touch(const Key& key, std::uint32_t uses)
+{
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        partition->entries().touch(key, uses);
+}
+
+std::vector<Victim> VramTier::maintain(std::stop_token /*stop*/)
+{
+    std::vector<Victim> gone;
+    for (const std::unique_ptr<Partition>& partition : partitions()) {
+        std::vector<Victim> here = partition->drop_expired();
+        gone.insert(gone.end(), std::make_move_iterator(here.begin()), std::make_move_iterator(here.end()));
+    }
+    return gone;
+}
+
+std::string VramTier::note()
+{
+    const Partitions& all = partitions();
+    if (all.empty())
+        return {};
+    const std::lock_guard lock(m_mutex);
+    std::string note =
+        fmt::format("{}: {}", to_string(all.front()->memory()->device().backend), all.front()->memory()->device().name);
+    return m_fallback.empty() ? note : fmt::format("{} ({})", note, m_fallback);
+}
+
+vram::Report VramTier::report()
+{
+    vram::Report report;
+    report.backend = m_options.backend;
+    for (const std::unique_ptr<Partition>& partition : partitions()) {
+        report.partitions.push_back(partition->usage());
+        if (static_cast<std::size_t>(partition->device()) == report.devices.size())
+            report.devices.push_back(partition->memory()->device());
+    }
+    if (!report.devices.empty())
+        report.backend = report.devices.front().backend;
+    report.transfers.to_device = m_transfers.to_device.load(std::memory_order_relaxed);
+    report.transfers.to_device_bytes = m_transfers.to_device_bytes.load(std::memory_order_relaxed);
+    report.transfers.to_host = m_transfers.to_host.load(std::memory_order_relaxed);
+    report.transfers.to_host_bytes = m_transfers.to_host_bytes.load(std::memory_order_relaxed);
+    report.transfers.between_devices = m_transfers.between_devices.load(std::memory_order_relaxed);
+    for (const Counter& counter : m_counters)
+        report.transfers.leases += counter.leases.load(std::memory_order_relaxed);
+    const std::lock_guard lock(m_mutex);
+    report.fallback = m_fallback;
+    return report;
+}
+
+}  // namespace hearth::tiers
