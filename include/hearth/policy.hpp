@@ -24,6 +24,13 @@ public:
     }
 
     const Key key;
+
+private:
+    // Beside the key: a hit reads that and writes these, and finds all of it in one cache line.
+    std::atomic<std::uint32_t> m_uses{0};
+    std::atomic<std::uint64_t> m_last_used{0};  // the tier's tick: higher is later
+
+public:
     const std::uint64_t bytes;  // what it takes of the tier's budget
     const double cost;          // seconds that losing it from this tier costs
     // The policy's clock when the entry was last ranked. Kept for the policy by tiers that outlive a process.
@@ -45,10 +52,6 @@ public:
         if (m_last_used.load(std::memory_order_relaxed) != tick)
             m_last_used.store(tick, std::memory_order_relaxed);
     }
-
-private:
-    std::atomic<std::uint32_t> m_uses{0};
-    std::atomic<std::uint64_t> m_last_used{0};  // the tier's tick: higher is later
 };
 
 // Decides who is admitted, who moves up, and who goes first when room is needed.

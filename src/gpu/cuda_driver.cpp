@@ -65,6 +65,7 @@ const char* find_functions(const base::SharedLibrary& library, CudaDriver& drive
     need(driver.set_function_attribute, "cuFuncSetAttribute");
     need(driver.launch, "cuLaunchKernel");
     need(driver.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+    need(driver.capture_status, "cuStreamIsCapturing");
     need(driver.memory_info, "cuMemGetInfo_v2");
     need(driver.allocate, "cuMemAlloc_v2");
     need(driver.free, "cuMemFree_v2");

@@ -51,6 +51,7 @@ struct CudaDriver {
                   unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream_st* stream, void** arguments,
                   void** extra);
     int (*exchange_capture_mode)(int* mode);
+    int (*capture_status)(CUstream_st* stream, int* status);
 
     int (*memory_info)(std::size_t* free, std::size_t* total);
     int (*allocate)(std::uint64_t* address, std::size_t bytes);
@@ -111,6 +112,7 @@ inline constexpr unsigned k_memory_of_host = 1;  // CU_MEMORYTYPE_HOST: pinned; 
 inline constexpr unsigned k_stream_non_blocking = 1;
 inline constexpr unsigned k_event_no_timing = 2;
 
+inline constexpr int k_capture_none = 0;     // CU_STREAM_CAPTURE_STATUS_NONE
 inline constexpr int k_capture_relaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 
 }  // namespace cuda

@@ -160,13 +160,22 @@ Status CudaMemory::order_after(WriteTicket ticket, vram::Stream stream)
     const ScopedContext context(m_driver, m_context);
     if (!context.ok())
         return gone();
-    const std::lock_guard lock(m_write_mutex);
-    int error = m_driver.record_event(m_written, m_write_stream);
-    if (error == cuda::k_success)
-        error = m_driver.wait_in_stream(static_cast<CUstream_st*>(stream), m_written, 0);
-    // A stream that is being captured takes no wait for what is outside of the capture, and a stream of the caller's
-    // may be wrong: neither says anything of the device. The host waits then.
-    return error == cuda::k_success ? Status{} : wait(ticket);
+    const AllowedInCapture allowed(m_driver);
+    auto* const their_stream = static_cast<CUstream_st*>(stream);
+    // A wait for what is outside of it would end a capture with an error; and a stream of the caller's may be wrong,
+    // which says nothing of the device. The host waits then.
+    int capture = cuda::k_capture_none;
+    if (m_driver.capture_status(their_stream, &capture) != cuda::k_success || capture != cuda::k_capture_none)
+        return wait(ticket);
+    {
+        const std::lock_guard lock(m_write_mutex);
+        int error = m_driver.record_event(m_written, m_write_stream);
+        if (error == cuda::k_success)
+            error = m_driver.wait_in_stream(their_stream, m_written, 0);
+        if (error == cuda::k_success)
+            return {};
+    }
+    return wait(ticket);
 }
 
 }  // namespace hearth::gpu

@@ -76,6 +76,8 @@ public:
     // Cheap enough to ask before every use.
     virtual bool lost() noexcept = 0;
 
+    // The largest block there can be, whatever is free.
+    virtual std::uint64_t max_block_bytes() const noexcept { return UINT64_MAX; }
     // Code::no_space when the device has no room for it.
     virtual Result<DeviceBlock> allocate(std::uint64_t bytes) = 0;
     virtual void free(const DeviceBlock& block) noexcept = 0;

@@ -26,7 +26,7 @@ public:
         : m_api(std::move(api)), m_device(std::move(device)),
           m_alignment(std::max<std::uint64_t>(k_least_alignment,
                                               cl::number_of<cl::UInt>(*m_api, id, cl::k_device_base_alignment) / 8U)),
-          m_most(cl::number_of<cl::ULong>(*m_api, id, cl::k_device_max_allocation))
+          m_max_block(most_at_once(cl::number_of<cl::ULong>(*m_api, id, cl::k_device_max_allocation)))
     {
     }
     ~OpenClMemory() override
@@ -56,25 +56,26 @@ public:
     const vram::Device& device() const noexcept override { return m_device; }
     std::uint64_t alignment() const noexcept override { return m_alignment; }
     bool lost() noexcept override { return m_lost.load(std::memory_order_relaxed); }
+    std::uint64_t max_block_bytes() const noexcept override { return m_max_block; }
 
     Result<DeviceBlock> allocate(std::uint64_t bytes) override
     {
-        if (m_most != 0 && bytes > m_most)
+        if (bytes > m_max_block)
             return Error{Code::no_space,
                          fmt::format("{} gives no more than {} bytes at once, and {} were asked for.", m_device.name,
-                                     m_most, bytes),
+                                     m_max_block, bytes),
                          {}};
         cl::Int error = cl::k_success;
         const std::size_t size = std::max<std::uint64_t>(bytes, 1);
         const cl::MemId buffer = m_api->create_buffer(m_context, cl::k_mem_read_write, size, nullptr, &error);
         if (buffer == nullptr)
-            return failed(fmt::format("give {} bytes", bytes).c_str(), error).error();
+            return no_block(bytes, error);
         // Drivers take the memory when it is first used. Now is when we can still do without.
         const std::byte first{};
         error = m_api->enqueue_write(m_queue, buffer, cl::k_true, 0, 1, &first, 0, nullptr, nullptr);
         if (error != cl::k_success) {
             m_api->release_mem(buffer);
-            return failed(fmt::format("give {} bytes", bytes).c_str(), error).error();
+            return no_block(bytes, error);
         }
         return DeviceBlock{0, buffer, bytes};
     }
@@ -138,10 +139,20 @@ public:
     std::unique_ptr<StagingBuffer> staging(std::uint64_t bytes) override { return PlainStaging::take(bytes); }
 
 private:
+    // Drivers that do not say have no limit.
+    static std::uint64_t most_at_once(std::uint64_t said) { return said == 0 ? UINT64_MAX : said; }
+    // Where memory is asked for, out of resources means out of memory.
+    Error no_block(std::uint64_t bytes, cl::Int error)
+    {
+        Error refused = failed(fmt::format("give {} bytes", bytes).c_str(), error).error();
+        if (error == cl::k_out_of_resources)
+            refused.code = Code::no_space;
+        return refused;
+    }
     Status failed(const char* what, cl::Int error)
     {
-        const bool full = error == cl::k_mem_object_allocation_failure || error == cl::k_out_of_resources ||
-                          error == cl::k_out_of_host_memory || error == cl::k_invalid_buffer_size;
+        const bool full = error == cl::k_mem_object_allocation_failure || error == cl::k_out_of_host_memory ||
+                          error == cl::k_invalid_buffer_size;
         if (error == cl::k_device_not_available || error == cl::k_invalid_context)
             m_lost.store(true, std::memory_order_relaxed);
         return Error{full ? Code::no_space : Code::unavailable,
@@ -152,7 +163,7 @@ private:
     const std::shared_ptr<const cl::Api> m_api;
     const vram::Device m_device;
     const std::uint64_t m_alignment;
-    const std::uint64_t m_most;
+    const std::uint64_t m_max_block;
     cl::ContextId m_context = nullptr;
     cl::QueueId m_queue = nullptr;
     std::atomic<bool> m_lost{false};

@@ -76,6 +76,10 @@ public:
     const vram::Device& device() const noexcept override { return m_device->device(); }
     std::uint64_t alignment() const noexcept override { return k_alignment; }
     bool lost() noexcept override { return m_device->lost(); }
+    std::uint64_t max_block_bytes() const noexcept override
+    {
+        return down_to_word(std::min(m_device->max_buffer_bytes(), m_device->max_storage_bytes()));
+    }
 
     Result<DeviceBlock> allocate(std::uint64_t bytes) override;
     void free(const DeviceBlock& block) noexcept override;
@@ -121,12 +125,11 @@ private:
 
 Result<DeviceBlock> WebGpuMemory::allocate(std::uint64_t bytes)
 {
-    const std::uint64_t most = down_to_word(std::min(m_device->max_buffer_bytes(), m_device->max_storage_bytes()));
-    if (bytes > most)
+    if (bytes > max_block_bytes())
         return Error{Code::no_space,
                      fmt::format("A block of {} bytes is larger than a buffer of the WebGPU device {} can be ({}). Ask "
                                  "for smaller ones.",
-                                 bytes, device().name, most),
+                                 bytes, device().name, max_block_bytes()),
                      {}};
     const std::lock_guard lock(m_mutex);
     if (lost())

@@ -50,8 +50,10 @@ ResidentStore::Hit ResidentStore::find_carefully(const Key& key, ResidentTable::
         return {};
     Node& node = *found.node;
     if (expired(node)) {
+        // Another thread may have put a fresh one in its place. The slot keeps this one's address from being used
+        // again.
+        remove_if(key, [&](const Node& there) { return &there == &node; });
         base::release_slot(found.slot);
-        remove(key);
         return {nullptr, nullptr, Miss::expired};
     }
     node.resident.bump();
@@ -102,7 +104,7 @@ bool ResidentStore::expired(const Node& node) const
 {
     const std::chrono::seconds max_age(m_max_age.load(std::memory_order_relaxed));
     return (node.expires != WallTime{} && m_clock.now() >= node.expires) ||
-           (max_age.count() > 0 && node.created <= base::time_before(m_clock.now(), max_age));
+           (max_age.count() > 0 && node.about().created <= base::time_before(m_clock.now(), max_age));
 }
 
 void ResidentStore::set_careful()
@@ -268,10 +270,15 @@ Departed ResidentStore::evict_one(const Key* spare)
 
 bool ResidentStore::remove(const Key& key)
 {
+    return remove_if(key, [](const Node&) { return true; });
+}
+
+bool ResidentStore::remove_if(const Key& key, const std::function<bool(const Node&)>& goes)
+{
     Departed departed;
     const std::lock_guard lock(m_mutex);
     Node* node = m_table.peek(key);
-    if (!node)
+    if (!node || !goes(*node))
         return false;
     take_out(*node, EvictionCause::capacity, departed);
     advance();
@@ -394,10 +401,10 @@ EntryRow ResidentStore::row_of(const Node& node) const
     row.key = node.resident.key;
     row.bytes = node.resident.bytes;
     row.stored_bytes = node.resident.bytes;
-    row.created = node.created;
+    row.created = node.about().created;
     row.uses = node.resident.uses();
     row.last_used = row.uses == 0 ? WallTime{} : wall_time(node.resident.last_used());
-    row.cost = node.cost;
+    row.cost = node.about().cost;
     row.tier = m_name;
     return row;
 }

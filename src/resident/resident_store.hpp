@@ -79,6 +79,8 @@ public:
     Departed evict_one(const Key* spare);
 
     bool remove(const Key& key);
+    // Only if what is there now is the one it should be.
+    bool remove_if(const Key& key, const std::function<bool(const Node&)>& goes);
     // Those for which `goes` says yes; how many there were.
     std::uint64_t remove_if(const std::function<bool(const Node&)>& goes);
     std::uint64_t remove_idle(std::chrono::seconds idle);
@@ -128,6 +130,8 @@ private:
     std::uint64_t m_bytes = 0;
     std::uint64_t m_reserved_bytes = 0;  // of entries that are on their way in
     std::uint64_t m_reserved_entries = 0;
+    // In a forked child: those who were on their way in did not come along.
+    const base::ForkGuard m_at_fork{[this] { m_reserved_bytes = m_reserved_entries = 0; }};
 };
 
 // Here rather than in the .cpp: the path of every hit.

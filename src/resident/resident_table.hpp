@@ -31,15 +31,15 @@ namespace hearth::resident {
 // counters in `resident`. All that a hit needs stands here and behind it, in two neighbouring cache lines.
 struct alignas(128) Node : base::Reclaimable {
     Node(const Key& key, std::uint64_t bytes, const Artifact& artifact)
-        : resident(key, bytes, std::chrono::duration<double>(artifact.cost).count()), expires(artifact.expires),
-          created(artifact.created), cost(artifact.cost)
+        : resident(key, bytes, std::chrono::duration<double>(artifact.cost).count()), expires(artifact.expires)
     {
     }
 
+    // The artifact; its sections may lie elsewhere. Not for hits: it is one more place in memory.
+    virtual const Artifact& about() const noexcept = 0;
+
     Resident resident;
     const WallTime expires;
-    const WallTime created;
-    const std::chrono::nanoseconds cost;
 };
 
 // Thread safety: find() any number of threads; the rest one at a time (the tier's lock), beside any number of finds.
@@ -77,7 +77,6 @@ public:
             table->slots[place_of(key) & table->mask].node.load(std::memory_order_relaxed));
         __builtin_prefetch(node);
         __builtin_prefetch(node + 64);
-        __builtin_prefetch(node + 128);  // what a tier keeps with it
     }
 
     // For the writer, and for others under its lock.

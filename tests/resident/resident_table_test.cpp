@@ -33,6 +33,7 @@ struct ArtifactNode final : Node {
         : Node(key, the_artifact->size(), *the_artifact), artifact(std::move(the_artifact))
     {
     }
+    const Artifact& about() const noexcept override { return *artifact; }
     const std::shared_ptr<const Artifact> artifact;
 };
 

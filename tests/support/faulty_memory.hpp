@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <fmt/format.h>
+#include <thread>
 
 namespace hearth::test {
 
@@ -12,10 +13,13 @@ class FaultyMemory final : public gpu::DeviceMemory {
 public:
     struct Faults {
         std::atomic<std::uint64_t> room{UINT64_MAX};          // bytes that the device has
+        std::atomic<std::uint64_t> max_block{UINT64_MAX};     // the most it gives at once
         std::atomic<std::uint64_t> fail_allocation_every{0};  // n: the n-th, 2n-th, ... fail
         std::atomic<std::uint64_t> fail_write_every{0};
         std::atomic<std::uint64_t> flip_reads{0};  // one bit of as many reads
         std::atomic<bool> lost{false};
+        std::atomic<bool> hold_allocations{false};  // they take as long as this is set
+        std::atomic<int> held_allocations{0};
         std::atomic<std::uint64_t> allocations{0};
         std::atomic<std::uint64_t> writes{0};
         std::atomic<std::uint64_t> in_use{0};  // bytes that are allocated now
@@ -34,12 +38,19 @@ public:
         return m_lost;
     }
 
+    std::uint64_t max_block_bytes() const noexcept override { return m_faults->max_block; }
+
     Result<gpu::DeviceBlock> allocate(std::uint64_t bytes) override
     {
+        ++m_faults->held_allocations;
+        while (m_faults->hold_allocations)
+            std::this_thread::yield();
+        --m_faults->held_allocations;
         if (lost())
             return gone();
         const std::uint64_t every = m_faults->fail_allocation_every;
-        if ((every != 0 && ++m_faults->allocations % every == 0) || m_faults->in_use + bytes > m_faults->room)
+        if ((every != 0 && ++m_faults->allocations % every == 0) || m_faults->in_use + bytes > m_faults->room ||
+            bytes > m_faults->max_block)
             return Error{Code::no_space, fmt::format("The device has no {} bytes left.", bytes), {}};
         m_faults->in_use += bytes;
         return m_memory->allocate(bytes);

@@ -21,10 +21,13 @@ namespace {
 // The artifact itself is not looked at before its user does.
 struct ArtifactNode final : resident::Node {
     ArtifactNode(const Key& key, std::shared_ptr<const Artifact> the_artifact)
-        : Node(key, the_artifact->size(), *the_artifact), artifact(std::move(the_artifact))
+        : Node(key, the_artifact->size(), *the_artifact), cost(the_artifact->cost), artifact(std::move(the_artifact))
     {
     }
 
+    const Artifact& about() const noexcept override { return *artifact; }
+
+    const std::chrono::nanoseconds cost;
     const std::shared_ptr<const Artifact> artifact;
 };
 
@@ -40,7 +43,7 @@ inline Found answer(const resident::ResidentStore::Hit& hit)
     Found found;
     found.uses = hit.node->resident.uses();
     found.bytes = hit.node->resident.bytes;
-    found.cost = hit.node->cost;
+    found.cost = with_artifact(*hit.node).cost;
     found.artifact = ArtifactLease(hit.slot, with_artifact(*hit.node).artifact);
     return found;
 }

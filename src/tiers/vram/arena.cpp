@@ -96,6 +96,7 @@ Status Arena::add_block(std::uint64_t size)
         if (fits()) {
             wanted = std::min(std::max({size, k_least_block, bounded ? m_max_bytes / k_blocks : 0}),
                               most - m_usage.reserved);
+            m_asked_for = wanted;
             m_usage.reserved += wanted;  // spoken for while the device is asked
         }
     }
@@ -119,6 +120,7 @@ Status Arena::add_block(std::uint64_t size)
     auto block = std::make_unique<Block>();
     const std::lock_guard lock(m_mutex);
     m_usage.reserved -= wanted;
+    m_asked_for = 0;
     if (!found)
         return found.error();
     block->device = *found;
@@ -220,6 +222,18 @@ void Arena::put_back(const gpu::DevicePart& part) noexcept
         remove_gap(block, previous);
     }
     add_gap(block, offset, size);
+}
+
+// In a forked child: who asked the device and who read were threads that did not come along.
+void Arena::forget_other_threads() noexcept
+{
+    m_growing = false;
+    m_usage.reserved -= m_asked_for;
+    m_asked_for = 0;
+    m_readers.clear();
+    // Its own lock may be held by a thread that was about to wait. Such a one is left as it is.
+    std::construct_at(&m_put_back);
+    put_back_what_nobody_reads();
 }
 
 void Arena::set_max_bytes(std::uint64_t max_bytes)

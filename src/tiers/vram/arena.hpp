@@ -85,6 +85,7 @@ private:
     void give_back(const std::vector<std::unique_ptr<Block>>& blocks) noexcept;
     void add_gap(Block& block, std::uint64_t offset, std::uint64_t bytes);
     void remove_gap(Block& block, std::map<std::uint64_t, std::uint64_t>::iterator gap);
+    void forget_other_threads() noexcept;
 
     const std::shared_ptr<gpu::DeviceMemory> m_memory;
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
@@ -92,7 +93,8 @@ private:
     std::vector<std::unique_ptr<Block>> m_blocks;
     std::set<Gap> m_gaps;
     Usage m_usage;
-    bool m_growing = false;  // a thread asks the device for a block
+    bool m_growing = false;         // a thread asks the device for a block
+    std::uint64_t m_asked_for = 0;  // by that thread, and counted as reserved
 
     struct Freed {
         std::uint64_t when;
@@ -102,6 +104,29 @@ private:
     std::multiset<std::uint64_t> m_readers;  // since when
     std::deque<Freed> m_freed;               // and not yet put back, oldest first
     std::condition_variable_any m_put_back;
+    const base::ForkGuard m_at_fork{[this] { forget_other_threads(); }};
+};
+
+// A part of an arena, given back at the end.
+class PlacedPart {
+public:
+    PlacedPart(std::shared_ptr<Arena> arena, const gpu::DevicePart& part) : m_arena(std::move(arena)), m_part(part) {}
+    PlacedPart(PlacedPart&& other) noexcept = default;
+    PlacedPart& operator=(PlacedPart&&) = delete;
+    PlacedPart(const PlacedPart&) = delete;
+    PlacedPart& operator=(const PlacedPart&) = delete;
+    ~PlacedPart()
+    {
+        if (m_arena)
+            m_arena->free(m_part);
+    }
+
+    Arena& arena() const noexcept { return *m_arena; }
+    const gpu::DevicePart& part() const noexcept { return m_part; }
+
+private:
+    std::shared_ptr<Arena> m_arena;
+    gpu::DevicePart m_part;
 };
 
 }  // namespace hearth::tiers

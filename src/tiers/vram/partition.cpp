@@ -26,12 +26,12 @@ std::shared_ptr<gpu::DeviceMemory> Partition::memory() const
     return m_memory;
 }
 
-Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, vram::Stream stream, Victims victims)
+Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, std::uint64_t order, vram::Stream stream,
+                                     Victims victims)
 {
     const Resident wanted(key, artifact.size(), std::chrono::duration<double>(artifact.cost).count());
-    const auto place = [&](std::shared_ptr<Arena> arena,
-                           const gpu::DevicePart& part) -> Result<std::unique_ptr<vram::ResidentEntry>> {
-        auto entry = std::make_unique<vram::ResidentEntry>(key, artifact, std::move(arena), part, m_device);
+    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<vram::ResidentEntry>> {
+        auto entry = std::make_unique<vram::ResidentEntry>(key, artifact, std::move(part), m_device, order);
         Status status = entry->write(artifact);
         if (status.ok() && stream != nullptr)
             status = entry->memory().order_after(entry->ticket(), stream);
@@ -47,9 +47,8 @@ Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, v
 Result<StoreReport> Partition::store_copy(const vram::ResidentEntry& other, Victims victims)
 {
     const Resident wanted(other.resident.key, other.resident.bytes, other.resident.cost);
-    const auto place = [&](std::shared_ptr<Arena> arena,
-                           const gpu::DevicePart& part) -> Result<std::unique_ptr<vram::ResidentEntry>> {
-        auto entry = std::make_unique<vram::ResidentEntry>(other, std::move(arena), part, m_device);
+    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<vram::ResidentEntry>> {
+        auto entry = std::make_unique<vram::ResidentEntry>(other, std::move(part), m_device);
         if (Status status = entry->copy_from(other); !status.ok())
             return status.error();
         m_transfers.between_devices.fetch_add(1, std::memory_order_relaxed);
@@ -62,6 +61,12 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
                                             Victims keep)
 {
     const std::shared_ptr<Arena> arena = this->arena();
+    // Before anything has to go for it: no room that could be made would do.
+    if (const std::uint64_t most = arena->memory().max_block_bytes(); bytes_needed > most)
+        return Error{Code::too_large,
+                     fmt::format("Entry of {} bytes is larger than {} gives at once ({}). Keep it in another tier.",
+                                 bytes_needed, arena->memory().device().name, most),
+                     {}};
     StoreReport report;
     report.bytes = wanted.bytes;
     Result<resident::Departed> departed = m_entries.reserve(wanted);
@@ -87,7 +92,7 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     const Result<gpu::DevicePart> part = make_place(*arena, wanted.key, bytes_needed, keep, report.victims);
     if (!part)
         return fail(part.error());
-    Result<std::unique_ptr<vram::ResidentEntry>> entry = place(arena, *part);
+    Result<std::unique_ptr<vram::ResidentEntry>> entry = place(PlacedPart(arena, *part));
     if (!entry)
         return fail(entry.error());
     reservation.used = true;
@@ -172,8 +177,23 @@ void Partition::forget_owed(const Key& key)
 
 bool Partition::remove(const Key& key)
 {
+    return remove_older(key, UINT64_MAX);
+}
+
+bool Partition::remove_older(const Key& key, std::uint64_t order)
+{
     forget_owed(key);
-    return m_entries.remove(key);
+    return m_entries.remove_if(
+        key, [&](const resident::Node& node) { return static_cast<const vram::ResidentEntry&>(node).order() < order; });
+}
+
+bool Partition::has_newer(const Key& key, std::uint64_t order) const
+{
+    bool newer = false;
+    m_entries.visit_one(key, [&](const resident::Node& node) {
+        newer = static_cast<const vram::ResidentEntry&>(node).order() > order;
+    });
+    return newer;
 }
 
 std::vector<Victim> Partition::set_limits(const Limits& limits, Victims victims)
@@ -183,6 +203,13 @@ std::vector<Victim> Partition::set_limits(const Limits& limits, Victims victims)
     arena()->set_max_bytes(limits.max_bytes);
     pay(gone);
     return gone;
+}
+
+std::vector<Victim> Partition::set_max_age(std::chrono::seconds max_age)
+{
+    Limits limits = m_entries.limits();
+    limits.max_age = max_age;
+    return set_limits(limits, Victims::discard);
 }
 
 std::vector<Victim> Partition::drop_expired()

@@ -33,12 +33,17 @@ public:
     std::shared_ptr<Arena> arena() const;
     std::shared_ptr<gpu::DeviceMemory> memory() const;
 
-    // An artifact of the host's, or an entry of another device.
-    Result<StoreReport> store(const Key& key, const Artifact& artifact, vram::Stream stream, Victims victims);
+    // An artifact of the host's, with its number among all that were ever stored; or an entry of another device.
+    Result<StoreReport> store(const Key& key, const Artifact& artifact, std::uint64_t order, vram::Stream stream,
+                              Victims victims);
     Result<StoreReport> store_copy(const vram::ResidentEntry& other, Victims victims);
     std::vector<Victim> set_limits(const Limits& limits, Victims victims);
+    std::vector<Victim> set_max_age(std::chrono::seconds max_age);
     std::vector<Victim> drop_expired();
     bool remove(const Key& key);
+    // What was stored before that number. And whether there is something that was stored after it.
+    bool remove_older(const Key& key, std::uint64_t order);
+    bool has_newer(const Key& key, std::uint64_t order) const;
     void clear();
     // To go on with, after the device or its context was lost and everything in it.
     void renew(std::shared_ptr<gpu::DeviceMemory> memory);
@@ -47,8 +52,7 @@ public:
 
 private:
     // An entry with its bytes, at the part that was found for it.
-    using Place =
-        std::function<Result<std::unique_ptr<vram::ResidentEntry>>(std::shared_ptr<Arena>, const gpu::DevicePart&)>;
+    using Place = std::function<Result<std::unique_ptr<vram::ResidentEntry>>(PlacedPart)>;
     Result<StoreReport> store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
                                      Victims keep);
     Result<gpu::DevicePart> make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,

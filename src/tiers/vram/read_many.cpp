@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
-#include <iterator>
+#include <utility>
 
 namespace hearth::tiers {
 
@@ -31,11 +31,7 @@ constexpr std::size_t k_keys_at_once = 512;
 // What is read from one partition: in pieces that each have their own memory to go to, with one wait for all.
 class Batch {
 public:
-    explicit Batch(Partition& partition) : m_arena(partition.arena()), m_guard(*m_arena)
-    {
-        m_parts.reserve(k_keys_at_once);
-        m_wanted_by.reserve(k_keys_at_once);
-    }
+    explicit Batch(Partition& partition) : m_arena(partition.arena()), m_guard(*m_arena) {}
 
     // Whether the entry is there; then it is read with the next start().
     bool take(std::size_t number, const Key& key, resident::ResidentStore& entries, base::HazardSlot* slot)
@@ -52,65 +48,82 @@ public:
         return true;
     }
 
-    Status start(std::vector<ByteView>& found, bool last)
+    Status start(bool last)
     {
         gpu::DeviceMemory& memory = m_arena->memory();
         // Pieces are of use where the device copies one while the next is looked for.
-        if (m_parts.empty() || (!last && !memory.gathers_in_background()))
+        if (m_next.parts.empty() || (!last && !memory.gathers_in_background()))
             return {};
         if (!m_gathering)
             m_gathering = memory.begin_gathering();
-        std::unique_ptr<gpu::StagingBuffer> staging = memory.staging(std::max<std::uint64_t>(m_bytes, 1));
-        if (!staging)
-            staging = gpu::PlainStaging::take(m_bytes);
-        if (!staging)
-            return no_memory(m_bytes);
+        m_next.staging = memory.staging(std::max<std::uint64_t>(m_next.bytes, 1));
+        if (!m_next.staging)
+            m_next.staging = gpu::PlainStaging::take(m_next.bytes);
+        if (!m_next.staging)
+            return no_memory(m_next.bytes);
         // Kept before it is written to: what is under way is waited for, also after a failure, while it is still ours.
-        const std::span<std::byte> target = m_staging.emplace_back(std::move(staging))->bytes();
-        if (Status status = m_gathering->start(m_parts, target); !status.ok())
-            return status;
-        for (std::size_t i = 0; i < m_parts.size(); ++i) {
-            const gpu::GatherPart& part = m_parts[i];
-            found[m_wanted_by[i]] = part.from.bytes == 0 ? ByteView(&k_nothing, std::size_t{0})
-                                                         : target.subspan(part.target, part.from.bytes);
-        }
-        m_parts.clear();
-        m_wanted_by.clear();
-        m_bytes = 0;
-        return {};
+        const Piece& piece = m_pieces.emplace_back(std::exchange(m_next, {}));
+        return m_gathering->start(piece.parts, piece.staging->bytes());
     }
-    // What was read stays in the buffers that are handed over.
-    Status finish(std::vector<std::unique_ptr<gpu::StagingBuffer>>& owner)
+
+    // Says where each one's bytes will be, then waits for them. The buffers they are in are handed over.
+    Status finish(std::vector<ByteView>& found, TransferCounts& counts,
+                  std::vector<std::unique_ptr<gpu::StagingBuffer>>& owner)
     {
+        for (const Piece& piece : m_pieces)
+            tell(piece, found, counts);
         Status status = m_gathering ? m_gathering->finish() : Status{};
-        std::move(m_staging.begin(), m_staging.end(), std::back_inserter(owner));
+        for (Piece& piece : m_pieces)
+            owner.push_back(std::move(piece.staging));
         return status;
     }
 
 private:
+    struct Piece {
+        std::vector<gpu::GatherPart> parts;
+        std::vector<std::size_t> wanted_by;  // the key each part is for
+        std::uint64_t bytes = 0;
+        std::unique_ptr<gpu::StagingBuffer> staging;
+    };
+
     void add(std::size_t key, const vram::ResidentEntry& entry)
     {
         if (&entry.memory() != m_memory)
             return;  // of a device that was lost meanwhile
-        const vram::Region& region = entry.region();
-        const std::uint64_t size = region.bytes;
+        if (m_next.parts.empty()) {
+            m_next.parts.reserve(k_keys_at_once);
+            m_next.wanted_by.reserve(k_keys_at_once);
+        }
+        const vram::Region region = entry.region();
         // Where there is an address it says all, and the rest of the entry need not be fetched from memory.
         if (region.buffer == nullptr)
-            m_parts.push_back({{{region.address, nullptr, size}, 0, size}, m_bytes});
+            m_next.parts.push_back({{{region.address, nullptr, region.bytes}, 0, region.bytes}, m_next.bytes});
         else
-            m_parts.push_back({{entry.part().block, entry.part().offset, size}, m_bytes});
-        m_wanted_by.push_back(key);
-        m_bytes += (size + k_alignment - 1) / k_alignment * k_alignment;
+            m_next.parts.push_back({{entry.part().block, region.offset, region.bytes}, m_next.bytes});
+        m_next.wanted_by.push_back(key);
+        m_next.bytes += (region.bytes + k_alignment - 1) / k_alignment * k_alignment;
+    }
+
+    static void tell(const Piece& piece, std::vector<ByteView>& found, TransferCounts& counts)
+    {
+        const ByteView target = piece.staging->bytes();
+        std::uint64_t bytes = 0;
+        for (std::size_t i = 0; i < piece.parts.size(); ++i) {
+            const std::uint64_t size = piece.parts[i].from.bytes;
+            found[piece.wanted_by[i]] =
+                size == 0 ? ByteView(&k_nothing, std::size_t{0}) : target.subspan(piece.parts[i].target, size);
+            bytes += size;
+        }
+        counts.to_host.fetch_add(piece.parts.size(), std::memory_order_relaxed);
+        counts.to_host_bytes.fetch_add(bytes, std::memory_order_relaxed);
     }
 
     const std::shared_ptr<Arena> m_arena;
     const gpu::DeviceMemory* const m_memory = &m_arena->memory();
     // Nothing that is found from here on is reused before the guard goes, so no entry need be held for itself.
     const Arena::ReadGuard m_guard;
-    std::vector<gpu::GatherPart> m_parts;
-    std::vector<std::size_t> m_wanted_by;  // the key each part is for
-    std::uint64_t m_bytes = 0;
-    std::vector<std::unique_ptr<gpu::StagingBuffer>> m_staging;
+    Piece m_next;
+    std::vector<Piece> m_pieces;                  // under way
     std::unique_ptr<gpu::Gathering> m_gathering;  // goes first: it waits for what still writes to the others
 };
 
@@ -141,11 +154,9 @@ Result<vram::HostCopy> VramTier::read_many(std::span<const Key> keys)
 {
     if (keys.size() == 1)
         return read_one(keys.front());
-    std::vector<ByteView> found(keys.size());
     const Partitions& all = partitions();
     // One slot for all lookups: what is found is used at once.
-    const std::unique_ptr<base::HazardSlot, void (*)(base::HazardSlot*)> slot(
-        base::acquire_slot(), [](base::HazardSlot* used) { base::release_slot(used); });
+    const std::unique_ptr<base::HazardSlot, ReleaseSlot> slot(base::acquire_slot());
     std::deque<Batch> batches;
     for (const std::unique_ptr<Partition>& partition : all)
         if (partition->memory()->lost())
@@ -164,21 +175,14 @@ Result<vram::HostCopy> VramTier::read_many(std::span<const Key> keys)
         const bool last = i + 1 == keys.size();
         if (last || (i + 1) % k_keys_at_once == 0)
             for (Batch& batch : batches)
-                if (Status status = batch.start(found, last); !status.ok())
+                if (Status status = batch.start(last); !status.ok())
                     return status.error();
     }
+    std::vector<ByteView> found(keys.size());
     const auto owner = std::make_shared<std::vector<std::unique_ptr<gpu::StagingBuffer>>>();
     for (Batch& batch : batches)
-        if (Status status = batch.finish(*owner); !status.ok())
+        if (Status status = batch.finish(found, m_transfers, *owner); !status.ok())
             return status.error();
-    std::uint64_t bytes = 0;
-    std::uint64_t count = 0;
-    for (const ByteView part : found) {
-        bytes += part.size();
-        count += part.data() != nullptr ? 1 : 0;
-    }
-    m_transfers.to_host.fetch_add(count, std::memory_order_relaxed);
-    m_transfers.to_host_bytes.fetch_add(bytes, std::memory_order_relaxed);
     return vram::HostCopy(owner, std::move(found));
 }
 

@@ -30,33 +30,32 @@ Artifact head_of(const Artifact& artifact)
 
 }  // namespace
 
-ResidentEntry::ResidentEntry(const Key& key, const Artifact& artifact, std::shared_ptr<tiers::Arena> arena,
-                             const gpu::DevicePart& part, int device)
-    : Node(key, artifact.size(), artifact), m_memory(&arena->memory()), m_device(device), m_part(part),
-      m_arena(std::move(arena)), m_head(head_of(artifact))
+ResidentEntry::ResidentEntry(const Key& key, const Artifact& artifact, tiers::PlacedPart place, int device,
+                             std::uint64_t order)
+    : Node(key, artifact.size(), artifact), m_memory(&place.arena().memory()), m_bytes(0),
+      m_device(static_cast<std::uint16_t>(device)), m_order(order), m_place(std::move(place)), m_head(head_of(artifact))
 {
     std::uint64_t offset = 0;
     for (const Section& section : artifact.sections) {
         m_stretches.push_back({offset, section.data.size(), {}});
         offset = aligned(offset + section.data.size());
     }
-    m_first = region_of(m_stretches.empty() ? Stretch{} : m_stretches.front());
-    m_arena->entry_bytes.fetch_add(resident.bytes, std::memory_order_relaxed);
+    set_region();
+    m_place.arena().entry_bytes.fetch_add(resident.bytes, std::memory_order_relaxed);
 }
 
-ResidentEntry::ResidentEntry(const ResidentEntry& other, std::shared_ptr<tiers::Arena> arena,
-                             const gpu::DevicePart& part, int device)
-    : Node(other.resident.key, other.resident.bytes, other.m_head), m_memory(&arena->memory()), m_device(device),
-      m_part(part), m_arena(std::move(arena)), m_head(other.m_head), m_stretches(other.m_stretches)
+ResidentEntry::ResidentEntry(const ResidentEntry& other, tiers::PlacedPart place, int device)
+    : Node(other.resident.key, other.resident.bytes, other.m_head), m_memory(&place.arena().memory()), m_bytes(0),
+      m_device(static_cast<std::uint16_t>(device)), m_order(other.m_order), m_place(std::move(place)),
+      m_head(other.m_head), m_stretches(other.m_stretches)
 {
-    m_first = region_of(m_stretches.empty() ? Stretch{} : m_stretches.front());
-    m_arena->entry_bytes.fetch_add(resident.bytes, std::memory_order_relaxed);
+    set_region();
+    m_place.arena().entry_bytes.fetch_add(resident.bytes, std::memory_order_relaxed);
 }
 
 ResidentEntry::~ResidentEntry()
 {
-    m_arena->entry_bytes.fetch_sub(resident.bytes, std::memory_order_relaxed);
-    m_arena->free(m_part);
+    m_place.arena().entry_bytes.fetch_sub(resident.bytes, std::memory_order_relaxed);
 }
 
 std::uint64_t ResidentEntry::bytes_needed(const Artifact& artifact)
@@ -70,12 +69,19 @@ std::uint64_t ResidentEntry::bytes_needed(const Artifact& artifact)
     return end;
 }
 
+void ResidentEntry::set_region()
+{
+    const Region first = region_of(m_stretches.empty() ? Stretch{} : m_stretches.front());
+    m_address = first.address;
+    m_bytes = first.bytes & ((std::uint64_t{1} << 48U) - 1);
+}
+
 Region ResidentEntry::region_of(const Stretch& stretch) const
 {
-    const std::uint64_t offset = m_part.offset + stretch.offset;
-    if (m_part.block.buffer != nullptr)
-        return {0, m_part.block.buffer, offset, stretch.bytes};
-    return {m_part.block.address + offset, nullptr, 0, stretch.bytes};
+    const std::uint64_t offset = part().offset + stretch.offset;
+    if (part().block.buffer != nullptr)
+        return {0, part().block.buffer, offset, stretch.bytes};
+    return {part().block.address + offset, nullptr, 0, stretch.bytes};
 }
 
 Region ResidentEntry::section(std::string_view name) const
@@ -93,7 +99,7 @@ Status ResidentEntry::write(const Artifact& artifact)
         const ByteView bytes = artifact.sections[i].data;
         stretch.sum = base::checksum(base::preferred_checksum(), bytes);
         const Result<gpu::WriteTicket> ticket =
-            memory().write({m_part.block, m_part.offset + stretch.offset, stretch.bytes}, bytes);
+            memory().write({part().block, part().offset + stretch.offset, stretch.bytes}, bytes);
         if (!ticket)
             return ticket.error();
         m_ticket = std::max(m_ticket, *ticket);
@@ -103,7 +109,7 @@ Status ResidentEntry::write(const Artifact& artifact)
 
 Status ResidentEntry::copy_from(const ResidentEntry& other)
 {
-    return other.memory().copy(other.m_part, memory(), m_part);
+    return other.memory().copy(other.part(), memory(), part());
 }
 
 Result<std::shared_ptr<const Artifact>> ResidentEntry::fetch() const
@@ -112,10 +118,10 @@ Result<std::shared_ptr<const Artifact>> ResidentEntry::fetch() const
     std::vector<gpu::GatherPart> parts;
     parts.reserve(m_stretches.size());
     for (const Stretch& stretch : m_stretches)
-        parts.push_back({{m_part.block, m_part.offset + stretch.offset, stretch.bytes}, stretch.offset});
+        parts.push_back({{part().block, part().offset + stretch.offset, stretch.bytes}, stretch.offset});
     Status status;
     const Bytes all =
-        Bytes::make(m_part.bytes, [&](std::span<std::byte> out) { status = memory().gather(parts, out); });
+        Bytes::make(part().bytes, [&](std::span<std::byte> out) { status = memory().gather(parts, out); });
     if (!status.ok())
         return status.error();
     auto artifact = std::make_shared<Artifact>(m_head);

@@ -16,12 +16,10 @@ namespace hearth::vram {
 // Ownership: its part of the arena, given back at the end.
 class ResidentEntry final : public resident::Node {
 public:
-    // A part of the arena that is large enough for bytes_needed().
-    ResidentEntry(const Key& key, const Artifact& artifact, std::shared_ptr<tiers::Arena> arena,
-                  const gpu::DevicePart& part, int device);
+    // A part of the arena that is large enough for bytes_needed(). `order`: see below.
+    ResidentEntry(const Key& key, const Artifact& artifact, tiers::PlacedPart place, int device, std::uint64_t order);
     // For a copy of that one, on another device.
-    ResidentEntry(const ResidentEntry& other, std::shared_ptr<tiers::Arena> arena, const gpu::DevicePart& part,
-                  int device);
+    ResidentEntry(const ResidentEntry& other, tiers::PlacedPart place, int device);
     ~ResidentEntry() override;
 
     static std::uint64_t bytes_needed(const Artifact& artifact);
@@ -34,11 +32,20 @@ public:
     Result<std::shared_ptr<const Artifact>> fetch() const;
 
     gpu::DeviceMemory& memory() const noexcept { return *m_memory; }
-    const gpu::DevicePart& part() const noexcept { return m_part; }
+    const gpu::DevicePart& part() const noexcept { return m_place.part(); }
     gpu::WriteTicket ticket() const noexcept { return m_ticket; }
-    int device() const noexcept { return m_device; }
-    const Artifact& head() const noexcept { return m_head; }
-    const Region& region() const noexcept { return m_first; }
+    int device() const noexcept { return static_cast<int>(m_device); }
+    // Of two values of a key the one with the higher number is the newer; a copy has its original's.
+    std::uint64_t order() const noexcept { return m_order; }
+    const Artifact& about() const noexcept override { return m_head; }
+    // The first section's.
+    Region region() const noexcept
+    {
+        // Where there is an address it says all, and the next cache line is left alone.
+        if (m_address != 0)
+            return {m_address, nullptr, 0, m_bytes};
+        return {0, m_place.part().block.buffer, m_place.part().offset, m_bytes};
+    }
     Region section(std::string_view name) const;
 
 private:
@@ -48,14 +55,16 @@ private:
         std::optional<base::Checksum> sum{};
     };
     Region region_of(const Stretch& stretch) const;
+    void set_region();
 
-    // What a lease needs comes first, next to what a lookup has just read.
+    // What a lease needs comes first: it fills the cache line that a lookup has just read.
     gpu::DeviceMemory* const m_memory;
     gpu::WriteTicket m_ticket = 0;
-    Region m_first;
-    const int m_device;
-    const gpu::DevicePart m_part;
-    const std::shared_ptr<tiers::Arena> m_arena;
+    std::uint64_t m_address = 0;
+    std::uint64_t m_bytes : 48;
+    const std::uint64_t m_device : 16;
+    const std::uint64_t m_order;
+    const tiers::PlacedPart m_place;
     Artifact m_head;  // with the names of its sections, without their bytes
     std::vector<Stretch> m_stretches;
 };

@@ -84,6 +84,19 @@ Result<VramTier::Partitions> VramTier::open_partitions(std::string& fallback) co
     return partitions;
 }
 
+// What was set while the devices were being opened. Under the lock, before anything is in them.
+void VramTier::apply_settings(const Partitions& partitions) const
+{
+    for (const std::unique_ptr<Partition>& partition : partitions) {
+        partition->entries().set_policy(m_policy());
+        if (partition->name().empty())
+            partition->set_limits(limits_of(m_limits, partition->memory()->device().total_bytes, nullptr),
+                                  Victims::discard);
+        else
+            partition->set_max_age(m_limits.max_age);
+    }
+}
+
 Result<const VramTier::Partitions*> VramTier::opened()
 {
     if (const Partitions* all = m_partitions.load(std::memory_order_acquire))
@@ -97,6 +110,7 @@ Result<const VramTier::Partitions*> VramTier::opened()
     const std::lock_guard lock(m_mutex);
     if (const Partitions* all = m_partitions.load(std::memory_order_relaxed))
         return all;
+    apply_settings(*made);
     m_all.swap(*made);
     m_fallback = fallback;
     m_partitions.store(&m_all, std::memory_order_release);

@@ -119,7 +119,7 @@ Found VramTier::fetch(const Held& held)
     Found found;
     found.uses = entry.resident.uses();
     found.bytes = entry.resident.bytes;
-    found.cost = entry.cost;
+    found.cost = entry.about().cost;
     if (artifact) {
         m_transfers.to_host.fetch_add(1, std::memory_order_relaxed);
         m_transfers.to_host_bytes.fetch_add(found.bytes, std::memory_order_relaxed);
@@ -159,17 +159,23 @@ Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const
         return partition.error();
     if ((*partition)->memory()->lost())
         recover(placement.device);
-    Result<StoreReport> stored = (*partition)->store(key, *entry.artifact(), placement.stream, victims);
+    const std::uint64_t order = m_stores.fetch_add(1, std::memory_order_relaxed) + 1;
+    Result<StoreReport> stored = (*partition)->store(key, *entry.artifact(), order, placement.stream, victims);
     if (!stored && (*partition)->memory()->lost()) {
         recover(placement.device);
-        stored = (*partition)->store(key, *entry.artifact(), placement.stream, victims);
+        stored = (*partition)->store(key, *entry.artifact(), order, placement.stream, victims);
     }
     if (!stored)
         return stored;
-    // What other devices and partitions have under this key is what it was before.
-    for (const std::unique_ptr<Partition>& other : partitions())
-        if (other.get() != *partition)
-            stored->replaced |= other->remove(key);
+    // What other devices and partitions have under this key is what it was before; unless another thread was faster,
+    // and then this is.
+    for (const std::unique_ptr<Partition>& other : partitions()) {
+        if (other.get() == *partition)
+            continue;
+        stored->replaced |= other->remove_older(key, order);
+        if (other->has_newer(key, order))
+            (*partition)->remove_older(key, order + 1);
+    }
     return stored;
 }
 

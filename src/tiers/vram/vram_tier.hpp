@@ -74,6 +74,7 @@ private:
     const Partitions& partitions() const noexcept;
     Result<std::shared_ptr<gpu::DeviceMemory>> open_device(std::size_t device, std::string& fallback) const;
     Result<Partitions> open_partitions(std::string& fallback) const;
+    void apply_settings(const Partitions& partitions) const;
     Result<Partition*> placed(const vram::Placement& placement);
     Held hold(const Key& key, int device, bool counts);
     void count_lease() noexcept;
@@ -93,7 +94,8 @@ private:
     struct alignas(64) Counter {
         std::atomic<std::uint64_t> leases{0};
     };
-    std::array<Counter, 129> m_counters;  // by thread, so that no two hits write the same line
+    std::atomic<std::uint64_t> m_stores{0};  // numbers them
+    std::array<Counter, 129> m_counters;     // by thread, so that no two hits write the same line
 
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_whole};  // guards the rest, not what partitions hold
     PolicyFactory m_policy;

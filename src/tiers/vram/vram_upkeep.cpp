@@ -44,9 +44,8 @@ std::vector<Victim> VramTier::set_limits(const Limits& limits, Victims victims)
     }
     std::vector<Victim> gone;
     for (const std::unique_ptr<Partition>& partition : partitions()) {
-        if (!partition->name().empty())
-            continue;
-        std::vector<Victim> here = partition->set_limits(each, victims);
+        std::vector<Victim> here =
+            partition->name().empty() ? partition->set_limits(each, victims) : partition->set_max_age(each.max_age);
         gone.insert(gone.end(), std::make_move_iterator(here.begin()), std::make_move_iterator(here.end()));
     }
     return gone;
@@ -65,8 +64,8 @@ void VramTier::set_policy(const PolicyFactory& policy)
 EntryRow VramTier::row_of(const resident::Node& node, Partition& partition) const
 {
     EntryRow row = partition.entries().row_of(node);
-    row.metadata = static_cast<const vram::ResidentEntry&>(node).head().metadata;
-    row.status = static_cast<const vram::ResidentEntry&>(node).head().status;
+    row.metadata = node.about().metadata;
+    row.status = node.about().status;
     return row;
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
+#include <thread>
 
 namespace hearth::tiers {
 
@@ -92,6 +93,35 @@ TEST(Arena, a_guard_that_came_after_a_part_was_freed_does_not_keep_it)
     const Arena::ReadGuard late(arena);
     early.reset();
     EXPECT_TRUE(arena.allocate(900_KiB).ok());
+}
+
+TEST(Arena, who_waits_for_readers_gets_what_they_kept)
+{
+    Arena arena(host(), 1_MiB);
+    EXPECT_FALSE(arena.wait_for_readers()) << "nothing to wait for";
+    const gpu::DevicePart part = arena.allocate(900_KiB).value();
+    auto reader = std::make_unique<Arena::ReadGuard>(arena);
+    arena.free(part);
+    bool placed = false;
+    std::thread writer([&] {
+        arena.wait_for_readers();
+        placed = arena.allocate(900_KiB).ok();
+    });
+    reader.reset();
+    writer.join();
+    EXPECT_TRUE(placed);
+    EXPECT_FALSE(arena.wait_for_readers());
+}
+
+TEST(Arena, a_placed_part_goes_back_at_its_end)
+{
+    const auto arena = std::make_shared<Arena>(host(), 1_MiB);
+    {
+        PlacedPart first(arena, arena->allocate(1000).value());
+        const PlacedPart moved(std::move(first));
+        EXPECT_EQ(arena->usage().allocated, 1024U);
+    }
+    EXPECT_EQ(arena->usage().allocated, 0U);
 }
 
 // Capability 16 for this tier: after any history the books are right, and neighbouring gaps are one.

@@ -5,6 +5,9 @@
 #include "tiers/vram/vram_tier.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 namespace hearth::test {
 
@@ -20,6 +23,8 @@ protected:
         TierContext context{&m_clock, [this](LogLevel, std::string_view message) { m_said += message; }, lru()};
         return std::make_unique<VramTier>(options, context,
                                           [this](vram::Backend, int) -> Result<std::shared_ptr<gpu::DeviceMemory>> {
+                                              if (m_while_opening)
+                                                  m_while_opening();
                                               if (m_absent)
                                                   return Error{Code::unavailable, "There is no such device.", {}};
                                               return {std::make_shared<FaultyMemory>(m_faults)};
@@ -41,6 +46,7 @@ protected:
     ManualClock m_clock;
     std::shared_ptr<FaultyMemory::Faults> m_faults = std::make_shared<FaultyMemory::Faults>();
     bool m_absent = false;
+    std::function<void()> m_while_opening;
     std::string m_said;
 };
 
@@ -62,6 +68,32 @@ TEST_F(VramFaults, a_device_with_less_room_than_the_budget_evicts_and_demotes)
         EXPECT_TRUE(is_sample_of(*victim.entry->artifact(), victim.key));
     }
     EXPECT_TRUE(holds(*tier, 19, 50'000));
+}
+
+TEST_F(VramFaults, what_is_larger_than_the_device_gives_at_once_drives_nothing_out)
+{
+    m_faults->max_block = 100'000;
+    const auto tier = open(10_MiB);
+    for (std::uint64_t i = 0; i < 5; ++i)
+        ASSERT_TRUE(put(*tier, i, 90'000).ok());
+    const Result<StoreReport> refused = put(*tier, 9, 100'001);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::too_large);
+    EXPECT_NE(refused.error().message.find("100000"), std::string::npos) << refused.error().message;
+    for (std::uint64_t i = 0; i < 5; ++i)
+        EXPECT_TRUE(holds(*tier, i, 90'000)) << i;
+}
+
+TEST_F(VramFaults, limits_and_policy_that_are_set_while_a_device_is_opened_hold)
+{
+    const auto tier = open(10_MiB);
+    m_while_opening = [&] { tier->set_limits({.max_bytes = 100'000, .max_entries = 3, .max_age = {}}, Victims::keep); };
+    ASSERT_TRUE(tier->open().ok());
+    EXPECT_EQ(tier->limits().max_bytes, 100'000U);
+    EXPECT_EQ(tier->limits().max_entries, 3U);
+    for (std::uint64_t i = 0; i < 5; ++i)
+        ASSERT_TRUE(put(*tier, i, 100).ok());
+    EXPECT_EQ(tier->usage().entries, 3U);
 }
 
 TEST_F(VramFaults, a_device_without_any_room_says_so_and_the_tier_goes_on)
@@ -177,6 +209,27 @@ TEST_F(VramFaults, a_lost_device_takes_its_entries_along_and_the_tier_opens_it_a
     ASSERT_TRUE(put(*tier, 2, 2000).ok());
     EXPECT_TRUE(holds(*tier, 2, 2000));
     EXPECT_FALSE(tier->lease(numbered_key(2), {}).lost());
+}
+
+TEST_F(VramFaults, a_child_forked_while_another_thread_asks_the_device_goes_on)
+{
+    const auto tier = open(1_MiB);
+    m_faults->hold_allocations = true;
+    std::thread other([&] { EXPECT_TRUE(put(*tier, 1, 1000).ok()); });
+    while (m_faults->held_allocations == 0)
+        std::this_thread::yield();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(20);
+        m_faults->hold_allocations = false;
+        const bool stored = put(*tier, 2, 900'000).ok();
+        ::_exit(stored && holds(*tier, 2, 900'000) ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    m_faults->hold_allocations = false;
+    other.join();
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST_F(VramFaults, a_device_that_stays_away_is_replaced_by_the_host_or_refuses)

@@ -160,6 +160,45 @@ TEST_F(VramGpu, work_in_a_stream_comes_after_the_copy)
     m_driver->destroy_stream(stream);
 }
 
+// Everything around a capture but the launches is none of the graph's business, and must not end it.
+TEST_F(VramGpu, stores_leases_and_reads_beside_a_capture_do_not_break_it)
+{
+    const base::SharedLibrary library = base::SharedLibrary::load("libcuda.so.1").value();
+    const auto begin = library.find<int(CUstream_st*, int)>("cuStreamBeginCapture_v2");
+    const auto end = library.find<int(CUstream_st*, struct CUgraph_st**)>("cuStreamEndCapture");
+    const auto instantiate = library.find<int(struct CUgraphExec_st**, struct CUgraph_st*, unsigned long long)>(
+        "cuGraphInstantiateWithFlags");
+    const auto launch = library.find<int(struct CUgraphExec_st*, CUstream_st*)>("cuGraphLaunch");
+    Cache cache = open({.max_bytes = 256_MiB});
+    const cuda::Kernel kernel(cache, {.source = k_check}, "check");
+    ASSERT_TRUE(kernel.warm().ok());
+    const Wrong wrong(*m_driver);
+    CUstream_st* stream = nullptr;
+    struct CUgraph_st* graph = nullptr;
+    struct CUgraphExec_st* executable = nullptr;
+    ASSERT_EQ(m_driver->create_stream(&stream, 1), 0);
+    ASSERT_EQ(begin(stream, 0), 0);  // global: the strictest
+    std::vector<vram::Lease> leases;
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        const Key key = numbered_key(i);
+        const std::size_t size = 1000 + i * 70'001;
+        ASSERT_TRUE(cache.vram().insert(key, sample_bytes(key, size), {.stream = i % 2 == 0 ? stream : nullptr}).ok());
+        leases.push_back(cache.vram().lease(key, {.stream = stream}));
+        ASSERT_TRUE(leases.back());
+        ASSERT_TRUE(kernel
+                        .launch({.grid = 32, .block = 128, .stream = stream}, leases.back().pointer(),
+                                leases.back().size(), start_of(key, size), wrong.pointer())
+                        .ok());
+        EXPECT_EQ(as_text(cache.vram().read(key)->bytes()), sample_bytes(key, size).text());
+    }
+    EXPECT_EQ(cache.vram().read_many(std::vector<Key>{numbered_key(1), numbered_key(2)})->found(), 2U);
+    ASSERT_EQ(end(stream, &graph), 0);
+    ASSERT_EQ(instantiate(&executable, graph, 0), 0);
+    ASSERT_EQ(launch(executable, stream), 0);
+    EXPECT_EQ(wrong.count(stream), 0);
+    m_driver->destroy_stream(stream);
+}
+
 // Capability 57.
 TEST_F(VramGpu, device_memory_rises_and_returns)
 {

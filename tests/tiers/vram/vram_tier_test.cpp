@@ -279,6 +279,24 @@ TEST_P(VramCache, a_partition_that_is_full_leaves_the_others_alone)
     EXPECT_NE(nowhere.error().message.find("constraints"), std::string::npos);
 }
 
+TEST_P(VramCache, of_two_that_store_a_key_in_two_partitions_at_once_one_stays)
+{
+    Cache cache = open({.partitions = {{"ir", 1_MiB}}});
+    put(cache, 0, 10);
+    for (std::uint64_t round = 1; round <= scaled(200); ++round) {
+        std::barrier together(2);
+        const auto store = [&](const char* partition) {
+            together.arrive_and_wait();
+            put(cache, round, 500, {.partition = partition});
+        };
+        std::thread other(store, "ir");
+        store("");
+        other.join();
+        EXPECT_TRUE(holds(cache, round, 500));
+        ASSERT_EQ(cache.stats().tiers[0].entries, round + 1);
+    }
+}
+
 // Capability 62: where there is one device, two memories of it stand for two.
 TEST_P(VramCache, each_device_has_its_own_entries_and_copies_go_between_them)
 {
