@@ -1,6 +1,6 @@
 # What people type. The work is CMake's (CMakePresets.json); every target first sees to the packages it needs.
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench test-gpu bench-gpu sanitize soak format lint clean help
+.PHONY: build demo test bench simulate test-gpu bench-gpu sanitize soak format lint clean help
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # A terminal gets ninja's one moving line; a log gets warnings and errors only.
@@ -26,6 +26,11 @@ bench: ## measure beside floors and rivals; prints one table and writes build/be
 	@scripts/configure release build build bench
 	@$(call BUILD,build,hearth_bench)
 	@build/hearth_bench --json build/bench.json
+
+simulate: ## a fleet of 10,000 nodes that starts at once, in virtual time (docs/scaling.md)
+	@scripts/configure release build build
+	@$(call BUILD,build,hearth_fleet_simulation)
+	@build/hearth_fleet_simulation
 
 test-gpu: ## the tests that launch kernels, on a machine with a GPU
 	@scripts/test-gpu --jobs $(JOBS) test

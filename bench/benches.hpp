@@ -17,12 +17,14 @@ void bench_policy(Report& report);
 void bench_nvrtc(Report& report);
 void bench_kernel(Report& report);
 void bench_vram(Report& report);
+void bench_remote(Report& report);
 
 // What this program does when a bench starts it again as a fresh process: the first argument names the bench.
 int run_as_child(const std::vector<std::string>& arguments);
 int disk_child(const std::vector<std::string>& arguments);
 int flight_child(const std::vector<std::string>& arguments);
 int nvrtc_child(const std::vector<std::string>& arguments);
+int remote_child(const std::vector<std::string>& arguments);
 int open_child(const std::vector<std::string>& arguments);
 
 }  // namespace hearth::bench

@@ -19,6 +19,10 @@ int run_as_child(const std::vector<std::string>& arguments)
         return flight_child(rest);
     if (arguments[0] == "nvrtc")
         return nvrtc_child(rest);
+#ifdef HEARTH_BENCH_REMOTE
+    if (arguments[0] == "remote")
+        return remote_child(rest);
+#endif
     return open_child(rest);
 }
 
@@ -43,7 +47,7 @@ int main(int argc, char** argv)
             effort = Effort::quick;
         } else {
             fmt::print(stderr, "usage: hearth_bench [--json FILE] [--only "
-                               "memory|disk|scale|flight|policy|nvrtc|kernel|vram]... [--quick]\n");
+                               "memory|disk|scale|flight|policy|nvrtc|kernel|vram|remote]... [--quick]\n");
             return 2;
         }
     }
@@ -63,6 +67,11 @@ int main(int argc, char** argv)
     run("nvrtc", [&] { bench_nvrtc(report); });
     run("kernel", [&] { bench_kernel(report); });
     run("vram", [&] { bench_vram(report); });
+#ifdef HEARTH_BENCH_REMOTE
+    run("remote", [&] { bench_remote(report); });
+#else
+    report.note("remote.*: left out: hiredis, libcurl or GoogleTest (for the servers of the tests) was not found");
+#endif
     report.print();
     if (!json.empty() && !report.write_json(json)) {
         fmt::print(stderr, "hearth_bench: cannot write {}\n", json);

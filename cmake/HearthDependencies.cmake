@@ -5,6 +5,10 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+# For remote stores, each of which does without where its library is missing.
+find_package(OpenSSL 3.0 QUIET COMPONENTS SSL)
+pkg_check_modules(hiredis QUIET IMPORTED_TARGET hiredis)
+pkg_check_modules(curl QUIET IMPORTED_TARGET libcurl>=7.85)
 
 # xxhash.h is used as a header only: it brings no symbol into the host program.
 find_path(HEARTH_XXHASH_DIR xxhash.h HINTS "${HEARTH_EXTRA_INCLUDE}")

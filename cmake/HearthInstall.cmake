@@ -5,6 +5,11 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/hearth")
 
 install(DIRECTORY include/hearth DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS hearth EXPORT hearth-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+# Remote stores lie beside the library, where it looks for them.
+get_property(stores GLOBAL PROPERTY HEARTH_STORES)
+if(stores)
+  install(TARGETS ${stores} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 install(EXPORT hearth-targets NAMESPACE hearth:: DESTINATION "${package_dir}")
 if(TARGET hearth_tool)
   install(TARGETS hearth_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

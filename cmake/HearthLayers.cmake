@@ -1,9 +1,9 @@
 # One target a folder. A layer's headers are found only through the target of that layer: each gets an include root of
 # its own that holds nothing but a link to its folder, so an include of a layer that was not linked does not compile.
 #
-#   hearth_layer(tiers/disk DEPENDS format SYSTEM_DEPENDS PkgConfig::zstd)
+#   hearth_layer(tiers/disk DEPENDS format SYSTEM_DEPENDS PkgConfig::zstd)          APART: not in the library itself
 function(hearth_layer folder)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;SYSTEM_DEPENDS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "" "DEPENDS;SYSTEM_DEPENDS;SOURCES" ${ARGN})
   string(REPLACE "/" "_" name "${folder}")
   set(root "${PROJECT_BINARY_DIR}/layers/${name}")
   get_filename_component(parent "${root}/${folder}" DIRECTORY)
@@ -23,5 +23,33 @@ function(hearth_layer folder)
     target_include_directories(hearth_${name} PUBLIC
       $<TARGET_PROPERTY:hearth_${dependency},INTERFACE_INCLUDE_DIRECTORIES>)
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY HEARTH_LAYERS hearth_${name})
+  if(NOT ARG_APART)
+    set_property(GLOBAL APPEND PROPERTY HEARTH_LAYERS hearth_${name})
+  endif()
+endfunction()
+
+# A remote store: a library of its own, libhearth_NAME.so, which is loaded only where such a remote is configured. What it
+# is linked with stays out of programs that have none. Left out, with a word, where a library is missing.
+#
+#   hearth_store(tiers/redis redis DEPENDS base remote NEEDS PkgConfig::hiredis OpenSSL::SSL)
+#
+# Tests link hearth_NAME_store, which is the same objects.
+function(hearth_store folder name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;NEEDS" ${ARGN})
+  foreach(need IN LISTS ARG_NEEDS)
+    if(NOT TARGET ${need})
+      message(STATUS "Remotes of kind ${name} are left out: ${need} not found")
+      return()
+    endif()
+  endforeach()
+  hearth_layer(${folder} DEPENDS ${ARG_DEPENDS} SYSTEM_DEPENDS fmt::fmt ${ARG_NEEDS} APART)
+  string(REPLACE "/" "_" layer "hearth_${folder}")
+  add_library(hearth_${name}_store STATIC $<TARGET_OBJECTS:${layer}>)
+  target_include_directories(hearth_${name}_store PUBLIC $<TARGET_PROPERTY:${layer},INTERFACE_INCLUDE_DIRECTORIES>)
+  target_link_libraries(hearth_${name}_store PUBLIC hearth_internal ${ARG_NEEDS})
+  add_library(hearth_${name} MODULE $<TARGET_OBJECTS:${layer}>)
+  target_link_libraries(hearth_${name} PRIVATE hearth_internal ${ARG_NEEDS})
+  target_link_options(hearth_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/store.map")
+  set_target_properties(hearth_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  set_property(GLOBAL APPEND PROPERTY HEARTH_STORES hearth_${name})
 endfunction()

@@ -6,6 +6,7 @@
 #include "hearth/lease.hpp"
 #include "hearth/options.hpp"
 #include "hearth/policy.hpp"
+#include "hearth/remote.hpp"
 #include "hearth/result.hpp"
 #include "hearth/stats.hpp"
 #include "hearth/tier.hpp"
@@ -225,6 +226,15 @@ public:
     Result<TransferReport> export_to(const std::string& path, const std::function<bool(const EntryRow&)>& choose = {},
                                      const Progress& progress = {});
     Result<TransferReport> import_from(const std::string& path, const Progress& progress = {});
+
+    // Of a tier on a server. It is asked even where it is left alone for now.
+    Result<remote::Check> check_remote(std::string_view tier, std::uint64_t samples = 100);
+    // Entries of this machine that `choose` says yes to, to a tier on a server; what it has is not sent again.
+    Result<TransferReport> push(std::string_view tier, const std::function<bool(const EntryRow&)>& choose = {},
+                                const Progress& progress = {});
+    // Entries of the server that `choose` says yes to, to the persistent tiers here; each is verified first.
+    Result<TransferReport> pull(std::string_view tier, const std::function<bool(const EntryRow&)>& choose = {},
+                                const Progress& progress = {});
 
     // Everything that is still on its way is stored, and uses and statistics are written down.
     void flush();

@@ -49,6 +49,12 @@ struct CacheOptions {
     std::optional<int> compression{};
     std::optional<Access> access{};
     std::optional<bool> shared{};
+    // Behind them servers that a fleet shares, in the order in which they are asked: docs/remote.md.
+    std::optional<std::vector<std::string>> remotes{};
+    // Who may write what is loaded: docs/security.md.
+    std::optional<std::string> sign_with{};                       // a file that `hearth keygen` made
+    std::optional<std::vector<std::string>> trusted_keys{};       // public keys, or files of them
+    std::optional<std::vector<std::string>> demand_signatures{};  // names of tiers; "remotes" is all of those
     // ...or replaced by one's own, fastest first.
     std::vector<TierSpec> tiers{};
 

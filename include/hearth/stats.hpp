@@ -1,10 +1,12 @@
 #pragma once
 
+#include "hearth/remote.hpp"
 #include "hearth/tier.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +39,8 @@ struct TierStats {
     std::uint64_t promotions = 0;  // entries that moved up into this tier
     std::uint64_t corrupt = 0;
     std::uint64_t outages = 0;
-    Latency latency;  // of hits; of a memory tier every 128th is timed
+    Latency latency;                         // of hits; of a memory tier every 128th is timed
+    std::optional<remote::Report> remote{};  // of a tier on a server: how it is, as this process sees it
 };
 
 // Counts are exact: they equal what happened, whatever the threads did.

@@ -4,6 +4,7 @@
 #include "hearth/lease.hpp"
 #include "hearth/policy.hpp"
 #include "hearth/result.hpp"
+#include "hearth/trust.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -18,9 +19,10 @@
 namespace hearth {
 
 // Why a lookup gave nothing. `outage` and `timeout` say nothing about whether the entry exists.
-enum class Miss : std::uint8_t { absent, corrupt, incompatible, expired, timeout, outage, bypassed };
+// `untrusted`: a signature is demanded, and the entry has none by a key that is trusted.
+enum class Miss : std::uint8_t { absent, corrupt, incompatible, expired, timeout, outage, bypassed, untrusted };
 HEARTH_API std::string_view to_string(Miss reason);
-inline constexpr std::size_t k_miss_reasons = 7;
+inline constexpr std::size_t k_miss_reasons = 8;
 
 struct Limits {
     std::uint64_t max_bytes = 0;      // 0: no limit
@@ -33,6 +35,8 @@ struct TierTraits {
     bool persistent = false;  // outlives the process
     bool writable = true;
     bool in_place = false;  // entries are used where they lie: one that also moves up stays here
+    bool remote = false;    // others use it too, and asking it takes time: never cleared, listed or swept for them
+    bool demands_signatures = false;
 };
 
 struct TierUsage {
@@ -233,6 +237,7 @@ struct DiskOptions {
     Access access = Access::read_write;
     // A directory that belongs to another user is refused unless it is meant to be shared.
     bool shared = false;
+    Trust trust{};
 };
 
 HEARTH_API TierSpec memory(MemoryOptions options);

@@ -1,10 +1,20 @@
 #include "base/fork.hpp"
 
 #include <array>
+#include <atomic>
 #include <pthread.h>
 #include <unordered_set>
 
 namespace hearth::base {
+
+struct ForkRegistry;
+
+namespace {
+
+// Of the library that has loaded this one.
+constinit std::atomic<ForkRegistry*> g_others{nullptr};
+
+}  // namespace
 
 // Never destroyed: locks and guards may live in statics of any library.
 struct ForkRegistry {
@@ -14,6 +24,9 @@ struct ForkRegistry {
 
     static ForkRegistry& instance()
     {
+        // acquire: pairs with the release in use_fork_registry().
+        if (ForkRegistry* others = g_others.load(std::memory_order_acquire))
+            return *others;
         static ForkRegistry* registry = [] {
             ::pthread_atfork(&ForkRegistry::before, &ForkRegistry::in_parent, &ForkRegistry::in_child);
             return new ForkRegistry;
@@ -48,6 +61,16 @@ struct ForkRegistry {
 
     std::unordered_set<ForkSafeMutex*>& at(LockLevel level) { return locks[static_cast<std::size_t>(level)]; }
 };
+
+void* fork_registry()
+{
+    return &ForkRegistry::instance();
+}
+
+void use_fork_registry(void* registry)
+{
+    g_others.store(static_cast<ForkRegistry*>(registry), std::memory_order_release);
+}
 
 ForkSafeMutex::ForkSafeMutex(LockLevel level) : m_level(level)
 {

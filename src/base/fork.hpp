@@ -48,4 +48,9 @@ private:
     const std::function<void()> m_in_child;
 };
 
+// This code may be in a process several times: in the library, and in libraries of ours that it loads. Before a fork
+// all their locks are taken in one order, so all of them use the registry of the first.
+void* fork_registry();
+void use_fork_registry(void* registry);
+
 }  // namespace hearth::base

@@ -5,6 +5,8 @@
 #include "engine/engine.hpp"
 #include "hearth/cache.hpp"
 #include "hearth/device_tier.hpp"
+#include "hearth/remote.hpp"
+#include "remote/remote_options.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -24,7 +26,35 @@ bool is_name(std::string_view name)
     return !name.empty() && name.size() <= k_longest_name && std::all_of(name.begin(), name.end(), plain);
 }
 
-std::vector<TierSpec> default_tiers(const CacheOptions& options)
+// Whom a tier believes. What cannot be read is said, and leaves the tier with less trust, never with more.
+Trust trust_of(const std::string& tier, const CacheOptions& options, const LogSink& log)
+{
+    Trust trust;
+    const auto complain = [&](const Error& error) {
+        if (log)
+            log(LogLevel::warning, error.message);
+    };
+    for (const std::string& name : *options.demand_signatures)
+        if (name == tier || name == "all" || (name == "remotes" && tier != "disk"))
+            trust.signatures = Signatures::demanded;
+    for (const std::string& text : *options.trusted_keys) {
+        if (const Result<PublicKey> key = PublicKey::parse(text))
+            trust.trusted.push_back(*key);
+        else if (const Result<std::vector<PublicKey>> keys = load_public_keys(text))
+            trust.trusted.insert(trust.trusted.end(), keys->begin(), keys->end());
+        else
+            complain(text.starts_with("ed25519") ? key.error() : keys.error());
+    }
+    if (!options.sign_with->empty()) {
+        if (const Result<SigningKey> key = SigningKey::load(*options.sign_with))
+            trust.sign_with.push_back(*key);
+        else
+            complain(key.error());
+    }
+    return trust;
+}
+
+std::vector<TierSpec> default_tiers(const CacheOptions& options, const LogSink& log)
 {
     std::vector<TierSpec> tiers;
     if (*options.memory_bytes != 0)
@@ -41,7 +71,19 @@ std::vector<TierSpec> default_tiers(const CacheOptions& options)
     on_disk.compression = *options.compression;
     on_disk.access = *options.access;
     on_disk.shared = *options.shared;
+    on_disk.trust = trust_of("disk", options, log);
     tiers.push_back(disk(std::move(on_disk)));
+    std::set<std::string> names{"memory", "vram", "disk"};
+    for (const std::string& url : *options.remotes) {
+        remote::Options one{.url = url};
+        const Result<remote::Resolved> known = remote::resolve_options(one);
+        one.name = known ? known->options.name : "remote";
+        for (int number = 2; !names.insert(one.name).second; ++number)
+            one.name = fmt::format("{}{}", known ? known->options.name : "remote", number);
+        one.trust = trust_of(one.name, options, log);
+        one.state_directory = *options.directory + "/remotes";
+        tiers.push_back(remote::tier(std::move(one)));
+    }
     return tiers;
 }
 
@@ -57,7 +99,7 @@ Result<Cache> Cache::open(CacheOptions options)
         for (const std::string& problem : settings.problems)
             chosen.log(LogLevel::warning, problem);
     if (!*resolved.disabled)
-        chosen.tiers = resolved.tiers.empty() ? default_tiers(resolved) : std::move(resolved.tiers);
+        chosen.tiers = resolved.tiers.empty() ? default_tiers(resolved, chosen.log) : std::move(resolved.tiers);
     std::set<std::string_view> names;
     for (const TierSpec& tier : chosen.tiers) {
         if (!is_name(tier.name))

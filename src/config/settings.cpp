@@ -5,6 +5,7 @@
 #include "hearth/device_tier.hpp"
 #include "hearth/options.hpp"
 #include "hearth/units.hpp"
+#include "remote/remote_options.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace hearth {
 
@@ -20,6 +22,9 @@ namespace {
 using nlohmann::json;
 
 struct SettingRow {
+    bool many = false;  // a list, with blanks between, or an array in the file
+    // Of a value that cannot be used, where the value itself must not be repeated.
+    std::function<std::string(std::string_view)> reason{};
     const char* name;
     const char* environment;
     const char* meaning;
@@ -95,7 +100,9 @@ template <class T, class Read, class Write>
 SettingRow row(const char* name, const char* environment, const char* meaning, const char* takes,
                std::optional<T> CacheOptions::*member, Read read, Write write)
 {
-    return {name,
+    return {false,
+            {},
+            name,
             environment,
             meaning,
             takes,
@@ -109,6 +116,70 @@ SettingRow row(const char* name, const char* environment, const char* meaning, c
             [member, write](const CacheOptions& options) { return write((options.*member).value()); }};
 }
 
+// The same for a list of words.
+SettingRow words(const char* name, const char* environment, const char* meaning, const char* takes,
+                 std::optional<std::vector<std::string>> CacheOptions::*member,
+                 const std::function<bool(const std::string&)>& usable,
+                 const std::function<std::string(const std::string&)>& write)
+{
+    const auto split = [usable](std::string_view text) -> std::optional<std::vector<std::string>> {
+        std::vector<std::string> all;
+        if (text == "none")
+            return all;
+        std::istringstream in{std::string(text)};
+        for (std::string word; in >> word;)
+            all.push_back(word);
+        if (all.empty() || text.find('\0') != std::string_view::npos || !std::all_of(all.begin(), all.end(), usable))
+            return std::nullopt;
+        return all;
+    };
+    const auto join = [write](const std::vector<std::string>& all) {
+        std::string text;
+        for (const std::string& word : all)
+            text += (text.empty() ? "" : " ") + write(word);
+        return text.empty() ? std::string("none") : text;
+    };
+    SettingRow setting = row(name, environment, meaning, takes, member, split, join);
+    setting.many = true;
+    return setting;
+}
+
+SettingRow with_reason(SettingRow setting, std::function<std::string(std::string_view)> reason)
+{
+    setting.reason = std::move(reason);
+    return setting;
+}
+
+// An array of words is a list; anything else must be plain.
+bool holds_texts(const json& value, bool many)
+{
+    if (!value.is_array())
+        return true;
+    return many && std::all_of(value.begin(), value.end(), [](const json& one) { return one.is_string(); });
+}
+
+// Never with a password in it: settings are shown, and problems are logged.
+std::string shown_address(const std::string& text)
+{
+    const Result<remote::Url> url = remote::parse_url(text);
+    return url ? url->shown() : "(no address)";
+}
+
+bool is_address(const std::string& text)
+{
+    return remote::resolve_options({.url = text}).ok();
+}
+
+// Why the first address that is none is none; it does not repeat the text.
+std::string about_addresses(std::string_view text)
+{
+    std::istringstream in{std::string(text)};
+    for (std::string word; in >> word;)
+        if (const Result<remote::Resolved> resolved = remote::resolve_options({.url = word}); !resolved)
+            return resolved.error().message;
+    return "It holds no address.";
+}
+
 constexpr const char* k_size = "a size such as 512M or 10GiB";
 constexpr const char* k_duration = "a duration such as 250ms, 12h or 30d";
 constexpr const char* k_flag = "0 or 1";
@@ -119,6 +190,8 @@ std::vector<SettingRow> rows()
 {
     const auto flag_text = [](bool flag) -> std::string { return flag ? "true" : "false"; };
     const auto number_text = [](auto number) { return std::to_string(number); };
+    const auto any_word = [](const std::string&) { return true; };
+    const auto as_it_is = [](const std::string& word) { return word; };
     const auto optional_size = [](std::string_view text) {
         return text == "none" ? std::optional<std::uint64_t>(0) : parse_size(text);
     };
@@ -182,6 +255,20 @@ std::vector<SettingRow> rows()
             [flag_text](Access access) { return flag_text(access == Access::read_only); }),
         row("shared", "HEARTH_SHARED", "the directory may belong to another user", k_flag, &CacheOptions::shared,
             parse_flag, flag_text),
+        with_reason(words("remote", "HEARTH_REMOTE", "servers that a fleet shares, asked after the disk",
+                          "addresses such as redis://cache:6379, with blanks between", &CacheOptions::remotes,
+                          is_address, shown_address),
+                    about_addresses),
+        row(
+            "sign_with", "HEARTH_SIGN_WITH", "signing key for what is stored and sent", "the path of a file",
+            &CacheOptions::sign_with,
+            [](std::string_view text) { return text == "none" ? std::optional<std::string>("") : parse_path(text); },
+            [](const std::string& path) { return path.empty() ? "none" : path; }),
+        words("trusted_keys", "HEARTH_TRUSTED_KEYS", "whose signatures count",
+              "public keys or files of them, with blanks between", &CacheOptions::trusted_keys, any_word, as_it_is),
+        words("demand_signatures", "HEARTH_DEMAND_SIGNATURES", "tiers that take signed entries only",
+              "names of tiers, with blanks between, or remotes for all of those", &CacheOptions::demand_signatures,
+              any_word, as_it_is),
         row(
             "policy", "HEARTH_POLICY", "what is evicted first", "gdsf or lru", &CacheOptions::policy_name,
             [](std::string_view text) {
@@ -235,6 +322,10 @@ CacheOptions preset_options(Preset preset)
     options.compression = 1;
     options.access = Access::read_write;
     options.shared = false;
+    options.remotes.emplace();
+    options.sign_with = "";
+    options.trusted_keys.emplace();
+    options.demand_signatures.emplace();
     options.policy_name = "gdsf";
     options.promote_after = 3;
     options.making = Making::allowed;
@@ -266,6 +357,12 @@ CacheOptions preset_options(Preset preset)
 
 std::string as_setting_text(const json& value)
 {
+    if (value.is_array()) {
+        std::string all;
+        for (const json& one : value)
+            all += (all.empty() ? "" : " ") + as_setting_text(one);
+        return all;
+    }
     if (value.is_string())
         return value.get<std::string>();
     if (value.is_boolean())
@@ -310,7 +407,7 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
         if (known == settings.end())
             problems.push_back(fmt::format(
                 "{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
-        else if (value.is_structured() || value.is_null())
+        else if (value.is_object() || value.is_null() || !holds_texts(value, known->many))
             problems.push_back(fmt::format("file {}: {} takes {}, not a JSON {}; it was passed over.", path, name,
                                            known->takes, value.type_name()));
         else
@@ -345,8 +442,10 @@ Settings resolve(CacheOptions given)
                 shown.source = source;
                 return true;
             }
-            settings.problems.push_back(fmt::format("{}: {} takes {}, not \"{}\"; it was passed over.", source,
-                                                    setting.name, setting.takes, text));
+            settings.problems.push_back(setting.reason ? fmt::format("{}: {} takes {}; it was passed over. {}", source,
+                                                                     setting.name, setting.takes, setting.reason(text))
+                                                       : fmt::format("{}: {} takes {}, not \"{}\"; it was passed over.",
+                                                                     source, setting.name, setting.takes, text));
             return false;
         };
         bool set = setting.is_set(options);

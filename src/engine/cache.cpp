@@ -123,6 +123,23 @@ Result<TransferReport> Cache::export_to(const std::string& path, const std::func
     return m_engine->export_to(path, choose, progress);
 }
 
+Result<remote::Check> Cache::check_remote(std::string_view tier, std::uint64_t samples)
+{
+    return m_engine->check_remote(tier, samples);
+}
+
+Result<TransferReport> Cache::push(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
+                                   const Progress& progress)
+{
+    return m_engine->push(tier, choose, progress);
+}
+
+Result<TransferReport> Cache::pull(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
+                                   const Progress& progress)
+{
+    return m_engine->pull(tier, choose, progress);
+}
+
 Result<TransferReport> Cache::import_from(const std::string& path, const Progress& progress)
 {
     return m_engine->import_from(path, progress);

@@ -12,10 +12,12 @@ constexpr std::uint64_t k_stats_interval_ns = 1'000'000'000;
 
 }  // namespace
 
-Tier* Engine::keeper_of_notes() const
+// The first tier of this machine that persists: where notes are, uses are credited, and flights are held.
+Tier* Engine::local_keeper(bool writable) const
 {
     for (const std::unique_ptr<Tier>& tier : m_tiers)
-        if (tier->traits().persistent)
+        if (const TierTraits traits = tier->traits();
+            traits.persistent && !traits.remote && (traits.writable || !writable))
             return tier.get();
     return nullptr;
 }
@@ -59,7 +61,7 @@ Stats Engine::stats(Scope scope)
     {
         const std::lock_guard lock(m_stats_mutex);
         const Stats now = counted();
-        Tier* keeper = scope == Scope::directory ? keeper_of_notes() : nullptr;
+        Tier* keeper = scope == Scope::directory ? local_keeper(false) : nullptr;
         if (keeper) {
             // In lookup order, tiers of ours first; then those that only other processes had.
             stats = counts_since(now, m_stats_written);
@@ -73,13 +75,15 @@ Stats Engine::stats(Scope scope)
         stats.tiers[i].capacity_bytes = m_tiers[i]->limits().max_bytes;
         stats.tiers[i].used_bytes = usage.bytes;
         stats.tiers[i].entries = usage.entries;
+        if (auto* const remote = dynamic_cast<RemoteTier*>(m_tiers[i].get()))
+            stats.tiers[i].remote = remote->report();
     }
     return stats;
 }
 
 void Engine::write_stats()
 {
-    Tier* keeper = keeper_of_notes();
+    Tier* keeper = local_keeper(false);
     if (!keeper)
         return;
     const std::lock_guard lock(m_stats_mutex);
@@ -111,7 +115,7 @@ void Engine::reset_stats()
     const std::lock_guard lock(m_stats_mutex);
     m_stats_base = counted();
     m_stats_written = m_stats_base;
-    if (Tier* keeper = keeper_of_notes())
+    if (Tier* keeper = local_keeper(false))
         keeper->update_note(k_stats_note, [](ByteView) { return encode_stats({}); });
 }
 

@@ -27,6 +27,8 @@ Miss more_telling(Miss a, Miss b)
             return 4;
         case Miss::corrupt:
             return 5;
+        case Miss::untrusted:
+            return 6;
         }
         return 0;
     };
@@ -51,7 +53,6 @@ Engine::Engine(EngineOptions options) : m_options(std::move(options)), m_clock(*
             m_options.log(LogLevel::warning, opened.error().message);
         }
     }
-    m_logged.resize(m_tiers.size() + 1);
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
         m_names.emplace_back(tier->name());
         m_promotion.push_back(m_options.policy());
@@ -103,15 +104,8 @@ void Engine::log_once(std::size_t tier, const std::string& message)
 {
     if (!m_options.log)
         return;
-    {
-        const std::lock_guard lock(m_log_mutex);
-        if (tier < m_logged.size()) {
-            if (m_logged[tier])
-                return;
-            m_logged[tier] = true;
-        }
-    }
-    m_options.log(LogLevel::warning, message);
+    if (!m_logged[std::min(tier, m_logged.size() - 1)].exchange(true, std::memory_order_relaxed))
+        m_options.log(LogLevel::warning, message);
 }
 
 Lookup Engine::find(const Key& key)
@@ -154,10 +148,13 @@ Lookup Engine::find_from(std::size_t first, const Key& key, Miss why)
         const std::uint64_t end = base::monotonic_ns();
         m_latency[i].add(end - start);
         write_stats_now_and_then(end);
-        const std::string* promoted_to = i == 0 ? nullptr : promote_after_hit(i, key, found);
+        const std::string* promoted_to = i == 0                        ? nullptr
+                                         : m_tiers[i]->traits().remote ? bring_home(i, key, found.as_entry())
+                                                                       : promote_after_hit(i, key, found);
         return {std::move(found.artifact), &m_names[i], promoted_to};
     }
-    if (why == Miss::outage)
+    // Of a server that did not answer in time nothing is known either.
+    if (why == Miss::outage || why == Miss::timeout)
         m_counters.add(Count::outages);
     else
         m_counters.miss(why);
@@ -175,11 +172,12 @@ Miss Engine::failed_find(std::size_t tier, Miss why, Miss before)
 
 void Engine::count_failed_find(std::size_t tier, Miss why)
 {
-    if (why == Miss::corrupt)
+    if (why == Miss::corrupt || why == Miss::untrusted)
         m_counters.add(tier, TierCount::corrupt);
     if (why == Miss::outage || why == Miss::timeout) {
         m_counters.add(tier, TierCount::outages);
-        log_once(tier, fmt::format("Tier \"{}\" cannot be read. The program goes on without it.", m_names[tier]));
+        if (!m_logged[tier].load(std::memory_order_relaxed))
+            log_once(tier, fmt::format("Tier \"{}\" cannot be read. The program goes on without it.", m_names[tier]));
     }
 }
 
@@ -240,9 +238,9 @@ Result<InsertReport> Engine::insert(const Key& key, Artifact artifact, const Ins
     if (report.tiers.empty())
         return first_error.value_or(
             Error{Code::unavailable, "No tier can be written. Check `hearth doctor` for the reason.", {}});
-    // An older value must not answer from a tier that could not take the new one.
+    // An older value must not answer from a tier that could not take the new one. (A remote is not waited for.)
     for (std::size_t i = 0; i < m_tiers.size(); ++i)
-        if (!holds[i])
+        if (!holds[i] && !m_tiers[i]->traits().remote)
             m_tiers[i]->remove(key);
     if (options.counted)
         m_counters.add(Count::stores);

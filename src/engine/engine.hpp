@@ -43,6 +43,7 @@ struct EngineOptions {
 //   listing.cpp   what is in the cache
 //   upkeep.cpp    verifying, collecting, flushing, background maintenance
 //   transfer.cpp  export and import
+//   sharing.cpp   what goes to servers and comes from them by hand
 //   counting.cpp  statistics, here and in the directory's note
 class Engine {
 public:
@@ -89,6 +90,12 @@ public:
                                      const Progress& progress);
     Result<TransferReport> import_from(const std::string& path, const Progress& progress);
 
+    Result<remote::Check> check_remote(std::string_view tier, std::uint64_t samples);
+    Result<TransferReport> push(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
+                                const Progress& progress);
+    Result<TransferReport> pull(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
+                                const Progress& progress);
+
     void flush();
     void clear(bool persistent_too);
     void maintain(std::stop_token stop);
@@ -102,12 +109,15 @@ private:
     Lookup find_from(std::size_t first, const Key& key, Miss why);
     Miss failed_find(std::size_t tier, Miss why, Miss before);
     const std::string* promote_after_hit(std::size_t tier, const Key& key, const Found& found);
+    const std::string* bring_home(std::size_t tier, const Key& key, const Entry& entry);
     void count_failed_find(std::size_t tier, Miss why);
 
     std::size_t fastest_with(const Key& key);
     std::size_t tier_named(std::string_view name) const;
     bool something_slower_is_writable(std::size_t tier) const;
     bool keeps_its_copy(std::size_t tier) const;
+    Result<RemoteTier*> remote_named(std::string_view name) const;
+    bool is_on_this_machine(const Key& key);
     // Stores and deals with the victims. Every store of every kind comes through here.
     Result<StoreReport> store_in(std::size_t tier, const Key& key, const Entry& entry);
     Result<StoreReport> settle_store(std::size_t tier, Result<StoreReport> stored);
@@ -118,6 +128,7 @@ private:
     Result<SharedArtifact> make_as_leader(const Key& key, const Bytes& request, const Maker& make,
                                           const GetOptions& options);
     std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, SharedArtifact& found);
+    std::unique_ptr<hearth::Flight> wait_for_fleet(const Key& key, SharedArtifact& found);
     Result<SharedArtifact> run_maker(const Key* key, const Bytes& request, const Maker& make,
                                      const GetOptions& options);
     Error forbidden(const std::string& what);
@@ -131,7 +142,7 @@ private:
     void start_maintenance();
     void credit_uses();
     std::uint32_t not_credited(const Key& key, std::uint32_t uses);
-    Tier* keeper_of_notes() const;
+    Tier* local_keeper(bool writable) const;
     Stats counted() const;
     void write_stats();
     void write_stats_now_and_then(std::uint64_t now_ns);
@@ -162,8 +173,7 @@ private:
     std::unordered_map<Key, std::uint32_t> m_credited;  // uses in memory that the disk has been told of
     WallTime m_credited_at{};
 
-    base::ForkSafeMutex m_log_mutex{base::LockLevel::engine};
-    std::vector<bool> m_logged;
+    std::array<std::atomic<bool>, k_max_tiers + 1> m_logged{};  // a tier's first trouble; the last: anything else's
 
     base::ForkSafeMutex m_maintenance_mutex{base::LockLevel::engine};
     std::atomic<bool> m_maintenance_started{false};

@@ -29,6 +29,8 @@ std::optional<EntryRow> Engine::info(const Key& key)
     std::optional<EntryRow> row;
     UsesOfTiers uses;
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
+        if (row && tier->traits().remote)
+            continue;  // it would be asked for what is known
         std::optional<EntryRow> here = tier->info(key);
         if (!here)
             continue;
@@ -48,6 +50,8 @@ void Engine::list(const std::function<bool(const EntryRow&)>& visit)
     std::unordered_set<Key> seen;
     bool go_on = true;
     for (std::size_t i = 0; i < m_tiers.size() && go_on; ++i) {
+        if (m_tiers[i]->traits().remote)
+            continue;
         const bool last = i + 1 == m_tiers.size();
         m_tiers[i]->for_each([&](const EntryRow& row) {
             const bool fresh = last ? !seen.contains(row.key) : seen.insert(row.key).second;
@@ -60,13 +64,16 @@ void Engine::list(const std::function<bool(const EntryRow&)>& visit)
 std::vector<EntryRow> Engine::hottest(std::size_t count)
 {
     std::unordered_map<Key, std::pair<EntryRow, UsesOfTiers>> rows;
-    for (const std::unique_ptr<Tier>& tier : m_tiers)
+    for (const std::unique_ptr<Tier>& tier : m_tiers) {
+        if (tier->traits().remote)
+            continue;
         tier->for_each([&, traits = tier->traits()](const EntryRow& row) {
             auto& [known, uses] = rows.try_emplace(row.key, row, UsesOfTiers{}).first->second;
             known.last_used = std::max(known.last_used, row.last_used);
             uses.add(traits, row.uses);
             return true;
         });
+    }
     std::vector<EntryRow> sorted;
     sorted.reserve(rows.size());
     for (auto& [key, row_and_uses] : rows) {

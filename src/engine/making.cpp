@@ -178,6 +178,8 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
     // Somebody may have made it between our lookup and our turn to lead. From here on no deadline counts: a caller who
     // has one waits elsewhere, and others who have none may have joined.
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
+        if (tier->traits().remote)
+            continue;  // it has just been asked; should another node be at it, its lease tells
         if (const Found found = tier->peek(key)) {
             count(Count::coalesced, options);
             return found.artifact.share();
@@ -185,6 +187,9 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
     }
     SharedArtifact found_meanwhile;
     const std::unique_ptr<hearth::Flight> held = wait_for_machine(key, found_meanwhile);
+    std::unique_ptr<hearth::Flight> of_fleet;
+    if (!found_meanwhile)
+        of_fleet = wait_for_fleet(key, found_meanwhile);
     if (found_meanwhile) {
         count(Count::coalesced, options);
         return found_meanwhile;
@@ -197,10 +202,7 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
 
 std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, SharedArtifact& found)
 {
-    Tier* keeper = nullptr;
-    for (const std::unique_ptr<Tier>& tier : m_tiers)
-        if (tier->traits().persistent && tier->traits().writable && !keeper)
-            keeper = tier.get();
+    Tier* const keeper = local_keeper(true);
     if (!keeper)
         return nullptr;
     const auto give_up = std::chrono::steady_clock::now() + m_options.flight_wait;
@@ -224,6 +226,46 @@ std::unique_ptr<hearth::Flight> Engine::wait_for_machine(const Key& key, SharedA
         pause = std::min(pause * 2, std::chrono::microseconds(10000));
         waited = true;
     }
+}
+
+// The same for other nodes, by the first remote that keeps leases. What another node has made is brought home.
+std::unique_ptr<hearth::Flight> Engine::wait_for_fleet(const Key& key, SharedArtifact& found)
+{
+    const auto give_up = std::chrono::steady_clock::now() + m_options.flight_wait;
+    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
+        Tier& tier = *m_tiers[i];
+        if (!tier.traits().remote)
+            continue;
+        const auto look = [&] {
+            const Found there = tier.peek(key);
+            if (there) {
+                bring_home(i, key, there.as_entry());
+                found = there.artifact.share();
+            }
+            return static_cast<bool>(there);
+        };
+        FlightAttempt attempt = tier.try_flight(key);
+        auto pause = std::chrono::microseconds(5000);
+        for (int asked = 1; attempt.outcome == FlightAttempt::Outcome::busy; ++asked) {
+            if (std::chrono::steady_clock::now() >= give_up)
+                return nullptr;  // compiled twice rather than waited for without end
+            // Thousands may wait for the same: each asks in its own time, and less and less often.
+            std::this_thread::sleep_for(pause * 3 / 4 + pause * (base::monotonic_ns() % 512) / 1024);
+            pause = std::min(pause * 2, std::chrono::microseconds(500'000));
+            if (look())
+                return nullptr;
+            // The lease is asked for now and then only: its holder may be dead.
+            if (asked % 4 == 0)
+                attempt = tier.try_flight(key);
+        }
+        if (attempt.outcome != FlightAttempt::Outcome::held)
+            continue;
+        // Whoever held it before us, since we looked, has sent what we want.
+        if (look())
+            return nullptr;
+        return std::move(attempt.flight);
+    }
+    return nullptr;
 }
 
 Result<SharedArtifact> Engine::run_maker(const Key* key, const Bytes& request, const Maker& make,

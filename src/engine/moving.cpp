@@ -26,6 +26,23 @@ const std::string* Engine::promote_after_hit(std::size_t tier, const Key& key, c
     return &m_names[tier - 1];
 }
 
+// What a remote has answered is answered here from now on: as a new entry it goes into the fastest tier that takes it,
+// and into all that persist, remotes on the way included. The fastest that has it now, or none.
+const std::string* Engine::bring_home(std::size_t tier, const Key& key, const Entry& entry)
+{
+    const std::string* fastest = nullptr;
+    bool in_fast = false;
+    for (std::size_t i = 0; i < tier; ++i) {
+        const TierTraits traits = m_tiers[i]->traits();
+        if (!traits.writable || (!traits.persistent && in_fast) || !store_in(i, key, entry))
+            continue;
+        m_counters.add(i, TierCount::promotions);
+        in_fast |= !traits.persistent;
+        fastest = fastest ? fastest : &m_names[i];
+    }
+    return fastest;
+}
+
 // Of an entry that moves up: what persists does, and what is used where it lies; any other hands the entry over.
 bool Engine::keeps_its_copy(std::size_t tier) const
 {
@@ -35,8 +52,9 @@ bool Engine::keeps_its_copy(std::size_t tier) const
 
 bool Engine::something_slower_is_writable(std::size_t tier) const
 {
+    // A remote has got everything when it was made; what a tier lets go of is not news to it.
     for (std::size_t i = tier + 1; i < m_tiers.size(); ++i)
-        if (m_tiers[i]->traits().writable)
+        if (m_tiers[i]->traits().writable && !m_tiers[i]->traits().remote)
             return true;
     return false;
 }
@@ -47,7 +65,7 @@ void Engine::settle_victims(std::size_t tier, std::vector<Victim>&& victims)
         m_counters.add(tier, TierCount::evictions);
         std::size_t lower = k_none;
         for (std::size_t i = tier + 1; i < m_tiers.size() && victim.cause != EvictionCause::age; ++i) {
-            if (!m_tiers[i]->traits().writable)
+            if (!m_tiers[i]->traits().writable || m_tiers[i]->traits().remote)
                 continue;
             if (m_tiers[i]->contains(victim.key)) {
                 lower = i;
@@ -97,7 +115,7 @@ MoveReport Engine::demote(const Key& key)
     if (from == k_none)
         return {};
     std::size_t to = from + 1;
-    while (to < m_tiers.size() && !m_tiers[to]->traits().writable)
+    while (to < m_tiers.size() && (!m_tiers[to]->traits().writable || m_tiers[to]->traits().remote))
         ++to;
     if (to >= m_tiers.size())
         return {MoveReport::Outcome::already_bottom, m_names[from], {}, {}};

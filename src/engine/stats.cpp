@@ -100,6 +100,8 @@ std::string_view to_string(Miss reason)
         return "outage";
     case Miss::bypassed:
         return "bypassed";
+    case Miss::untrusted:
+        return "untrusted";
     }
     return "unknown";
 }

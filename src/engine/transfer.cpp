@@ -87,7 +87,7 @@ Result<TransferReport> Engine::import_from(const std::string& path, const Progre
         std::optional<Error> refused;
         for (std::size_t i = 0; i < m_tiers.size(); ++i) {
             const TierTraits traits = m_tiers[i]->traits();
-            if (!traits.persistent || !traits.writable)
+            if (!traits.persistent || !traits.writable || traits.remote)
                 continue;
             if (m_tiers[i]->contains(*key)) {
                 there = true;

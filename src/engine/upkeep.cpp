@@ -13,6 +13,8 @@ VerifyReport Engine::verify(Repair repair, const Progress& progress)
 {
     VerifyReport all;
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
+        if (m_tiers[i]->traits().remote)
+            continue;
         const VerifyReport part = m_tiers[i]->verify(repair, progress);
         all.checked += part.checked;
         all.intact += part.intact;
@@ -34,7 +36,7 @@ GcReport Engine::gc(const GcOptions& options, const Progress& progress)
     GcReport report;
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         Tier& tier = *m_tiers[i];
-        if (!tier.traits().persistent || !tier.traits().writable)
+        if (!tier.traits().persistent || !tier.traits().writable || tier.traits().remote)
             continue;
         const TierUsage before = tier.usage();
         settle_victims(i, tier.maintain({}));
@@ -66,13 +68,7 @@ GcReport Engine::gc(const GcOptions& options, const Progress& progress)
 void Engine::credit_uses()
 {
     // An entry that memory answers looks idle to the tiers below, and would be evicted there first.
-    Tier* keeper = nullptr;
-    for (const std::unique_ptr<Tier>& tier : m_tiers) {
-        if (tier->traits().persistent && tier->traits().writable) {
-            keeper = tier.get();
-            break;
-        }
-    }
+    Tier* const keeper = local_keeper(true);
     if (!keeper)
         return;
     struct Used {
@@ -122,7 +118,7 @@ void Engine::clear(bool persistent_too)
         m_credited.clear();
     }
     for (const std::unique_ptr<Tier>& tier : m_tiers)
-        if (persistent_too || !tier->traits().persistent)
+        if ((persistent_too || !tier->traits().persistent) && !tier->traits().remote)
             tier->clear();
 }
 

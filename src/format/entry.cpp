@@ -2,6 +2,7 @@
 
 #include "base/wire.hpp"
 #include "format/compression.hpp"
+#include "format/signature.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -280,7 +281,7 @@ Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const Encod
 
 DecodedEntry decode_entry(const Bytes& entry, const Key& expected)
 try {
-    const ByteView bytes = entry.view();
+    const ByteView bytes = without_signature(entry);
     Fixed fixed;
     const Outcome outcome = read_fixed(bytes, fixed);
     if (outcome != Outcome::ok)
@@ -347,6 +348,14 @@ std::optional<Key> claimed_key(ByteView prefix)
     if (read_fixed(prefix, fixed) != Outcome::ok)
         return std::nullopt;
     return fixed.head.key;
+}
+
+std::optional<std::uint64_t> claimed_size(ByteView prefix)
+{
+    Fixed fixed;
+    if (read_fixed(prefix, fixed) != Outcome::ok)
+        return std::nullopt;
+    return fixed.head.total;
 }
 
 }  // namespace hearth::format

@@ -50,7 +50,8 @@ struct DecodedEntry {
     Miss why = Miss::corrupt;  // corrupt or incompatible; meaningful only without an artifact
 };
 
-// Verifies everything before anything is used: lengths, both sums, and that the key inside is the one asked for.
+// Verifies everything before anything is used: lengths, both sums, and that the key inside is the one asked for. A
+// signature behind the entry is passed over: whoever wants one has looked at it before.
 DecodedEntry decode_entry(const Bytes& entry, const Key& expected);
 
 // What a listing needs, from the first bytes of an entry alone, verified by the head's own sum.
@@ -76,5 +77,7 @@ DecodedHead decode_head(ByteView prefix);
 
 // The key an entry claims, before it is verified: enough to know which entry to verify it as. None: not an entry.
 std::optional<Key> claimed_key(ByteView prefix);
+// The same for its size: what follows is not the entry's (format/signature.hpp).
+std::optional<std::uint64_t> claimed_size(ByteView prefix);
 
 }  // namespace hearth::format

@@ -5,6 +5,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <ostream>
+#include <set>
 
 // Which source a setting comes from: options in code, then the environment, then the file, then the preset, then the
 // default; and what happens to values that cannot be used.
@@ -95,8 +96,10 @@ TEST_P(EachSetting, that_cannot_be_used_is_told_and_the_next_source_counts)
 {
     const SettingCase& setting = GetParam();
     m_environment.set("HOME", "/home/someone");
-    const bool is_path = setting.name == "directory" || setting.name == "log";
-    if (!is_path) {  // any text in the environment is a path
+    // Any text is a path, a key's or a tier's name; and an address is not repeated.
+    const std::set<std::string> take_any{"directory",         "log",   "sign_with", "trusted_keys",
+                                         "demand_signatures", "remote"};
+    if (!take_any.contains(setting.name)) {
         m_environment.set(setting.environment, "nonsense");
         file("{\"" + setting.name + "\": " + setting.in_file + "}");
         const Settings settings = resolve();
@@ -147,6 +150,19 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](CacheOptions& options) { options.access = Access::read_only; }, "true"},
                     SettingCase{"shared", "HEARTH_SHARED", "false", "true", "true", "off", "false",
                                 [](CacheOptions& options) { options.shared = true; }, "true"},
+                    SettingCase{"remote", "HEARTH_REMOTE", "none", R"(["redis://a:secret@h", "s3://b"])",
+                                "redis://h s3://b", "http://x/y", "http://x/y",
+                                [](CacheOptions& options) { options.remotes = {{"redis://u:p@k:1"}}; }, "redis://k:1"},
+                    SettingCase{"sign_with", "HEARTH_SIGN_WITH", "none", R"("/k")", "/k", "l", "l",
+                                [](CacheOptions& options) { options.sign_with = "/m"; }, "/m"},
+                    SettingCase{"trusted_keys", "HEARTH_TRUSTED_KEYS", "none", R"(["a", "b"])", "a b", "c", "c",
+                                [](CacheOptions& options) {
+                                    options.trusted_keys = {{"d", "e"}};
+                                },
+                                "d e"},
+                    SettingCase{"demand_signatures", "HEARTH_DEMAND_SIGNATURES", "none", R"("remotes")", "remotes",
+                                "disk redis", "disk redis",
+                                [](CacheOptions& options) { options.demand_signatures = {{"s3"}}; }, "s3"},
                     SettingCase{"policy", "HEARTH_POLICY", "gdsf", R"("lru")", "lru", "gdsf", "gdsf",
                                 [](CacheOptions& options) { options.policy_name = "lru"; }, "lru"},
                     SettingCase{"promote_after", "HEARTH_PROMOTE_AFTER", "3", "5", "5", "7", "7",
@@ -168,16 +184,29 @@ INSTANTIATE_TEST_SUITE_P(
                                 "/tmp/hearth.log", [](CacheOptions& options) { options.log_to = "off"; }, "off"}),
     [](const testing::TestParamInfo<SettingCase>& setting) { return setting.param.name; });
 
+TEST_F(Sources, an_address_that_is_none_is_told_of_without_its_password)
+{
+    m_environment.set("HOME", "/home/someone");
+    m_environment.set("HEARTH_REMOTE", "redis://ann:hunter2@cache:6379x");
+    const Settings settings = resolve();
+    EXPECT_EQ(value_of(settings, "remote"), "none");
+    ASSERT_EQ(settings.problems.size(), 1U);
+    EXPECT_NE(settings.problems[0].find("HEARTH_REMOTE"), std::string::npos);
+    EXPECT_NE(settings.problems[0].find("port"), std::string::npos) << settings.problems[0];
+    EXPECT_EQ(settings.problems[0].find("hunter2"), std::string::npos) << settings.problems[0];
+}
+
 TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
 {
     std::vector<std::string> names;
     for (const Setting& setting : resolve().values)
         names.push_back(setting.name);
-    EXPECT_EQ(names, (std::vector<std::string>{"preset",      "disabled",      "directory",   "memory_bytes",
-                                               "vram",        "vram_backend",  "max_bytes",   "max_entries",
-                                               "max_age",     "compression",   "read_only",   "shared",
-                                               "policy",      "promote_after", "forbid_make", "max_parallel_makes",
-                                               "flight_wait", "failure_ttl",   "maintenance", "maintenance_interval",
+    EXPECT_EQ(names, (std::vector<std::string>{"preset",      "disabled",      "directory",    "memory_bytes",
+                                               "vram",        "vram_backend",  "max_bytes",    "max_entries",
+                                               "max_age",     "compression",   "read_only",    "shared",
+                                               "remote",      "sign_with",     "trusted_keys", "demand_signatures",
+                                               "policy",      "promote_after", "forbid_make",  "max_parallel_makes",
+                                               "flight_wait", "failure_ttl",   "maintenance",  "maintenance_interval",
                                                "log"}))
         << "a new setting needs a row in this file";
     EXPECT_EQ(resolve().find("no such setting"), nullptr);

@@ -21,10 +21,11 @@ LAYERS = {
     "resident": {"base", "policy"},
     "gpu": {"base"},
     "headers": {"base", "format"},
+    "remote": {"base", "format", "policy"},
     "engine": BELOW,
-    "tiers/*": BELOW,
+    "tiers/*": BELOW | {"remote"},
     "compilers/*": BELOW | {"headers"},
-    "config": BELOW | {"engine", "tiers/*", "compilers/*"},
+    "config": BELOW | {"engine", "remote", "tiers/*", "compilers/*"},
 }
 EVERY_LAYER = set(LAYERS)
 
@@ -86,7 +87,9 @@ class File:
 
 def resolve(root, file, target):
     """The project's file that an include means, or None."""
-    for base in (root / "include", root / "src", file.path.parent, root / file.area):
+    # Benchmarks start the servers that the tests start.
+    support = [root / "tests"] if file.area == "bench" and target.startswith("support/") else []
+    for base in (root / "include", root / "src", file.path.parent, root / file.area, *support):
         candidate = base / target
         if candidate.is_file():
             return candidate.resolve()

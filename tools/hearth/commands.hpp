@@ -68,5 +68,9 @@ void add_doctor(CommandLine& line);
 void add_config(CommandLine& line);
 void add_compile(CommandLine& line);
 void add_why(CommandLine& line);
+void add_remote(CommandLine& line);
+void add_push(CommandLine& line);
+void add_pull(CommandLine& line);
+void add_keygen(CommandLine& line);
 
 }  // namespace hearth::cli

@@ -59,7 +59,7 @@ int run_get(const Globals& globals, const Arguments& arguments)
     if (arguments.json && (arguments.output.empty() || arguments.output == "-"))
         fail_usage("--json needs -o FILE: standard output cannot hold both the bytes and the facts about them.");
 
-    Cache cache = open_cache(globals, Use::read);
+    Cache cache = open_cache(globals, Use::read, Remotes::yes);
     const Key key = find_key(cache, arguments.key);
     const Lookup found = cache.find(key);
     if (!found) {

@@ -55,8 +55,9 @@ int say_usage(const CommandLine& line, const CLI::ParseError& error)
 int run(int argc, char** argv)
 {
     CommandLine line;
-    for (const auto add : {add_compile, add_why, add_put, add_get, add_ls, add_show, add_stats, add_gc, add_verify,
-                           add_rm, add_clear, add_export, add_import, add_doctor, add_config})
+    for (const auto add :
+         {add_compile, add_why, add_put, add_get, add_ls, add_show, add_stats, add_gc, add_verify, add_rm, add_clear,
+          add_export, add_import, add_push, add_pull, add_remote, add_keygen, add_doctor, add_config})
         add(line);
     std::vector<std::string> words(argv + 1, argv + argc);
     line.take_rest(words);

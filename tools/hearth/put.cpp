@@ -26,7 +26,7 @@ struct Arguments {
 int run_put(const Globals& globals, const Arguments& arguments)
 {
     const Request request = exact_key(arguments.key);
-    Cache cache = open_cache(globals, Use::change);
+    Cache cache = open_cache(globals, Use::change, Remotes::yes);
 
     Artifact artifact(read_whole(arguments.file));
     const bool is_text = !request.encoding().empty();

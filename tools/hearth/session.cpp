@@ -86,7 +86,7 @@ Settings Globals::settings() const
     return resolve(std::move(options));
 }
 
-Cache open_cache(const Globals& globals, Use use)
+Cache open_cache(const Globals& globals, Use use, Remotes remotes)
 {
     const Settings settings = globals.settings();
     const std::string directory = settings.options.directory.value_or("");
@@ -96,6 +96,8 @@ Cache open_cache(const Globals& globals, Use use)
     CacheOptions options;
     options.directory = globals.directory;
     options.maintenance = Maintenance::by_hand;
+    if (remotes == Remotes::no && use != Use::work)
+        options.remotes.emplace();
     if (use != Use::work)
         options.disabled = false;  // programs may be told not to use the cache; it can still be seen and kept up
     if (use == Use::look)
@@ -109,8 +111,9 @@ Cache open_cache(const Globals& globals, Use use)
     if (!opened)
         fail(opened.error().message);
     const std::vector<TierStatus> tiers = opened->tiers();
-    if (use != Use::work &&
-        std::none_of(tiers.begin(), tiers.end(), [](const TierStatus& tier) { return tier.traits.persistent; }))
+    if (use != Use::work && std::none_of(tiers.begin(), tiers.end(), [](const TierStatus& tier) {
+            return tier.traits.persistent && !tier.traits.remote;
+        }))
         fail(warnings->reason(fmt::format(
             "No cache can be opened in {}. Choose another directory with --dir or HEARTH_DIR.", in_quotes(directory))));
     warnings->pass();

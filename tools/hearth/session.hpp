@@ -24,10 +24,13 @@ enum class Use : unsigned char {
     work,    // as any program does: with what there is of a cache, or without one
 };
 
+// Servers that a fleet shares. Commands about this machine's cache leave them alone.
+enum class Remotes : unsigned char { no, yes };
+
 // The cache with a persistent tier in it, or a Failure with the reason why there is none.
 // A library call that meets a broken disk goes on without it; a command about the disk must not.
 // What the cache warns of while it is open goes to standard error.
-Cache open_cache(const Globals& globals, Use use);
+Cache open_cache(const Globals& globals, Use use, Remotes remotes = Remotes::no);
 
 // Those of a list of tiers that outlive this command, in the same order.
 std::vector<std::string> persistent_among(Cache& cache, const std::vector<std::string>& names);

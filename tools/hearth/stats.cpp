@@ -28,22 +28,27 @@ double seconds(std::uint64_t nanoseconds)
 
 nlohmann::ordered_json tier_as_json(const TierStats& tier)
 {
-    return {{"name", tier.name},
-            {"note", tier.note},
-            {"capacity_bytes", tier.capacity_bytes},
-            {"used_bytes", tier.used_bytes},
-            {"entries", tier.entries},
-            {"hits", tier.hits},
-            {"stores", tier.stores},
-            {"evictions", tier.evictions},
-            {"demotions", tier.demotions},
-            {"promotions", tier.promotions},
-            {"corrupt", tier.corrupt},
-            {"outages", tier.outages},
-            {"latency_us",
-             {{"p50", tier.latency.percentile_us(0.50)},
-              {"p99", tier.latency.percentile_us(0.99)},
-              {"mean", tier.latency.mean_us()}}}};
+    nlohmann::ordered_json object{{"name", tier.name},
+                                  {"note", tier.note},
+                                  {"capacity_bytes", tier.capacity_bytes},
+                                  {"used_bytes", tier.used_bytes},
+                                  {"entries", tier.entries},
+                                  {"hits", tier.hits},
+                                  {"stores", tier.stores},
+                                  {"evictions", tier.evictions},
+                                  {"demotions", tier.demotions},
+                                  {"promotions", tier.promotions},
+                                  {"corrupt", tier.corrupt},
+                                  {"outages", tier.outages},
+                                  {"latency_us",
+                                   {{"p50", tier.latency.percentile_us(0.50)},
+                                    {"p99", tier.latency.percentile_us(0.99)},
+                                    {"mean", tier.latency.mean_us()}}}};
+    if (tier.remote)
+        object["remote"] = {{"state", to_string(tier.remote->state)},
+                            {"server", tier.remote->server},
+                            {"problem", tier.remote->problem}};
+    return object;
 }
 
 nlohmann::ordered_json misses_as_json(const Stats& stats)
@@ -135,7 +140,7 @@ void print_for_people(const Stats& stats)
 
 int run_stats(const Globals& globals, const Arguments& arguments)
 {
-    Cache cache = open_cache(globals, arguments.reset ? Use::change : Use::read);
+    Cache cache = open_cache(globals, arguments.reset ? Use::change : Use::read, Remotes::yes);
     const Stats stats = cache.stats(Scope::directory);
     if (arguments.json)
         print_as_json(stats);

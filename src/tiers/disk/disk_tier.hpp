@@ -60,6 +60,7 @@ private:
     Error cannot(const char* action, int error) const;
     bool too_old(WallTime created, WallTime expires) const;
     void discard_corrupt(const Key& key);
+    void set_aside(const Key& key);
     int unlink(Session& session, const Key& key);
 
     // Makes room for the entry and publishes it; `record` and `report` are filled in on the way.

@@ -1,0 +1,289 @@
+// Servers that a fleet shares, on loopback: hits beside the client library alone, many at once beside one by one, what
+// a dead server costs, and what a lease saves. Real servers, started here; what is not installed is left out, and said.
+
+#include "benches.hpp"
+#include "format/entry.hpp"
+#include "hearth/hearth.hpp"
+#include "sample_entries.hpp"
+#include "scratch.hpp"
+#include "support/nginx_server.hpp"
+#include "support/redis_server.hpp"
+#include "support/s3_server.hpp"
+#include "timing.hpp"
+
+#include <cstdlib>
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <hiredis/hiredis.h>
+#include <memory>
+#include <random>
+
+namespace hearth::bench {
+
+namespace {
+
+constexpr int k_times = 501;
+constexpr int k_nodes = 8;
+constexpr int k_kernels = 50;
+constexpr double k_compile_seconds = 0.03;
+
+struct Size {
+    const char* name;
+    std::size_t bytes;
+};
+constexpr Size k_sizes[] = {{"4k", 4 << 10}, {"220k", 220 << 10}};
+
+// Bytes that do not compress: what is fetched is as large as what is used.
+Artifact random_artifact(std::size_t size, std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    return Artifact(Bytes::make(size, [&](std::span<std::byte> out) {
+        for (std::byte& byte : out)
+            byte = static_cast<std::byte>(random());
+    }));
+}
+
+Cache open_remote(const std::string& url)
+{
+    CacheOptions options;
+    options.tiers = {remote::tier({.url = url, .timeout = std::chrono::seconds(5)})};
+    options.maintenance = Maintenance::by_hand;
+    return Cache::open(options).value();
+}
+
+struct Medians {
+    double ours = 0;
+    double bare = 0;
+};
+
+// In turn, so that both see the same machine.
+Medians in_turn(int times, const std::function<void(int)>& ours, const std::function<void(int)>& bare)
+{
+    std::vector<double> first;
+    std::vector<double> second;
+    for (int i = 0; i < times; ++i) {
+        const std::uint64_t start = now_ns();
+        ours(i);
+        const std::uint64_t middle = now_ns();
+        bare(i);
+        first.push_back(static_cast<double>(middle - start) * 1e-3);
+        second.push_back(static_cast<double>(now_ns() - middle) * 1e-3);
+    }
+    return {median(std::move(first)), median(std::move(second))};
+}
+
+void fill(Cache& cache, const Size& size, std::uint64_t count)
+{
+    for (std::uint64_t i = 0; i < count; ++i)
+        (void)cache.insert(Key::of(size.name, i), random_artifact(size.bytes, i));
+    cache.flush();
+}
+
+void redis_hits(Report& report, std::uint16_t port)
+{
+    Cache cache = open_remote(fmt::format("redis://127.0.0.1:{}", port));
+    redisContext* const bare = redisConnect("127.0.0.1", port);
+    for (const Size& size : k_sizes) {
+        fill(cache, size, 16);
+        const auto ours = [&](int i) {
+            const Lookup found = cache.find(Key::of(size.name, static_cast<std::uint64_t>(i) % 16));
+            keep(found->bytes().data());
+        };
+        const auto theirs = [&](int i) {
+            const std::string name = "hearth:" + Key::of(size.name, static_cast<std::uint64_t>(i) % 16).hex();
+            auto* const reply = static_cast<redisReply*>(redisCommand(bare, "GET %b", name.data(), name.size()));
+            keep(reply->str);
+            freeReplyObject(reply);
+        };
+        in_turn(20, ours, theirs);
+        const Medians medians = in_turn(k_times, ours, theirs);
+        report.add_beside(fmt::format("remote.redis_hit.{}", size.name), medians.ours, "us",
+                          "bare GET of the same entry", medians.bare, 1.3);
+    }
+    redisFree(bare);
+}
+
+void redis_many(Report& report, std::uint16_t port, const std::string& folder)
+{
+    constexpr std::uint64_t k_many = 1000;
+    const std::string url = fmt::format("redis://127.0.0.1:{}/1", port);
+    Cache writer = open_remote(url);
+    fill(writer, k_sizes[0], k_many);
+    const auto open = [&](const std::string& name) {
+        CacheOptions options;
+        options.tiers = {disk(folder + "/" + name), remote::tier({.url = url, .timeout = std::chrono::seconds(5)})};
+        options.maintenance = Maintenance::by_hand;
+        return Cache::open(options).value();
+    };
+    Cache batched = open("batched");
+    Cache single = open("single");
+    const std::uint64_t start = now_ns();
+    const bool all = batched.pull("").value().entries == k_many;
+    const std::uint64_t middle = now_ns();
+    for (std::uint64_t i = 0; i < k_many; ++i)
+        keep(single.find(Key::of(k_sizes[0].name, i)).hit());
+    report.add_beside("remote.pull_1000", static_cast<double>(middle - start) * 1e-6, "ms",
+                      all ? "the same one by one" : "one by one (and not all came)",
+                      static_cast<double>(now_ns() - middle) * 1e-6);
+}
+
+// An easy handle that is used again and again, as any client would.
+class BareCurl {
+public:
+    BareCurl() : m_handle(curl_easy_init()) {}
+    ~BareCurl()
+    {
+        curl_easy_cleanup(m_handle);
+        curl_slist_free_all(m_headers);
+    }
+    BareCurl(const BareCurl&) = delete;
+    BareCurl& operator=(const BareCurl&) = delete;
+
+    void sign(const char* user, const char* password)
+    {
+        m_headers = curl_slist_append(
+            nullptr, "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        curl_easy_setopt(m_handle, CURLOPT_AWS_SIGV4, "aws:amz:us-east-1:s3");
+        curl_easy_setopt(m_handle, CURLOPT_USERNAME, user);
+        curl_easy_setopt(m_handle, CURLOPT_PASSWORD, password);
+        curl_easy_setopt(m_handle, CURLOPT_HTTPHEADER, m_headers);
+    }
+    std::size_t get(const std::string& url)
+    {
+        m_body.clear();
+        curl_easy_setopt(m_handle, CURLOPT_URL, url.c_str());
+        curl_easy_setopt(m_handle, CURLOPT_WRITEDATA, &m_body);
+        curl_easy_setopt(
+            m_handle, CURLOPT_WRITEFUNCTION, +[](char* data, std::size_t size, std::size_t count, void* to) {
+                static_cast<std::string*>(to)->append(data, size * count);
+                return size * count;
+            });
+        curl_easy_perform(m_handle);
+        return m_body.size();
+    }
+
+private:
+    CURL* m_handle;
+    curl_slist* m_headers = nullptr;
+    std::string m_body;
+};
+
+void http_hits(Report& report, const std::string& kind, const std::string& url, const std::string& base, BareCurl& bare)
+{
+    Cache cache = open_remote(url);
+    for (const Size& size : k_sizes) {
+        fill(cache, size, 8);
+        const auto key = [&](int i) { return Key::of(size.name, static_cast<std::uint64_t>(i) % 8); };
+        bool right = true;
+        const auto ours = [&](int i) { right &= cache.find(key(i)).hit(); };
+        const auto theirs = [&](int i) { right &= bare.get(base + key(i).hex()) > size.bytes; };
+        in_turn(5, ours, theirs);
+        const Medians medians = in_turn(kind == "s3" ? 41 : k_times, ours, theirs);
+        report.add_beside(fmt::format("remote.{}_hit.{}", kind, size.name), medians.ours, "us",
+                          right ? "bare curl GET of the same entry" : "bare curl GET (and some failed)", medians.bare);
+    }
+}
+
+// What a lookup costs that finds nothing: with a server that is dead beside no server at all.
+void dead_remote(Report& report, const std::string& folder)
+{
+    const auto open = [&](const std::string& name, bool with_remote) {
+        CacheOptions options;
+        options.tiers = {memory(16_MiB), disk(folder + "/" + name)};
+        if (with_remote)
+            options.tiers.push_back(remote::tier({.url = fmt::format("redis://127.0.0.1:{}", test::free_port()),
+                                                  .state_directory = folder + "/" + name + "/remotes"}));
+        options.maintenance = Maintenance::by_hand;
+        return Cache::open(options).value();
+    };
+    Cache with = open("with", true);
+    Cache without = open("without", false);
+    for (int i = 0; i < 3; ++i)
+        keep(with.find(Key::of("first", i)).hit());
+    std::uint64_t number = 0;
+    const auto many = [&](Cache& cache) {
+        for (int i = 0; i < 100; ++i)
+            keep(cache.find(Key::of("absent", number++)).hit());
+    };
+    const Medians medians = in_turn(
+        401, [&](int) { many(with); }, [&](int) { many(without); });
+    report.add_beside("remote.dead.lookup", medians.ours / 100, "us", "the same without a remote", medians.bare / 100,
+                      1.05);
+}
+
+void nodes(Report& report, std::uint16_t port, const std::string& folder)
+{
+    double seconds[2] = {0, 0};
+    int compiles[2] = {0, 0};
+    for (const int lease : {1, 0}) {
+        const ChildrenRun run =
+            run_children(k_nodes, {"remote", fmt::format("redis://127.0.0.1:{}/{}", port, 2 + lease),
+                                   folder + fmt::format("/nodes{}", lease), std::to_string(lease)});
+        seconds[lease] = run.seconds;
+        for (const int status : run.statuses)
+            compiles[lease] += status;
+    }
+    report.add_beside("remote.8_nodes_50_kernels", seconds[1] * 1e3, "ms", "the same without the lease",
+                      seconds[0] * 1e3);
+    report.add_beside("remote.8_nodes_50_kernels.compiles", compiles[1], "compiles", "without the lease", compiles[0]);
+}
+
+}  // namespace
+
+// A node: its own directory, the same kernels, and how many it had to compile.
+int remote_child(const std::vector<std::string>& arguments)
+{
+    const std::string folder = fmt::format("{}/{}", arguments.at(1), ::getpid());
+    CacheOptions options;
+    options.tiers = {memory(16_MiB), disk(folder),
+                     remote::tier({.url = arguments.at(0),
+                                   .connect_timeout = std::chrono::seconds(5),
+                                   .timeout = std::chrono::seconds(5),
+                                   .lease = arguments.at(2) == "1" ? remote::FleetLease::on : remote::FleetLease::off,
+                                   .state_directory = folder + "/remotes"})};
+    options.maintenance = Maintenance::by_hand;
+    Cache cache = Cache::open(options).value();
+    int compiles = 0;
+    for (std::uint64_t i = 0; i < k_kernels; ++i)
+        (void)cache.get_or_make(Key::of("node kernel", i), [&] {
+            ++compiles;
+            const std::uint64_t end = now_ns() + static_cast<std::uint64_t>(k_compile_seconds * 1e9);
+            while (now_ns() < end)
+                keep(numbered_key(i));
+            return assembly_artifact(16 << 10, i);
+        });
+    return compiles;
+}
+
+void bench_remote(Report& report)
+{
+    const Scratch scratch;
+    dead_remote(report, scratch.path("dead"));
+    if (test::has_redis()) {
+        const test::RedisServer server;
+        redis_hits(report, server.port());
+        redis_many(report, server.port(), scratch.path("many"));
+        nodes(report, server.port(), scratch.path("nodes"));
+    } else {
+        report.note("remote.redis*: left out: redis-server is not installed");
+    }
+    if (const std::unique_ptr<test::NginxServer> nginx = test::NginxServer::start()) {
+        BareCurl bare;
+        const std::string base = fmt::format("http://{}/cache/", nginx->address());
+        http_hits(report, "http", base.substr(0, base.size() - 1), base, bare);
+    } else {
+        report.note("remote.http*: left out: nginx is not installed");
+    }
+    if (const std::unique_ptr<test::S3Server> s3 = test::S3Server::start()) {
+        ::setenv("AWS_ACCESS_KEY_ID", test::S3Server::k_access_key, 1);
+        ::setenv("AWS_SECRET_ACCESS_KEY", test::S3Server::k_secret_key, 1);
+        BareCurl bare;
+        bare.sign(test::S3Server::k_access_key, test::S3Server::k_secret_key);
+        http_hits(report, "s3", fmt::format("s3://bench/kernels?endpoint={}&region=us-east-1", s3->endpoint()),
+                  fmt::format("{}/bench/kernels/", s3->endpoint()), bare);
+    } else {
+        report.note("remote.s3*: left out: Swift is not installed");
+    }
+}
+
+}  // namespace hearth::bench

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "hearth/tier.hpp"
+#include "hearth/trust.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+// Tiers that a fleet shares: Redis, Redis Cluster, HTTP and S3. One node compiles, every node hits; and no program
+// waits for a server that is not well.
+
+namespace hearth {
+
+namespace remote {
+
+enum class FleetLease : std::uint8_t {
+    off,
+    on,  // who compiles says so in the remote, and others wait for the result, within bounds
+};
+
+struct Options {
+    // redis://HOST:PORT, rediss://, redis+unix:///PATH, redis+cluster://HOST:PORT,HOST:PORT, http(s)://HOST/PATH,
+    // s3://BUCKET/PREFIX. What stands behind a '?' may set the rest: docs/remote.md.
+    std::string url{};
+    std::string name{};  // empty: the kind of server, "redis", "http" or "s3"
+    Access access = Access::read_write;
+    std::chrono::milliseconds connect_timeout{100};
+    std::chrono::milliseconds timeout{500};         // of a lookup, from beginning to end
+    std::chrono::milliseconds write_timeout{5000};  // of a write, which nobody waits for
+    std::uint64_t max_entry_bytes = 256_MiB;        // larger ones are neither fetched nor sent
+    std::uint64_t queue_bytes = 64_MiB;             // on their way out; what does not fit is dropped and counted
+    std::uint64_t queue_entries = 1024;
+    std::chrono::milliseconds exit_wait{2000};  // for what is still on its way, when the cache is closed
+    FleetLease lease = FleetLease::on;
+    std::chrono::milliseconds lease_time{15000};  // renewed while a compile goes on; a dead holder's ends after it
+    Trust trust{};
+    // Where processes of this machine tell each other that a server is down; empty: each finds out by itself.
+    std::string state_directory{};
+};
+
+// Whether lookups go to the server.
+enum class State : std::uint8_t {
+    unused,   // nothing was asked of it yet
+    working,  // yes
+    down,     // not for now: it failed, and one process of the machine tries it now and then
+};
+HEARTH_API std::string_view to_string(State state);
+
+// What a remote did and how it is. Counts are of this process.
+struct Report {
+    State state = State::unused;
+    std::string server;   // "redis 7.0.15 at 10.0.0.1:6379", without secrets
+    std::string problem;  // why it is down, or the last thing that went wrong; empty: nothing did
+    std::uint64_t fetched_bytes = 0;
+    std::uint64_t sent = 0;  // entries
+    std::uint64_t sent_bytes = 0;
+    std::uint64_t queued = 0;
+    std::uint64_t queued_bytes = 0;
+    std::uint64_t dropped = 0;    // entries that were not sent: the queue was full, or the server did not take them
+    std::uint64_t untrusted = 0;  // entries without the signature that is demanded
+    std::uint64_t corrupt = 0;
+    std::uint64_t leases = 0;       // taken for compiles here
+    std::uint64_t lease_waits = 0;  // times that another's compile was waited for
+    std::string lease_problem;      // why there are no leases, where there are none
+};
+
+// What `hearth remote check` shows.
+struct Check {
+    Status reachable;
+    Status writable;  // Code::unavailable where it is not to be written
+    bool leases = false;
+    std::uint64_t samples = 0;
+    double p50_us = 0;  // of fetching a small object
+    double p99_us = 0;
+    std::string server;
+};
+
+}  // namespace remote
+
+struct KeyedEntry {
+    Key key;
+    Entry entry;
+};
+
+// A tier on a server that others use too. It has no budget of ours: the server forgets as it is set up to.
+// Thread safety and failure: as Tier. find() and peek() take at most the timeout, and no time while the server is down.
+// store() never waits: entries go out on a thread of the tier's own.
+class RemoteTier : public Tier {
+public:
+    virtual remote::Report report() = 0;
+    virtual remote::Check check(std::uint64_t samples) = 0;
+    // Many in few round trips. One answer each, in their order.
+    virtual std::vector<Result<bool>> has_many(std::span<const Key> keys) = 0;
+    virtual std::vector<Found> fetch_many(std::span<const Key> keys) = 0;
+    virtual std::vector<Status> send_many(std::span<const KeyedEntry> entries) = 0;
+    virtual Status for_each_key(const std::function<bool(const Key&)>& visit) = 0;
+};
+
+namespace remote {
+
+HEARTH_API TierSpec tier(Options options);
+HEARTH_API TierSpec tier(std::string url);
+
+}  // namespace remote
+
+}  // namespace hearth

@@ -1,0 +1,141 @@
+// Keys as people keep them: a line of text in a file.
+
+#include "hearth/trust.hpp"
+
+#include "base/ed25519.hpp"
+#include "base/files.hpp"
+#include "base/hex.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <span>
+
+namespace hearth {
+
+namespace {
+
+constexpr std::string_view k_public = "ed25519:";
+constexpr std::string_view k_secret = "ed25519-secret:";
+constexpr std::uint64_t k_largest_key_file = 1_MiB;
+constexpr unsigned k_others = 077;
+
+std::string_view trimmed(std::string_view line)
+{
+    line = line.substr(0, line.find('#'));
+    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+    while (!line.empty() && blank(line.front()))
+        line.remove_prefix(1);
+    while (!line.empty() && blank(line.back()))
+        line.remove_suffix(1);
+    return line;
+}
+
+Error no_secret(const std::string& path, std::string_view why)
+{
+    // Without what the file holds: it may be the key with a typing error in it.
+    return {Code::invalid_argument, fmt::format("{} is no signing key: {}. `hearth keygen` makes one.", path, why), {}};
+}
+
+}  // namespace
+
+std::string PublicKey::text() const
+{
+    return std::string(k_public) + base::to_hex(std::as_bytes(std::span(bytes)));
+}
+
+Result<PublicKey> PublicKey::parse(std::string_view text)
+{
+    PublicKey key;
+    if (!text.starts_with(k_public) || !base::from_hex(text.substr(k_public.size()), key.bytes))
+        return Error{Code::invalid_argument,
+                     text.starts_with(k_secret)
+                         ? std::string("This is a signing key, which must not be handed around. Its public key is what "
+                                       "`hearth keygen` printed.")
+                         : fmt::format("\"{}\" is no public key: it is \"ed25519:\" and 64 hexadecimal digits.",
+                                       text.substr(0, 80)),
+                     {}};
+    return key;
+}
+
+Result<SigningKey> SigningKey::generate()
+{
+    SigningKey key;
+    const std::optional<base::Ed25519Secret> secret = base::ed25519_generate();
+    const std::optional<base::Ed25519Public> shown = secret ? base::ed25519_public_of(*secret) : std::nullopt;
+    if (!shown)
+        return Error{Code::unavailable, "This machine's OpenSSL cannot make Ed25519 keys. Install OpenSSL 3.", {}};
+    key.m_secret = *secret;
+    key.m_public.bytes = *shown;
+    return key;
+}
+
+Result<SigningKey> SigningKey::load(const std::string& path)
+{
+    base::Files& files = base::system_files();
+    base::FileStat stat;
+    if (const int error = files.stat(path.c_str(), stat); error != 0)
+        return no_secret(path, base::describe("stat", path, error));
+    if ((stat.mode & k_others) != 0)
+        return no_secret(path,
+                         fmt::format("others can read it (mode {:o}); chmod 600 it, and make a new one if they may "
+                                     "have",
+                                     stat.mode & 0777U));
+    int error = 0;
+    const Bytes bytes = base::read_file(files, path.c_str(), k_largest_key_file, error);
+    if (error != 0)
+        return no_secret(path, base::describe("read", path, error));
+    const std::string_view line = trimmed(bytes.text().substr(0, bytes.text().find('\n')));
+    SigningKey key;
+    if (!line.starts_with(k_secret) || !base::from_hex(line.substr(k_secret.size()), key.m_secret))
+        return no_secret(path, "its first line is not \"ed25519-secret:\" and 64 hexadecimal digits");
+    const std::optional<base::Ed25519Public> shown = base::ed25519_public_of(key.m_secret);
+    if (!shown)
+        return Error{Code::unavailable, "This machine's OpenSSL cannot use Ed25519 keys. Install OpenSSL 3.", {}};
+    key.m_public.bytes = *shown;
+    return key;
+}
+
+Status SigningKey::save(const std::string& path) const
+{
+    base::Files& files = base::system_files();
+    base::FileHandle file(files, files.open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
+    if (!file.open())
+        return Error{Code::io,
+                     file.error() == EEXIST
+                         ? fmt::format("{} is there already, and is not overwritten. Choose another name.", path)
+                         : base::describe("create", path, -file.error()),
+                     {}};
+    const std::string line = std::string(k_secret) + base::to_hex(std::as_bytes(std::span(m_secret))) + "\n";
+    int error = base::write_all(files, file.fd(), as_bytes(line), 0);
+    if (error == 0)
+        error = files.sync(file.fd());
+    if (error != 0)
+        return Error{Code::io, base::describe("write", path, error), {}};
+    return {};
+}
+
+Result<std::vector<PublicKey>> load_public_keys(const std::string& path)
+{
+    int error = 0;
+    const Bytes bytes = base::read_file(base::system_files(), path.c_str(), k_largest_key_file, error);
+    if (error != 0)
+        return Error{Code::io, base::describe("read", path, error), {}};
+    std::vector<PublicKey> keys;
+    std::string_view rest = bytes.text();
+    for (int number = 1; !rest.empty(); ++number) {
+        const std::string_view line = trimmed(rest.substr(0, rest.find('\n')));
+        rest.remove_prefix(
+            std::min(rest.size(), rest.find('\n') == std::string_view::npos ? rest.size() : rest.find('\n') + 1));
+        if (line.empty())
+            continue;
+        const Result<PublicKey> key = PublicKey::parse(line.substr(0, line.find_first_of(" \t")));
+        if (!key)
+            return Error{key.error().code, fmt::format("{}, line {}: {}", path, number, key.error().message), {}};
+        keys.push_back(*key);
+    }
+    return keys;
+}
+
+}  // namespace hearth

@@ -1,0 +1,174 @@
+#include "remote/breaker.hpp"
+
+#include "base/digest.hpp"
+#include "base/wire.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+
+namespace hearth::remote {
+
+namespace {
+
+constexpr std::string_view k_magic = "HRTHBRK1";
+constexpr std::size_t k_file_size = 32;
+constexpr std::size_t k_sum_size = 8;
+constexpr std::uint64_t k_ms = 1'000'000;
+constexpr std::uint32_t k_first_pause_ms = 1000;
+constexpr std::uint32_t k_longest_pause_ms = 30'000;
+constexpr std::uint32_t k_failures_in_a_row = 3;
+// What another process found out is seen this much later, at most.
+constexpr std::uint64_t k_look_every = 100 * k_ms;
+
+base::Checksum sum_of(ByteView bytes)
+{
+    return base::checksum(base::ChecksumKind::sha256, bytes).value();
+}
+
+}  // namespace
+
+Breaker::Breaker(std::string path, Clock now, base::Files& files)
+    : m_path(std::move(path)), m_now(std::move(now)), m_files(files)
+{
+}
+
+bool Breaker::is_down() const
+{
+    return m_down_until.load(std::memory_order_relaxed) != 0;
+}
+
+bool Breaker::allows()
+{
+    const std::uint64_t now = m_now();
+    const std::uint64_t down_until = m_down_until.load(std::memory_order_relaxed);
+    // While it is down too: another process may have found it working again.
+    if (now >= m_look_again.load(std::memory_order_relaxed) || (down_until != 0 && now >= down_until))
+        return look_at_file(now);
+    return down_until == 0;
+}
+
+void Breaker::look()
+{
+    const std::lock_guard lock(m_mutex);
+    if (file() >= 0)
+        set(read_file());
+}
+
+// Others may know better; and when it is time to try again, one of us does.
+bool Breaker::look_at_file(std::uint64_t now)
+{
+    const std::lock_guard lock(m_mutex);
+    m_look_again.store(now + k_look_every, std::memory_order_relaxed);
+    State state{m_down_until.load(std::memory_order_relaxed), m_pause_ms.load(std::memory_order_relaxed)};
+    const bool shared = file() >= 0;
+    if (shared)
+        state = read_file();
+    // No honest state lies further ahead than the longest pause: a clock was set back.
+    if (state.down_until > now + 2 * k_longest_pause_ms * k_ms)
+        state = {};
+    set(state);
+    if (state.down_until == 0)
+        return true;
+    if (now < state.down_until)
+        return false;
+    if (shared && m_files.try_lock(file()) != 0)
+        return false;  // another process is about to try
+    // What it read before the lock may be old.
+    const State again = shared ? read_file() : state;
+    const bool mine = again.down_until == state.down_until;
+    if (mine) {
+        state.down_until = now + std::max(state.pause_ms, k_first_pause_ms) * k_ms;
+        write_file(state);
+    }
+    if (shared) {
+        // Closing it is what ends the lock; it is opened again when next needed.
+        m_file.close();
+        m_file = {};
+        m_tried_to_open = false;
+    }
+    set(mine ? state : again);
+    return mine;
+}
+
+void Breaker::succeeded()
+{
+    m_failures.store(0, std::memory_order_relaxed);
+    if (!is_down())
+        return;
+    const std::lock_guard lock(m_mutex);
+    set({});
+    write_file({});
+}
+
+void Breaker::failed(Failure failure)
+{
+    const std::uint32_t failures = m_failures.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (failure == Failure::request && failures < k_failures_in_a_row && !is_down())
+        return;
+    const std::uint64_t now = m_now();
+    const std::lock_guard lock(m_mutex);
+    std::uint32_t pause = m_pause_ms.load(std::memory_order_relaxed);
+    pause = pause == 0 ? k_first_pause_ms : std::min(pause * 2, k_longest_pause_ms);
+    if (failure == Failure::refusal)
+        pause = k_longest_pause_ms;  // that does not mend itself
+    // Machines that lost a server at the same moment do not come back at the same moment.
+    const std::uint64_t jitter = (now / 1000) % (pause * k_ms / 5);
+    const State state{now + pause * k_ms - jitter, pause};
+    set(state);
+    write_file(state);
+}
+
+void Breaker::set(const State& state)
+{
+    m_down_until.store(state.down_until, std::memory_order_relaxed);
+    m_pause_ms.store(state.pause_ms, std::memory_order_relaxed);
+}
+
+// Under the lock. Where it cannot be had each process goes by what it finds out itself.
+int Breaker::file()
+{
+    if (m_path.empty())
+        return -1;
+    if (!m_tried_to_open) {
+        m_tried_to_open = true;
+        const std::string folder = m_path.substr(0, m_path.rfind('/'));
+        int fd = m_files.open(m_path.c_str(), O_RDWR | O_CREAT, 0600);
+        if (fd < 0 && base::make_directories(m_files, folder, 0700) == 0)
+            fd = m_files.open(m_path.c_str(), O_RDWR | O_CREAT, 0600);
+        m_file = base::FileHandle(m_files, fd);
+    }
+    return m_file.open() ? m_file.fd() : -1;
+}
+
+Breaker::State Breaker::read_file()
+{
+    std::array<std::byte, k_file_size> bytes{};
+    if (file() < 0 || base::read_exactly(m_files, file(), bytes.data(), bytes.size(), 0) != 0)
+        return {};
+    const ByteView body = ByteView(bytes).first(k_file_size - k_sum_size);
+    const base::Checksum sum = sum_of(body);
+    if (as_text(body.first(k_magic.size())) != k_magic ||
+        !std::equal(body.end(), ByteView(bytes).end(), std::as_bytes(std::span(sum)).begin()))
+        return {};
+    base::WireReader reader(body.subspan(k_magic.size()));
+    State state;
+    state.down_until = reader.number<std::uint64_t>();
+    state.pause_ms = reader.number<std::uint32_t>();
+    return state;
+}
+
+void Breaker::write_file(const State& state)
+{
+    if (file() < 0)
+        return;
+    base::WireWriter out;
+    out.raw(k_magic);
+    out.number(state.down_until);
+    out.number(state.pause_ms);
+    out.number(std::uint32_t{0});
+    const base::Checksum sum = sum_of(out.view());
+    out.raw(std::as_bytes(std::span(sum)).first(k_sum_size));
+    static_cast<void>(base::write_all(m_files, file(), out.view(), 0));
+}
+
+}  // namespace hearth::remote

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "base/files.hpp"
+#include "base/fork.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+// A server that fails is left alone for a while, by every process of the machine: a dead one costs the machine one
+// deadline, not one a lookup and not one a process.
+//
+//   working -> down     a connection or a deadline failed, or three requests in a row did; for a second
+//   down -> down        the time is over, one process tries it, and it fails: for twice as long, half a minute at most
+//   down -> working     ...and it answers
+//
+// The processes of a machine share the state in a small file:
+//
+//   file := magic:u8[8] down_until:u64 pause_ms:u32 zero:u32 sum:u8[8]
+//
+// Times are wall-clock nanoseconds. sum is the beginning of the checksum over all before it: a file that is torn, or
+// anything else, says nothing, and the server is tried. Who tries it has moved down_until ahead first, under the file's
+// lock, so that nobody else does; should that process die, the next one tries after that.
+
+namespace hearth::remote {
+
+class Breaker {
+public:
+    using Clock = std::function<std::uint64_t()>;  // wall-clock nanoseconds
+
+    // Without a path the state is this process's alone.
+    explicit Breaker(std::string path, Clock now, base::Files& files = base::system_files());
+
+    // Whether the server may be asked now. When it answers true after a failure, this is the try.
+    bool allows();
+    enum class Failure : std::uint8_t {
+        request,  // it answered, but not what was asked for
+        server,   // it could not be reached, or did not answer in time
+        refusal,  // it will not have us: password, certificate
+    };
+    void succeeded();
+    void failed(Failure failure);
+
+    bool is_down() const;
+    // At what the other processes found out, without trying the server.
+    void look();
+
+private:
+    struct State {
+        std::uint64_t down_until = 0;  // 0: working
+        std::uint32_t pause_ms = 0;
+    };
+    bool look_at_file(std::uint64_t now);
+    State read_file();
+    void write_file(const State& state);
+    int file();
+    void set(const State& state);
+
+    const std::string m_path;
+    const Clock m_now;
+    base::Files& m_files;
+    std::atomic<std::uint64_t> m_down_until{0};
+    std::atomic<std::uint64_t> m_look_again{0};  // when others' findings are looked at next
+    std::atomic<std::uint32_t> m_pause_ms{0};
+    std::atomic<std::uint32_t> m_failures{0};                // in a row
+    base::ForkSafeMutex m_mutex{base::LockLevel::counters};  // guards the file's descriptor
+    base::FileHandle m_file;
+    bool m_tried_to_open = false;
+};
+
+}  // namespace hearth::remote

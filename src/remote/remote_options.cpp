@@ -1,0 +1,114 @@
+#include "remote/remote_options.hpp"
+
+#include "hearth/units.hpp"
+#include "remote/store_library.hpp"
+#include "remote/store_tier.hpp"
+
+#include <fmt/format.h>
+
+namespace hearth::remote {
+
+namespace {
+
+std::string usual_name(const std::string& scheme)
+{
+    if (scheme.starts_with("redis"))
+        return "redis";
+    return scheme.starts_with("http") ? "http" : scheme;
+}
+
+std::optional<bool> flag(const std::string& text)
+{
+    if (text == "1" || text == "on" || text == "yes" || text == "true")
+        return true;
+    if (text == "0" || text == "off" || text == "no" || text == "false")
+        return false;
+    return std::nullopt;
+}
+
+Error unusable(const std::string& name, const std::string& value, const char* takes)
+{
+    return {Code::invalid_argument,
+            fmt::format("The option {}={} of a remote cannot be used: it takes {}.", name, value, takes),
+            {}};
+}
+
+}  // namespace
+
+Result<Resolved> resolve_options(Options options)
+{
+    Result<Url> parsed = parse_url(options.url);
+    if (!parsed)
+        return parsed.error();
+    Resolved all{std::move(options), *std::move(parsed)};
+    const auto taken = [&](const char* name) {
+        std::optional<std::string> value = all.url.option(name);
+        all.url.options.erase(name);
+        return value;
+    };
+    if (const auto name = taken("name"))
+        all.options.name = *name;
+    if (all.options.name.empty())
+        all.options.name = usual_name(all.url.scheme);
+    if (const auto text = taken("read-only")) {
+        const std::optional<bool> value = flag(*text);
+        if (!value)
+            return unusable("read-only", *text, "0 or 1");
+        all.options.access = *value ? Access::read_only : Access::read_write;
+    }
+    if (const auto text = taken("lease")) {
+        const std::optional<bool> value = flag(*text);
+        if (!value)
+            return unusable("lease", *text, "0 or 1");
+        all.options.lease = *value ? FleetLease::on : FleetLease::off;
+    }
+    struct Time {
+        const char* name;
+        std::chrono::milliseconds Options::*member;
+    };
+    for (const Time& time : {Time{"timeout", &Options::timeout}, Time{"connect-timeout", &Options::connect_timeout}})
+        if (const auto text = taken(time.name)) {
+            const auto value = parse_duration(*text);
+            if (!value || value->count() <= 0)
+                return unusable(time.name, *text, "a duration such as 50ms or 2s");
+            all.options.*time.member = std::chrono::duration_cast<std::chrono::milliseconds>(*value);
+        }
+    if (const auto text = taken("queue")) {
+        const auto value = parse_size(*text);
+        if (!value)
+            return unusable("queue", *text, "a size such as 64M");
+        all.options.queue_bytes = *value;
+    }
+    if (const auto text = taken("trust")) {
+        if (*text != "signed" && *text != "any")
+            return unusable("trust", *text, "signed or any");
+        all.options.trust.signatures = *text == "signed" ? Signatures::demanded : Signatures::not_asked;
+    }
+    return all;
+}
+
+TierSpec tier(Options options)
+{
+    const Result<Resolved> resolved = resolve_options(options);
+    // A name to be known by, also where the rest cannot be used: opening it says why.
+    const std::string name = resolved ? resolved->options.name : options.name.empty() ? "remote" : options.name;
+    return {name, [resolved](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
+                if (!resolved)
+                    return resolved.error();
+                const Trust& trust = resolved->options.trust;
+                if (trust.signatures == Signatures::demanded && trust.trusted.empty())
+                    return Error{Code::invalid_argument,
+                                 fmt::format("{} is to hold signed entries only, and no key is trusted, so that none "
+                                             "could ever be used. Set HEARTH_TRUSTED_KEYS.",
+                                             resolved->url.shown()),
+                                 {}};
+                return {std::make_unique<StoreTier>(resolved->options, resolved->url, context, open_store)};
+            }};
+}
+
+TierSpec tier(std::string url)
+{
+    return tier(Options{.url = std::move(url)});
+}
+
+}  // namespace hearth::remote

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "hearth/bytes.hpp"
+#include "hearth/result.hpp"
+#include "remote/url.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What a remote tier needs of a server: bytes under names. One implementation a protocol, in a library of its own that
+// is loaded only where a remote of that kind is configured (remote/store_library.hpp).
+
+namespace hearth::remote {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+struct StoreOptions {
+    Url url;
+    std::chrono::milliseconds connect_timeout{100};
+    std::uint64_t max_object_bytes = 0;  // a larger one is refused before memory is taken for it
+    std::size_t max_connections = 8;     // kept open, and used at once by one process
+};
+
+struct Object {
+    std::string name;
+    ByteView bytes;
+};
+
+// A client of one server, or of one cluster.
+// Names are letters, digits, '-', '_' and '.', at most 128 of them; the store adds its own prefix or path.
+// Thread safety: every function, from any thread at any time. No connection before the first call.
+// Failure: nothing throws, nothing blocks beyond its deadline (give or take a few milliseconds). The code says what
+// kind:
+//   unavailable  the server could not be reached, broke off, or said that it cannot serve
+//   timeout      the deadline passed
+//   denied       it refused us: password, signature, certificate, permission
+//   corrupt      what it answered is not its protocol
+//   too_large    the object is larger than StoreOptions::max_object_bytes
+//   incompatible it does not know how to do this
+// Messages are sentences with the server's address, and never with a secret.
+// The contract in full is tests/remote/store_conformance.hpp.
+class RemoteStore {
+public:
+    virtual ~RemoteStore() = default;
+
+    // The bytes under that name, or none.
+    virtual Result<std::optional<Bytes>> get(std::string_view name, SteadyTime deadline) = 0;
+    // One answer a name, in their order, in one round trip or several at once.
+    virtual std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
+                                                               SteadyTime deadline) = 0;
+    virtual std::vector<Result<bool>> has_many(std::span<const std::string> names, SteadyTime deadline) = 0;
+    // Replaces what was there, in one step that no reader sees half of.
+    virtual Status put(std::string_view name, ByteView bytes, SteadyTime deadline) = 0;
+    virtual std::vector<Status> put_many(std::span<const Object> objects, SteadyTime deadline) = 0;
+    // Whether it was there.
+    virtual Result<bool> remove(std::string_view name, SteadyTime deadline) = 0;
+    // Every name, in no order, with its size where that costs nothing more (else 0), until the visitor answers false.
+    virtual Status list(const std::function<bool(std::string_view name, std::uint64_t bytes)>& visit,
+                        SteadyTime deadline) = 0;
+
+    // For leases. True: nothing was there, and now these bytes are, for `lifetime` where the server forgets by itself.
+    virtual Result<bool> put_if_absent(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
+                                       SteadyTime deadline) = 0;
+    // Of what holds exactly `bytes`: lives on for `lifetime` from now. False: it is gone, or another's.
+    virtual Result<bool> renew(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
+                               SteadyTime deadline) = 0;
+    // Of what holds exactly `bytes`. False: it is gone, or another's.
+    virtual Result<bool> remove_if(std::string_view name, ByteView bytes, SteadyTime deadline) = 0;
+
+    // In a forked child: connections are the parent's. They are closed here without a word to the server.
+    virtual void after_fork() noexcept = 0;
+    // "redis 7.0.15 at 127.0.0.1:6379", once it has been reached; what is known before that.
+    virtual std::string description() = 0;
+};
+
+using OpenStore = Result<std::unique_ptr<RemoteStore>>(const StoreOptions& options);
+
+}  // namespace hearth::remote

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "base/fork.hpp"
+#include "remote/remote_store.hpp"
+
+#include <string>
+
+namespace hearth::remote {
+
+// What a store's library shows. The number changes with RemoteStore or StoreOptions.
+inline constexpr const char* k_open_symbol = "hearth_open_store_1";
+// `registry`: base::fork_registry() of who loads it.
+using OpenSymbol = void(const StoreOptions& options, void* registry, Result<std::unique_ptr<RemoteStore>>& opened);
+
+// Opens a store of the kind that the address names. Its library is looked for beside our own, then where the system
+// looks; an Error says what is missing and how to get it.
+Result<std::unique_ptr<RemoteStore>> open_store(const StoreOptions& options);
+
+}  // namespace hearth::remote
+
+// In the one source file of a store's library that defines what opens it.
+#define HEARTH_STORE_LIBRARY(function)                                                                                 \
+    extern "C" __attribute__((visibility("default"))) void hearth_open_store_1(                                        \
+        const hearth::remote::StoreOptions& options, void* registry,                                                   \
+        hearth::Result<std::unique_ptr<hearth::remote::RemoteStore>>& opened)                                          \
+    {                                                                                                                  \
+        hearth::base::use_fork_registry(registry);                                                                     \
+        opened = function(options);                                                                                    \
+    }

@@ -1,0 +1,127 @@
+#pragma once
+
+#include "hearth/remote.hpp"
+#include "remote/breaker.hpp"
+#include "remote/remote_store.hpp"
+#include "remote/write_behind.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace hearth::remote {
+
+// Entries on a server that a RemoteStore talks to: verified on arrival, sent in the background, left alone while the
+// server is not well. Nothing is loaded, connected or started before it is first needed.
+//   store_tier.cpp    lookups, stores, many at once, reports
+//   fleet_lease.cpp   one compile in the fleet
+// Thread safety: all of it. No lock is held over what is asked of the server.
+class StoreTier final : public RemoteTier {
+public:
+    using Opener = std::function<OpenStore>;
+
+    StoreTier(Options options, Url url, const TierContext& context, Opener open);
+    ~StoreTier() override;
+
+    std::string_view name() const override { return m_options.name; }
+    TierTraits traits() const override;
+    std::string note() override;
+
+    Found find(const Key& key) override;
+    Found peek(const Key& key) override;
+    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
+    bool contains(const Key& key) override;
+    bool remove(const Key& key) override;
+    void clear() override;
+    void flush() override;
+    FlightAttempt try_flight(const Key& key) override;
+
+    // It has no budget of ours, and no policy.
+    TierUsage usage() override { return {}; }
+    Limits limits() const override { return {}; }
+    std::vector<Victim> set_limits(const Limits& /*limits*/, Victims /*victims*/) override { return {}; }
+    void set_policy(const PolicyFactory& /*policy*/) override {}
+    std::optional<EntryRow> info(const Key& key) override;
+    void for_each(const std::function<bool(const EntryRow&)>& visit) override;
+    std::uint64_t remove_idle(std::chrono::seconds /*idle*/, const Progress& /*progress*/) override { return 0; }
+    VerifyReport verify(Repair repair, const Progress& progress) override;
+
+    Report report() override;
+    Check check(std::uint64_t samples) override;
+    std::vector<Result<bool>> has_many(std::span<const Key> keys) override;
+    std::vector<Found> fetch_many(std::span<const Key> keys) override;
+    std::vector<Status> send_many(std::span<const KeyedEntry> entries) override;
+    Status for_each_key(const std::function<bool(const Key&)>& visit) override;
+
+private:
+    class Held;
+
+    Result<RemoteStore*> opened();
+    // The store, if it may be asked now.
+    Result<RemoteStore*> reached();
+    Result<RemoteStore*> opened_or_down();
+    // Tells the breaker how it went, and remembers what went wrong.
+    void settle(const Error* error);
+    template <class T>
+    const Result<T>& settled(const Result<T>& result)
+    {
+        settle(result.ok() ? nullptr : &result.error());
+        return result;
+    }
+    SteadyTime read_deadline() const { return std::chrono::steady_clock::now() + m_options.timeout; }
+    SteadyTime write_deadline() const { return std::chrono::steady_clock::now() + m_options.write_timeout; }
+
+    Found accept(const Key& key, const Result<std::optional<Bytes>>& got);
+    Result<Bytes> to_send(const Key& key, const Entry& entry) const;
+    bool is_quarantined(const Key& key);
+    void quarantine(const Key& key);
+    std::vector<bool> send(std::span<Outgoing> batch);
+    std::vector<bool> send_objects(RemoteStore& store, std::span<Outgoing> batch);
+    std::chrono::milliseconds renew_leases();
+    void end_lease(const std::string& name, const Bytes& token);
+    void say_once(const std::string& message);
+    void forget_parent() noexcept;
+
+    const Options m_options;
+    const Url m_url;
+    const Clock& m_clock;
+    const LogSink m_log;
+    const Opener m_open;
+    Breaker m_breaker;
+
+    std::atomic<RemoteStore*> m_store{nullptr};                  // m_owned, once it is open
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};  // guards the rest
+    std::unique_ptr<RemoteStore> m_owned;
+    std::optional<Error> m_cannot_open;
+    std::string m_problem;
+    std::string m_lease_problem;
+    bool m_said = false;
+    std::unordered_map<Key, std::uint64_t> m_quarantine;  // until when, in nanoseconds of the monotonic clock
+    struct LeaseHeld {
+        Bytes token;
+        std::chrono::steady_clock::time_point renew_at;
+    };
+    std::unordered_map<std::string, LeaseHeld> m_leases;  // by name
+
+    std::atomic<bool> m_used{false};
+    std::atomic<bool> m_gave_up{false};  // what was on its way out could not be sent in time
+    std::atomic<std::uint64_t> m_fetched_bytes{0};
+    std::atomic<std::uint64_t> m_sent{0};
+    std::atomic<std::uint64_t> m_sent_bytes{0};
+    std::atomic<std::uint64_t> m_dropped{0};
+    std::atomic<std::uint64_t> m_untrusted{0};
+    std::atomic<std::uint64_t> m_corrupt{0};
+    std::atomic<std::uint64_t> m_leases_taken{0};
+    std::atomic<std::uint64_t> m_lease_waits{0};
+
+    WriteBehind m_writes;
+    const base::ForkGuard m_at_fork{[this] { forget_parent(); }};
+};
+
+}  // namespace hearth::remote

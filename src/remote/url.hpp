@@ -1,0 +1,44 @@
+#pragma once
+
+#include "hearth/result.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The address of a remote, as people write it:
+//
+//   url   := scheme "://" [user [":" password] "@"] hosts ["/" path] ["?" option ("&" option)*]
+//   hosts := host [":" port] ("," host [":" port])*         none for redis+unix, whose path is the socket's
+//   host  := a name, an IPv4 address, or an IPv6 address in brackets
+//
+// User, password, path and options may hold %XX. Nothing else of RFC 3986 is of use here.
+
+namespace hearth::remote {
+
+struct HostPort {
+    std::string host;
+    std::uint16_t port = 0;  // 0: the scheme's own
+    friend bool operator==(const HostPort&, const HostPort&) = default;
+    friend auto operator<=>(const HostPort&, const HostPort&) = default;
+};
+
+struct Url {
+    std::string scheme;
+    std::string user;
+    std::string password;
+    std::vector<HostPort> hosts;
+    std::string path;  // without the slash before it; of redis+unix with it
+    std::map<std::string, std::string> options;
+
+    // For people: never with a password, nor with an option that may hold a secret.
+    std::string shown() const;
+    std::optional<std::string> option(std::string_view name) const;
+};
+
+Result<Url> parse_url(std::string_view text);
+
+}  // namespace hearth::remote

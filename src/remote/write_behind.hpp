@@ -1,0 +1,84 @@
+#pragma once
+
+#include "base/fork.hpp"
+#include "hearth/bytes.hpp"
+#include "hearth/result.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace hearth::remote {
+
+// What is on its way to a server, in the order in which it was handed in.
+struct Outgoing {
+    enum class Kind : std::uint8_t { object, end_of_lease };
+    Kind kind = Kind::object;
+    std::string name;
+    Bytes bytes;  // of an object; of a lease, what was put there when it was taken
+    int attempts = 0;
+};
+
+// Sends what its user does not wait for, on a thread that is started with the first of it.
+// Thread safety: all of it. What does not fit is refused at once; nobody ever waits to hand something in.
+// Fork: what a parent has handed in is the parent's to send. A child begins with nothing, and no thread.
+class WriteBehind {
+public:
+    struct Bounds {
+        std::uint64_t bytes = 0;
+        std::uint64_t entries = 0;
+    };
+    // Tells of each whether it is done with (sent, or never will be). False: to be tried again.
+    using Send = std::function<std::vector<bool>(std::span<Outgoing> batch)>;
+    // Called on the thread now and then: there may be something to keep alive. Returns when to call again; zero: not
+    // before something else happens.
+    using Tick = std::function<std::chrono::milliseconds()>;
+
+    WriteBehind(Bounds bounds, Send send, Tick tick);
+    ~WriteBehind();
+    WriteBehind(const WriteBehind&) = delete;
+    WriteBehind& operator=(const WriteBehind&) = delete;
+
+    // False: there is no room. The end of a lease always fits.
+    bool add(Outgoing outgoing);
+    // The thread looks at its clock again.
+    void wake();
+    // Waits until nothing is left, or for that long. Whether nothing is.
+    bool flush(std::chrono::milliseconds limit);
+    // Sends what can be sent within that time, then ends the thread. How many objects were not sent.
+    std::uint64_t stop(std::chrono::milliseconds limit);
+
+    struct Waiting {
+        std::uint64_t entries = 0;
+        std::uint64_t bytes = 0;
+    };
+    Waiting waiting() const;
+
+private:
+    void work();
+    void start_thread();
+    void forget_parent() noexcept;
+
+    const Bounds m_bounds;
+    const Send m_send;
+    const Tick m_tick;
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
+    std::condition_variable_any m_changed;
+    std::deque<Outgoing> m_queue;
+    Waiting m_waiting;
+    bool m_woken = false;
+    bool m_running = false;
+    bool m_ending = false;
+    std::chrono::steady_clock::time_point m_end{};  // once m_ending: no later than this
+    std::thread m_thread;
+    const base::ForkGuard m_at_fork{[this] { forget_parent(); }};
+};
+
+}  // namespace hearth::remote

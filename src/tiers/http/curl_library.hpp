@@ -1,0 +1,25 @@
+#pragma once
+
+#include <csignal>
+
+namespace hearth::tiers::http {
+
+// Sets libcurl up, once in a process, whoever comes first. False: it could not be.
+bool curl_ready();
+
+// While it lives this thread gets no SIGPIPE, which a server that goes away would otherwise send to a host program that
+// does not ignore it. libcurl is told to leave signals alone (CURLOPT_NOSIGNAL), so this is ours to do. Plain sockets
+// need it not: they are written to with MSG_NOSIGNAL. TLS libraries may write without.
+class SigpipeGuard {
+public:
+    explicit SigpipeGuard(bool needed) noexcept;
+    ~SigpipeGuard();
+    SigpipeGuard(const SigpipeGuard&) = delete;
+    SigpipeGuard& operator=(const SigpipeGuard&) = delete;
+
+private:
+    bool m_blocked = false;
+    sigset_t m_before{};
+};
+
+}  // namespace hearth::tiers::http

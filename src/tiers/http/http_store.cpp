@@ -1,0 +1,176 @@
+#include "tiers/http/http_store.hpp"
+
+#include "tiers/http/lease_object.hpp"
+
+#include <fmt/format.h>
+#include <mutex>
+
+namespace hearth::tiers::http {
+
+HttpStore::HttpStore(Parts parts)
+    : m_client(std::move(parts.client)), m_dialect(std::move(parts.dialect)),
+      m_max_object_bytes(parts.max_object_bytes), m_clock(*parts.clock)
+{
+}
+
+Result<Request> HttpStore::request(Method method, std::string_view name, ByteView body)
+{
+    if (!is_name(name))
+        return Error{Code::invalid_argument,
+                     fmt::format("\"{}\" is no name for an object: 1 to 128 letters, digits, '-', '_' and '.', not "
+                                 "beginning with '.'.",
+                                 printable(name)),
+                     {}};
+    if (body.size() > m_max_object_bytes)
+        return Error{Code::too_large,
+                     fmt::format("An object of {} bytes is larger than what is sent to {} ({}). Raise max_entry_bytes.",
+                                 body.size(), m_dialect->place(), m_max_object_bytes),
+                     {}};
+    Result<Request> request = m_dialect->request(method, name, body);
+    if (request.ok())
+        request->max_bytes = m_max_object_bytes;
+    return request;
+}
+
+void HttpStore::note(const Answer& answer)
+{
+    if (answer.status == 401 || answer.status == 403)
+        m_dialect->forget_credentials();
+    if (answer.server.empty() || m_server_known.load(std::memory_order_acquire))
+        return;
+    const std::lock_guard lock(m_mutex);
+    if (m_server_known.load(std::memory_order_relaxed))
+        return;
+    m_server = printable(answer.server);
+    m_server_known.store(true, std::memory_order_release);
+}
+
+std::string HttpStore::description()
+{
+    if (!m_server_known.load(std::memory_order_acquire))
+        return m_dialect->place();
+    return fmt::format("{} at {}", m_server, m_client.options().address);
+}
+
+Result<std::optional<Bytes>> HttpStore::body_of(std::string_view name, Result<Answer>& answer)
+{
+    if (!answer.ok())
+        return answer.error();
+    note(*answer);
+    if (m_dialect->says_absent(*answer))
+        return std::optional<Bytes>();
+    if (answer->status != 200)
+        return m_dialect->refusal(*answer, Method::get);
+    if (is_lease_name(name))
+        if (std::optional<LeaseObject> lease = decode_lease(answer->body))
+            return m_clock.now() < lease->expires ? std::optional(std::move(lease->content)) : std::nullopt;
+    return std::optional(std::move(answer->body));
+}
+
+Status HttpStore::stored(const Result<Answer>& answer)
+{
+    if (!answer.ok())
+        return answer.error();
+    note(*answer);
+    return answer->ok() ? Status() : m_dialect->refusal(*answer, Method::put);
+}
+
+Result<std::optional<Bytes>> HttpStore::get(std::string_view name, SteadyTime deadline)
+{
+    const Result<Request> asked = request(Method::get, name, {});
+    if (!asked.ok())
+        return asked.error();
+    Result<Answer> answer = m_client.perform(*asked, deadline);
+    return body_of(name, answer);
+}
+
+Status HttpStore::put(std::string_view name, ByteView bytes, SteadyTime deadline)
+{
+    const Result<Request> asked = request(Method::put, name, bytes);
+    if (!asked.ok())
+        return asked.error();
+    return stored(m_client.perform(*asked, deadline));
+}
+
+Result<bool> HttpStore::remove(std::string_view name, SteadyTime deadline)
+{
+    const Result<Request> asked = request(Method::remove, name, {});
+    if (!asked.ok())
+        return asked.error();
+    const Result<Answer> answer = m_client.perform(*asked, deadline);
+    if (!answer.ok())
+        return answer.error();
+    note(*answer);
+    if (answer->ok())
+        return true;
+    if (m_dialect->says_absent(*answer))
+        return false;
+    return m_dialect->refusal(*answer, Method::remove);
+}
+
+void HttpStore::perform_many(std::vector<Result<Request>>& requests, SteadyTime deadline,
+                             const std::function<void(std::size_t, Result<Answer>&)>& use)
+{
+    std::vector<Request> sent;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (requests[i].ok()) {
+            sent.push_back(*std::move(requests[i]));
+            places.push_back(i);
+        } else {
+            Result<Answer> none = requests[i].error();
+            use(i, none);
+        }
+    }
+    std::vector<Result<Answer>> answers = m_client.perform_many(sent, deadline);
+    for (std::size_t i = 0; i < answers.size(); ++i)
+        use(places[i], answers[i]);
+}
+
+std::vector<Result<std::optional<Bytes>>> HttpStore::get_many(std::span<const std::string> names, SteadyTime deadline)
+{
+    std::vector<Result<Request>> requests;
+    for (const std::string& name : names)
+        requests.push_back(request(Method::get, name, {}));
+    std::vector<Result<std::optional<Bytes>>> got(names.size(), std::optional<Bytes>());
+    perform_many(requests, deadline,
+                 [&](std::size_t i, Result<Answer>& answer) { got[i] = body_of(names[i], answer); });
+    return got;
+}
+
+std::vector<Result<bool>> HttpStore::has_many(std::span<const std::string> names, SteadyTime deadline)
+{
+    std::vector<Result<Request>> requests;
+    for (const std::string& name : names)
+        requests.push_back(request(Method::head, name, {}));
+    std::vector<Result<bool>> has(names.size(), false);
+    perform_many(requests, deadline, [&](std::size_t i, const Result<Answer>& answer) {
+        if (!answer.ok()) {
+            has[i] = answer.error();
+            return;
+        }
+        note(*answer);
+        if (answer->ok())
+            has[i] = true;
+        else if (!m_dialect->says_absent(*answer))
+            has[i] = m_dialect->refusal(*answer, Method::head);
+    });
+    return has;
+}
+
+std::vector<Status> HttpStore::put_many(std::span<const remote::Object> objects, SteadyTime deadline)
+{
+    std::vector<Result<Request>> requests;
+    for (const remote::Object& object : objects)
+        requests.push_back(request(Method::put, object.name, object.bytes));
+    std::vector<Status> put(objects.size());
+    perform_many(requests, deadline, [&](std::size_t i, const Result<Answer>& answer) { put[i] = stored(answer); });
+    return put;
+}
+
+Status HttpStore::list(const Visit& visit, SteadyTime deadline)
+{
+    return m_dialect->list(m_client, visit, deadline);
+}
+
+}  // namespace hearth::tiers::http

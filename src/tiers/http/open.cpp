@@ -1,0 +1,228 @@
+#include "base/clock.hpp"
+#include "tiers/http/curl_library.hpp"
+#include "tiers/http/http_store.hpp"
+#include "tiers/http/plain_dialect.hpp"
+#include "tiers/http/s3_dialect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <initializer_list>
+
+// From an address to a store: what its options may be, and what they come to.
+
+namespace hearth::tiers::http {
+
+namespace {
+
+using remote::HostPort;
+using remote::StoreOptions;
+using remote::Url;
+
+constexpr std::uint64_t k_default_max_object = 1_GiB;
+constexpr const char* k_default_region = "us-east-1";
+
+// The remote tier's own, in the same address.
+constexpr std::array<std::string_view, 7> k_options_of_the_tier = {"name",  "read-only", "timeout", "connect-timeout",
+                                                                   "trust", "lease",     "queue"};
+
+Error unusable(const Url& url, std::string_view why)
+{
+    return {Code::invalid_argument, fmt::format("The remote {} cannot be used: {}", url.shown(), why), {}};
+}
+
+Status check_options(const Url& url, std::initializer_list<std::string_view> known)
+{
+    for (const auto& [name, value] : url.options) {
+        const auto is_it = [&, &name = name](std::string_view one) { return one == name; };
+        if (std::none_of(known.begin(), known.end(), is_it) &&
+            std::none_of(k_options_of_the_tier.begin(), k_options_of_the_tier.end(), is_it))
+            return unusable(url,
+                            fmt::format("it has an option \"{}\". Those of {} are {}, beside {}.", printable(name),
+                                        url.scheme, fmt::join(known, ", "), fmt::join(k_options_of_the_tier, ", ")));
+    }
+    return {};
+}
+
+std::string shown(const HostPort& host)
+{
+    const bool v6 = host.host.find(':') != std::string::npos;
+    const std::string name = v6 ? fmt::format("[{}]", host.host) : host.host;
+    return host.port == 0 ? name : fmt::format("{}:{}", name, host.port);
+}
+
+// Letters, digits and what else stands in names of hosts and in addresses; others could end up in a request's header.
+bool is_host(std::string_view host)
+{
+    return !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+               c == '.' || c == ':';
+    });
+}
+
+std::string without_slashes_at_the_ends(std::string_view path)
+{
+    while (path.starts_with('/'))
+        path.remove_prefix(1);
+    while (path.ends_with('/'))
+        path.remove_suffix(1);
+    return std::string(path);
+}
+
+// "/a%20b", or nothing.
+std::string url_path(std::string_view path)
+{
+    const std::string plain = without_slashes_at_the_ends(path);
+    return plain.empty() ? plain : "/" + encoded_path(plain);
+}
+
+Result<ClientOptions> client_options(const StoreOptions& options, bool tls, std::string address)
+{
+    const Url& url = options.url;
+    ClientOptions client;
+    client.address = std::move(address);
+    client.tls = tls;
+    client.connect_timeout = options.connect_timeout;
+    client.max_connections = std::max<std::size_t>(options.max_connections, 1);
+    const std::string insecure = url.option("insecure").value_or("0");
+    if (insecure != "0" && insecure != "1")
+        return unusable(url, fmt::format("insecure is \"{}\"; it may be 0 or 1.", printable(insecure)));
+    client.verify = insecure == "1" ? Verify::nothing : Verify::peer;
+    if (url.option("ca") && url.option("ca")->empty())
+        return unusable(url, "ca is empty; it is the path of a file with certificates in PEM format.");
+    client.ca_file = url.option("ca").value_or("");
+    if (!tls && (url.option("ca") || url.option("insecure")))
+        return unusable(url, "ca and insecure are about TLS, and its scheme or endpoint is http. Use https.");
+    return client;
+}
+
+Result<std::unique_ptr<remote::RemoteStore>> make_store(const StoreOptions& options, ClientOptions client,
+                                                        std::unique_ptr<Dialect> dialect)
+{
+    return std::unique_ptr<remote::RemoteStore>(std::make_unique<HttpStore>(HttpStore::Parts{
+        .client = std::move(client),
+        .dialect = std::move(dialect),
+        .max_object_bytes = options.max_object_bytes != 0 ? options.max_object_bytes : k_default_max_object,
+        .clock = &base::system_clock(),
+    }));
+}
+
+Result<PathLayout> layout_of(const Url& url)
+{
+    const std::string layout = url.option("layout").value_or("flat");
+    if (layout == "flat")
+        return PathLayout::flat;
+    if (layout == "shards")
+        return PathLayout::shards;
+    if (layout == "bazel")
+        return PathLayout::bazel;
+    return unusable(url, fmt::format("layout is \"{}\"; it may be flat, shards or bazel.", printable(layout)));
+}
+
+Result<std::unique_ptr<remote::RemoteStore>> open_plain(const StoreOptions& options)
+{
+    const Url& url = options.url;
+    if (Status checked = check_options(url, {"layout", "token-file", "ca", "insecure"}); !checked.ok())
+        return checked.error();
+    if (url.hosts.size() != 1 || !is_host(url.hosts.front().host))
+        return unusable(url, "it should name one host.");
+    const Result<PathLayout> layout = layout_of(url);
+    if (!layout.ok())
+        return layout.error();
+    const std::string address = shown(url.hosts.front());
+    Result<ClientOptions> client = client_options(options, url.scheme == "https", address);
+    if (!client.ok())
+        return client.error();
+    PlainOptions plain{.base = fmt::format("{}://{}{}", url.scheme, address, url_path(url.path)),
+                       .address = address,
+                       .layout = *layout,
+                       .user = url.user,
+                       .password = url.password,
+                       .token_file = url.option("token-file").value_or("")};
+    if (url.option("token-file") && plain.token_file.empty())
+        return unusable(url, "token-file is empty; it is the path of a file with a token.");
+    if (!plain.token_file.empty() && !plain.user.empty())
+        return unusable(url, "it has a user and a token-file. One of them is enough.");
+    return make_store(options, *std::move(client), std::make_unique<PlainDialect>(std::move(plain)));
+}
+
+bool is_bucket(std::string_view bucket)
+{
+    return bucket.size() >= 3 && bucket.size() <= 63 && bucket.front() != '.' && is_host(bucket) &&
+           bucket.find(':') == std::string_view::npos;
+}
+
+bool is_region(std::string_view region)
+{
+    return !region.empty() && region.size() <= 64 && is_host(region) && region.find(':') == std::string_view::npos;
+}
+
+// Where the bucket is: at an endpoint by its path, with Amazon by its host's name.
+Status find_bucket(const Url& url, const std::optional<std::string>& endpoint, S3Options& s3)
+{
+    if (!endpoint) {
+        s3.tls = true;
+        // A name with dots has no certificate: those are good for one label.
+        const bool by_path = s3.bucket.find('.') != std::string::npos;
+        s3.address = by_path ? fmt::format("s3.{}.amazonaws.com", s3.region)
+                             : fmt::format("{}.s3.{}.amazonaws.com", s3.bucket, s3.region);
+        s3.bucket_url = "https://" + s3.address + (by_path ? "/" + s3.bucket : "");
+        return {};
+    }
+    const Result<Url> server = remote::parse_url(*endpoint);
+    if (!server.ok() || (server->scheme != "http" && server->scheme != "https") || server->hosts.size() != 1 ||
+        !is_host(server->hosts.front().host) || !server->user.empty() || !server->options.empty())
+        return unusable(url, "its endpoint should look like http://HOST:PORT or https://HOST. It comes from the option "
+                             "endpoint, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL.");
+    s3.tls = server->scheme == "https";
+    s3.address = shown(server->hosts.front());
+    s3.bucket_url = fmt::format("{}://{}{}/{}", server->scheme, s3.address, url_path(server->path), s3.bucket);
+    return {};
+}
+
+Result<std::unique_ptr<remote::RemoteStore>> open_s3(const StoreOptions& options)
+{
+    const Url& url = options.url;
+    if (Status checked = check_options(url, {"endpoint", "region", "ca", "insecure"}); !checked.ok())
+        return checked.error();
+    if (!url.user.empty() || !url.password.empty())
+        return unusable(url, "keys do not belong in the address of a bucket. Set AWS_ACCESS_KEY_ID and "
+                             "AWS_SECRET_ACCESS_KEY, or write ~/.aws/credentials.");
+    if (url.hosts.size() != 1 || url.hosts.front().port != 0 || !is_bucket(url.hosts.front().host))
+        return unusable(url, "it should name one bucket, of 3 to 63 letters, digits, '-', '_' and '.'.");
+    AwsSources sources = AwsSources::of_this_process();
+    S3Options s3;
+    s3.bucket = url.hosts.front().host;
+    s3.prefix = without_slashes_at_the_ends(url.path);
+    if (!s3.prefix.empty())
+        s3.prefix += '/';
+    const std::optional<std::string> region = url.option("region");
+    s3.region = region ? *region : find_region(sources).value_or(k_default_region);
+    if (!is_region(s3.region))
+        return unusable(url, fmt::format("region is \"{}\"; it should look like us-east-1.", printable(s3.region)));
+    const std::optional<std::string> endpoint = url.option("endpoint");
+    if (Status found = find_bucket(url, endpoint ? endpoint : find_endpoint(sources), s3); !found.ok())
+        return found.error();
+    Result<ClientOptions> client = client_options(options, s3.tls, s3.address);
+    if (!client.ok())
+        return client.error();
+    return make_store(options, *std::move(client), std::make_unique<S3Dialect>(std::move(s3), std::move(sources)));
+}
+
+}  // namespace
+
+}  // namespace hearth::tiers::http
+
+namespace hearth::tiers {
+
+Result<std::unique_ptr<remote::RemoteStore>> open_http_store(const remote::StoreOptions& options)
+{
+    const std::string& scheme = options.url.scheme;
+    if (scheme != "http" && scheme != "https" && scheme != "s3")
+        return http::unusable(options.url, "its scheme is none of http, https and s3.");
+    if (!http::curl_ready())
+        return Error{Code::unavailable, "libcurl could not be set up: is there memory left?", {}};
+    return scheme == "s3" ? http::open_s3(options) : http::open_plain(options);
+}
+
+}  // namespace hearth::tiers

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "base/fork.hpp"
+#include "tiers/redis/cluster_slots.hpp"
+#include "tiers/redis/redis_router.hpp"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hearth::tiers::redis {
+
+// Sends commands to the master that has their key's slot, as the cluster's map says; follows it when that changes.
+//
+//   MOVED             asked again where it points to; the map is fetched anew by who comes next
+//   ASK               asked again there, once, with ASKING
+//   not reached       the map is fetched from another node; asked again where it names another master now
+//
+// The map is fetched at most every k_refresh_every, by one thread; the others go on with the one they have. So while
+// a failover lasts its keys fail at once, and soon after it they are found again.
+// Thread safety: all of it; no lock is held over input or output. Cost: that of a RedisNode, for each node in turn.
+class ClusterRouter final : public Router {
+public:
+    explicit ClusterRouter(std::shared_ptr<const RedisSettings> settings);
+
+    void run(std::span<Task* const> tasks, SteadyTime deadline) override;
+    Result<std::vector<std::shared_ptr<RedisNode>>> holders(SteadyTime deadline) override;
+    void after_fork() noexcept override;
+    std::string description() override;
+    std::string address() const override;
+
+private:
+    using Node = std::shared_ptr<RedisNode>;
+
+    // A map with its nodes. Never changes: a new one takes its place.
+    struct Routes {
+        SlotMap map;
+        std::vector<Node> masters;  // as in the map
+
+        Node node_for(std::string_view key) const;
+    };
+    using SharedRoutes = std::shared_ptr<const Routes>;
+
+    static constexpr std::chrono::milliseconds k_refresh_every{100};
+    static constexpr std::size_t k_most_asked = 8;  // nodes, for one map
+    static constexpr int k_most_redirections = 3;
+
+    // The present map; the first time, and when something spoke against it, one fetched now.
+    Result<SharedRoutes> routes(SteadyTime deadline);
+    // A map newer than `old`, where one can be had now; else `old`.
+    SharedRoutes refreshed(SharedRoutes old, SteadyTime deadline);
+    Result<SharedRoutes> fetch(SteadyTime deadline);
+    Result<SharedRoutes> fetch_from(const Node& node, SteadyTime deadline);
+    std::vector<Endpoint> to_ask();
+    SharedRoutes current();
+    Node node_at(const Endpoint& endpoint);
+    void distrust(const Endpoint& endpoint);
+
+    void run_by_node(const Routes& routes, std::span<Task* const> tasks, SteadyTime deadline);
+    void follow_all(const Routes& routes, std::span<Task* const> tasks, SteadyTime deadline);
+    void follow(Task& task, Endpoint asked, SteadyTime deadline);
+
+    const std::shared_ptr<const RedisSettings> m_settings;
+    base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
+    SharedRoutes m_routes;
+    std::map<Endpoint, Node> m_nodes;
+    bool m_stale = false;       // something spoke against the map
+    bool m_refreshing = false;  // a thread is fetching another
+    SteadyTime m_refreshed{};
+    std::optional<Endpoint> m_suspect;  // failed last, so it is asked last
+};
+
+}  // namespace hearth::tiers::redis

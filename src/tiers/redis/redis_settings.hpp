@@ -1,0 +1,46 @@
+#pragma once
+
+#include "hearth/result.hpp"
+#include "remote/remote_store.hpp"
+#include "tiers/redis/endpoint.hpp"
+#include "tiers/redis/tls.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+// Addresses:
+//
+//   redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]         rediss:// the same over TLS
+//   redis+unix:///PATH/OF/SOCKET
+//   redis+cluster://HOST[:PORT],HOST[:PORT]                rediss+cluster:// the same over TLS,
+//                                                         to nodes that run with tls-cluster yes
+//
+//   ?prefix=TEXT   what names begin with in redis; "hearth:" when none is given
+//   ?ca=FILE       TLS: certificates of those who may vouch for the server; the system's when none is given
+//   ?insecure=1    TLS: takes any certificate
+
+namespace hearth::tiers::redis {
+
+enum class Topology : std::uint8_t { single, cluster };
+
+// What an address and its options come to. Immutable, and shared by everything that serves one store.
+struct RedisSettings {
+    Topology topology = Topology::single;
+    std::vector<Endpoint> endpoints;
+    std::string user;
+    std::string password;
+    std::uint32_t database = 0;
+    std::string prefix = "hearth:";
+    std::shared_ptr<const TlsContext> tls;  // none: in the clear
+    std::chrono::milliseconds connect_timeout{100};
+    std::uint64_t max_object_bytes = 0;
+    std::size_t max_connections = 8;
+};
+
+// Reads the certificates, where some are named; makes no connection.
+Result<RedisSettings> redis_settings(const remote::StoreOptions& options);
+
+}  // namespace hearth::tiers::redis

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "remote/remote_store.hpp"
+#include "tiers/redis/redis_router.hpp"
+
+namespace hearth::tiers {
+
+// A client of one redis server or of one cluster. Makes no connection; an address that cannot be used is an
+// invalid_argument that says what may stand there (redis/redis_settings.hpp has the grammar).
+Result<std::unique_ptr<remote::RemoteStore>> open_redis_store(const remote::StoreOptions& options);
+
+namespace redis {
+
+// Objects are strings under prefix + name. What a lease needs (replace or remove only what is still ours) are two short
+// scripts, which redis runs in one step.
+// Thread safety: all of it. Ownership: of its connections. Cost: one round trip a call; of many, one for some hundred.
+// list() may show a name twice while redis enlarges its table.
+class RedisStore final : public remote::RemoteStore {
+public:
+    explicit RedisStore(const RedisSettings& settings);
+
+    Result<std::optional<Bytes>> get(std::string_view name, SteadyTime deadline) override;
+    std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
+                                                       SteadyTime deadline) override;
+    std::vector<Result<bool>> has_many(std::span<const std::string> names, SteadyTime deadline) override;
+    Status put(std::string_view name, ByteView bytes, SteadyTime deadline) override;
+    std::vector<Status> put_many(std::span<const remote::Object> objects, SteadyTime deadline) override;
+    Result<bool> remove(std::string_view name, SteadyTime deadline) override;
+    Status list(const std::function<bool(std::string_view name, std::uint64_t bytes)>& visit,
+                SteadyTime deadline) override;
+    Result<bool> put_if_absent(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
+                               SteadyTime deadline) override;
+    Result<bool> renew(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
+                       SteadyTime deadline) override;
+    Result<bool> remove_if(std::string_view name, ByteView bytes, SteadyTime deadline) override;
+    void after_fork() noexcept override;
+    std::string description() override;
+
+private:
+    enum class Walk : std::uint8_t { on, enough };
+
+    std::string key_of(std::string_view name) const { return m_settings->prefix + std::string(name); }
+    Task task_of(const Command& command) const;
+    Task run(const Command& command, SteadyTime deadline);
+    std::vector<Task> run_many(std::vector<Task> tasks, SteadyTime deadline);
+    Status refuse_too_large(ByteView bytes) const;
+    Error unexpected() const;
+    Result<std::optional<Bytes>> bytes_of(Task&& task) const;
+    Result<bool> flag_of(const Task& task) const;
+    Status done(const Task& task) const;
+    Result<Walk> list_node(RedisNode& node, const std::function<bool(std::string_view, std::uint64_t)>& visit,
+                           SteadyTime deadline) const;
+
+    std::shared_ptr<const RedisSettings> m_settings;
+    std::unique_ptr<Router> m_router;
+};
+
+}  // namespace redis
+
+}  // namespace hearth::tiers

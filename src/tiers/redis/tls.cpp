@@ -1,0 +1,228 @@
+#include "tiers/redis/tls.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace hearth::tiers::redis {
+
+namespace {
+
+// OpenSSL's own BIO for sockets writes with write(), which raises SIGPIPE where the other side has closed.
+int socket_of(BIO* bio)
+{
+    return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+}
+
+bool is_transient(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+int bio_write(BIO* bio, const char* bytes, int size)
+{
+    BIO_clear_retry_flags(bio);
+    const ssize_t sent = ::send(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && is_transient(errno))
+        BIO_set_retry_write(bio);
+    return static_cast<int>(sent);
+}
+
+int bio_read(BIO* bio, char* bytes, int size)
+{
+    BIO_clear_retry_flags(bio);
+    const ssize_t got = ::recv(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_DONTWAIT);
+    if (got < 0 && is_transient(errno))
+        BIO_set_retry_read(bio);
+    return static_cast<int>(got);
+}
+
+long bio_control(BIO*, int command, long, void*)
+{
+    return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+int bio_create(BIO* bio)
+{
+    BIO_set_init(bio, 1);
+    return 1;
+}
+
+BIO_METHOD* quiet_socket_method()
+{
+    static BIO_METHOD* const method = [] {
+        BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "hearth socket");
+        if (made) {
+            BIO_meth_set_write(made, &bio_write);
+            BIO_meth_set_read(made, &bio_read);
+            BIO_meth_set_ctrl(made, &bio_control);
+            BIO_meth_set_create(made, &bio_create);
+        }
+        return made;
+    }();
+    return method;
+}
+
+bool is_numeric_address(const std::string& host)
+{
+    std::array<unsigned char, 16> address;
+    return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
+           ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
+}
+
+std::string reason_of(unsigned long error)
+{
+    const char* reason = ERR_reason_error_string(error);
+    return reason ? reason : "the connection ended";
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TlsContext>> TlsContext::make(const std::string& ca_file, Verify verify)
+{
+    // The host program's configuration file is none of ours.
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+    SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+    if (!context)
+        return Error{Code::unavailable, "OpenSSL could not be set up.", {}};
+    std::shared_ptr<const TlsContext> made(new TlsContext(context, verify));
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_verify(context, verify == Verify::peer ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    if (verify == Verify::nothing)
+        return made;
+    ERR_clear_error();
+    const int loaded = ca_file.empty() ? SSL_CTX_set_default_verify_paths(context)
+                                       : SSL_CTX_load_verify_file(context, ca_file.c_str());
+    if (loaded != 1) {
+        ERR_clear_error();
+        return Error{Code::invalid_argument,
+                     fmt::format("the certificates in {} could not be read; ca is a file in PEM format.",
+                                 ca_file.empty() ? "the system's folder" : ca_file),
+                     {}};
+    }
+    return made;
+}
+
+TlsContext::~TlsContext()
+{
+    SSL_CTX_free(m_context);
+}
+
+std::unique_ptr<TlsSession> TlsSession::make(const TlsContext& context, int socket, const std::string& host)
+{
+    SSL* ssl = SSL_new(context.handle());
+    if (!ssl)
+        return nullptr;
+    std::unique_ptr<TlsSession> session(new TlsSession(ssl, context.verify()));
+    BIO* bio = quiet_socket_method() ? BIO_new(quiet_socket_method()) : nullptr;
+    if (!bio)
+        return nullptr;
+    BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+    SSL_set_bio(ssl, bio, bio);
+    const bool numeric = is_numeric_address(host);
+    bool named = true;
+    if (numeric)
+        named = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1;
+    else
+        named = SSL_set1_host(ssl, host.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, host.c_str()) == 1;
+    if (!named)
+        return nullptr;
+    SSL_set_connect_state(ssl);
+    return session;
+}
+
+TlsSession::~TlsSession()
+{
+    SSL_free(m_session);
+}
+
+Transfer TlsSession::outcome(int result)
+{
+    switch (SSL_get_error(m_session, result)) {
+    case SSL_ERROR_WANT_READ:
+        return {Transfer::State::again, 0, POLLIN, 0};
+    case SSL_ERROR_WANT_WRITE:
+        return {Transfer::State::again, 0, POLLOUT, 0};
+    case SSL_ERROR_SYSCALL:
+        m_last_error = ERR_get_error();
+        return {Transfer::State::over, 0, 0, errno};
+    default:
+        m_last_error = ERR_get_error();
+        return {Transfer::State::over, 0, 0, 0};
+    }
+}
+
+Transfer TlsSession::handshake()
+{
+    ERR_clear_error();
+    errno = 0;
+    const int result = SSL_do_handshake(m_session);
+    return result == 1 ? Transfer{Transfer::State::done, 0, 0, 0} : outcome(result);
+}
+
+Error TlsSession::handshake_error(const std::string& address) const
+{
+    const long verified = SSL_get_verify_result(m_session);
+    if (m_verify == TlsContext::Verify::peer && verified != X509_V_OK)
+        return {Code::denied,
+                fmt::format("The certificate of redis at {} was not accepted: {}. Name the certificates to trust with "
+                            "ca=FILE, and the server as its certificate does.",
+                            address, X509_verify_cert_error_string(verified)),
+                {}};
+    return {Code::unavailable,
+            fmt::format("Redis at {} did not agree on an encrypted connection: {}. Check that its port is the one for "
+                        "TLS.",
+                        address, reason_of(m_last_error)),
+            {}};
+}
+
+Transfer TlsSession::read(std::span<std::byte> target)
+{
+    ERR_clear_error();
+    errno = 0;
+    std::size_t got = 0;
+    const int result = SSL_read_ex(m_session, target.data(), target.size(), &got);
+    return result == 1 ? Transfer{Transfer::State::done, got, 0, 0} : outcome(result);
+}
+
+bool TlsSession::has_pending() const
+{
+    return SSL_pending(m_session) > 0;
+}
+
+Transfer TlsSession::write(std::span<const iovec> parts)
+{
+    // Small parts share a record; one that fills a record by itself is not copied.
+    constexpr std::size_t k_record = 16384;
+    std::array<char, k_record> record;
+    const void* start = parts[0].iov_base;
+    std::size_t size = parts[0].iov_len;
+    if (size < k_record && parts.size() > 1) {
+        size = 0;
+        for (const iovec& part : parts) {
+            const std::size_t taken = std::min(part.iov_len, k_record - size);
+            std::memcpy(record.data() + size, part.iov_base, taken);
+            size += taken;
+            if (size == k_record)
+                break;
+        }
+        start = record.data();
+    }
+    ERR_clear_error();
+    errno = 0;
+    std::size_t sent = 0;
+    const int result = SSL_write_ex(m_session, start, size, &sent);
+    return result == 1 ? Transfer{Transfer::State::done, sent, 0, 0} : outcome(result);
+}
+
+}  // namespace hearth::tiers::redis

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "hearth/result.hpp"
+#include "remote/remote_store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <sys/uio.h>
+
+struct ssl_ctx_st;
+struct ssl_st;
+
+namespace hearth::tiers::redis {
+
+// What came of one attempt to read or write without waiting.
+struct Transfer {
+    enum class State : std::uint8_t { done, again, over };
+    State state = State::over;
+    std::size_t bytes = 0;  // done: how many
+    short wants = 0;        // again: what to poll for
+    int error = 0;          // over: errno; 0 where the other side closed
+};
+
+// Certificates and rules for connections over TLS: version 1.2 or later, the server's certificate verified with its
+// name or address unless that is turned off. Immutable: shared by all connections of a store.
+class TlsContext {
+public:
+    enum class Verify : std::uint8_t { peer, nothing };
+
+    // Without a file the system's certificates are taken. An Error's message is the end of a sentence.
+    static Result<std::shared_ptr<const TlsContext>> make(const std::string& ca_file, Verify verify);
+    ~TlsContext();
+    TlsContext(const TlsContext&) = delete;
+    TlsContext& operator=(const TlsContext&) = delete;
+
+    ssl_ctx_st* handle() const { return m_context; }
+    Verify verify() const { return m_verify; }
+
+private:
+    TlsContext(ssl_ctx_st* context, Verify verify) : m_context(context), m_verify(verify) {}
+
+    ssl_ctx_st* m_context;
+    Verify m_verify;
+};
+
+// One encrypted connection over a socket that stays the caller's. Never waits. Not thread safe.
+// Raises no SIGPIPE, and says nothing to the other side when it ends: the socket may be a parent process's.
+class TlsSession {
+public:
+    // Null: no memory.
+    static std::unique_ptr<TlsSession> make(const TlsContext& context, int socket, const std::string& host);
+    ~TlsSession();
+    TlsSession(const TlsSession&) = delete;
+    TlsSession& operator=(const TlsSession&) = delete;
+
+    Transfer handshake();
+    // After a handshake that is over: denied where the certificate was not accepted, else unavailable.
+    Error handshake_error(const std::string& address) const;
+    Transfer read(std::span<std::byte> target);
+    Transfer write(std::span<const iovec> parts);
+    bool has_pending() const;  // bytes that arrived with others and were not read
+
+private:
+    TlsSession(ssl_st* session, TlsContext::Verify verify) : m_session(session), m_verify(verify) {}
+    Transfer outcome(int result);
+
+    ssl_st* m_session;
+    TlsContext::Verify m_verify;
+    unsigned long m_last_error = 0;
+};
+
+}  // namespace hearth::tiers::redis

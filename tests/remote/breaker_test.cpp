@@ -1,0 +1,181 @@
+#include "remote/breaker.hpp"
+
+#include "support/scratch_directory.hpp"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace hearth::remote {
+
+namespace {
+
+constexpr std::uint64_t k_s = 1'000'000'000;
+
+class BreakerTest : public testing::Test {
+protected:
+    Breaker open(bool shared = true)
+    {
+        return Breaker(shared ? path() : std::string{}, [this] { return m_now; });
+    }
+    std::string path() const { return m_scratch / "state/remote"; }
+    // As long as a first failure lasts, at most.
+    void wait_out() { m_now += 2 * k_s; }
+
+    test::ScratchDirectory m_scratch;
+    std::uint64_t m_now = 1'700'000'000 * k_s;
+};
+
+TEST_F(BreakerTest, lets_everything_through_while_the_server_works)
+{
+    Breaker breaker = open();
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_TRUE(breaker.allows());
+        breaker.succeeded();
+    }
+    EXPECT_FALSE(breaker.is_down());
+}
+
+TEST_F(BreakerTest, one_failure_of_the_server_is_enough)
+{
+    for (const bool shared : {true, false}) {
+        Breaker breaker = open(shared);
+        breaker.failed(Breaker::Failure::server);
+        EXPECT_TRUE(breaker.is_down());
+        for (int i = 0; i < 100; ++i)
+            EXPECT_FALSE(breaker.allows());
+        breaker.succeeded();
+        EXPECT_TRUE(breaker.allows());
+    }
+}
+
+TEST_F(BreakerTest, requests_that_fail_count_only_in_a_row)
+{
+    Breaker breaker = open();
+    for (int i = 0; i < 10; ++i) {
+        breaker.failed(Breaker::Failure::request);
+        breaker.failed(Breaker::Failure::request);
+        EXPECT_TRUE(breaker.allows());
+        breaker.succeeded();
+    }
+    for (int i = 0; i < 3; ++i)
+        breaker.failed(Breaker::Failure::request);
+    EXPECT_FALSE(breaker.allows());
+}
+
+TEST_F(BreakerTest, after_a_pause_one_try_is_let_through_and_decides)
+{
+    for (const bool shared : {true, false}) {
+        Breaker breaker = open(shared);
+        breaker.failed(Breaker::Failure::server);
+        wait_out();
+        EXPECT_TRUE(breaker.allows()) << "the try";
+        EXPECT_FALSE(breaker.allows()) << "nobody else, until it is known how that went";
+        breaker.failed(Breaker::Failure::server);
+        m_now += k_s;
+        EXPECT_FALSE(breaker.allows()) << "twice as long now";
+        wait_out();
+        EXPECT_TRUE(breaker.allows());
+        breaker.succeeded();
+        EXPECT_TRUE(breaker.allows());
+        EXPECT_TRUE(breaker.allows());
+    }
+}
+
+TEST_F(BreakerTest, pauses_grow_to_half_a_minute_and_no_further)
+{
+    Breaker breaker = open();
+    std::uint64_t tries = 0;
+    breaker.failed(Breaker::Failure::server);
+    for (int second = 0; second < 600; ++second) {
+        m_now += k_s;
+        if (breaker.allows()) {
+            ++tries;
+            breaker.failed(Breaker::Failure::server);
+        }
+    }
+    EXPECT_GE(tries, 600U / 31);
+    EXPECT_LE(tries, 40U);
+}
+
+TEST_F(BreakerTest, processes_of_a_machine_share_what_they_find)
+{
+    Breaker first = open();
+    Breaker second = open();
+    EXPECT_TRUE(second.allows());
+    first.failed(Breaker::Failure::server);
+    Breaker third = open();
+    EXPECT_FALSE(third.allows()) << "one that starts now pays nothing";
+    m_now += k_s / 5;
+    EXPECT_FALSE(second.allows()) << "nor one that was at work";
+    wait_out();
+    EXPECT_TRUE(second.allows());
+    EXPECT_FALSE(first.allows()) << "one of them tries";
+    EXPECT_FALSE(third.allows());
+    second.succeeded();
+    m_now += k_s / 5;
+    EXPECT_TRUE(first.allows());
+    EXPECT_TRUE(third.allows());
+}
+
+TEST_F(BreakerTest, one_that_died_while_it_tried_is_not_waited_for_for_ever)
+{
+    {
+        Breaker gone = open();
+        gone.failed(Breaker::Failure::server);
+        wait_out();
+        EXPECT_TRUE(gone.allows());
+    }
+    Breaker other = open();
+    EXPECT_FALSE(other.allows());
+    wait_out();
+    EXPECT_TRUE(other.allows());
+}
+
+TEST_F(BreakerTest, a_file_of_any_bytes_says_nothing)
+{
+    {
+        Breaker breaker = open();
+        breaker.failed(Breaker::Failure::server);
+    }
+    std::string right;
+    {
+        std::ifstream in(path(), std::ios::binary);
+        right.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    ASSERT_EQ(right.size(), 32U);
+    EXPECT_FALSE(open().allows());
+    for (std::size_t i = 0; i < right.size(); ++i) {
+        std::string wrong = right;
+        wrong[i] = static_cast<char>(wrong[i] ^ 1);
+        std::ofstream(path(), std::ios::binary | std::ios::trunc) << wrong;
+        EXPECT_TRUE(open().allows()) << i;
+    }
+    for (std::size_t size = 0; size < right.size(); ++size) {
+        std::ofstream(path(), std::ios::binary | std::ios::trunc) << right.substr(0, size);
+        EXPECT_TRUE(open().allows()) << size;
+    }
+}
+
+TEST_F(BreakerTest, a_clock_that_was_set_back_does_not_shut_it_out)
+{
+    Breaker breaker = open();
+    breaker.failed(Breaker::Failure::server);
+    m_now -= 3600 * k_s;
+    EXPECT_TRUE(open().allows());
+}
+
+TEST_F(BreakerTest, where_no_file_can_be_each_goes_by_its_own)
+{
+    Breaker breaker("/proc/no/such/place", [this] { return m_now; });
+    EXPECT_TRUE(breaker.allows());
+    breaker.failed(Breaker::Failure::server);
+    EXPECT_FALSE(breaker.allows());
+    wait_out();
+    EXPECT_TRUE(breaker.allows());
+    breaker.succeeded();
+    EXPECT_TRUE(breaker.allows());
+}
+
+}  // namespace
+
+}  // namespace hearth::remote

@@ -1,0 +1,302 @@
+// Several nodes, one server: what a fleet is for. Each node is a process with a directory of its own.
+
+#include "hearth/hearth.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/redis_server.hpp"
+#include "support/sample_entries.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+// Counted by all processes.
+class SharedCount {
+public:
+    SharedCount()
+        : m_count(static_cast<std::atomic<int>*>(
+              ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)))
+    {
+        *m_count = 0;
+    }
+    ~SharedCount() { ::munmap(static_cast<void*>(m_count), sizeof(std::atomic<int>)); }
+    SharedCount(const SharedCount&) = delete;
+    SharedCount& operator=(const SharedCount&) = delete;
+    void add() const { m_count->fetch_add(1); }
+    int get() const { return m_count->load(); }
+
+private:
+    std::atomic<int>* const m_count;
+};
+
+class Fleet : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        if (!has_redis())
+            GTEST_SKIP() << "redis-server is not installed: scripts/install-deps test";
+        m_server.emplace();
+    }
+    remote::Options redis() const { return {.url = fmt::format("redis://127.0.0.1:{}", m_server->port())}; }
+    Cache node(int number, remote::Options options) const
+    {
+        options.state_directory = m_scratch / fmt::format("node{}/remotes", number);
+        options.timeout = std::chrono::seconds(10);
+        options.connect_timeout = std::chrono::seconds(5);
+        CacheOptions all;
+        all.tiers = {memory(16_MiB), disk(m_scratch / fmt::format("node{}", number)), remote::tier(options)};
+        all.maintenance = Maintenance::by_hand;
+        return Cache::open(all).value();
+    }
+    Cache node(int number) const { return node(number, redis()); }
+
+    static Artifact made(const Key& key) { return Artifact(sample_bytes(key, 2000)); }
+    static bool is_right(const Result<Lookup>& found, const Key& key)
+    {
+        return found.ok() && (*found)->text() == sample_bytes(key, 2000).text();
+    }
+
+    IsolatedEnvironment m_environment;
+    ScratchDirectory m_scratch;
+    std::optional<RedisServer> m_server;
+};
+
+TEST_F(Fleet, what_one_node_made_another_finds_and_then_has_on_its_own_disk)
+{
+    const Key key = numbered_key(1);
+    {
+        Cache one = node(1);
+        ASSERT_TRUE(is_right(one.get_or_make(key, [&] { return made(key); }), key));
+    }
+    {
+        Cache other = node(2);
+        const Lookup found = other.find(key);
+        ASSERT_TRUE(found.hit());
+        EXPECT_EQ(found.tier(), "redis");
+        EXPECT_EQ(other.find(key).tier(), "memory");
+        EXPECT_EQ(other.stats().tiers[2].hits, 1U);
+        EXPECT_GT(other.stats().tiers[2].remote->fetched_bytes, 2000U);
+    }
+    Cache again = node(2);
+    EXPECT_EQ(again.find(key).tier(), "disk");
+}
+
+// Capability 42 across nodes.
+TEST_F(Fleet, eight_nodes_that_start_at_once_compile_each_kernel_once)
+{
+    constexpr int k_nodes = 8;
+    constexpr std::uint64_t k_kernels = 25;
+    const SharedCount makes;
+    std::vector<pid_t> children;
+    for (int n = 0; n < k_nodes; ++n) {
+        const pid_t child = ::fork();
+        if (child != 0) {
+            children.push_back(child);
+            continue;
+        }
+        ::alarm(100);
+        bool right = true;
+        {
+            Cache cache = node(n);
+            for (std::uint64_t i = 0; i < k_kernels; ++i) {
+                const Key key = numbered_key((i + static_cast<std::uint64_t>(n) * 3) % k_kernels);
+                right = right && is_right(cache.get_or_make(key,
+                                                            [&] {
+                                                                makes.add();
+                                                                return made(key);
+                                                            }),
+                                          key);
+            }
+        }
+        ::_exit(right ? 0 : 1);
+    }
+    for (const pid_t child : children) {
+        int status = -1;
+        ::waitpid(child, &status, 0);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    }
+    EXPECT_EQ(makes.get(), static_cast<int>(k_kernels));
+}
+
+TEST_F(Fleet, a_node_that_was_killed_while_it_compiled_keeps_others_waiting_only_until_its_lease_ends)
+{
+    const Key key = numbered_key(1);
+    remote::Options options = redis();
+    options.lease_time = std::chrono::milliseconds(300);
+    const SharedCount began;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        Cache cache = node(1, options);
+        static_cast<void>(cache.get_or_make(key, [&]() -> Artifact {
+            began.add();
+            for (;;)
+                ::pause();
+        }));
+        ::_exit(1);
+    }
+    while (began.get() == 0)
+        std::this_thread::yield();
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    Cache other = node(2, options);
+    EXPECT_TRUE(is_right(other.get_or_make(key, [&] { return made(key); }), key));
+    EXPECT_EQ(other.stats().makes, 1U);
+}
+
+TEST_F(Fleet, a_server_that_is_gone_costs_hits_and_nothing_else)
+{
+    Cache one = node(1);
+    const Key key = numbered_key(1);
+    ASSERT_TRUE(is_right(one.get_or_make(key, [&] { return made(key); }), key));
+    one.flush();
+    m_server->kill();
+    Cache other = node(2);
+    const Key fresh = numbered_key(2);
+    EXPECT_TRUE(is_right(one.get_or_make(fresh, [&] { return made(fresh); }), fresh));
+    EXPECT_TRUE(is_right(other.get_or_make(key, [&] { return made(key); }), key));
+    EXPECT_EQ(other.stats().outages, 1U) << "an outage is no miss";
+    EXPECT_EQ(other.stats().misses_in_all(), 0U);
+    EXPECT_EQ(other.stats().tiers[2].remote->state, remote::State::down);
+    EXPECT_EQ(other.find(key).tier(), "memory");
+}
+
+TEST_F(Fleet, a_server_that_hangs_costs_one_deadline)
+{
+    Cache one = node(1);
+    const Key key = numbered_key(1);
+    ASSERT_TRUE(is_right(one.get_or_make(key, [&] { return made(key); }), key));
+    one.flush();
+    remote::Options options = redis();
+    options.url += "?timeout=50ms";
+    Cache other = node(2, options);
+    m_server->process().signal(SIGSTOP);
+    for (std::uint64_t i = 10; i < 60; ++i)
+        EXPECT_TRUE(
+            is_right(other.get_or_make(numbered_key(i), [&] { return made(numbered_key(i)); }), numbered_key(i)));
+    EXPECT_GE(other.stats().outages, 50U);
+    EXPECT_EQ(other.stats().misses_in_all(), 0U);
+    m_server->process().signal(SIGCONT);
+    // It is tried again by itself, and what was made meanwhile gets there.
+    Lookup found;
+    while (!found.hit())
+        found = other.find(key);
+    EXPECT_EQ(found.tier(), "redis");
+}
+
+// Capability 72.
+TEST_F(Fleet, a_poisoned_entry_is_never_loaded_where_signatures_are_demanded)
+{
+    const SigningKey signer = SigningKey::generate().value();
+    const Key key = numbered_key(1);
+    {
+        Cache attacker = node(1);
+        ASSERT_TRUE(attacker.insert(key, Artifact("evil")).ok());
+    }
+    remote::Options options = redis();
+    options.trust = {Signatures::demanded, {signer.public_key()}, {signer}};
+    {
+        Cache reader = node(2, options);
+        const Lookup found = reader.find(key);
+        ASSERT_FALSE(found.hit());
+        EXPECT_EQ(found.why(), Miss::untrusted);
+        EXPECT_EQ(reader.stats().tiers[2].remote->untrusted, 1U);
+        ASSERT_TRUE(is_right(reader.get_or_make(key, [&] { return made(key); }), key));
+    }
+    Cache third = node(3, options);
+    EXPECT_TRUE(is_right(third.get_or_make(key, [&] { return Artifact("not needed"); }), key));
+    EXPECT_EQ(third.stats().tiers[2].hits, 1U) << "what the reader made, it signed";
+}
+
+TEST_F(Fleet, entries_are_pushed_and_pulled_in_batches)
+{
+    constexpr std::uint64_t k_entries = 300;
+    {
+        remote::Options unused = redis();
+        unused.access = Access::read_only;
+        Cache one = node(1, unused);
+        for (std::uint64_t i = 0; i < k_entries; ++i)
+            ASSERT_TRUE(one.insert(numbered_key(i), made(numbered_key(i))).ok());
+    }
+    {
+        Cache one = node(1);
+        const TransferReport report = one.push("redis").value();
+        EXPECT_EQ(report.entries, k_entries);
+        EXPECT_EQ(report.already_there, 0U);
+        EXPECT_EQ(one.push("").value().already_there, k_entries) << "the first remote, when none is named";
+        const Result<TransferReport> none = one.push("s3");
+        ASSERT_FALSE(none.ok());
+        EXPECT_NE(none.error().message.find("redis"), std::string::npos) << none.error().message;
+    }
+    {
+        Cache other = node(2);
+        EXPECT_EQ(other.pull("redis").value().entries, k_entries);
+        EXPECT_EQ(other.pull("redis").value().already_there, k_entries);
+    }
+    m_server->kill();
+    Cache again = node(2);
+    for (std::uint64_t i = 0; i < k_entries; ++i)
+        EXPECT_EQ(again.find(numbered_key(i)).tier(), "disk");
+}
+
+TEST_F(Fleet, clearing_a_nodes_cache_leaves_the_fleets_alone)
+{
+    Cache one = node(1);
+    const Key key = numbered_key(1);
+    ASSERT_TRUE(one.insert(key, made(key)).ok());
+    one.flush();
+    one.clear();
+    EXPECT_EQ(one.find(key).tier(), "redis");
+    EXPECT_EQ(one.verify(Repair::no).checked, 2U) << "in memory and on disk, brought home";
+}
+
+TEST_F(Fleet, a_child_forked_after_the_connection_was_made_has_its_own)
+{
+    Cache cache = node(1);
+    const Key key = numbered_key(1);
+    ASSERT_TRUE(cache.insert(key, made(key)).ok());
+    cache.flush();
+    cache.clear();
+    ASSERT_TRUE(cache.find(key).hit());
+    std::vector<pid_t> children;
+    for (int n = 0; n < 4; ++n) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(60);
+            bool right = true;
+            for (std::uint64_t i = 0; i < 20; ++i) {
+                const Key mine = Key::of("child", n, i);
+                right = right && cache.insert(mine, made(mine)).ok();
+            }
+            cache.flush();
+            cache.clear();
+            for (std::uint64_t i = 0; i < 20; ++i) {
+                const Lookup found = cache.find(Key::of("child", n, i));
+                right = right && found.hit() && found.tier() == "redis";
+            }
+            ::_exit(right ? 0 : 1);
+        }
+        children.push_back(child);
+    }
+    for (int i = 0; i < 50; ++i) {
+        cache.clear();
+        EXPECT_TRUE(cache.find(key).hit());
+    }
+    for (const pid_t child : children) {
+        int status = -1;
+        ::waitpid(child, &status, 0);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    }
+}
+
+}  // namespace
+
+}  // namespace hearth::test

@@ -1,0 +1,147 @@
+#pragma once
+
+#include "remote/remote_store.hpp"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace hearth::test {
+
+// A server in this process, which does as it is told: for what no real one does at the moment a test wants it.
+struct ScriptedServer {
+    std::mutex mutex;
+    std::map<std::string, Bytes> objects;
+    std::atomic<int> failing{0};  // a Code and one, for every request; 0: none
+    std::atomic<bool> hold_writes{false};
+    std::atomic<std::uint64_t> requests{0};
+    std::atomic<std::uint64_t> opened{0};
+    std::atomic<std::uint64_t> forks{0};
+    std::atomic<bool> leases{true};
+
+    void fail_with(std::optional<Code> code) { failing = code ? static_cast<int>(*code) + 1 : 0; }
+    std::size_t size()
+    {
+        const std::lock_guard lock(mutex);
+        return objects.size();
+    }
+    void put(const std::string& name, const Bytes& bytes)
+    {
+        const std::lock_guard lock(mutex);
+        objects[name] = bytes;
+    }
+    bool has(const std::string& name)
+    {
+        const std::lock_guard lock(mutex);
+        return objects.contains(name);
+    }
+};
+
+class ScriptedStore final : public remote::RemoteStore {
+public:
+    explicit ScriptedStore(std::shared_ptr<ScriptedServer> server) : m_server(std::move(server)) {}
+
+    Result<std::optional<Bytes>> get(std::string_view name, remote::SteadyTime) override
+    {
+        if (const std::optional<Error> error = failure())
+            return *error;
+        const std::lock_guard lock(m_server->mutex);
+        const auto found = m_server->objects.find(std::string(name));
+        return found == m_server->objects.end() ? std::optional<Bytes>{} : std::optional(found->second);
+    }
+    std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
+                                                       remote::SteadyTime deadline) override
+    {
+        std::vector<Result<std::optional<Bytes>>> all;
+        for (const std::string& name : names)
+            all.push_back(get(name, deadline));
+        return all;
+    }
+    std::vector<Result<bool>> has_many(std::span<const std::string> names, remote::SteadyTime deadline) override
+    {
+        std::vector<Result<bool>> all;
+        for (const std::string& name : names) {
+            const Result<std::optional<Bytes>> got = get(name, deadline);
+            all.push_back(got ? Result<bool>(got->has_value()) : Result<bool>(got.error()));
+        }
+        return all;
+    }
+    Status put(std::string_view name, ByteView bytes, remote::SteadyTime) override
+    {
+        while (m_server->hold_writes)
+            std::this_thread::yield();
+        if (const std::optional<Error> error = failure())
+            return *error;
+        m_server->put(std::string(name), Bytes::copy_of(bytes));
+        return {};
+    }
+    std::vector<Status> put_many(std::span<const remote::Object> objects, remote::SteadyTime deadline) override
+    {
+        std::vector<Status> all;
+        for (const remote::Object& object : objects)
+            all.push_back(put(object.name, object.bytes, deadline));
+        return all;
+    }
+    Result<bool> remove(std::string_view name, remote::SteadyTime) override
+    {
+        if (const std::optional<Error> error = failure())
+            return *error;
+        const std::lock_guard lock(m_server->mutex);
+        return m_server->objects.erase(std::string(name)) != 0;
+    }
+    Status list(const std::function<bool(std::string_view, std::uint64_t)>& visit, remote::SteadyTime) override
+    {
+        if (const std::optional<Error> error = failure())
+            return *error;
+        std::map<std::string, Bytes> objects;
+        {
+            const std::lock_guard lock(m_server->mutex);
+            objects = m_server->objects;
+        }
+        for (const auto& [name, bytes] : objects)
+            if (!visit(name, bytes.size()))
+                break;
+        return {};
+    }
+    Result<bool> put_if_absent(std::string_view name, ByteView bytes, std::chrono::milliseconds,
+                               remote::SteadyTime) override
+    {
+        if (const std::optional<Error> error = failure())
+            return *error;
+        if (!m_server->leases)
+            return Error{Code::incompatible, "This server keeps no leases.", {}};
+        const std::lock_guard lock(m_server->mutex);
+        return m_server->objects.emplace(std::string(name), Bytes::copy_of(bytes)).second;
+    }
+    Result<bool> renew(std::string_view name, ByteView bytes, std::chrono::milliseconds, remote::SteadyTime) override
+    {
+        const std::lock_guard lock(m_server->mutex);
+        const auto found = m_server->objects.find(std::string(name));
+        return found != m_server->objects.end() && as_text(found->second) == as_text(bytes);
+    }
+    Result<bool> remove_if(std::string_view name, ByteView bytes, remote::SteadyTime) override
+    {
+        const std::lock_guard lock(m_server->mutex);
+        const auto found = m_server->objects.find(std::string(name));
+        if (found == m_server->objects.end() || as_text(found->second) != as_text(bytes))
+            return false;
+        m_server->objects.erase(found);
+        return true;
+    }
+    void after_fork() noexcept override { ++m_server->forks; }
+    std::string description() override { return "a scripted server"; }
+
+private:
+    std::optional<Error> failure()
+    {
+        ++m_server->requests;
+        if (const int failing = m_server->failing; failing != 0)
+            return Error{static_cast<Code>(failing - 1), "The server fails, as it was told to.", {}};
+        return std::nullopt;
+    }
+
+    const std::shared_ptr<ScriptedServer> m_server;
+};
+
+}  // namespace hearth::test

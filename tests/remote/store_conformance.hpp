@@ -1,0 +1,52 @@
+#pragma once
+
+#include "remote/remote_store.hpp"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <ostream>
+#include <string>
+
+// What every RemoteStore promises, shown on real servers. A kind joins with a fixture of a few lines:
+//
+//   INSTANTIATE_TEST_SUITE_P(redis, StoreConformance, testing::Values(StoreCase{"redis", start_redis}), name_of_store);
+
+namespace hearth::test {
+
+// A server with a store that talks to it. Both end together.
+class StoreServer {
+public:
+    virtual ~StoreServer() = default;
+    virtual Result<std::unique_ptr<remote::RemoteStore>> open(const remote::StoreOptions& options) = 0;
+    virtual remote::StoreOptions options() = 0;  // for this server, with its address
+};
+
+struct StoreCase {
+    std::string name;
+    std::function<std::unique_ptr<StoreServer>()> start;  // null: the machine has no such server
+    bool lists = true;                                    // the server can list what it holds
+    bool leases = true;                                   // put_if_absent() works
+    bool forgets = true;                                  // ...and what it put goes by itself once its lifetime is over
+};
+
+inline void PrintTo(const StoreCase& store, std::ostream* out)
+{
+    *out << store.name;
+}
+
+inline std::string name_of_store(const testing::TestParamInfo<StoreCase>& info)
+{
+    return info.param.name;
+}
+
+class StoreConformance : public testing::TestWithParam<StoreCase> {
+protected:
+    void SetUp() override;
+    static remote::SteadyTime soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
+
+    std::unique_ptr<StoreServer> m_server;
+    std::unique_ptr<remote::RemoteStore> m_store;
+};
+
+}  // namespace hearth::test

@@ -1,0 +1,338 @@
+#include "remote/store_tier.hpp"
+
+#include "format/entry.hpp"
+#include "format/signature.hpp"
+#include "remote/scripted_store.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sample_entries.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace hearth::remote {
+
+namespace {
+
+using test::numbered_key;
+using test::sample_entry;
+using test::ScriptedServer;
+
+class StoreTierTest : public testing::Test {
+protected:
+    std::unique_ptr<StoreTier> open(Options options = {})
+    {
+        options.url = "redis://cache:6379";
+        options.name = "redis";
+        TierContext context{&m_clock, [this](LogLevel, std::string_view message) { m_said += message; }, lru()};
+        return std::make_unique<StoreTier>(options, parse_url(options.url).value(), context,
+                                           [this](const StoreOptions&) -> Result<std::unique_ptr<RemoteStore>> {
+                                               ++m_server->opened;
+                                               return {std::make_unique<test::ScriptedStore>(m_server)};
+                                           });
+    }
+    static void put(StoreTier& tier, std::uint64_t number, std::size_t size = 500)
+    {
+        ASSERT_TRUE(tier.store(numbered_key(number), sample_entry(numbered_key(number), size), Victims::discard).ok());
+    }
+    static bool holds(StoreTier& tier, std::uint64_t number)
+    {
+        const Found found = tier.find(numbered_key(number));
+        return found && test::is_sample_of(*found.artifact, numbered_key(number));
+    }
+    Bytes encoded(std::uint64_t number)
+    {
+        return format::encode_entry(numbered_key(number), *test::sample_artifact(numbered_key(number), 300)).value();
+    }
+
+    test::ManualClock m_clock;
+    std::shared_ptr<ScriptedServer> m_server = std::make_shared<ScriptedServer>();
+    std::string m_said;
+};
+
+TEST_F(StoreTierTest, nothing_is_opened_before_it_is_needed)
+{
+    const auto tier = open();
+    EXPECT_EQ(m_server->opened, 0U);
+    EXPECT_EQ(tier->report().state, State::unused);
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::absent);
+    EXPECT_EQ(m_server->opened, 1U);
+    EXPECT_EQ(tier->report().state, State::working);
+}
+
+TEST_F(StoreTierTest, what_is_stored_is_sent_in_the_background_and_comes_back_whole)
+{
+    const auto tier = open();
+    for (std::uint64_t i = 0; i < 50; ++i)
+        put(*tier, i, i * 100);
+    tier->flush();
+    EXPECT_EQ(tier->report().sent, 50U);
+    EXPECT_EQ(tier->report().queued, 0U);
+    for (std::uint64_t i = 0; i < 50; ++i) {
+        const Found found = tier->find(numbered_key(i));
+        ASSERT_TRUE(found) << i;
+        EXPECT_EQ(found.artifact->text(), test::sample_bytes(numbered_key(i), i * 100).text());
+        ASSERT_TRUE(found.encoded) << "for the tiers of this machine";
+    }
+    EXPECT_TRUE(tier->contains(numbered_key(1)));
+    EXPECT_TRUE(tier->remove(numbered_key(1)));
+    EXPECT_FALSE(tier->contains(numbered_key(1)));
+}
+
+TEST_F(StoreTierTest, an_outage_is_an_outage_and_is_asked_about_once)
+{
+    const auto tier = open();
+    put(*tier, 1);
+    tier->flush();
+    m_server->fail_with(Code::unavailable);
+    const std::uint64_t before = m_server->requests;
+    for (int i = 0; i < 100; ++i)
+        EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::outage);
+    EXPECT_EQ(m_server->requests - before, 1U);
+    EXPECT_EQ(tier->report().state, State::down);
+    EXPECT_NE(tier->report().problem.find("as it was told to"), std::string::npos);
+    EXPECT_NE(m_said.find("as it was told to"), std::string::npos) << "said once";
+}
+
+TEST_F(StoreTierTest, a_deadline_that_passed_is_a_timeout)
+{
+    const auto tier = open();
+    m_server->fail_with(Code::timeout);
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::timeout);
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::outage) << "not asked again";
+}
+
+TEST_F(StoreTierTest, other_processes_of_the_machine_do_not_ask_a_dead_server)
+{
+    const test::ScratchDirectory scratch;
+    const auto one = open({.state_directory = scratch / "remotes"});
+    const auto other = open({.state_directory = scratch / "remotes"});
+    m_server->fail_with(Code::unavailable);
+    EXPECT_EQ(one->find(numbered_key(1)).why, Miss::outage);
+    const std::uint64_t before = m_server->requests;
+    EXPECT_EQ(other->find(numbered_key(1)).why, Miss::outage);
+    EXPECT_EQ(m_server->requests, before);
+}
+
+TEST_F(StoreTierTest, what_does_not_fit_into_the_queue_is_dropped_and_counted)
+{
+    const auto tier = open({.queue_bytes = 1_MiB, .queue_entries = 5, .exit_wait = std::chrono::milliseconds(0)});
+    m_server->hold_writes = true;
+    std::uint64_t taken = 0;
+    for (std::uint64_t i = 0; i < 20; ++i)
+        taken += tier->store(numbered_key(i), sample_entry(numbered_key(i), 100), Victims::discard).ok() ? 1 : 0;
+    EXPECT_EQ(taken, 5U);
+    EXPECT_EQ(tier->report().dropped, 15U);
+    EXPECT_LE(tier->report().queued, 5U);
+    m_server->hold_writes = false;
+    while (tier->report().queued != 0)
+        std::this_thread::yield();
+    EXPECT_EQ(m_server->size(), 5U);
+    EXPECT_FALSE(tier->store(numbered_key(1), sample_entry(numbered_key(1), 2_MiB), Victims::discard).ok())
+        << "larger than the queue";
+}
+
+TEST_F(StoreTierTest, the_end_waits_for_what_is_on_its_way_and_not_for_a_dead_server)
+{
+    {
+        const auto tier = open();
+        for (std::uint64_t i = 0; i < 200; ++i)
+            put(*tier, i, 1000);
+    }
+    EXPECT_EQ(m_server->size(), 200U);
+    const auto tier = open();
+    m_server->fail_with(Code::unavailable);
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::outage);
+    put(*tier, 500);
+    tier->flush();
+    EXPECT_EQ(tier->report().queued, 1U) << "kept for when the server is back";
+}
+
+TEST_F(StoreTierTest, what_could_not_be_sent_is_sent_when_the_server_is_back)
+{
+    const auto tier = open();
+    m_server->fail_with(Code::unavailable);
+    put(*tier, 1);
+    while (tier->report().state != State::down)
+        std::this_thread::yield();
+    m_server->fail_with(std::nullopt);
+    while (tier->report().queued != 0)
+        std::this_thread::yield();
+    EXPECT_TRUE(m_server->has(numbered_key(1).hex()));
+    EXPECT_EQ(tier->report().dropped, 0U);
+}
+
+TEST_F(StoreTierTest, a_server_that_refuses_writes_still_answers)
+{
+    const auto tier = open();
+    put(*tier, 1);
+    tier->flush();
+    const auto reader = open({.access = Access::read_only});
+    EXPECT_FALSE(reader->traits().writable);
+    EXPECT_TRUE(holds(*reader, 1));
+    EXPECT_FALSE(reader->store(numbered_key(2), sample_entry(numbered_key(2), 10), Victims::discard).ok());
+    EXPECT_FALSE(reader->remove(numbered_key(1)));
+    EXPECT_EQ(reader->try_flight(numbered_key(3)).outcome, FlightAttempt::Outcome::unsupported);
+    EXPECT_TRUE(holds(*reader, 1));
+}
+
+TEST_F(StoreTierTest, altered_bytes_and_another_keys_entry_are_a_miss_and_not_fetched_again)
+{
+    const auto tier = open();
+    const Bytes right = encoded(1);
+    for (const std::size_t at : {std::size_t{0}, right.size() / 2, right.size() - 1}) {
+        std::string wrong(right.text());
+        wrong[at] = static_cast<char>(wrong[at] ^ 4);
+        const Key key = numbered_key(100 + at);
+        m_server->put(key.hex(), Bytes::copy_of(wrong));
+        const Found found = tier->find(key);
+        EXPECT_FALSE(found);
+    }
+    m_server->put(numbered_key(2).hex(), right);
+    EXPECT_EQ(tier->find(numbered_key(2)).why, Miss::corrupt) << "it is entry 1";
+    const std::uint64_t before = m_server->requests;
+    EXPECT_EQ(tier->find(numbered_key(2)).why, Miss::corrupt);
+    EXPECT_EQ(m_server->requests, before) << "quarantined";
+    put(*tier, 2);
+    tier->flush();
+    EXPECT_TRUE(holds(*tier, 2)) << "until it is replaced";
+    EXPECT_GE(tier->report().corrupt, 2U);
+}
+
+// Capability 72.
+TEST_F(StoreTierTest, where_signatures_are_demanded_only_signed_entries_are_used)
+{
+    const SigningKey signer = SigningKey::generate().value();
+    const SigningKey stranger = SigningKey::generate().value();
+    const Trust reads{Signatures::demanded, {signer.public_key()}, {}};
+    const auto reader = open({.trust = reads});
+    m_server->put(numbered_key(1).hex(), encoded(1));
+    EXPECT_EQ(reader->find(numbered_key(1)).why, Miss::untrusted);
+    m_server->put(numbered_key(2).hex(), format::sign_entry(numbered_key(2), encoded(2), stranger).value());
+    EXPECT_EQ(reader->find(numbered_key(2)).why, Miss::untrusted);
+    m_server->put(numbered_key(3).hex(), format::sign_entry(numbered_key(3), encoded(3), signer).value());
+    EXPECT_TRUE(holds(*reader, 3));
+    // A signed entry under another's name.
+    m_server->put(numbered_key(4).hex(), format::sign_entry(numbered_key(3), encoded(3), signer).value());
+    EXPECT_EQ(reader->find(numbered_key(4)).why, Miss::untrusted);
+    EXPECT_EQ(reader->report().untrusted, 3U);
+    // Every byte of a signed entry altered: never used.
+    const Bytes right = format::sign_entry(numbered_key(5), encoded(5), signer).value();
+    std::string wrong(right.text());
+    for (std::size_t i = 0; i < wrong.size(); ++i) {
+        wrong[i] = static_cast<char>(wrong[i] ^ 0x20);
+        const auto fresh = open({.trust = reads});
+        m_server->put(numbered_key(5).hex(), Bytes::copy_of(wrong));
+        ASSERT_FALSE(fresh->find(numbered_key(5))) << i;
+        wrong[i] = static_cast<char>(wrong[i] ^ 0x20);
+    }
+}
+
+TEST_F(StoreTierTest, a_writer_with_a_key_signs_what_it_sends)
+{
+    const SigningKey signer = SigningKey::generate().value();
+    const auto writer = open({.trust = {Signatures::not_asked, {}, {signer}}});
+    put(*writer, 1);
+    writer->flush();
+    const auto reader = open({.trust = {Signatures::demanded, {signer.public_key()}, {}}});
+    const Found found = reader->find(numbered_key(1));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(format::is_signed_by(std::vector{signer.public_key()}, numbered_key(1), *found.encoded))
+        << "and goes on with its signature";
+}
+
+TEST_F(StoreTierTest, one_holder_of_a_lease_and_the_next_finds_what_was_made)
+{
+    const auto one = open();
+    const auto other = open();
+    {
+        FlightAttempt mine = one->try_flight(numbered_key(1));
+        ASSERT_EQ(mine.outcome, FlightAttempt::Outcome::held);
+        EXPECT_EQ(other->try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::busy);
+        EXPECT_EQ(other->try_flight(numbered_key(2)).outcome, FlightAttempt::Outcome::held);
+        put(*one, 1);
+    }
+    FlightAttempt theirs;
+    while (theirs.outcome != FlightAttempt::Outcome::held)
+        theirs = other->try_flight(numbered_key(1));
+    EXPECT_TRUE(holds(*other, 1)) << "a lease ends after what was made under it is there";
+    EXPECT_EQ(one->report().leases, 1U);
+    EXPECT_GE(other->report().lease_waits, 1U);
+}
+
+TEST_F(StoreTierTest, a_server_without_leases_is_asked_once_and_it_is_said)
+{
+    m_server->leases = false;
+    const auto tier = open();
+    EXPECT_EQ(tier->try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::unsupported);
+    const std::uint64_t before = m_server->requests;
+    EXPECT_EQ(tier->try_flight(numbered_key(2)).outcome, FlightAttempt::Outcome::unsupported);
+    EXPECT_EQ(m_server->requests, before);
+    EXPECT_NE(tier->report().lease_problem.find("no leases"), std::string::npos);
+}
+
+TEST_F(StoreTierTest, an_entry_beyond_the_limit_is_refused_and_disturbs_nothing)
+{
+    const auto tier = open({.max_entry_bytes = 10'000});
+    const Result<StoreReport> refused =
+        tier->store(numbered_key(1), sample_entry(numbered_key(1), 20'000), Victims::discard);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::too_large);
+    put(*tier, 2, 1000);
+    tier->flush();
+    EXPECT_TRUE(holds(*tier, 2));
+}
+
+TEST_F(StoreTierTest, a_forked_child_begins_with_an_empty_queue_and_goes_on)
+{
+    const auto tier = open({.exit_wait = std::chrono::milliseconds(5000)});
+    EXPECT_FALSE(tier->find(numbered_key(99))) << "connected before the fork";
+    m_server->hold_writes = true;
+    for (std::uint64_t i = 0; i < 10; ++i)
+        put(*tier, i);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(20);
+        m_server->hold_writes = false;
+        const bool empty = tier->report().queued == 0 && m_server->forks == 1;
+        const bool stored = tier->store(numbered_key(77), sample_entry(numbered_key(77), 10), Victims::discard).ok();
+        tier->flush();
+        ::_exit(empty && stored && m_server->has(numbered_key(77).hex()) ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    m_server->hold_writes = false;
+    tier->flush();
+    EXPECT_EQ(m_server->size(), 10U);
+}
+
+TEST_F(StoreTierTest, a_library_that_is_missing_is_an_outage_that_says_how_to_get_it)
+{
+    TierContext context{&m_clock, [this](LogLevel, std::string_view message) { m_said += message; }, lru()};
+    StoreTier tier({.url = "redis://x", .name = "redis"}, parse_url("redis://x").value(), context,
+                   [](const StoreOptions&) -> Result<std::unique_ptr<RemoteStore>> {
+                       return Error{Code::unavailable, "libhearth_redis.so cannot be loaded.", {}};
+                   });
+    EXPECT_EQ(tier.find(numbered_key(1)).why, Miss::outage);
+    EXPECT_NE(m_said.find("libhearth_redis.so"), std::string::npos);
+    EXPECT_EQ(tier.report().state, State::down);
+}
+
+TEST_F(StoreTierTest, a_check_says_how_it_is)
+{
+    const auto tier = open();
+    const Check check = tier->check(10);
+    EXPECT_TRUE(check.reachable.ok());
+    EXPECT_TRUE(check.writable.ok());
+    EXPECT_TRUE(check.leases);
+    EXPECT_EQ(check.samples, 10U);
+    EXPECT_EQ(m_server->size(), 0U) << "nothing is left behind";
+    m_server->fail_with(Code::denied);
+    EXPECT_FALSE(tier->check(10).reachable.ok());
+}
+
+}  // namespace
+
+}  // namespace hearth::remote

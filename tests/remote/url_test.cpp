@@ -1,0 +1,77 @@
+#include "remote/url.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hearth::remote {
+
+namespace {
+
+TEST(RemoteUrl, its_parts_are_found)
+{
+    const Url url = parse_url("redis://ann:p%40ss@cache.local:6380/3?timeout=50&read-only=1").value();
+    EXPECT_EQ(url.scheme, "redis");
+    EXPECT_EQ(url.user, "ann");
+    EXPECT_EQ(url.password, "p@ss");
+    EXPECT_EQ(url.hosts, (std::vector<HostPort>{{"cache.local", 6380}}));
+    EXPECT_EQ(url.path, "3");
+    EXPECT_EQ(url.option("timeout"), "50");
+    EXPECT_EQ(url.option("read-only"), "1");
+    EXPECT_EQ(url.option("none"), std::nullopt);
+}
+
+TEST(RemoteUrl, hosts_may_be_many_and_of_any_kind)
+{
+    const Url url = parse_url("redis+cluster://a:1,10.0.0.1,[fd00::1]:7").value();
+    EXPECT_EQ(url.hosts, (std::vector<HostPort>{{"a", 1}, {"10.0.0.1", 0}, {"fd00::1", 7}}));
+    EXPECT_EQ(url.shown(), "redis+cluster://a:1,10.0.0.1,[fd00::1]:7");
+}
+
+TEST(RemoteUrl, a_socket_is_a_path)
+{
+    const Url url = parse_url("redis+unix:///run/redis/redis.sock").value();
+    EXPECT_TRUE(url.hosts.empty());
+    EXPECT_EQ(url.path, "/run/redis/redis.sock");
+}
+
+TEST(RemoteUrl, what_is_shown_holds_no_secret)
+{
+    const Url url = parse_url("s3://bucket/prefix?access-key=AKIA&secret-key=abc&endpoint=http://x").value();
+    EXPECT_EQ(url.shown(), "s3://bucket/prefix");
+    EXPECT_EQ(parse_url("http://user:hunter2@host/x").value().shown(), "http://host/x");
+}
+
+TEST(RemoteUrl, what_is_none_is_refused_without_being_repeated)
+{
+    for (const char* text : {"",
+                             "redis",
+                             "redis:/x",
+                             "://x",
+                             "redis://",
+                             "redis://:99",
+                             "redis://h:0",
+                             "redis://h:99999",
+                             "redis://h:1x",
+                             "redis://secret:hunter2@",
+                             "http://h/%zz",
+                             "http://h/%4",
+                             "http://h?%=1",
+                             "http://h?=1",
+                             "redis+unix://",
+                             "redis+unix://host/x",
+                             "redis://[fd00::1",
+                             "redis://[::1]x",
+                             "http://h/a b",
+                             "http://h/\x01",
+                             "redis://a,,b",
+                             "redis://us%er:hunter2@h"}) {
+        const Result<Url> url = parse_url(text);
+        ASSERT_FALSE(url.ok()) << text;
+        EXPECT_EQ(url.error().code, Code::invalid_argument);
+        EXPECT_EQ(url.error().message.find("hunter2"), std::string::npos);
+    }
+    EXPECT_FALSE(parse_url("http://" + std::string(5000, 'x')).ok());
+}
+
+}  // namespace
+
+}  // namespace hearth::remote

@@ -1,0 +1,64 @@
+#include "support/nginx_server.hpp"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <stdexcept>
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+// Looks, then writes: two who come at the same moment may both get through. Enough for tests that come one by one.
+constexpr const char* k_condition = R"(
+      set $seen "";
+      if ($request_method = PUT) { set $seen "put"; }
+      if ($http_if_none_match = "*") { set $seen "${seen} if absent"; }
+      if (-f $request_filename) { set $seen "${seen} and there"; }
+      if ($seen = "put if absent and there") { return 412; }
+)";
+
+std::string configuration(const NginxOptions& options, const std::string& folder, std::uint16_t port)
+{
+    std::string text = fmt::format("daemon off;\nmaster_process off;\npid {0}/pid;\nerror_log stderr warn;\n", folder);
+    if (::geteuid() == 0)
+        text += "user root;\n";
+    text += fmt::format("events {{ worker_connections 512; }}\nhttp {{\n  access_log off;\n"
+                        "  client_max_body_size 0;\n  keepalive_requests 1000000;\n"
+                        "  client_body_temp_path {0}/body;\n  proxy_temp_path {0}/proxy;\n"
+                        "  fastcgi_temp_path {0}/fastcgi;\n  uwsgi_temp_path {0}/uwsgi;\n  scgi_temp_path {0}/scgi;\n"
+                        "  server {{\n    listen 127.0.0.1:{1}{2};\n    root {0}/files;\n",
+                        folder, port, options.certificate ? " ssl http2" : "");
+    if (options.certificate)
+        text += fmt::format("    ssl_certificate {};\n    ssl_certificate_key {};\n", options.certificate->file,
+                            options.certificate->key);
+    if (!options.user.empty())
+        text += fmt::format("    auth_basic hearth;\n    auth_basic_user_file {}/users;\n", folder);
+    text += "    location / {\n";
+    if (options.takes_put)
+        text += "      dav_methods PUT DELETE;\n      create_full_put_path on;\n";
+    if (options.honours_if_none_match)
+        text += k_condition;
+    return text + "    }\n  }\n}\n";
+}
+
+}  // namespace
+
+std::unique_ptr<NginxServer> NginxServer::start(const NginxOptions& options)
+{
+    if (!has_command("nginx"))
+        return nullptr;
+    std::unique_ptr<NginxServer> server(new NginxServer);
+    const ScratchDirectory& folder = server->m_folder;
+    std::filesystem::create_directory(server->files());
+    write_file(folder / "users", options.user + ":{PLAIN}" + options.password + "\n");
+    server->m_port = free_port();
+    write_file(folder / "nginx.conf", configuration(options, folder.path(), server->m_port));
+    server->m_process =
+        ServerProcess({"nginx", "-p", folder.path(), "-c", folder / "nginx.conf"}, folder / "nginx.log");
+    if (!answers(server->m_port))
+        throw std::runtime_error("nginx does not start: " + read_file(folder / "nginx.log"));
+    return server;
+}
+
+}  // namespace hearth::test

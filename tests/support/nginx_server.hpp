@@ -1,0 +1,43 @@
+#pragma once
+
+#include "support/scratch_directory.hpp"
+#include "support/server_process.hpp"
+#include "support/test_ca.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace hearth::test {
+
+struct NginxOptions {
+    std::optional<TestCa::Certificate> certificate = std::nullopt;  // none: in the clear
+    std::string user{};                                             // empty: anybody may
+    std::string password{};
+    // By itself it ignores If-None-Match on PUT. A few lines of its configuration language make it look first.
+    bool honours_if_none_match = false;
+    bool takes_put = true;
+};
+
+// nginx as a WebDAV server on a free port of this machine, with a folder of its own.
+class NginxServer {
+public:
+    // None where nginx is not installed. Throws where it does not start.
+    static std::unique_ptr<NginxServer> start(const NginxOptions& options = {});
+
+    std::uint16_t port() const { return m_port; }
+    std::string address() const { return "127.0.0.1:" + std::to_string(m_port); }
+    // Where it keeps what was put.
+    std::string files() const { return m_folder / "files"; }
+    ServerProcess& process() { return m_process; }
+
+private:
+    NginxServer() = default;
+
+    ScratchDirectory m_folder;
+    std::uint16_t m_port = 0;
+    ServerProcess m_process;
+};
+
+}  // namespace hearth::test

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "support/scratch_directory.hpp"
+#include "support/server_process.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace hearth::test {
+
+// OpenStack Swift, which speaks S3 and checks signatures, on a free port of this machine; everything it keeps is below
+// a folder of its own. All of it is one process: an account, a container and an object server, and the proxy before
+// them.
+class S3Server {
+public:
+    // None where Swift is not installed. Throws where it does not start.
+    static std::unique_ptr<S3Server> start();
+
+    // The only ones it lets in.
+    static constexpr const char* k_access_key = "test:tester";
+    static constexpr const char* k_secret_key = "testing";
+
+    std::string endpoint() const { return "http://127.0.0.1:" + std::to_string(m_port); }
+    // What it has said so far.
+    std::string log() const;
+    ServerProcess& process() { return m_process; }
+
+private:
+    S3Server() = default;
+
+    ScratchDirectory m_folder;
+    std::uint16_t m_port = 0;
+    ServerProcess m_process;
+};
+
+}  // namespace hearth::test

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "remote/remote_store.hpp"
+#include "support/nginx_server.hpp"
+#include "support/s3_server.hpp"
+#include "support/sample_entries.hpp"
+#include "support/test_ca.hpp"
+#include "tiers/http/http_store.hpp"
+
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+
+namespace hearth::test {
+
+inline remote::SteadyTime soon()
+{
+    return std::chrono::steady_clock::now() + std::chrono::seconds(20);
+}
+
+// Of an address that can be parsed.
+remote::StoreOptions options_for(const std::string& url);
+std::unique_ptr<remote::RemoteStore> open_store(const std::string& url);
+
+// One of each for the whole program: they take long to start. None where the machine has no such thing.
+TestCa* shared_ca();
+NginxServer* shared_nginx();
+NginxServer* shared_tls_nginx();
+S3Server* shared_s3();  // with a bucket, and its keys in the environment
+
+constexpr const char* k_bucket = "kernels";
+// A path on a shared server that no other test has used.
+std::string fresh_path();
+// "s3://kernels/PATH?endpoint=..."
+std::string s3_url(const std::string& bucket, const std::string& path);
+
+// Sets a variable, and puts back what was there.
+class ScopedVariable {
+public:
+    ScopedVariable(const char* name, const std::string& value);
+    ~ScopedVariable();
+    ScopedVariable(const ScopedVariable&) = delete;
+    ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+private:
+    const char* m_name;
+    std::optional<std::string> m_before;
+};
+
+}  // namespace hearth::test

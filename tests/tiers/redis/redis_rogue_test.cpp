@@ -1,0 +1,130 @@
+#include "redis_fixture.hpp"
+#include "rogue_server.hpp"
+
+namespace hearth::test {
+
+namespace {
+
+using Then = RogueServer::Then;
+
+std::string get_code(const std::string& answer, Then then)
+{
+    const RogueServer server(answer, then);
+    return code_of(store_at(local_url(server.port()))->get("k", soon()));
+}
+
+}  // namespace
+
+TEST(RedisRogue, what_is_not_redis_is_corrupt)
+{
+    for (const std::string_view answer :
+         {"HTTP/1.1 400 Bad Request\r\n\r\n", "\x16\x03\x01", "$x\r\n", "$-2\r\n", "$18446744073709551616\r\n",
+          "$99999999999999999999999999999", ":12x\r\n", "*2147483647\r\n", "*1000000\r\n", "*-7\r\n",
+          "*1\r\n$9223372036854775807\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n",
+          "$3\r\nabcdef\r\n", "*1\r\n:1\r\n:1\r\n", "+OK\r\n", ":1\r\n", "*0\r\n", "%1\r\n+a\r\n+b\r\n"})
+        EXPECT_EQ(get_code(std::string(answer), Then::stay), "corrupt") << answer;
+    EXPECT_EQ(get_code("+" + std::string(100'000, 'a'), Then::stay), "corrupt") << "a line without end";
+    EXPECT_EQ(get_code(
+                  "*400000\r\n" +
+                      [] {
+                          std::string many;
+                          for (int i = 0; i < 100'000; ++i)
+                              many += "*9\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n";
+                          return many;
+                      }(),
+                  Then::stay),
+              "corrupt")
+        << "more elements than any reply has";
+}
+
+TEST(RedisRogue, a_length_beyond_the_limit_is_refused_before_memory_is_taken)
+{
+    EXPECT_EQ(get_code("$9223372036854775807\r\n", Then::stay), "too_large");
+    EXPECT_EQ(get_code("$1099511627776\r\nabc", Then::stay), "too_large");
+}
+
+TEST(RedisRogue, one_that_breaks_off_is_unavailable)
+{
+    for (const std::string_view answer :
+         {"", "$", "$10\r\n", "$10\r\nabc", "$3\r\nabc", "$3\r\nabc\r", "+O", "*2\r\n:1\r\n", "-ER"})
+        EXPECT_EQ(get_code(std::string(answer), Then::close), "unavailable") << answer;
+}
+
+TEST(RedisRogue, one_that_says_nothing_is_a_timeout)
+{
+    for (const std::string_view answer : {"", "$10\r\nabc", "+O", "*2\r\n:1\r\n"}) {
+        const RogueServer server(std::string(answer), Then::stay);
+        const auto store = store_at(local_url(server.port()));
+        EXPECT_EQ(code_of(store->get("k", in(std::chrono::milliseconds(50)))), "timeout") << answer;
+    }
+}
+
+TEST(RedisRogue, a_connection_that_said_too_much_is_not_used_again)
+{
+    const RogueServer server("$1\r\na\r\n$1\r\nb\r\n", Then::stay);
+    const auto store = store_at(local_url(server.port()));
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(store->get("k", soon()).value().value().text(), "a");
+    EXPECT_EQ(server.connections(), 5);
+}
+
+TEST(RedisRogue, a_connection_that_failed_is_not_used_again)
+{
+    const RogueServer server("$5\r\nab", Then::stay);
+    const auto store = store_at(local_url(server.port()));
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(code_of(store->get("k", in(std::chrono::milliseconds(30)))), "timeout");
+    EXPECT_EQ(server.connections(), 3);
+}
+
+TEST(RedisRogue, what_it_says_is_shown_printable_and_short)
+{
+    const RogueServer server("-ERR \x1b[31m" + std::string(5000, 'x') + "\r\n", Then::stay);
+    const auto got = store_at(local_url(server.port()))->get("k", soon());
+    ASSERT_FALSE(got.ok());
+    EXPECT_EQ(got.error().message.find('\x1b'), std::string::npos);
+    EXPECT_LT(got.error().message.size(), 400U);
+}
+
+TEST(RedisRogue, a_password_that_a_server_repeats_is_not_shown)
+{
+    const RogueServer server("-ERR unknown command 'AUTH', with args beginning with: 'very' 'secret'\r\n", Then::stay);
+    const auto store = store_at("redis://very:secret@127.0.0.1:" + std::to_string(server.port()));
+    const auto got = store->get("k", soon());
+    EXPECT_EQ(code_of(got), "denied");
+    EXPECT_EQ(got.error().message.find("secret"), std::string::npos) << got.error().message;
+}
+
+TEST(RedisRogue, sending_to_one_that_closes_raises_no_signal)
+{
+    const RogueServer server("", Then::close);
+    const auto store = store_at(local_url(server.port()));
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(code_of(store->put("k", bytes_for(1, 8'000'000), soon())), "unavailable");
+}
+
+TEST(RedisRogue, a_cluster_that_sends_us_in_circles_is_left)
+{
+    const RogueServer server("-MOVED 1 :1\r\n", Then::stay);
+    const auto store = store_at("redis+cluster://127.0.0.1:" + std::to_string(server.port()));
+    EXPECT_EQ(code_of(store->get("k", soon())), "unavailable");
+    for (const std::string_view answer :
+         {"*1\r\n*3\r\n:0\r\n:99999\r\n*2\r\n$1\r\nh\r\n:1\r\n", "*16385\r\n", "*2147483647\r\n", "+OK\r\n",
+          "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:0\r\n"}) {
+        const RogueServer other(std::string(answer), Then::close);
+        const auto lost = store_at("redis+cluster://127.0.0.1:" + std::to_string(other.port()));
+        const std::string code = code_of(lost->get("k", soon()));
+        EXPECT_TRUE(code == "corrupt" || code == "unavailable") << answer << ": " << code;
+    }
+}
+
+TEST(RedisRogue, a_node_of_a_cluster_that_talks_nonsense_is_corrupt)
+{
+    const RogueServer node("+PONG\r\n", Then::stay);
+    const RogueServer seed("*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:" + std::to_string(node.port()) + "\r\n",
+                           Then::stay);
+    const auto store = store_at("redis+cluster://127.0.0.1:" + std::to_string(seed.port()));
+    EXPECT_EQ(code_of(store->get("k", soon())), "corrupt");
+}
+
+}  // namespace hearth::test

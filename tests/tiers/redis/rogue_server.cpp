@@ -1,0 +1,65 @@
+#include "rogue_server.hpp"
+
+#include <arpa/inet.h>
+#include <array>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace hearth::test {
+
+RogueServer::RogueServer(std::string answer, Then then)
+    : m_answer(std::move(answer)), m_then(then), m_listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+      m_stop(::eventfd(0, EFD_CLOEXEC))
+{
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::bind(m_listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    ::listen(m_listener, 64);
+    socklen_t size = sizeof address;
+    ::getsockname(m_listener, reinterpret_cast<sockaddr*>(&address), &size);
+    m_port = ntohs(address.sin_port);
+    m_thread = std::thread([this] { serve(); });
+}
+
+RogueServer::~RogueServer()
+{
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t told = ::write(m_stop, &one, sizeof one);
+    m_thread.join();
+    ::close(m_listener);
+    ::close(m_stop);
+}
+
+void RogueServer::serve()
+{
+    std::vector<pollfd> all = {{m_stop, POLLIN, 0}, {m_listener, POLLIN, 0}};
+    while (::poll(all.data(), all.size(), -1) >= 0 && all[0].revents == 0) {
+        if (all[1].revents != 0) {
+            all.push_back({::accept4(m_listener, nullptr, nullptr, SOCK_CLOEXEC), POLLIN, 0});
+            m_connections.fetch_add(1);
+        }
+        for (std::size_t i = 2; i < all.size(); ++i) {
+            if (all[i].revents == 0)
+                continue;
+            std::array<char, 65536> asked;
+            const ssize_t got = ::recv(all[i].fd, asked.data(), asked.size(), 0);
+            if (got > 0)
+                ::send(all[i].fd, m_answer.data(), m_answer.size(), MSG_NOSIGNAL);
+            if (got > 0 && m_then == Then::stay)
+                continue;
+            ::close(all[i].fd);
+            all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+            --i;
+        }
+    }
+    for (std::size_t i = 2; i < all.size(); ++i)
+        ::close(all[i].fd);
+}
+
+}  // namespace hearth::test

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+namespace hearth::test {
+
+// A server on loopback that answers whatever it is sent with the same bytes, and then closes or says no more.
+class RogueServer {
+public:
+    enum class Then : std::uint8_t { close, stay };
+
+    RogueServer(std::string answer, Then then);
+    ~RogueServer();
+    RogueServer(const RogueServer&) = delete;
+    RogueServer& operator=(const RogueServer&) = delete;
+
+    std::uint16_t port() const { return m_port; }
+    int connections() const { return m_connections.load(); }
+
+private:
+    void serve();
+
+    const std::string m_answer;
+    const Then m_then;
+    int m_listener = -1;
+    int m_stop = -1;
+    std::uint16_t m_port = 0;
+    std::atomic<int> m_connections{0};
+    std::thread m_thread;
+};
+
+}  // namespace hearth::test

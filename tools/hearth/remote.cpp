@@ -1,0 +1,112 @@
+#include "commands.hpp"
+#include "exit.hpp"
+#include "output.hpp"
+#include "table.hpp"
+#include "text.hpp"
+#include "times.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+
+namespace hearth::cli {
+
+namespace {
+
+struct Arguments {
+    std::optional<std::uint64_t> samples;
+    bool json = false;
+};
+
+struct Checked {
+    std::string name;
+    bool demanded = false;  // signatures
+    remote::Check check;
+};
+
+std::string time_text(double us)
+{
+    return us == 0 ? "-" : show_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(us * 1e3)));
+}
+
+void print_for_people(const std::vector<Checked>& all)
+{
+    Table table({{"REMOTE"},
+                 {"REACHABLE"},
+                 {"P50", Align::right},
+                 {"P99", Align::right},
+                 {"WRITABLE"},
+                 {"LEASES"},
+                 {"SIGNATURES"},
+                 {"SERVER"}});
+    for (const Checked& one : all)
+        table.add({printable(one.name), one.check.reachable.ok() ? "yes" : "no", time_text(one.check.p50_us),
+                   time_text(one.check.p99_us), one.check.writable.ok() ? "yes" : "no", one.check.leases ? "yes" : "no",
+                   one.demanded ? "demanded" : "not asked", printable(one.check.server)});
+    table.print();
+}
+
+nlohmann::ordered_json as_json(const Checked& one)
+{
+    return {{"name", one.name},
+            {"server", one.check.server},
+            {"reachable", one.check.reachable.ok()},
+            {"writable", one.check.writable.ok()},
+            {"leases", one.check.leases},
+            {"signatures_demanded", one.demanded},
+            {"samples", one.check.samples},
+            {"latency_us", {{"p50", one.check.p50_us}, {"p99", one.check.p99_us}}},
+            {"problem", !one.check.reachable.ok()  ? one.check.reachable.error().message
+                        : !one.check.writable.ok() ? one.check.writable.error().message
+                                                   : std::string()}};
+}
+
+int run_check(const Globals& globals, const Arguments& arguments)
+{
+    Cache cache = open_cache(globals, Use::read, Remotes::yes);
+    std::vector<Checked> all;
+    for (const TierStatus& tier : cache.tiers())
+        if (tier.traits.remote)
+            all.push_back({tier.name, tier.traits.demands_signatures,
+                           cache.check_remote(tier.name, arguments.samples.value_or(100)).value()});
+    if (all.empty()) {
+        complain("No remote is configured. Set HEARTH_REMOTE, as in HEARTH_REMOTE=redis://cache:6379, or \"remote\" in "
+                 "the configuration file.");
+        return k_nothing;
+    }
+    if (arguments.json) {
+        nlohmann::ordered_json object{{"remotes", nlohmann::ordered_json::array()}};
+        for (const Checked& one : all)
+            object["remotes"].push_back(as_json(one));
+        print_json(object);
+    } else {
+        print_for_people(all);
+    }
+    bool well = true;
+    for (const Checked& one : all) {
+        if (!one.check.reachable.ok())
+            warn(one.check.reachable.error().message);
+        else if (!one.check.writable.ok())
+            warn(fmt::format("{} cannot be written: {}", one.name, one.check.writable.error().message));
+        well = well && one.check.reachable.ok();
+    }
+    return well ? k_done : k_failure;
+}
+
+}  // namespace
+
+void add_remote(CommandLine& line)
+{
+    CLI::App& command = line.add("remote", "Shows how the servers are that a fleet shares.",
+                                 "  HEARTH_REMOTE=redis://cache:6379 hearth remote check\n"
+                                 "  hearth remote check --json | jq '.remotes[] | select(.reachable | not)'",
+                                 "A probe of 1 KiB is written, read and removed. Exit code 3: one cannot be reached.");
+    command.require_subcommand(1);
+    CLI::App& check = *command.add_subcommand("check", "Reachable, how fast, writable, leases, signatures");
+    auto arguments = std::make_shared<Arguments>();
+    add_count(check, "--samples", arguments->samples, "Times that a small object is fetched (100)");
+    add_json_flag(check, arguments->json);
+    line.on_chosen(check, arguments, run_check);
+}
+
+}  // namespace hearth::cli
