@@ -148,6 +148,13 @@ public:
         curl_easy_setopt(m_handle, CURLOPT_PASSWORD, password);
         curl_easy_setopt(m_handle, CURLOPT_HTTPHEADER, m_headers);
     }
+    // A bucket.
+    void make(const std::string& url)
+    {
+        curl_easy_setopt(m_handle, CURLOPT_CUSTOMREQUEST, "PUT");
+        get(url);
+        curl_easy_setopt(m_handle, CURLOPT_CUSTOMREQUEST, nullptr);
+    }
     std::size_t get(const std::string& url)
     {
         m_body.clear();
@@ -279,6 +286,7 @@ void bench_remote(Report& report)
         ::setenv("AWS_SECRET_ACCESS_KEY", test::S3Server::k_secret_key, 1);
         BareCurl bare;
         bare.sign(test::S3Server::k_access_key, test::S3Server::k_secret_key);
+        bare.make(s3->endpoint() + "/bench");
         http_hits(report, "s3", fmt::format("s3://bench/kernels?endpoint={}&region=us-east-1", s3->endpoint()),
                   fmt::format("{}/bench/kernels/", s3->endpoint()), bare);
     } else {

@@ -83,15 +83,16 @@ struct InsertReport {
 };
 
 struct InsertOptions {
-    std::string tier{};   // only into this one; empty: the fastest that can hold it, and every persistent one
-    bool counted = true;  // among the stores of the statistics; false for what is only derived from something else
+    std::string tier{};  // only into this one; empty: the fastest that can hold it, and every persistent one
+    // False for what is only derived from what this machine has: no statistics count it, and no server gets it.
+    bool counted = true;
 };
 
 struct GetOptions {
     std::chrono::milliseconds deadline{0};  // 0: wait as long as it takes
     Metadata metadata{};                    // for a maker that returns plain bytes
-    // False for what is only derived from what is at hand: no statistics count it, and it is made even where making is
-    // forbidden.
+    // False for what is only derived from what this machine has: no statistics count it, no server is asked for it, and
+    // it is made even where making is forbidden.
     bool counted = true;
 };
 
@@ -266,7 +267,8 @@ private:
             };
     }
 
-    Lookup look(const Key& key, const GetOptions& options) { return options.counted ? find(key) : peek(key); }
+    Lookup look(const Key& key, const GetOptions& options) { return options.counted ? find(key) : peek_here(key); }
+    Lookup peek_here(const Key& key);
     Result<Lookup> make_missing(const Key& key, const Bytes& request, Maker make, const GetOptions& options,
                                 Lookup found);
     std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);

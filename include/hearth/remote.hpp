@@ -91,6 +91,8 @@ struct KeyedEntry {
 // store() never waits: entries go out on a thread of the tier's own.
 class RemoteTier : public Tier {
 public:
+    // True while the server is left alone: find() would answer Miss::outage. Cheaper to ask than that.
+    virtual bool resting() = 0;
     virtual remote::Report report() = 0;
     virtual remote::Check check(std::uint64_t samples) = 0;
     // Many in few round trips. One answer each, in their order.
@@ -103,7 +105,7 @@ public:
 namespace remote {
 
 HEARTH_API TierSpec tier(Options options);
-HEARTH_API TierSpec tier(std::string url);
+HEARTH_API TierSpec at(std::string url);
 
 }  // namespace remote
 

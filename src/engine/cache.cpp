@@ -21,7 +21,12 @@ Lookup Cache::find(const Key& key)
 
 Lookup Cache::peek(const Key& key)
 {
-    return m_engine->peek(key);
+    return m_engine->peek(key, engine::Reach::everywhere);
+}
+
+Lookup Cache::peek_here(const Key& key)
+{
+    return m_engine->peek(key, engine::Reach::this_machine);
 }
 
 Result<Lookup> Cache::make_past(Maker make, const Metadata& metadata)

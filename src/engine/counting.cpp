@@ -75,8 +75,8 @@ Stats Engine::stats(Scope scope)
         stats.tiers[i].capacity_bytes = m_tiers[i]->limits().max_bytes;
         stats.tiers[i].used_bytes = usage.bytes;
         stats.tiers[i].entries = usage.entries;
-        if (auto* const remote = dynamic_cast<RemoteTier*>(m_tiers[i].get()))
-            stats.tiers[i].remote = remote->report();
+        if (m_remotes[i])
+            stats.tiers[i].remote = m_remotes[i]->report();
     }
     return stats;
 }

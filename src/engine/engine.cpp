@@ -54,6 +54,7 @@ Engine::Engine(EngineOptions options) : m_options(std::move(options)), m_clock(*
         }
     }
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
+        m_remotes[m_names.size()] = dynamic_cast<RemoteTier*>(tier.get());
         m_names.emplace_back(tier->name());
         m_promotion.push_back(m_options.policy());
     }
@@ -123,10 +124,12 @@ Lookup Engine::find(const Key& key)
     return find_from(0, key, Miss::absent);
 }
 
-Lookup Engine::peek(const Key& key)
+Lookup Engine::peek(const Key& key, Reach reach)
 {
     Miss why = Miss::absent;
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
+        if (reach == Reach::this_machine && m_tiers[i]->traits().remote)
+            continue;
         Found found = m_tiers[i]->peek(key);
         if (found)
             return {std::move(found.artifact), &m_names[i]};
@@ -138,6 +141,11 @@ Lookup Engine::peek(const Key& key)
 Lookup Engine::find_from(std::size_t first, const Key& key, Miss why)
 {
     for (std::size_t i = first; i < m_tiers.size(); ++i) {
+        // While a server is down a lookup costs what it costs without one.
+        if (m_remotes[i] && m_remotes[i]->resting()) {
+            why = failed_find(i, Miss::outage, why);
+            continue;
+        }
         const std::uint64_t start = base::monotonic_ns();
         Found found = m_tiers[i]->find(key);
         if (!found) {
@@ -176,7 +184,7 @@ void Engine::count_failed_find(std::size_t tier, Miss why)
         m_counters.add(tier, TierCount::corrupt);
     if (why == Miss::outage || why == Miss::timeout) {
         m_counters.add(tier, TierCount::outages);
-        if (!m_logged[tier].load(std::memory_order_relaxed))
+        if (m_options.log && !m_logged[tier].load(std::memory_order_relaxed))
             log_once(tier, fmt::format("Tier \"{}\" cannot be read. The program goes on without it.", m_names[tier]));
     }
 }
@@ -209,6 +217,8 @@ Result<InsertReport> Engine::insert(const Key& key, Artifact artifact, const Ins
 {
     if (artifact.created == WallTime{})
         artifact.created = m_clock.now();
+    if (!options.counted && artifact.metadata.compiler.empty())
+        artifact.metadata.compiler = k_of_this_machine;
     const std::size_t only = options.tier.empty() ? k_none : tier_named(options.tier);
     if (!options.tier.empty() && only == k_none)
         return Error{Code::not_found,
@@ -223,7 +233,7 @@ Result<InsertReport> Engine::insert(const Key& key, Artifact artifact, const Ins
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         const TierTraits traits = m_tiers[i]->traits();
         const bool wanted = only != k_none ? i == only : traits.writable && (traits.persistent || !in_fast);
-        if (!wanted)
+        if (!wanted || (traits.remote && !options.counted))
             continue;
         if (const Result<StoreReport> stored = store_in(i, key, entry)) {
             holds[i] = true;

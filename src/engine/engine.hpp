@@ -19,6 +19,12 @@
 
 namespace hearth::engine {
 
+// Whether servers are asked too.
+enum class Reach : std::uint8_t { this_machine, everywhere };
+
+// What of this machine is kept as entries says so, and is not sent to servers by hand either.
+inline constexpr std::string_view k_of_this_machine = "hearth";
+
 // Everything a Cache is made of, with nothing left to be decided.
 struct EngineOptions {
     std::vector<TierSpec> tiers;  // fastest first
@@ -55,7 +61,7 @@ public:
     static Cache as_cache(std::unique_ptr<Engine> engine);
 
     Lookup find(const Key& key);
-    Lookup peek(const Key& key);
+    Lookup peek(const Key& key, Reach reach);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
     Result<Lookup> make_missing(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                                 Lookup found);
@@ -151,8 +157,9 @@ private:
     EngineOptions m_options;
     const Clock& m_clock;
     std::vector<std::unique_ptr<Tier>> m_tiers;
-    std::vector<std::string> m_names;  // filled once: lookups point to them
-    Tier* m_plain_top = nullptr;       // the first tier, when it is so fast that only some of its hits are timed
+    std::vector<std::string> m_names;                  // filled once: lookups point to them
+    std::array<RemoteTier*, k_max_tiers> m_remotes{};  // by place; null: it is none
+    Tier* m_plain_top = nullptr;  // the first tier, when it is so fast that only some of its hits are timed
     Counters m_counters;
     std::array<LatencyCounter, k_max_tiers> m_latency;
 

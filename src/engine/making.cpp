@@ -131,7 +131,7 @@ std::future<Result<Lookup>> Engine::make_later(const Key& key, const Bytes& requ
 {
     auto promise = std::make_shared<std::promise<Result<Lookup>>>();
     std::future<Result<Lookup>> future = promise->get_future();
-    Lookup found = options.counted ? find(key) : peek(key);
+    Lookup found = options.counted ? find(key) : peek(key, Reach::this_machine);
     if (found && !found->failed()) {
         promise->set_value(std::move(found));
         return future;
@@ -188,7 +188,7 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
     SharedArtifact found_meanwhile;
     const std::unique_ptr<hearth::Flight> held = wait_for_machine(key, found_meanwhile);
     std::unique_ptr<hearth::Flight> of_fleet;
-    if (!found_meanwhile)
+    if (!found_meanwhile && options.counted)
         of_fleet = wait_for_fleet(key, found_meanwhile);
     if (found_meanwhile) {
         count(Count::coalesced, options);

@@ -37,7 +37,7 @@ Result<RemoteTier*> Engine::remote_named(std::string_view name) const
 {
     std::string names;
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
-        auto* const remote = dynamic_cast<RemoteTier*>(m_tiers[i].get());
+        RemoteTier* const remote = m_remotes[i];
         if (remote && (name.empty() || m_names[i] == name))
             return remote;
         if (remote)
@@ -73,7 +73,7 @@ Result<TransferReport> Engine::push(std::string_view tier, const std::function<b
         return remote.error();
     std::vector<EntryRow> rows;
     list([&](const EntryRow& row) {
-        if (!choose || choose(row))
+        if (row.metadata.compiler != k_of_this_machine && (!choose || choose(row)))
             rows.push_back(row);
         return true;
     });

@@ -33,6 +33,15 @@ public:
     // Without a path the state is this process's alone.
     explicit Breaker(std::string path, Clock now, base::Files& files = base::system_files());
 
+    // Whether allows() would say no without a look at anything but the clock.
+    bool rests() const
+    {
+        const std::uint64_t down_until = m_down_until.load(std::memory_order_relaxed);
+        if (down_until == 0)
+            return false;
+        const std::uint64_t now = m_now();
+        return now < down_until && now < m_look_again.load(std::memory_order_relaxed);
+    }
     // Whether the server may be asked now. When it answers true after a failure, this is the try.
     bool allows();
     enum class Failure : std::uint8_t {

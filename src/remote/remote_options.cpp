@@ -106,7 +106,7 @@ TierSpec tier(Options options)
             }};
 }
 
-TierSpec tier(std::string url)
+TierSpec at(std::string url)
 {
     return tier(Options{.url = std::move(url)});
 }

@@ -52,6 +52,7 @@ public:
     std::uint64_t remove_idle(std::chrono::seconds /*idle*/, const Progress& /*progress*/) override { return 0; }
     VerifyReport verify(Repair repair, const Progress& progress) override;
 
+    bool resting() override { return m_breaker.rests(); }
     Report report() override;
     Check check(std::uint64_t samples) override;
     std::vector<Result<bool>> has_many(std::span<const Key> keys) override;
