@@ -53,7 +53,7 @@ HEARTH_API std::string_view to_string(State state);
 // What a remote did and how it is. Counts are of this process.
 struct Report {
     State state = State::unused;
-    std::string server;   // "redis 7.0.15 at 10.0.0.1:6379", without secrets
+    std::string server;   // its address, without secrets
     std::string problem;  // why it is down, or the last thing that went wrong; empty: nothing did
     std::uint64_t fetched_bytes = 0;
     std::uint64_t sent = 0;  // entries

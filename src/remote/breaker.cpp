@@ -64,7 +64,7 @@ bool Breaker::look_at_file(std::uint64_t now)
     if (shared)
         state = read_file();
     // No honest state lies further ahead than the longest pause: a clock was set back.
-    if (state.down_until > now + 2 * k_longest_pause_ms * k_ms)
+    if (state.down_until > now + std::uint64_t{2} * k_longest_pause_ms * k_ms)
         state = {};
     set(state);
     if (state.down_until == 0)

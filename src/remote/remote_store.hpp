@@ -76,7 +76,7 @@ public:
 
     // In a forked child: connections are the parent's. They are closed here without a word to the server.
     virtual void after_fork() noexcept = 0;
-    // "redis 7.0.15 at 127.0.0.1:6379", once it has been reached; what is known before that.
+    // "redis 7.0.15 at 127.0.0.1:6379"; what is known where it cannot be reached. May ask the server.
     virtual std::string description() = 0;
 };
 

@@ -536,8 +536,6 @@ Report StoreTier::report()
                    : m_used.load(std::memory_order_relaxed) ? State::working
                                                             : State::unused;
     report.server = m_url.shown();
-    if (RemoteStore* store = m_store.load(std::memory_order_acquire))
-        report.server = store->description();
     report.fetched_bytes = m_fetched_bytes.load(std::memory_order_relaxed);
     report.sent = m_sent.load(std::memory_order_relaxed);
     report.sent_bytes = m_sent_bytes.load(std::memory_order_relaxed);

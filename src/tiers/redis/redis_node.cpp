@@ -94,7 +94,7 @@ std::string RedisNode::version()
     if (at == std::string_view::npos)
         return {};
     const std::string_view rest = text.substr(at + k_field.size());
-    const std::string version = printable(rest.substr(0, std::min<std::size_t>(rest.find_first_of("\r\n"), 32)));
+    std::string version = printable(rest.substr(0, std::min<std::size_t>(rest.find_first_of("\r\n"), 32)));
     const std::lock_guard lock(m_version_mutex);
     m_version = version;
     return version;

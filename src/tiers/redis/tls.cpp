@@ -127,7 +127,9 @@ std::unique_ptr<TlsSession> TlsSession::make(const TlsContext& context, int sock
     BIO* bio = quiet_socket_method() ? BIO_new(quiet_socket_method()) : nullptr;
     if (!bio)
         return nullptr;
-    BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+    // OpenSSL keeps one pointer for us, and a descriptor is all there is to keep.
+    BIO_set_data(bio,
+                 reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));  // NOLINT(performance-no-int-to-ptr)
     SSL_set_bio(ssl, bio, bio);
     const bool numeric = is_numeric_address(host);
     bool named = true;
