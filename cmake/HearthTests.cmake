@@ -83,7 +83,10 @@ function(hearth_test name)
     if("hearth_tool" IN_LIST ARG_NEEDS OR ARG_FOREIGN_LEAKS)
       # More memory than there is is asked for, to see it refused; sanitizers end the process over that by themselves.
       set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT
-        "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1;NODEVICE_SELECT=1")
+        "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1:die_after_fork=0;NODEVICE_SELECT=1")
+    else()
+      # A forked child may start threads of its own here, which ThreadSanitizer takes for a mistake.
+      set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT "TSAN_OPTIONS=die_after_fork=0")
     endif()
     return()
   endif()
