@@ -52,4 +52,6 @@ function(hearth_store folder name)
   target_link_options(hearth_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/store.map")
   set_target_properties(hearth_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   set_property(GLOBAL APPEND PROPERTY HEARTH_STORES hearth_${name})
+  # Whoever builds the library has built what it loads, and can install it.
+  add_dependencies(hearth hearth_${name})
 endfunction()

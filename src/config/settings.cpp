@@ -1,19 +1,14 @@
-// Every setting in one table: its name in the file, its variable, how it is read, shown and defaulted.
+// What is asked for in code, in the environment and in the file, and which of it counts.
 
 #include "base/files.hpp"
 #include "config/location.hpp"
-#include "hearth/device_tier.hpp"
+#include "config/setting_rows.hpp"
 #include "hearth/options.hpp"
-#include "hearth/units.hpp"
-#include "remote/remote_options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 namespace hearth {
 
@@ -21,134 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-struct SettingRow {
-    bool many = false;  // a list, with blanks between, or an array in the file
-    // Of a value that cannot be used, where the value itself must not be repeated.
-    std::function<std::string(std::string_view)> reason{};
-    const char* name;
-    const char* environment;
-    const char* meaning;
-    const char* takes;  // for the sentence when a value cannot be used
-    std::function<bool(const CacheOptions&)> is_set;
-    std::function<bool(CacheOptions&, std::string_view)> parse;
-    std::function<std::string(const CacheOptions&)> show;
-};
-
-std::optional<bool> parse_flag(std::string_view text)
-{
-    if (text == "1" || text == "true" || text == "yes" || text == "on")
-        return true;
-    if (text == "0" || text == "false" || text == "no" || text == "off")
-        return false;
-    return std::nullopt;
-}
-
-// A zero byte would end the path early, wherever it is used: another path than the one that was meant.
-std::optional<std::string> parse_path(std::string_view text)
-{
-    if (text.empty() || text.find('\0') != std::string_view::npos)
-        return std::nullopt;
-    return std::string(text);
-}
-
-template <class T>
-std::optional<T> parse_number(std::string_view text)
-{
-    T number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
-
-std::optional<Preset> parse_preset(std::string_view text)
-{
-    if (text == "development")
-        return Preset::development;
-    if (text == "production")
-        return Preset::production;
-    if (text == "high_performance" || text == "high-performance")
-        return Preset::high_performance;
-    return std::nullopt;
-}
-
-std::string preset_name(Preset preset)
-{
-    switch (preset) {
-    case Preset::development:
-        return "development";
-    case Preset::production:
-        return "production";
-    case Preset::high_performance:
-        return "high_performance";
-    }
-    return "production";
-}
-
-std::string limit_text(std::uint64_t limit)
-{
-    return limit == 0 ? "none" : std::to_string(limit);
-}
-
-std::string size_text(std::uint64_t bytes)
-{
-    return bytes == 0 ? "none" : format_size(bytes);
-}
-
-// A row for an optional member: `read` turns text into its value, `write` the value into text.
-template <class T, class Read, class Write>
-SettingRow row(const char* name, const char* environment, const char* meaning, const char* takes,
-               std::optional<T> CacheOptions::*member, Read read, Write write)
-{
-    return {false,
-            {},
-            name,
-            environment,
-            meaning,
-            takes,
-            [member](const CacheOptions& options) { return (options.*member).has_value(); },
-            [member, read](CacheOptions& options, std::string_view text) {
-                const auto value = read(text);
-                if (value)
-                    options.*member = static_cast<T>(*value);
-                return value.has_value();
-            },
-            [member, write](const CacheOptions& options) { return write((options.*member).value()); }};
-}
-
-// The same for a list of words.
-SettingRow words(const char* name, const char* environment, const char* meaning, const char* takes,
-                 std::optional<std::vector<std::string>> CacheOptions::*member,
-                 const std::function<bool(const std::string&)>& usable,
-                 const std::function<std::string(const std::string&)>& write)
-{
-    const auto split = [usable](std::string_view text) -> std::optional<std::vector<std::string>> {
-        std::vector<std::string> all;
-        if (text == "none")
-            return all;
-        std::istringstream in{std::string(text)};
-        for (std::string word; in >> word;)
-            all.push_back(word);
-        if (all.empty() || text.find('\0') != std::string_view::npos || !std::all_of(all.begin(), all.end(), usable))
-            return std::nullopt;
-        return all;
-    };
-    const auto join = [write](const std::vector<std::string>& all) {
-        std::string text;
-        for (const std::string& word : all)
-            text += (text.empty() ? "" : " ") + write(word);
-        return text.empty() ? std::string("none") : text;
-    };
-    SettingRow setting = row(name, environment, meaning, takes, member, split, join);
-    setting.many = true;
-    return setting;
-}
-
-SettingRow with_reason(SettingRow setting, std::function<std::string(std::string_view)> reason)
-{
-    setting.reason = std::move(reason);
-    return setting;
-}
+using config::SettingRow;
 
 // An array of words is a list; anything else must be plain.
 bool holds_texts(const json& value, bool many)
@@ -156,203 +24,6 @@ bool holds_texts(const json& value, bool many)
     if (!value.is_array())
         return true;
     return many && std::all_of(value.begin(), value.end(), [](const json& one) { return one.is_string(); });
-}
-
-// Never with a password in it: settings are shown, and problems are logged.
-std::string shown_address(const std::string& text)
-{
-    const Result<remote::Url> url = remote::parse_url(text);
-    return url ? url->shown() : "(no address)";
-}
-
-bool is_address(const std::string& text)
-{
-    return remote::resolve_options({.url = text}).ok();
-}
-
-// Why the first address that is none is none; it does not repeat the text.
-std::string about_addresses(std::string_view text)
-{
-    std::istringstream in{std::string(text)};
-    for (std::string word; in >> word;)
-        if (const Result<remote::Resolved> resolved = remote::resolve_options({.url = word}); !resolved)
-            return resolved.error().message;
-    return "It holds no address.";
-}
-
-constexpr const char* k_size = "a size such as 512M or 10GiB";
-constexpr const char* k_duration = "a duration such as 250ms, 12h or 30d";
-constexpr const char* k_flag = "0 or 1";
-constexpr const char* k_number = "a whole number";
-
-// Built for every use and not kept in a static: a process forked while another thread builds that would wait for it.
-std::vector<SettingRow> rows()
-{
-    const auto flag_text = [](bool flag) -> std::string { return flag ? "true" : "false"; };
-    const auto number_text = [](auto number) { return std::to_string(number); };
-    const auto any_word = [](const std::string&) { return true; };
-    const auto as_it_is = [](const std::string& word) { return word; };
-    const auto optional_size = [](std::string_view text) {
-        return text == "none" ? std::optional<std::uint64_t>(0) : parse_size(text);
-    };
-    const auto optional_age = [](std::string_view text) -> std::optional<std::chrono::seconds> {
-        if (text == "none")
-            return std::chrono::seconds(0);
-        const auto duration = parse_duration(text);
-        if (!duration)
-            return std::nullopt;
-        return std::chrono::ceil<std::chrono::seconds>(*duration);  // half a second is short, not "no limit"
-    };
-    return {
-        row("preset", "HEARTH_PRESET", "which defaults to start from", "development, production or high_performance",
-            &CacheOptions::preset, parse_preset, preset_name),
-        row("disabled", "HEARTH_DISABLE", "use no cache at all", k_flag, &CacheOptions::disabled, parse_flag,
-            flag_text),
-        row("directory", "HEARTH_DIR", "where entries are kept", "a path", &CacheOptions::directory, parse_path,
-            [](const std::string& path) { return path; }),
-        row("memory_bytes", "HEARTH_MEMORY_BYTES", "budget of the memory tier; 0 leaves it out", k_size,
-            &CacheOptions::memory_bytes, parse_size, format_size),
-        row(
-            "vram", "HEARTH_VRAM", "budget of a tier in device memory; 0 leaves it out", "a size such as 512M, or auto",
-            &CacheOptions::vram_bytes,
-            [](std::string_view text) {
-                return text == "auto" ? std::optional(vram::k_recommended) : parse_size(text);
-            },
-            [](std::uint64_t bytes) { return bytes == vram::k_recommended ? "auto" : format_size(bytes); }),
-        row(
-            "vram_backend", "HEARTH_VRAM_BACKEND", "whose memory that is", "auto, cuda, opencl, webgpu or host",
-            &CacheOptions::vram_backend,
-            [](std::string_view text) {
-                return vram::backend_named(text) ? std::optional<std::string>(text) : std::nullopt;
-            },
-            [](const std::string& name) { return name; }),
-        row("max_bytes", "HEARTH_MAX_BYTES", "budget of the disk tier", k_size, &CacheOptions::disk_bytes,
-            optional_size, size_text),
-        row(
-            "max_entries", "HEARTH_MAX_ENTRIES", "most entries on disk", k_number, &CacheOptions::disk_entries,
-            [](std::string_view text) {
-                return text == "none" ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(text);
-            },
-            limit_text),
-        row("max_age", "HEARTH_MAX_AGE", "entries older than this are not used", k_duration, &CacheOptions::max_age,
-            optional_age, [](std::chrono::seconds age) { return age.count() == 0 ? "none" : format_duration(age); }),
-        row(
-            "compression", "HEARTH_COMPRESSION", "zstd level of entries on disk; 0 for none", "a number from 0 to 19",
-            &CacheOptions::compression,
-            [](std::string_view text) {
-                const auto level = parse_number<int>(text);
-                return level && *level >= 0 && *level <= 19 ? level : std::nullopt;
-            },
-            number_text),
-        row(
-            "read_only", "HEARTH_READ_ONLY", "read the directory but never write to it", k_flag, &CacheOptions::access,
-            [](std::string_view text) -> std::optional<Access> {
-                const auto flag = parse_flag(text);
-                if (!flag)
-                    return std::nullopt;
-                return *flag ? Access::read_only : Access::read_write;
-            },
-            [flag_text](Access access) { return flag_text(access == Access::read_only); }),
-        row("shared", "HEARTH_SHARED", "the directory may belong to another user", k_flag, &CacheOptions::shared,
-            parse_flag, flag_text),
-        with_reason(words("remote", "HEARTH_REMOTE", "servers that a fleet shares, asked after the disk",
-                          "addresses such as redis://cache:6379, with blanks between", &CacheOptions::remotes,
-                          is_address, shown_address),
-                    about_addresses),
-        row(
-            "sign_with", "HEARTH_SIGN_WITH", "signing key for what is stored and sent", "the path of a file",
-            &CacheOptions::sign_with,
-            [](std::string_view text) { return text == "none" ? std::optional<std::string>("") : parse_path(text); },
-            [](const std::string& path) { return path.empty() ? "none" : path; }),
-        words("trusted_keys", "HEARTH_TRUSTED_KEYS", "whose signatures count",
-              "public keys or files of them, with blanks between", &CacheOptions::trusted_keys, any_word, as_it_is),
-        words("demand_signatures", "HEARTH_DEMAND_SIGNATURES", "tiers that take signed entries only",
-              "names of tiers, with blanks between, or remotes for all of those", &CacheOptions::demand_signatures,
-              any_word, as_it_is),
-        row(
-            "policy", "HEARTH_POLICY", "what is evicted first", "gdsf or lru", &CacheOptions::policy_name,
-            [](std::string_view text) {
-                return text == "gdsf" || text == "lru" ? std::optional<std::string>(text) : std::nullopt;
-            },
-            [](const std::string& name) { return name; }),
-        row("promote_after", "HEARTH_PROMOTE_AFTER", "uses after which an entry moves one tier up", k_number,
-            &CacheOptions::promote_after, parse_number<std::uint32_t>, number_text),
-        row(
-            "forbid_make", "HEARTH_FORBID_MAKE", "a miss is an error, not a compile", k_flag, &CacheOptions::making,
-            [](std::string_view text) -> std::optional<Making> {
-                const auto flag = parse_flag(text);
-                if (!flag)
-                    return std::nullopt;
-                return *flag ? Making::forbidden : Making::allowed;
-            },
-            [flag_text](Making making) { return flag_text(making == Making::forbidden); }),
-        row("max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES", "compiles at once in this process; 0 for no limit",
-            k_number, &CacheOptions::max_parallel_makes, parse_number<std::uint32_t>, number_text),
-        row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile", k_duration,
-            &CacheOptions::flight_wait, parse_duration, format_duration),
-        row("failure_ttl", "HEARTH_FAILURE_TTL", "how long a failed compile is remembered", k_duration,
-            &CacheOptions::failure_ttl, parse_duration, format_duration),
-        row(
-            "maintenance", "HEARTH_MAINTENANCE", "expiry and sweeping in the background", "background or by_hand",
-            &CacheOptions::maintenance,
-            [](std::string_view text) -> std::optional<Maintenance> {
-                if (text == "background")
-                    return Maintenance::background;
-                return text == "by_hand" ? std::optional(Maintenance::by_hand) : std::nullopt;
-            },
-            [](Maintenance how) { return how == Maintenance::background ? "background" : "by_hand"; }),
-        row("maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "how often", k_duration,
-            &CacheOptions::maintenance_interval, parse_duration, format_duration),
-        row("log", "HEARTH_LOG", "where warnings go", "off, stderr or a path", &CacheOptions::log_to, parse_path,
-            [](const std::string& where) { return where; }),
-    };
-}
-
-CacheOptions preset_options(Preset preset)
-{
-    CacheOptions options;
-    options.preset = preset;
-    options.disabled = false;
-    options.memory_bytes = 256_MiB;
-    options.vram_bytes = 0;
-    options.vram_backend = "auto";
-    options.disk_bytes = 10_GiB;
-    options.disk_entries = 0;
-    options.max_age = std::chrono::seconds(0);
-    options.compression = 1;
-    options.access = Access::read_write;
-    options.shared = false;
-    options.remotes.emplace();
-    options.sign_with = "";
-    options.trusted_keys.emplace();
-    options.demand_signatures.emplace();
-    options.policy_name = "gdsf";
-    options.promote_after = 3;
-    options.making = Making::allowed;
-    options.max_parallel_makes = 0;
-    options.flight_wait = std::chrono::minutes(1);
-    options.failure_ttl = std::chrono::minutes(1);
-    options.maintenance = Maintenance::background;
-    options.maintenance_interval = std::chrono::minutes(1);
-    options.log_to = "off";
-    switch (preset) {
-    case Preset::development:
-        options.memory_bytes = 64_MiB;
-        options.disk_bytes = 1_GiB;
-        options.max_age = std::chrono::hours(24 * 7);
-        options.failure_ttl = std::chrono::seconds(5);
-        options.log_to = "stderr";
-        break;
-    case Preset::production:
-        break;
-    case Preset::high_performance:
-        options.memory_bytes = 1_GiB;
-        options.disk_bytes = 50_GiB;
-        options.compression = 0;
-        options.promote_after = 1;
-        break;
-    }
-    return options;
 }
 
 std::string as_setting_text(const json& value)
@@ -398,7 +69,7 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
                         path));
         return values;
     }
-    const std::vector<SettingRow> settings = rows();
+    const std::vector<SettingRow> settings = config::setting_rows();
     for (const auto& item : parsed.items()) {
         const std::string& name = item.key();
         const json& value = item.value();
@@ -434,8 +105,8 @@ Settings resolve(CacheOptions given)
     const auto in_file =
         file.empty() ? std::vector<std::pair<std::string, std::string>>{} : read_file(file, named, settings.problems);
     CacheOptions options = std::move(given);
-    CacheOptions defaults = preset_options(Preset::production);
-    for (const SettingRow& setting : rows()) {
+    CacheOptions defaults = config::preset_options(Preset::production);
+    for (const SettingRow& setting : config::setting_rows()) {
         Setting shown{setting.name, {}, "option", setting.environment, setting.meaning};
         const auto try_text = [&](std::string_view text, const std::string& source) {
             if (setting.parse(options, text)) {
@@ -459,13 +130,13 @@ Settings resolve(CacheOptions given)
         } else if (!set) {
             const bool is_preset = std::string_view(setting.name) == "preset";
             setting.parse(options, is_preset ? "production" : setting.show(defaults));
-            shown.source = is_preset || preset_name(*options.preset) == "production"
+            shown.source = is_preset || config::preset_name(*options.preset) == "production"
                                ? "default"
-                               : fmt::format("preset {}", preset_name(*options.preset));
+                               : fmt::format("preset {}", config::preset_name(*options.preset));
         }
         // The preset stands first in the table: what it sets is known before anything else is defaulted.
         if (std::string_view(setting.name) == "preset")
-            defaults = preset_options(*options.preset);
+            defaults = config::preset_options(*options.preset);
         shown.value = setting.show(options);
         settings.values.push_back(std::move(shown));
     }

@@ -2,6 +2,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/problems.hpp"
+#include "format/entry_row.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,19 +13,6 @@ namespace {
 
 constexpr std::size_t k_at_once = 128;
 constexpr std::uint64_t k_bytes_at_once = 16_MiB;
-
-EntryRow row_of(const Key& key, const Found& found)
-{
-    EntryRow row;
-    row.key = key;
-    row.metadata = found.artifact->metadata;
-    row.bytes = found.artifact->size();
-    row.stored_bytes = found.bytes;
-    row.created = found.artifact->created;
-    row.cost = found.cost;
-    row.status = found.artifact->status;
-    return row;
-}
 
 Error stopped(const char* what)
 {
@@ -171,7 +159,7 @@ Result<TransferReport> Engine::pull(std::string_view tier, const std::function<b
                      fmt::format("Entry {} is {}; it was not taken.", some[i].hex(), to_string(found[i].why)));
                 continue;
             }
-            if (choose && !choose(row_of(some[i], found[i])))
+            if (choose && !choose(format::row_of(some[i], found[i])))
                 continue;
             bool stored = false;
             for (std::size_t t = 0; t < m_tiers.size(); ++t) {

@@ -16,7 +16,6 @@ namespace remote {
 namespace {
 
 constexpr int k_most_attempts = 5;
-constexpr std::size_t k_keys_at_once = 256;
 // What was found altered or unsigned is not fetched again for a while.
 constexpr std::uint64_t k_quarantine_ns = 600'000'000'000;
 constexpr std::size_t k_most_quarantined = 4096;
@@ -52,19 +51,6 @@ Breaker::Failure kind_of(const Error& error)
 }
 
 }  // namespace
-
-std::string_view to_string(State state)
-{
-    switch (state) {
-    case State::unused:
-        return "unused";
-    case State::working:
-        return "working";
-    case State::down:
-        return "down";
-    }
-    return "unused";
-}
 
 StoreTier::StoreTier(Options options, Url url, const TierContext& context, Opener open)
     : m_options(std::move(options)), m_url(std::move(url)), m_clock(*context.clock), m_log(context.log),
@@ -255,8 +241,7 @@ Result<Bytes> StoreTier::to_send(const Key& key, const Entry& entry) const
         bytes = *std::move(encoded);
     }
     // One that is trusted here keeps its signature: it says who compiled it.
-    const bool signed_already = format::is_signed_by(m_options.trust.trusted, key, bytes);
-    if (!m_options.trust.sign_with.empty() && !signed_already) {
+    if (!m_options.trust.sign_with.empty() && !format::is_signed_by(m_options.trust.trusted, key, bytes)) {
         Result<Bytes> with_signature = format::sign_entry(key, bytes, m_options.trust.sign_with.front());
         if (!with_signature)
             return with_signature;
@@ -364,255 +349,9 @@ bool StoreTier::remove(const Key& key)
     return removed.ok() && *removed;
 }
 
-void StoreTier::clear()
-{
-    if (m_options.access == Access::read_only)
-        return;
-    std::vector<Key> keys;
-    static_cast<void>(for_each_key([&](const Key& key) {
-        keys.push_back(key);
-        return true;
-    }));
-    for (const Key& key : keys)
-        remove(key);
-}
-
 void StoreTier::flush()
 {
     m_gave_up = !m_writes.flush(m_breaker.is_down() ? std::chrono::milliseconds(0) : m_options.exit_wait);
-}
-
-std::optional<EntryRow> StoreTier::info(const Key& key)
-{
-    const Found found = peek(key);
-    if (!found)
-        return std::nullopt;
-    EntryRow row;
-    row.key = key;
-    row.metadata = found.artifact->metadata;
-    row.bytes = found.artifact->size();
-    row.stored_bytes = found.bytes;
-    row.created = found.artifact->created;
-    row.cost = found.cost;
-    row.status = found.artifact->status;
-    row.tier = m_options.name;
-    return row;
-}
-
-void StoreTier::for_each(const std::function<bool(const EntryRow&)>& visit)
-{
-    std::vector<Key> keys;
-    static_cast<void>(for_each_key([&](const Key& key) {
-        keys.push_back(key);
-        return true;
-    }));
-    for (const Key& key : keys)
-        if (const std::optional<EntryRow> row = info(key); row && !visit(*row))
-            return;
-}
-
-VerifyReport StoreTier::verify(Repair repair, const Progress& progress)
-{
-    VerifyReport report;
-    std::vector<Key> keys;
-    if (const Status listed = for_each_key([&](const Key& key) {
-            keys.push_back(key);
-            return true;
-        });
-        !listed.ok())
-        report.problems.push_back(listed.error().message);
-    for (std::size_t at = 0; at < keys.size(); at += k_keys_at_once) {
-        const std::span<const Key> some = std::span(keys).subspan(at, std::min(k_keys_at_once, keys.size() - at));
-        const std::vector<Found> found = fetch_many(some);
-        for (std::size_t i = 0; i < some.size(); ++i) {
-            ++report.checked;
-            if (found[i]) {
-                ++report.intact;
-            } else if (found[i].why == Miss::incompatible) {
-                ++report.incompatible;
-            } else if (found[i].why == Miss::corrupt || found[i].why == Miss::untrusted) {
-                ++report.corrupt;
-                report.problems.push_back(fmt::format("Entry {} at {} is {}.", some[i].hex(), m_url.shown(),
-                                                      hearth::to_string(found[i].why)));
-                report.removed += repair == Repair::yes && remove(some[i]) ? 1 : 0;
-            }
-        }
-        if (progress && !progress(report.checked, keys.size()))
-            break;
-    }
-    return report;
-}
-
-std::vector<Result<bool>> StoreTier::has_many(std::span<const Key> keys)
-{
-    const Result<RemoteStore*> store = reached();
-    if (!store)
-        return std::vector<Result<bool>>(keys.size(), store.error());
-    std::vector<std::string> names;
-    names.reserve(keys.size());
-    for (const Key& key : keys)
-        names.push_back(key.hex());
-    std::vector<Result<bool>> answers = (*store)->has_many(names, write_deadline());
-    for (const Result<bool>& answer : answers)
-        settle(answer.ok() ? nullptr : &answer.error());
-    return answers;
-}
-
-std::vector<Found> StoreTier::fetch_many(std::span<const Key> keys)
-{
-    std::vector<Found> found;
-    found.reserve(keys.size());
-    const Result<RemoteStore*> store = reached();
-    if (!store) {
-        for (std::size_t i = 0; i < keys.size(); ++i)
-            found.push_back(Found::miss(Miss::outage));
-        return found;
-    }
-    std::vector<std::string> names;
-    names.reserve(keys.size());
-    for (const Key& key : keys)
-        names.push_back(key.hex());
-    const std::vector<Result<std::optional<Bytes>>> answers = (*store)->get_many(names, write_deadline());
-    for (std::size_t i = 0; i < keys.size(); ++i)
-        found.push_back(accept(keys[i], settled(answers[i])));
-    return found;
-}
-
-std::vector<Status> StoreTier::send_many(std::span<const KeyedEntry> entries)
-{
-    std::vector<Status> answers(entries.size());
-    if (m_options.access == Access::read_only) {
-        for (Status& answer : answers)
-            answer = Error{Code::unavailable, fmt::format("Tier \"{}\" is read-only.", m_options.name), {}};
-        return answers;
-    }
-    const Result<RemoteStore*> store = reached();
-    std::vector<Bytes> bytes;
-    std::vector<Object> objects;
-    std::vector<std::size_t> numbers;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        Result<Bytes> one = store ? to_send(entries[i].key, entries[i].entry) : Result<Bytes>(store.error());
-        if (!one) {
-            answers[i] = one.error();
-            continue;
-        }
-        bytes.push_back(*std::move(one));
-        objects.push_back({entries[i].key.hex(), bytes.back()});
-        numbers.push_back(i);
-    }
-    if (objects.empty())
-        return answers;
-    const std::vector<Status> sent = (*store)->put_many(objects, write_deadline());
-    for (std::size_t i = 0; i < sent.size(); ++i) {
-        settle(sent[i].ok() ? nullptr : &sent[i].error());
-        answers[numbers[i]] = sent[i];
-        m_sent.fetch_add(sent[i].ok() ? 1 : 0, std::memory_order_relaxed);
-        m_sent_bytes.fetch_add(sent[i].ok() ? bytes[i].size() : 0, std::memory_order_relaxed);
-    }
-    return answers;
-}
-
-Status StoreTier::for_each_key(const std::function<bool(const Key&)>& visit)
-{
-    const Result<RemoteStore*> store = reached();
-    if (!store)
-        return store.error();
-    Status listed = (*store)->list(
-        [&](std::string_view name, std::uint64_t) {
-            const std::optional<Key> key = Key::parse(name);
-            return !key || visit(*key);  // leases, and what others keep there, are not ours to list
-        },
-        std::chrono::steady_clock::now() + std::chrono::minutes(10));
-    settle(listed.ok() ? nullptr : &listed.error());
-    return listed;
-}
-
-Report StoreTier::report()
-{
-    Report report;
-    const WriteBehind::Waiting waiting = m_writes.waiting();
-    m_breaker.look();
-    report.state = m_breaker.is_down()                      ? State::down
-                   : m_used.load(std::memory_order_relaxed) ? State::working
-                                                            : State::unused;
-    report.server = m_url.shown();
-    report.fetched_bytes = m_fetched_bytes.load(std::memory_order_relaxed);
-    report.sent = m_sent.load(std::memory_order_relaxed);
-    report.sent_bytes = m_sent_bytes.load(std::memory_order_relaxed);
-    report.queued = waiting.entries;
-    report.queued_bytes = waiting.bytes;
-    report.dropped = m_dropped.load(std::memory_order_relaxed);
-    report.untrusted = m_untrusted.load(std::memory_order_relaxed);
-    report.corrupt = m_corrupt.load(std::memory_order_relaxed);
-    report.leases = m_leases_taken.load(std::memory_order_relaxed);
-    report.lease_waits = m_lease_waits.load(std::memory_order_relaxed);
-    const std::lock_guard lock(m_mutex);
-    report.problem = m_problem;
-    report.lease_problem = m_lease_problem;
-    return report;
-}
-
-std::string StoreTier::note()
-{
-    const Report now = report();
-    std::string note = now.server;
-    if (now.state == State::down)
-        note += fmt::format(", down: {}", now.problem);
-    if (now.queued != 0)
-        note += fmt::format(", {} on their way out", now.queued);
-    if (now.dropped != 0)
-        note += fmt::format(", {} dropped", now.dropped);
-    if (now.untrusted != 0)
-        note += fmt::format(", {} not trusted", now.untrusted);
-    return note;
-}
-
-// Past the breaker: whoever asks wants to know how it is now.
-Check StoreTier::check(std::uint64_t samples)
-{
-    Check check;
-    const Result<RemoteStore*> store = opened();
-    check.server = m_url.shown();
-    if (!store) {
-        check.reachable = store.error();
-        check.writable = store.error();
-        return check;
-    }
-    const std::string probe = fmt::format("probe-{}", Key::of("probe", wall_ns()).hex().substr(0, 16));
-    const Bytes bytes = Bytes::copy_of(std::string(1024, 'p'));
-    const Result<std::optional<Bytes>> first = settled((*store)->get(probe, read_deadline()));
-    check.reachable = first.ok() ? Status{} : Status{first.error()};
-    check.server = (*store)->description();
-    if (!first)
-        check.writable = first.error();
-    else if (m_options.access == Access::read_only)
-        check.writable = Error{Code::unavailable, "it is configured to be read only", {}};
-    else
-        check.writable = (*store)->put(probe, bytes, write_deadline());
-    std::vector<std::uint64_t> times;
-    for (std::uint64_t i = 0; i < samples && check.reachable.ok(); ++i) {
-        const std::uint64_t start = base::monotonic_ns();
-        const Result<std::optional<Bytes>> got = (*store)->get(probe, read_deadline());
-        times.push_back(base::monotonic_ns() - start);
-        if (!got)
-            check.reachable = got.error();
-    }
-    std::sort(times.begin(), times.end());
-    check.samples = times.size();
-    if (!times.empty()) {
-        check.p50_us = static_cast<double>(times[times.size() / 2]) * 1e-3;
-        check.p99_us = static_cast<double>(times[times.size() * 99 / 100]) * 1e-3;
-    }
-    if (check.writable.ok()) {
-        static_cast<void>((*store)->remove(probe, write_deadline()));
-        const std::string lease = probe + ".lease";
-        const Result<bool> taken =
-            (*store)->put_if_absent(lease, bytes, std::chrono::milliseconds(1000), write_deadline());
-        check.leases = taken.ok() && *taken;
-        if (check.leases)
-            static_cast<void>((*store)->remove_if(lease, bytes, write_deadline()));
-    }
-    return check;
 }
 
 void StoreTier::forget_parent() noexcept

@@ -19,8 +19,10 @@ namespace hearth::remote {
 
 // Entries on a server that a RemoteStore talks to: verified on arrival, sent in the background, left alone while the
 // server is not well. Nothing is loaded, connected or started before it is first needed.
-//   store_tier.cpp    lookups, stores, many at once, reports
-//   fleet_lease.cpp   one compile in the fleet
+//   store_tier.cpp     lookups, stores, what is on its way out
+//   store_batches.cpp  many at once
+//   store_report.cpp   how it is
+//   fleet_lease.cpp    one compile in the fleet
 // Thread safety: all of it. No lock is held over what is asked of the server.
 class StoreTier final : public RemoteTier {
 public:

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <limits>
 #include <unistd.h>
@@ -135,12 +134,10 @@ Found DiskTier::find(const Key& key)
 {
     Found found = peek(key);
     if (!found) {
-        if (found.why == Miss::corrupt)
-            discard_corrupt(key);
+        if (found.why == Miss::corrupt || found.why == Miss::untrusted)
+            discard(key);
         if (found.why == Miss::expired)
             remove(key);
-        if (found.why == Miss::untrusted)
-            set_aside(key);
         return found;
     }
     found.uses = m_uses.note(key, next_tick());
@@ -158,10 +155,7 @@ Found DiskTier::peek(const Key& key)
         return Found::miss(Miss::absent);
     if (error != 0)
         return Found::miss(not_an_entry(error) ? Miss::corrupt : Miss::outage);
-    if (m_options.trust.signatures == Signatures::demanded &&
-        !format::is_signed_by(m_options.trust.trusted, key, bytes))
-        return Found::miss(Miss::untrusted);
-    format::DecodedEntry decoded = format::decode_entry(bytes, key);
+    format::DecodedEntry decoded = decode(bytes, key);
     if (!decoded.artifact)
         return Found::miss(decoded.why);
     if (too_old(decoded.artifact->created, decoded.artifact->expires))
@@ -171,46 +165,6 @@ Found DiskTier::peek(const Key& key)
     found.cost = decoded.artifact->cost;
     found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(decoded.artifact)));
     return found;
-}
-
-// Out of the way, for somebody to look at: in `quarantine` beside the entries, where nothing reads it.
-void DiskTier::set_aside(const Key& key)
-{
-    if (!traits().writable)
-        return;
-    Session session(*this);
-    if (session.error() != 0)
-        return;
-    int error = 0;
-    const Bytes bytes = m_directory.read_entry(key, error);
-    if (error != 0 || format::is_signed_by(m_options.trust.trusted, key, bytes))
-        return;  // gone, or another process has put a good one in its place
-    const std::string folder = m_options.directory + "/quarantine";
-    const std::string path = folder + "/" + key.hex();
-    base::Files& files = m_directory.files();
-    if (base::make_directories(files, folder, 0700) == 0) {
-        const base::FileHandle file(files, files.open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600));
-        if (file.open())
-            static_cast<void>(base::write_all(files, file.fd(), bytes, 0));
-    }
-    unlink(session, key);
-    m_uses.forget(key);
-}
-
-void DiskTier::discard_corrupt(const Key& key)
-{
-    if (!traits().writable)
-        return;
-    Session session(*this);
-    if (session.error() != 0)
-        return;
-    // Looked at again under the lock: another process may have put a good one in its place.
-    int error = 0;
-    const Bytes bytes = m_directory.read_entry(key, error);
-    if (error == 0 && format::decode_entry(bytes, key).artifact)
-        return;
-    unlink(session, key);
-    m_uses.forget(key);
 }
 
 int DiskTier::unlink(Session& session, const Key& key)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/fork.hpp"
+#include "format/entry.hpp"
 #include "hearth/tier.hpp"
 #include "tiers/disk/cache_directory.hpp"
 #include "tiers/disk/index.hpp"
@@ -17,7 +18,7 @@ namespace hearth::tiers {
 
 // Entries as files in a directory that many processes share.
 // Thread safety: all of it, and any number of processes beside.
-// Ownership: everything below DIR/v1; nothing else is touched.
+// Ownership: everything below DIR/v1, and DIR/quarantine; nothing else is touched.
 // Cost: find() is open, fstat, read, close, checksum, decompress; it takes no lock another process holds and reads no
 // index. store() holds the directory's lock for the rename and the records, not while bytes are written.
 class DiskTier final : public Tier {
@@ -59,8 +60,9 @@ private:
     std::uint64_t next_tick();
     Error cannot(const char* action, int error) const;
     bool too_old(WallTime created, WallTime expires) const;
-    void discard_corrupt(const Key& key);
-    void set_aside(const Key& key);
+    format::DecodedEntry decode(const Bytes& bytes, const Key& key) const;
+    void discard(const Key& key);
+    void quarantine(const Key& key, const Bytes& bytes);
     int unlink(Session& session, const Key& key);
 
     // Makes room for the entry and publishes it; `record` and `report` are filled in on the way.

@@ -290,7 +290,7 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
     const bool may_repair = repair == Repair::yes && traits().writable;
     if (may_repair) {
         for (const Key& key : damaged) {
-            discard_corrupt(key);
+            discard(key);
             report.removed += contains(key) ? 0 : 1;
         }
         report.removed += m_directory.sweep_abandoned(m_directory.layout().temporaries(), m_clock.now());

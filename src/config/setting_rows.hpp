@@ -1,0 +1,32 @@
+#pragma once
+
+#include "hearth/options.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hearth::config {
+
+struct SettingRow {
+    bool many = false;  // a list, with blanks between, or an array in the file
+    // Of a value that cannot be used, where the value itself must not be repeated.
+    std::function<std::string(std::string_view)> reason{};
+    const char* name;
+    const char* environment;
+    const char* meaning;
+    const char* takes;  // for the sentence when a value cannot be used
+    std::function<bool(const CacheOptions&)> is_set;
+    std::function<bool(CacheOptions&, std::string_view)> parse;
+    std::function<std::string(const CacheOptions&)> show;
+};
+
+// Every setting, in the order in which they are resolved: the preset first.
+std::vector<SettingRow> setting_rows();
+
+std::string preset_name(Preset preset);
+// Every optional filled but the directory.
+CacheOptions preset_options(Preset preset);
+
+}  // namespace hearth::config
