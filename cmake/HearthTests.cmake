@@ -4,6 +4,7 @@
 #                                       test out, and the configuration says so
 #   DEFINITIONS NAME="value"            compile definitions
 #   LABELS stress                       for ctest -L; "unit" when none is given
+#   TOGETHER                            its cases run in one process, one ctest test: they share a slow start
 #   FOREIGN_LEAKS                       it loads drivers that leak themselves, and print: no search for leaks
 #   TIMEOUT 300)                        seconds a test case; 120 when none is given
 #
@@ -36,7 +37,7 @@ function(hearth_test_support)
 endfunction()
 
 function(hearth_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "FOREIGN_LEAKS" "TIMEOUT" "SOURCES;NEEDS;DEFINITIONS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "FOREIGN_LEAKS;TOGETHER" "TIMEOUT" "SOURCES;NEEDS;DEFINITIONS;LABELS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "hearth_test(${name}) does not know \"${ARG_UNPARSED_ARGUMENTS}\"")
   endif()
@@ -76,12 +77,13 @@ function(hearth_test name)
   endforeach()
   add_dependencies(hearth_tests ${name})
 
-  if(HEARTH_SANITIZE)
-    # One ctest test a program: a sanitizer's own start and end cost more than most cases. Programs that start the command
-    # hundreds of times leave the search for leaks, which is slow at each exit, to the others.
+  # A sanitizer's own start and end cost more than most cases: there each program is one test.
+  if(HEARTH_SANITIZE OR ARG_TOGETHER)
     math(EXPR timeout "${timeout} * 4")
     add_test(NAME "${folder}.${name}" COMMAND ${name})
     set_tests_properties("${folder}.${name}" PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
+    # Programs that start the command hundreds of times leave the search for leaks, which is slow at each exit, to the
+    # others.
     if("hearth_tool" IN_LIST ARG_NEEDS OR ARG_FOREIGN_LEAKS)
       # More memory than there is is asked for, to see it refused; sanitizers end the process over that by themselves.
       set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT

@@ -62,6 +62,7 @@ private:
     const std::string* m_tier = nullptr;
     const std::string* m_promoted_to = nullptr;
     Miss m_why = Miss::absent;
+    bool m_servers_unasked = false;  // they are asked while the maker runs
 };
 
 using Maker = std::function<Result<Artifact>()>;
@@ -91,6 +92,9 @@ struct InsertOptions {
 struct GetOptions {
     std::chrono::milliseconds deadline{0};  // 0: wait as long as it takes
     Metadata metadata{};                    // for a maker that returns plain bytes
+    // What the make is expected to take, for CacheOptions::race_under. 0: as long as others of this process, on
+    // average.
+    std::chrono::milliseconds expected{0};
     // False for what is only derived from what this machine has: no statistics count it, no server is asked for it, and
     // it is made even where making is forbidden.
     bool counted = true;
@@ -267,8 +271,7 @@ private:
             };
     }
 
-    Lookup look(const Key& key, const GetOptions& options) { return options.counted ? find(key) : peek_here(key); }
-    Lookup peek_here(const Key& key);
+    Lookup look(const Key& key, const GetOptions& options);
     Result<Lookup> make_missing(const Key& key, const Bytes& request, Maker make, const GetOptions& options,
                                 Lookup found);
     std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);

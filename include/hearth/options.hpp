@@ -66,6 +66,8 @@ struct CacheOptions {
     std::optional<Making> making{};
     std::optional<std::uint32_t> max_parallel_makes{};       // 0: as many as ask
     std::optional<std::chrono::milliseconds> flight_wait{};  // how long to wait for another process's make
+    // A make that is expected to take less begins while servers are still being asked; who is first answers. 0: never.
+    std::optional<std::chrono::milliseconds> race_under{};
     std::optional<std::chrono::milliseconds> failure_ttl{};  // how long a failed make is remembered; 0: not at all
     std::optional<Maintenance> maintenance{};
     std::optional<std::chrono::milliseconds> maintenance_interval{};

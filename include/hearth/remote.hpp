@@ -29,7 +29,9 @@ struct Options {
     std::string name{};  // empty: the kind of server, "redis", "http" or "s3"
     Access access = Access::read_write;
     std::chrono::milliseconds connect_timeout{100};
-    std::chrono::milliseconds timeout{500};         // of a lookup, from beginning to end
+    std::chrono::milliseconds timeout{500};  // of a lookup, from beginning to end
+    // A lookup without an answer for so long is sent a second time, and the first answer counts. 0: never.
+    std::chrono::milliseconds hedge_after{0};
     std::chrono::milliseconds write_timeout{5000};  // of a write, which nobody waits for
     std::uint64_t max_entry_bytes = 256_MiB;        // larger ones are neither fetched nor sent
     std::uint64_t queue_bytes = 64_MiB;             // on their way out; what does not fit is dropped and counted

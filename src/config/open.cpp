@@ -119,6 +119,7 @@ Result<Cache> Cache::open(CacheOptions options)
     chosen.making = *resolved.making;
     chosen.max_parallel_makes = *resolved.max_parallel_makes;
     chosen.flight_wait = *resolved.flight_wait;
+    chosen.race_under = *resolved.race_under;
     chosen.failure_ttl = *resolved.failure_ttl;
     chosen.maintenance = *resolved.maintenance;
     chosen.maintenance_interval = *resolved.maintenance_interval;

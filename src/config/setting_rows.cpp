@@ -265,6 +265,8 @@ std::vector<SettingRow> setting_rows()
             k_number, &CacheOptions::max_parallel_makes, parse_number<std::uint32_t>, number_text),
         row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile", k_duration,
             &CacheOptions::flight_wait, parse_duration, format_duration),
+        row("race_under", "HEARTH_RACE_UNDER", "compiles expected to be quicker do not wait for servers; 0 is none",
+            k_duration, &CacheOptions::race_under, parse_duration, format_duration),
         row("failure_ttl", "HEARTH_FAILURE_TTL", "how long a failed compile is remembered", k_duration,
             &CacheOptions::failure_ttl, parse_duration, format_duration),
         row(
@@ -306,6 +308,7 @@ CacheOptions preset_options(Preset preset)
     options.making = Making::allowed;
     options.max_parallel_makes = 0;
     options.flight_wait = std::chrono::minutes(1);
+    options.race_under = std::chrono::milliseconds(0);
     options.failure_ttl = std::chrono::minutes(1);
     options.maintenance = Maintenance::background;
     options.maintenance_interval = std::chrono::minutes(1);

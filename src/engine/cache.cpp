@@ -24,9 +24,9 @@ Lookup Cache::peek(const Key& key)
     return m_engine->peek(key, engine::Reach::everywhere);
 }
 
-Lookup Cache::peek_here(const Key& key)
+Lookup Cache::look(const Key& key, const GetOptions& options)
 {
-    return m_engine->peek(key, engine::Reach::this_machine);
+    return m_engine->look(key, options);
 }
 
 Result<Lookup> Cache::make_past(Maker make, const Metadata& metadata)

@@ -60,6 +60,9 @@ Engine::Engine(EngineOptions options) : m_options(std::move(options)), m_clock(*
     }
     if (!m_tiers.empty() && !m_tiers[0]->traits().persistent)
         m_plain_top = m_tiers[0].get();
+    m_first_remote = m_tiers.size();
+    while (m_first_remote != 0 && m_tiers[m_first_remote - 1]->traits().remote)
+        --m_first_remote;
     prepare_making();
 }
 
@@ -68,8 +71,8 @@ void Engine::prepare_making()
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
     m_flights = std::make_unique<Flights>();
     m_maker_limit = std::make_unique<MakerLimit>(m_options.max_parallel_makes);
-    m_workers = std::make_unique<Workers>(m_options.max_parallel_makes != 0 ? m_options.max_parallel_makes
-                                                                            : std::max<std::size_t>(cores, 4));
+    m_workers = std::make_unique<base::Workers>(m_options.max_parallel_makes != 0 ? m_options.max_parallel_makes
+                                                                                  : std::max<std::size_t>(cores, 4));
 }
 
 void Engine::after_fork()
@@ -140,7 +143,15 @@ Lookup Engine::peek(const Key& key, Reach reach)
 
 Lookup Engine::find_from(std::size_t first, const Key& key, Miss why)
 {
-    for (std::size_t i = first; i < m_tiers.size(); ++i) {
+    Lookup found = find_among(first, m_tiers.size(), key, why);
+    if (!found)
+        count_miss(found.why());
+    return found;
+}
+
+Lookup Engine::find_among(std::size_t first, std::size_t end, const Key& key, Miss why)
+{
+    for (std::size_t i = first; i < end; ++i) {
         // While a server is down a lookup costs what it costs without one.
         if (m_remotes[i] && m_remotes[i]->resting()) {
             why = failed_find(i, Miss::outage, why);
@@ -153,20 +164,24 @@ Lookup Engine::find_from(std::size_t first, const Key& key, Miss why)
             continue;
         }
         m_counters.mine().hit(i, found.cost);
-        const std::uint64_t end = base::monotonic_ns();
-        m_latency[i].add(end - start);
-        write_stats_now_and_then(end);
+        const std::uint64_t now = base::monotonic_ns();
+        m_latency[i].add(now - start);
+        write_stats_now_and_then(now);
         const std::string* promoted_to = i == 0                        ? nullptr
                                          : m_tiers[i]->traits().remote ? bring_home(i, key, found.as_entry())
                                                                        : promote_after_hit(i, key, found);
         return {std::move(found.artifact), &m_names[i], promoted_to};
     }
+    return Lookup(why);
+}
+
+void Engine::count_miss(Miss why)
+{
     // Of a server that did not answer in time nothing is known either.
     if (why == Miss::outage || why == Miss::timeout)
         m_counters.add(Count::outages);
     else
         m_counters.miss(why);
-    return Lookup(why);
 }
 
 // Counts it, and gives the more telling of two reasons.

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "base/fork.hpp"
+#include "base/workers.hpp"
 #include "engine/counters.hpp"
 #include "engine/flights.hpp"
-#include "engine/workers.hpp"
 #include "hearth/cache.hpp"
 #include "hearth/vram.hpp"
 
@@ -32,6 +32,7 @@ struct EngineOptions {
     Making making = Making::allowed;
     std::uint32_t max_parallel_makes = 0;
     std::chrono::milliseconds flight_wait{60000};
+    std::chrono::milliseconds race_under{0};
     std::chrono::milliseconds failure_ttl{60000};
     Maintenance maintenance = Maintenance::background;
     std::chrono::milliseconds maintenance_interval{60000};
@@ -45,6 +46,7 @@ struct EngineOptions {
 //   engine.cpp    opening, lookups, inserts, settings of tiers
 //   vram.cpp      what device memory has of its own: leases, many reads at once
 //   making.cpp    what happens on a miss: single flight here and on this machine, making, remembered failures
+//   racing.cpp    quick makes, which do not wait for servers
 //   moving.cpp    how entries move between tiers
 //   listing.cpp   what is in the cache
 //   upkeep.cpp    verifying, collecting, flushing, background maintenance
@@ -62,6 +64,8 @@ public:
 
     Lookup find(const Key& key);
     Lookup peek(const Key& key, Reach reach);
+    // The lookup of a caller that has a maker at hand.
+    Lookup look(const Key& key, const GetOptions& options);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
     Result<Lookup> make_missing(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                                 Lookup found);
@@ -113,6 +117,8 @@ private:
     static constexpr std::size_t k_none = ~std::size_t{0};
 
     Lookup find_from(std::size_t first, const Key& key, Miss why);
+    Lookup find_among(std::size_t first, std::size_t end, const Key& key, Miss why);
+    void count_miss(Miss why);
     Miss failed_find(std::size_t tier, Miss why, Miss before);
     const std::string* promote_after_hit(std::size_t tier, const Key& key, const Found& found);
     const std::string* bring_home(std::size_t tier, const Key& key, const Entry& entry);
@@ -138,6 +144,9 @@ private:
     Result<SharedArtifact> run_maker(const Key* key, const Bytes& request, const Maker& make,
                                      const GetOptions& options);
     Error forbidden(const std::string& what);
+    bool is_quick(const GetOptions& options) const;
+    Result<Lookup> race(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
+                        Miss before);
     void remember(const Key& key, const Artifact& artifact, const GetOptions& options);
     void count(Count what, const GetOptions& options, std::uint64_t by = 1);
     Result<Lookup> fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
@@ -159,6 +168,7 @@ private:
     std::vector<std::unique_ptr<Tier>> m_tiers;
     std::vector<std::string> m_names;                  // filled once: lookups point to them
     std::array<RemoteTier*, k_max_tiers> m_remotes{};  // by place; null: it is none
+    std::size_t m_first_remote = 0;                    // behind it there are only remotes
     Tier* m_plain_top = nullptr;  // the first tier, when it is so fast that only some of its hits are timed
     Counters m_counters;
     std::array<LatencyCounter, k_max_tiers> m_latency;
@@ -169,7 +179,7 @@ private:
     // By pointer: a forked child leaves these behind, with the threads that did not come along, and makes new ones.
     std::unique_ptr<Flights> m_flights;
     std::unique_ptr<MakerLimit> m_maker_limit;
-    std::unique_ptr<Workers> m_workers;
+    std::unique_ptr<base::Workers> m_workers;
 
     base::ForkSafeMutex m_stats_mutex{base::LockLevel::engine};
     Stats m_stats_written;  // what of our counts is in the note already

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "engine/engine.hpp"
+#include "engine/make_errors.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -42,20 +43,6 @@ Result<Lookup> answer_with(ArtifactLease artifact, const std::string* tier)
     return Lookup(std::move(artifact), tier);
 }
 
-Error out_of_time(std::chrono::milliseconds deadline)
-{
-    return {Code::timeout,
-            fmt::format("Not made within {} ms. The make goes on and a later call will find it; raise the deadline to "
-                        "wait for it.",
-                        deadline.count()),
-            {}};
-}
-
-Error closed()
-{
-    return {Code::unavailable, "The cache was closed before this was made.", {}};
-}
-
 }  // namespace
 
 Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
@@ -73,6 +60,8 @@ Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const 
             made->m_why = why;
         return made;
     };
+    if (found.m_servers_unasked)
+        return race(key, request, make, options, found.why());
     if (options.deadline.count() <= 0)
         return because(fly(key, request, make, options, std::nullopt));
 
@@ -80,9 +69,9 @@ Result<Lookup> Engine::make_missing(const Key& key, const Bytes& request, const 
     const auto deadline = std::chrono::steady_clock::now() + options.deadline;
     auto promise = std::make_shared<std::promise<Result<Lookup>>>();
     std::future<Result<Lookup>> future = promise->get_future();
-    const Workers::StepAside thread(*m_workers);
-    m_workers->submit([this, key, request, make, options, deadline, promise](Workers::Call call_kind) {
-        if (call_kind == Workers::Call::run)
+    const base::Workers::StepAside thread(*m_workers);
+    m_workers->submit([this, key, request, make, options, deadline, promise](base::Workers::Call call_kind) {
+        if (call_kind == base::Workers::Call::run)
             promise->set_value(fly(key, request, make, options, deadline));
         else
             promise->set_value(closed());
@@ -121,8 +110,8 @@ Result<Lookup> Engine::make_past(const Maker& make, const Metadata& metadata)
 
 void Engine::run_later(std::function<void(const Status&)> work)
 {
-    m_workers->submit([work = std::move(work)](Workers::Call call_kind) {
-        work(call_kind == Workers::Call::run ? Status{} : Status{closed()});
+    m_workers->submit([work = std::move(work)](base::Workers::Call call_kind) {
+        work(call_kind == base::Workers::Call::run ? Status{} : Status{closed()});
     });
 }
 
@@ -131,18 +120,19 @@ std::future<Result<Lookup>> Engine::make_later(const Key& key, const Bytes& requ
 {
     auto promise = std::make_shared<std::promise<Result<Lookup>>>();
     std::future<Result<Lookup>> future = promise->get_future();
-    Lookup found = options.counted ? find(key) : peek(key, Reach::this_machine);
+    Lookup found = look(key, options);
     if (found && !found->failed()) {
         promise->set_value(std::move(found));
         return future;
     }
     auto shared = std::make_shared<Lookup>(std::move(found));
-    m_workers->submit([this, key, request, make = std::move(make), options, promise, shared](Workers::Call call_kind) {
-        if (call_kind == Workers::Call::run)
-            promise->set_value(make_missing(key, request, make, options, std::move(*shared)));
-        else
-            promise->set_value(closed());
-    });
+    m_workers->submit(
+        [this, key, request, make = std::move(make), options, promise, shared](base::Workers::Call call_kind) {
+            if (call_kind == base::Workers::Call::run)
+                promise->set_value(make_missing(key, request, make, options, std::move(*shared)));
+            else
+                promise->set_value(closed());
+        });
     return future;
 }
 
@@ -188,7 +178,7 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
     SharedArtifact found_meanwhile;
     const std::unique_ptr<hearth::Flight> held = wait_for_machine(key, found_meanwhile);
     std::unique_ptr<hearth::Flight> of_fleet;
-    if (!found_meanwhile && options.counted)
+    if (!found_meanwhile && options.counted && !is_quick(options))
         of_fleet = wait_for_fleet(key, found_meanwhile);
     if (found_meanwhile) {
         count(Count::coalesced, options);
@@ -300,6 +290,10 @@ Result<SharedArtifact> Engine::run_maker(const Key* key, const Bytes& request, c
 
 void Engine::remember(const Key& key, const Artifact& artifact, const GetOptions& options)
 {
+    // Where a server won the race while this was being made, it is here already, and the fleet has it.
+    if (m_options.race_under.count() > 0 && options.counted)
+        if (const Lookup here = peek(key, Reach::this_machine); here && !here->failed())
+            return;
     if (const Result<InsertReport> stored = insert(key, artifact, {.counted = options.counted}); !stored)
         count(Count::dropped_stores, options);
 }

@@ -153,7 +153,7 @@ Breaker::State Breaker::read_file()
     base::WireReader reader(body.subspan(k_magic.size()));
     State state;
     state.down_until = reader.number<std::uint64_t>();
-    state.pause_ms = reader.number<std::uint32_t>();
+    state.pause_ms = std::min(reader.number<std::uint32_t>(), k_longest_pause_ms);
     return state;
 }
 

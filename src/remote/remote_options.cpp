@@ -66,7 +66,8 @@ Result<Resolved> resolve_options(Options options)
         const char* name;
         std::chrono::milliseconds Options::*member;
     };
-    for (const Time& time : {Time{"timeout", &Options::timeout}, Time{"connect-timeout", &Options::connect_timeout}})
+    for (const Time& time : {Time{"timeout", &Options::timeout}, Time{"connect-timeout", &Options::connect_timeout},
+                             Time{"hedge", &Options::hedge_after}})
         if (const auto text = taken(time.name)) {
             const auto value = parse_duration(*text);
             if (!value || value->count() <= 0)

@@ -18,6 +18,7 @@ void StoreTier::clear()
 {
     if (m_options.access == Access::read_only)
         return;
+    flush();  // what arrives later would not be listed
     std::vector<Key> keys;
     static_cast<void>(for_each_key([&](const Key& key) {
         keys.push_back(key);
@@ -64,7 +65,7 @@ VerifyReport StoreTier::verify(Repair repair, const Progress& progress)
         const std::vector<Found> found = fetch_many(some);
         for (std::size_t i = 0; i < some.size(); ++i) {
             ++report.checked;
-            if (found[i]) {
+            if (found[i] || found[i].why == Miss::expired) {
                 ++report.intact;
             } else if (found[i].why == Miss::incompatible) {
                 ++report.incompatible;

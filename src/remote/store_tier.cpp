@@ -63,6 +63,7 @@ StoreTier::StoreTier(Options options, Url url, const TierContext& context, Opene
 
 StoreTier::~StoreTier()
 {
+    m_hedge.stop();
     // Who has waited in vain for what is on its way out does not wait again.
     m_dropped += m_writes.stop(m_gave_up ? std::chrono::milliseconds(0) : m_options.exit_wait);
 }
@@ -228,7 +229,16 @@ Found StoreTier::peek(const Key& key)
         return Found::miss(Miss::outage);
     if (is_quarantined(key))
         return Found::miss(m_options.trust.signatures == Signatures::demanded ? Miss::untrusted : Miss::corrupt);
-    return accept(key, settled((*store)->get(key.hex(), read_deadline())));
+    return accept(key, settled(get(**store, key)));
+}
+
+Result<std::optional<Bytes>> StoreTier::get(RemoteStore& store, const Key& key)
+{
+    const SteadyTime deadline = read_deadline();
+    if (m_options.hedge_after.count() <= 0)
+        return store.get(key.hex(), deadline);
+    return m_hedge.first_of_two([&store, name = key.hex(), deadline] { return store.get(name, deadline); },
+                                m_options.hedge_after);
 }
 
 Result<Bytes> StoreTier::to_send(const Key& key, const Entry& entry) const
@@ -345,6 +355,8 @@ bool StoreTier::remove(const Key& key)
     const Result<RemoteStore*> store = reached();
     if (!store)
         return false;
+    // What is on its way out goes first: it would arrive after this, and undo it.
+    m_writes.flush(m_options.exit_wait);
     const Result<bool> removed = settled((*store)->remove(key.hex(), read_deadline()));
     return removed.ok() && *removed;
 }
@@ -357,6 +369,7 @@ void StoreTier::flush()
 void StoreTier::forget_parent() noexcept
 {
     m_leases.clear();
+    m_hedge.after_fork();
     if (m_owned)
         m_owned->after_fork();
 }

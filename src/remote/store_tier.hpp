@@ -2,6 +2,7 @@
 
 #include "hearth/remote.hpp"
 #include "remote/breaker.hpp"
+#include "remote/hedge.hpp"
 #include "remote/remote_store.hpp"
 #include "remote/write_behind.hpp"
 
@@ -80,6 +81,7 @@ private:
     SteadyTime read_deadline() const { return std::chrono::steady_clock::now() + m_options.timeout; }
     SteadyTime write_deadline() const { return std::chrono::steady_clock::now() + m_options.write_timeout; }
 
+    Result<std::optional<Bytes>> get(RemoteStore& store, const Key& key);
     Found accept(const Key& key, const Result<std::optional<Bytes>>& got);
     Result<Bytes> to_send(const Key& key, const Entry& entry) const;
     bool is_quarantined(const Key& key);
@@ -123,6 +125,7 @@ private:
     std::atomic<std::uint64_t> m_leases_taken{0};
     std::atomic<std::uint64_t> m_lease_waits{0};
 
+    Hedge m_hedge;
     WriteBehind m_writes;
     const base::ForkGuard m_at_fork{[this] { forget_parent(); }};
 };

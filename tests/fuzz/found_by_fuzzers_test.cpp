@@ -1,8 +1,12 @@
 // What fuzzing found once and what is too large, or too particular, to be kept as an input in corpus/.
 
+#include "base/digest.hpp"
+#include "base/wire.hpp"
 #include "hearth/options.hpp"
+#include "remote/breaker.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
+#include "support/single_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,6 +55,28 @@ TEST_F(ConfigurationFile, null_is_no_name_of_a_directory)
     const Settings settings = resolve_with(R"({"directory": null})");
     EXPECT_EQ(settings.problems.size(), 1U);
     EXPECT_NE(settings.options.directory, "null");
+}
+
+// Twice such a pause is none in 32 bits, and what it was divided by was zero.
+TEST(BreakerFile, with_a_pause_of_weeks_does_not_end_the_process)
+{
+    constexpr std::uint64_t k_s = 1'000'000'000;
+    std::uint64_t now = 1'700'000'000 * k_s;
+    base::WireWriter out;
+    out.raw("HRTHBRK1");
+    out.number(now);
+    out.number(std::uint32_t{0x80000000});
+    out.number(std::uint32_t{0});
+    const base::Checksum sum = base::checksum(base::ChecksumKind::sha256, out.view()).value();
+    out.raw(std::as_bytes(std::span(sum)).first(8));
+    SingleFile file(out.out());
+    remote::Breaker breaker(
+        "state/remote", [&] { return now; }, file);
+    EXPECT_TRUE(breaker.allows());
+    breaker.failed(remote::Breaker::Failure::server);
+    EXPECT_FALSE(breaker.allows());
+    now += 30 * k_s;
+    EXPECT_TRUE(breaker.allows());
 }
 
 }  // namespace hearth::test

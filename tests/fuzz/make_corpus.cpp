@@ -7,6 +7,7 @@
 #include "format/entry.hpp"
 #include "format/manifest.hpp"
 #include "format/request.hpp"
+#include "fuzz/server_inputs.hpp"
 #include "support/forged_entry.hpp"
 #include "support/single_file.hpp"
 #include "tiers/disk/index.hpp"
@@ -25,7 +26,7 @@ namespace {
 using namespace hearth;
 namespace fs = std::filesystem;
 
-using Inputs = std::map<std::string, std::string>;
+using fuzz::Inputs;
 using Strings = std::vector<std::string>;
 
 std::string text_of(const Bytes& bytes)
@@ -270,6 +271,8 @@ int main(int count, char** words)
         write(folder / "settings", settings());
         write(folder / "key", keys());
         write(folder / "units", units());
+        for (const auto& [name, inputs] : fuzz::server_inputs())
+            write(folder / name, inputs);
     } catch (const std::exception& error) {
         std::cerr << error.what() << '\n';
         return 3;

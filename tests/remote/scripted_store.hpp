@@ -3,6 +3,7 @@
 #include "remote/remote_store.hpp"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -19,6 +20,8 @@ struct ScriptedServer {
     std::atomic<std::uint64_t> opened{0};
     std::atomic<std::uint64_t> forks{0};
     std::atomic<bool> leases{true};
+    std::atomic<std::uint64_t> gets{0};
+    std::function<void(std::uint64_t number)> on_get;  // set before it is asked: the first get is number 1
 
     void fail_with(std::optional<Code> code) { failing = code ? static_cast<int>(*code) + 1 : 0; }
     std::size_t size()
@@ -44,6 +47,9 @@ public:
 
     Result<std::optional<Bytes>> get(std::string_view name, remote::SteadyTime) override
     {
+        const std::uint64_t number = ++m_server->gets;
+        if (m_server->on_get)
+            m_server->on_get(number);
         if (const std::optional<Error> error = failure())
             return *error;
         const std::lock_guard lock(m_server->mutex);

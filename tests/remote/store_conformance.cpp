@@ -59,6 +59,7 @@ TEST_P(StoreConformance, what_is_not_there_is_none_and_no_error)
     EXPECT_FALSE(got->has_value());
     const Result<bool> removed = m_store->remove(name(1), soon());
     ASSERT_TRUE(removed.ok()) << removed.error().message;
+    EXPECT_FALSE(*removed);
 }
 
 TEST_P(StoreConformance, a_new_value_replaces_the_old_one_and_remove_takes_it_away)

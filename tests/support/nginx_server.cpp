@@ -32,6 +32,10 @@ std::string configuration(const NginxOptions& options, const std::string& folder
     if (options.certificate)
         text += fmt::format("    ssl_certificate {};\n    ssl_certificate_key {};\n", options.certificate->file,
                             options.certificate->key);
+    if (!options.clients_authority.empty())
+        text += fmt::format("    ssl_verify_client on;\n    ssl_client_certificate {};\n", options.clients_authority);
+    if (!options.token.empty())
+        text += fmt::format("    if ($http_authorization != \"Bearer {}\") {{ return 401; }}\n", options.token);
     if (!options.user.empty())
         text += fmt::format("    auth_basic hearth;\n    auth_basic_user_file {}/users;\n", folder);
     text += "    location / {\n";

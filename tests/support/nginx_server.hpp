@@ -13,8 +13,10 @@ namespace hearth::test {
 
 struct NginxOptions {
     std::optional<TestCa::Certificate> certificate = std::nullopt;  // none: in the clear
-    std::string user{};                                             // empty: anybody may
+    std::string clients_authority{};  // with a certificate: who has to vouch for clients; empty: they show none
+    std::string user{};               // empty: anybody may
     std::string password{};
+    std::string token{};  // a bearer token, without which nothing is answered; empty: none
     // By itself it ignores If-None-Match on PUT. A few lines of its configuration language make it look first.
     bool honours_if_none_match = false;
     bool takes_put = true;

@@ -39,14 +39,6 @@ bool accepts(const std::string& unix_socket)
     return connected == 0;
 }
 
-void run_openssl(const std::vector<std::string>& words)
-{
-    std::vector<std::string> command = {"/usr/bin/openssl"};
-    command.insert(command.end(), words.begin(), words.end());
-    if (const ProcessResult result = run_process(command); result.exit_code != 0)
-        throw std::runtime_error("openssl " + words.front() + ": " + result.err);
-}
-
 }  // namespace
 
 bool has_redis()
@@ -64,26 +56,6 @@ std::string redis_cli(std::uint16_t port, const std::vector<std::string>& words)
     return out;
 }
 
-TestCertificates::TestCertificates()
-{
-    run_openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
-                 m_directory / "ca.key", "-out", authority(), "-subj", "/CN=hearth tests", "-days", "30"});
-}
-
-TestCertificates::Pair TestCertificates::issue(const std::string& name, const std::string& alternative_name,
-                                               int days) const
-{
-    Pair pair{m_directory / (name + ".crt"), m_directory / (name + ".key")};
-    const std::string request = m_directory / (name + ".csr");
-    const std::string extensions = m_directory / (name + ".ext");
-    write_file(extensions, "subjectAltName=" + alternative_name + "\n");
-    run_openssl({"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", pair.key,
-                 "-out", request, "-subj", "/CN=" + name});
-    run_openssl({"x509", "-req", "-in", request, "-CA", authority(), "-CAkey", m_directory / "ca.key", "-out",
-                 pair.certificate, "-days", std::to_string(days), "-extfile", extensions, "-set_serial", "1"});
-    return pair;
-}
-
 RedisServer::RedisServer(Options options) : m_options(std::move(options)), m_port(free_port())
 {
     start();
@@ -92,14 +64,14 @@ RedisServer::RedisServer(Options options) : m_options(std::move(options)), m_por
 void RedisServer::start()
 {
     const std::string port = std::to_string(m_port);
-    const bool tls = !m_options.tls.certificate.empty();
+    const bool tls = !m_options.tls.file.empty();
     std::vector<std::string> command = {
         "redis-server", "--port", tls ? "0" : port, "--bind",    "127.0.0.1",   "--save", "",
         "--appendonly", "no",     "--dir",          directory(), "--daemonize", "no"};
     if (tls)
         command.insert(command.end(),
-                       {"--tls-port", port, "--tls-cert-file", m_options.tls.certificate, "--tls-key-file",
-                        m_options.tls.key, "--tls-ca-cert-file", m_options.authority, "--tls-auth-clients", "no"});
+                       {"--tls-port", port, "--tls-cert-file", m_options.tls.file, "--tls-key-file", m_options.tls.key,
+                        "--tls-ca-cert-file", m_options.authority, "--tls-auth-clients", m_options.auth_clients});
     if (!m_options.password.empty())
         command.insert(command.end(), {"--requirepass", m_options.password});
     if (!m_options.unix_socket.empty())

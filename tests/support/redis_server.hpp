@@ -2,6 +2,7 @@
 
 #include "support/scratch_directory.hpp"
 #include "support/server_process.hpp"
+#include "support/test_ca.hpp"
 
 #include <array>
 #include <cstdint>
@@ -18,32 +19,15 @@ bool has_redis();
 // What redis-cli says to a command, without the line's end.
 std::string redis_cli(std::uint16_t port, const std::vector<std::string>& words);
 
-// Certificates made on the spot: an authority and what it signed, as files in PEM format.
-class TestCertificates {
-public:
-    TestCertificates();
-
-    // A server's certificate for a subjectAltName such as "IP:127.0.0.1" or "DNS:localhost", valid from now for that
-    // many days; with a negative number it expired that many days ago.
-    struct Pair {
-        std::string certificate;
-        std::string key;
-    };
-    Pair issue(const std::string& name, const std::string& alternative_name, int days = 30) const;
-    std::string authority() const { return m_directory / "ca.crt"; }
-
-private:
-    ScratchDirectory m_directory;
-};
-
 // A redis-server on a port of its own, which keeps nothing on disk.
 class RedisServer {
 public:
     struct Options {
         std::string password;
         std::string unix_socket;          // beside the port
-        TestCertificates::Pair tls;       // then the port speaks TLS alone
-        std::string authority;            // for tls
+        TestCa::Certificate tls;          // then the port speaks TLS alone
+        std::string authority;            // for tls: who vouches for it, and for its clients
+        std::string auth_clients = "no";  // for tls: "yes" demands certificates of them
         std::vector<std::string> others;  // words for the command line
     };
 

@@ -32,7 +32,7 @@ TestCa::TestCa()
              m_folder / "ca.key", "-out", file(), "-days", "2", "-subj", "/CN=Hearth tests"});
 }
 
-TestCa::Certificate TestCa::make(const std::string& name, const std::string& hosts, int days)
+TestCa::Certificate TestCa::issue(const std::string& name, const std::string& hosts, int days) const
 {
     const Certificate certificate{m_folder / (name + ".pem"), m_folder / (name + ".key")};
     const std::string request = m_folder / (name + ".csr");

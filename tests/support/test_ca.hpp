@@ -6,28 +6,31 @@
 
 namespace hearth::test {
 
-// A certificate authority for one test program, and certificates that it signs for servers of this machine.
-// Made with the openssl command: available() says whether there is one.
+// A certificate authority for one test program, and certificates that it signs, for servers of this machine and for
+// their clients. Files in PEM format. Made with the openssl command: available() says whether there is one.
 class TestCa {
 public:
     struct Certificate {
-        std::string file;
-        std::string key;
+        std::string file{};
+        std::string key{};
     };
 
     static bool available();
     TestCa();
 
-    // What a client trusts it by.
+    // What others trust it by.
     std::string file() const { return m_folder / "ca.pem"; }
-    Certificate good() { return make("good", "IP:127.0.0.1,DNS:localhost", 2); }
+    // For a subjectAltName such as "IP:127.0.0.1,DNS:localhost", valid from now for that many days; with a negative
+    // number it expired that many days ago. Another of the same name replaces it.
+    Certificate issue(const std::string& name, const std::string& hosts, int days = 2) const;
+    Certificate good() const { return issue("good", "IP:127.0.0.1,DNS:localhost"); }
     // Its last day was yesterday.
-    Certificate expired() { return make("expired", "IP:127.0.0.1,DNS:localhost", -1); }
-    Certificate of_another_host() { return make("other", "DNS:elsewhere.invalid", 2); }
+    Certificate expired() const { return issue("expired", "IP:127.0.0.1,DNS:localhost", -1); }
+    Certificate of_another_host() const { return issue("other", "DNS:elsewhere.invalid"); }
+    // For one who connects.
+    Certificate client() const { return issue("client", "DNS:client.invalid"); }
 
 private:
-    Certificate make(const std::string& name, const std::string& hosts, int days);
-
     ScratchDirectory m_folder;
 };
 

@@ -28,12 +28,29 @@ struct TierCase {
     std::uint64_t effort = 1;
     // Why this machine does not have it; empty when it does.
     std::function<std::string()> absent{};
+    // It has limits, a policy that chooses victims, and counts: of bytes, entries, uses, and what a store replaced.
+    bool budgeted = true;
+    // It can tell what it holds: without that it is neither listed, verified nor cleared.
+    bool lists = true;
+    // Of several that remove the same at once it tells one alone that it was there.
+    bool tells_one_remover = true;
 };
 
 inline void PrintTo(const TierCase& tier, std::ostream* out)
 {
     *out << tier.name;
 }
+
+// What not every tier can do, and why that is no fault of it. The first line of a case that is about it.
+#define HEARTH_NEEDS_BUDGET()                                                                                          \
+    if (!GetParam().budgeted)                                                                                          \
+    GTEST_SKIP() << "It has no budget of ours: the server forgets as it is set up to."
+#define HEARTH_NEEDS_LISTING()                                                                                         \
+    if (!GetParam().lists)                                                                                             \
+    GTEST_SKIP() << "Its server cannot list what it holds."
+
+// Stores, and then waits until others find it: a tier on a server sends in the background.
+Result<StoreReport> store_and_send(Tier& tier, const Key& key, const Entry& entry, Victims victims);
 
 // What every tier promises the engine: the contract of hearth::Tier. A tier joins with
 //     INSTANTIATE_TEST_SUITE_P(mine, TierConformance, testing::Values(TierCase{"mine", open_mine}));
@@ -59,6 +76,8 @@ protected:
                            Victims victims = Victims::discard);
     // Whether key `number` is found, with exactly what put() stored.
     static bool holds(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0);
+    // The tier's counts, where it has some, and its listing come to this.
+    static void expect_usage(Tier& tier, const TierUsage& expected);
     // Usage, listing and verification agree with each other.
     static void expect_exact_accounting(Tier& tier);
 

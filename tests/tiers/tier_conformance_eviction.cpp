@@ -64,6 +64,7 @@ std::vector<Key> keys_of(const std::vector<Victim>& victims)
 // 18
 TEST_P(TierConformance, lru_by_bytes_evicts_the_oldest_only)
 {
+    HEARTH_NEEDS_BUDGET();
     const auto tier = open({.max_bytes = 100 + 3 * overhead()});
     EXPECT_TRUE(put(*tier, 1, 5).victims.empty());
     EXPECT_TRUE(put(*tier, 2, 5).victims.empty());
@@ -77,6 +78,7 @@ TEST_P(TierConformance, lru_by_bytes_evicts_the_oldest_only)
 // 18
 TEST_P(TierConformance, under_lru_what_was_touched_survives)
 {
+    HEARTH_NEEDS_BUDGET();
     const auto tier = open({.max_bytes = 100 + 3 * overhead()});
     put(*tier, 1, 5);
     put(*tier, 2, 5);
@@ -89,6 +91,7 @@ TEST_P(TierConformance, under_lru_what_was_touched_survives)
 // 32
 TEST_P(TierConformance, a_limit_on_the_number_of_entries_holds_after_each_store)
 {
+    HEARTH_NEEDS_BUDGET();
     const auto tier = open({.max_bytes = 0, .max_entries = 3});
     for (std::uint64_t number = 0; number < 20; ++number) {
         const StoreReport report = put(*tier, number, 10);
@@ -100,6 +103,7 @@ TEST_P(TierConformance, a_limit_on_the_number_of_entries_holds_after_each_store)
 // 19
 TEST_P(TierConformance, a_policy_of_the_users_own_evicts_the_largest)
 {
+    HEARTH_NEEDS_BUDGET();
     const auto tier = open({.max_bytes = 600 + 3 * overhead()}, largest_first());
     put(*tier, 1, 100);
     put(*tier, 2, 300);
@@ -112,6 +116,7 @@ TEST_P(TierConformance, a_policy_of_the_users_own_evicts_the_largest)
 // 19
 TEST_P(TierConformance, under_a_policy_that_is_no_help_the_limit_holds_all_the_same)
 {
+    HEARTH_NEEDS_BUDGET();
     const Resident stranger(numbered_key(77), 1, 1);
     const Resident replaced(numbered_key(1), 1, 1);
     const std::uint64_t each = 100 + overhead();
@@ -136,6 +141,7 @@ TEST_P(TierConformance, under_a_policy_that_is_no_help_the_limit_holds_all_the_s
 
 TEST_P(TierConformance, what_the_policy_does_not_admit_is_a_typed_error_that_disturbs_nothing)
 {
+    HEARTH_NEEDS_BUDGET();
     const std::uint64_t most = 500 + overhead();
     const auto tier = open({}, [&] { return std::make_unique<SmallOnly>(most); });
     put(*tier, 1, 500);
@@ -150,6 +156,7 @@ TEST_P(TierConformance, what_the_policy_does_not_admit_is_a_typed_error_that_dis
 // 23
 TEST_P(TierConformance, victims_reported_equal_evictions)
 {
+    HEARTH_NEEDS_BUDGET();
     for (const PolicyFactory& policy : {lru(), gdsf(), largest_first()}) {
         const auto tier = open({.max_bytes = 20'000, .max_entries = 40}, policy);
         std::multiset<Key> stored;
@@ -176,6 +183,7 @@ TEST_P(TierConformance, victims_reported_equal_evictions)
 // 9 of the rules: evict means demote
 TEST_P(TierConformance, victims_that_are_kept_carry_their_artifact)
 {
+    HEARTH_NEEDS_BUDGET();
     const auto tier = open({.max_bytes = 0, .max_entries = 2});
     put(*tier, 1, 100);
     put(*tier, 2, 5000);
@@ -211,7 +219,7 @@ TEST_P(TierConformance, a_leased_artifact_outlives_eviction_clear_and_the_tier)
     tier->remove(numbered_key(3));
     tier->set_limits({.max_bytes = 0, .max_entries = 1}, Victims::discard);
     put(*tier, 4, 1000);
-    EXPECT_FALSE(tier->contains(numbered_key(1)));
+    EXPECT_EQ(tier->contains(numbered_key(1)), !GetParam().budgeted);
     const Found cleared = tier->find(numbered_key(4));
     tier->clear();
     put(*tier, 5, 1000);
@@ -232,6 +240,7 @@ TEST_P(TierConformance, a_leased_artifact_outlives_eviction_clear_and_the_tier)
 // 24
 TEST_P(TierConformance, a_lower_limit_evicts_at_once)
 {
+    HEARTH_NEEDS_BUDGET();
     const std::uint64_t each = 100 + overhead();
     const auto tier = open();
     for (std::uint64_t number = 0; number < 10; ++number)
@@ -256,6 +265,7 @@ TEST_P(TierConformance, a_lower_limit_evicts_at_once)
 // 24
 TEST_P(TierConformance, a_policy_set_at_run_time_chooses_the_next_victim)
 {
+    HEARTH_NEEDS_BUDGET();
     const auto tier = open({.max_bytes = 0, .max_entries = 3});
     put(*tier, 1, 100);
     put(*tier, 2, 300);
@@ -272,6 +282,7 @@ TEST_P(TierConformance, a_policy_set_at_run_time_chooses_the_next_victim)
 // 21
 TEST_P(TierConformance, the_default_policy_lets_the_cheap_and_large_go_first)
 {
+    HEARTH_NEEDS_BUDGET();
     const auto tier = open({.max_bytes = 0, .max_entries = 3}, gdsf());
     const auto put_with_cost = [&](std::uint64_t number, std::size_t size, std::chrono::milliseconds cost) {
         const std::shared_ptr<Artifact> artifact = sample_artifact(numbered_key(number), size);

@@ -19,7 +19,6 @@ std::unique_ptr<Batch> Batch::make(const ClientOptions& options, SocketBook& soc
 
 Batch::~Batch()
 {
-    m_idle.clear();
     curl_multi_cleanup(m_multi);
 }
 
@@ -35,13 +34,7 @@ std::vector<Result<Answer>> Batch::perform(std::span<const Request> requests, st
     std::size_t next = 0;
     while (true) {
         while (next < requests.size() && under_way.size() < parallel && std::chrono::steady_clock::now() < deadline) {
-            std::unique_ptr<Transfer> transfer;
-            if (m_idle.empty()) {
-                transfer = Transfer::make(m_options, m_sockets);
-            } else {
-                transfer = std::move(m_idle.back());
-                m_idle.pop_back();
-            }
+            std::unique_ptr<Transfer> transfer = Transfer::make(m_options, m_sockets);
             if (!transfer)
                 break;
             transfer->prepare(requests[next], deadline);
@@ -65,7 +58,6 @@ std::vector<Result<Answer>> Batch::perform(std::span<const Request> requests, st
             UnderWay ended = std::move(under_way.extract(handle).mapped());
             curl_multi_remove_handle(m_multi, handle);
             answers[ended.request] = ended.transfer->finish(code);
-            m_idle.push_back(std::move(ended.transfer));
             one_ended = true;
         }
         // Every transfer has the deadline as its own limit, and wakes us for it.

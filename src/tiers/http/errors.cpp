@@ -18,6 +18,38 @@ Error certificate_error(const ClientOptions& options, std::string_view words)
             {}};
 }
 
+Error ours_is_wanted(const ClientOptions& options)
+{
+    return {Code::denied,
+            fmt::format("{} demands a certificate of its clients, and there is none to show. Name one with cert=FILE "
+                        "and its key with key=FILE.",
+                        options.address),
+            {}};
+}
+
+Error ours_is_refused(const ClientOptions& options, std::string_view why)
+{
+    return {Code::denied,
+            fmt::format("{} did not accept the certificate {}: {}. It should be valid today, and signed by an "
+                        "authority that the server trusts.",
+                        options.address, options.trust.ours.certificate, why),
+            {}};
+}
+
+// libcurl has one code for a certificate that is missing, in some of the ways that a server may say so. For the rest
+// there are its words, and in those OpenSSL's for what the server said as it ended the connection.
+bool is_about_our_certificate(CURLcode code, std::string_view words)
+{
+    if (code == CURLE_SSL_CLIENTCERT)
+        return true;
+    const std::size_t alert = words.find("alert ");
+    if (alert == std::string_view::npos)
+        return false;
+    const std::string_view said = words.substr(alert);
+    return said.find("certificate") != std::string_view::npos || said.find("unknown ca") != std::string_view::npos ||
+           said.find("access denied") != std::string_view::npos;
+}
+
 }  // namespace
 
 const char* name_of(Method method)
@@ -64,6 +96,8 @@ Error not_http(const std::string& address, std::string_view why)
 Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptions& options, SteadyTime deadline)
 {
     const std::string said = printable(words.empty() ? curl_easy_strerror(code) : words);
+    if (options.tls && is_about_our_certificate(code, said))
+        return options.trust.ours.empty() ? ours_is_wanted(options) : ours_is_refused(options, said);
     switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
         // Where the deadline has not passed it was the limit on connecting.
@@ -72,12 +106,23 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
         return {Code::unavailable,
                 fmt::format("{} could not be reached within {} ms.", options.address, options.connect_timeout.count()),
                 {}};
+    case CURLE_SSL_CERTPROBLEM:  // it was of use when the remote was opened
+        return {Code::denied,
+                fmt::format("The certificate {} cannot be shown to {}: {}. See cert=FILE and key=FILE.",
+                            options.trust.ours.certificate, options.address, said),
+                {}};
     case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
         return certificate_error(options, said);
+    case CURLE_SSL_CONNECT_ERROR:
+        // Over TLS 1.2 there is no other word for a certificate that was not shown.
+        return {Code::unavailable,
+                fmt::format("{} did not agree on an encrypted connection: {}. Check that its port is one for TLS; if "
+                            "it demands a certificate of its clients, see cert=FILE and key=FILE.",
+                            options.address, said),
+                {}};
     case CURLE_SSL_CACERT_BADFILE:
         return {Code::denied,
                 fmt::format("The certificates that {} is checked with cannot be read: {}. See ca=FILE.",
@@ -103,6 +148,26 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
     default:
         return {Code::unavailable, fmt::format("{} could not be reached: {}.", options.address, said), {}};
     }
+}
+
+// nginx agrees on a connection whatever a client shows, and then refuses every request with a page that says why.
+std::optional<Error> certificate_refusal(const Answer& answer, Method method, const ClientOptions& options)
+{
+    if (!options.tls || answer.status != 400)
+        return std::nullopt;
+    const std::string_view page = answer.body.text();
+    if (page.find("No required SSL certificate was sent") != std::string_view::npos)
+        return ours_is_wanted(options);
+    if (page.find("The SSL certificate error") != std::string_view::npos)
+        return ours_is_refused(options, "it could not be verified");
+    // An answer to HEAD has no page.
+    if (method != Method::head || !answer.server.starts_with("nginx"))
+        return std::nullopt;
+    return Error{Code::denied,
+                 fmt::format("{} answered HEAD with 400, as nginx does where it wants another certificate of its "
+                             "clients, or one at all: see cert=FILE and key=FILE.",
+                             options.address),
+                 {}};
 }
 
 Error error_of_status(long status, Method method, const std::string& address, std::string_view reason)

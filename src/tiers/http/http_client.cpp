@@ -19,7 +19,7 @@ HttpClient::HttpClient(ClientOptions options)
     : m_options(std::move(options)), m_permits(m_options.max_connections), m_process(::getpid())
 {
     // So that giving one back never fails.
-    m_idle.reserve(m_options.max_connections);
+    m_idle_singles.reserve(m_options.max_connections);
 }
 
 HttpClient::~HttpClient()
@@ -34,11 +34,10 @@ Result<Answer> HttpClient::perform(const Request& request, SteadyTime deadline)
     if (std::chrono::steady_clock::now() >= deadline || m_permits.take(1, deadline) == 0)
         return passed_deadline(m_options.address);
     Result<Answer> answer = no_handle(m_options.address);
-    if (std::unique_ptr<Transfer> transfer = take_transfer()) {
+    if (std::unique_ptr<Batch> single = take_single()) {
         const SigpipeGuard guard(m_options.tls);
-        transfer->prepare(request, deadline);
-        answer = transfer->finish(curl_easy_perform(transfer->handle()));
-        give_back(std::move(transfer));
+        answer = std::move(single->perform({&request, 1}, 1, deadline).front());
+        give_back_single(std::move(single));
     }
     m_permits.give_back(1);
     return answer;
@@ -59,7 +58,7 @@ std::vector<Result<Answer>> HttpClient::perform_many(std::span<const Request> re
     if (std::unique_ptr<Batch> batch = take_batch()) {
         const SigpipeGuard guard(m_options.tls);
         answers = batch->perform(requests, parallel, deadline);
-        give_back(std::move(batch));
+        give_back_batch(std::move(batch));
     } else {
         answers.assign(requests.size(), no_handle(m_options.address));
     }
@@ -67,18 +66,18 @@ std::vector<Result<Answer>> HttpClient::perform_many(std::span<const Request> re
     return answers;
 }
 
-std::unique_ptr<Transfer> HttpClient::take_transfer()
+std::unique_ptr<Batch> HttpClient::take_single()
 {
     {
         const std::lock_guard lock(m_mutex);
-        if (!m_idle.empty()) {
+        if (!m_idle_singles.empty()) {
             // The last one used: the others may grow old and be closed by the server.
-            std::unique_ptr<Transfer> transfer = std::move(m_idle.back());
-            m_idle.pop_back();
-            return transfer;
+            std::unique_ptr<Batch> single = std::move(m_idle_singles.back());
+            m_idle_singles.pop_back();
+            return single;
         }
     }
-    return Transfer::make(m_options, m_sockets);
+    return Batch::make(m_options, m_sockets);
 }
 
 std::unique_ptr<Batch> HttpClient::take_batch()
@@ -91,13 +90,13 @@ std::unique_ptr<Batch> HttpClient::take_batch()
     return Batch::make(m_options, m_sockets);
 }
 
-void HttpClient::give_back(std::unique_ptr<Transfer> transfer)
+void HttpClient::give_back_single(std::unique_ptr<Batch> single)
 {
     const std::lock_guard lock(m_mutex);
-    m_idle.push_back(std::move(transfer));
+    m_idle_singles.push_back(std::move(single));
 }
 
-void HttpClient::give_back(std::unique_ptr<Batch> batch)
+void HttpClient::give_back_batch(std::unique_ptr<Batch> batch)
 {
     // One is kept. Another, of a batch that ran at the same time, is closed, and not under the lock.
     const std::lock_guard lock(m_mutex);
@@ -113,9 +112,9 @@ void HttpClient::after_fork() noexcept
     m_sockets.close_all();
     m_permits.after_fork();
     const std::lock_guard lock(m_mutex);
-    for (std::unique_ptr<Transfer>& transfer : m_idle)
-        (void)transfer.release();
-    m_idle.clear();
+    for (std::unique_ptr<Batch>& single : m_idle_singles)
+        (void)single.release();
+    m_idle_singles.clear();
     (void)m_idle_batch.release();
     m_process = ::getpid();
 }

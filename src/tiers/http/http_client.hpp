@@ -2,7 +2,6 @@
 
 #include "tiers/http/batch.hpp"
 #include "tiers/http/permits.hpp"
-#include "tiers/http/transfer.hpp"
 
 #include <memory>
 #include <mutex>
@@ -32,16 +31,16 @@ public:
     const ClientOptions& options() const noexcept { return m_options; }
 
 private:
-    std::unique_ptr<Transfer> take_transfer();
+    std::unique_ptr<Batch> take_single();
     std::unique_ptr<Batch> take_batch();
-    void give_back(std::unique_ptr<Transfer> transfer);
-    void give_back(std::unique_ptr<Batch> batch);
+    void give_back_single(std::unique_ptr<Batch> single);
+    void give_back_batch(std::unique_ptr<Batch> batch);
 
     const ClientOptions m_options;
     SocketBook m_sockets;  // before all that open sockets
     Permits m_permits;
     base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
-    std::vector<std::unique_ptr<Transfer>> m_idle;
+    std::vector<std::unique_ptr<Batch>> m_idle_singles;  // with one connection each
     std::unique_ptr<Batch> m_idle_batch;
     pid_t m_process;  // whose connections these are
 };

@@ -56,7 +56,7 @@ Result<bool> HttpStore::put_where_absent(std::string_view name, ByteView bytes, 
         m_conditional.store(Conditional::ignored, std::memory_order_relaxed);
         return no_condition(description());
     }
-    return m_dialect->refusal(*answer, Method::put);
+    return refusal(*answer, Method::put);
 }
 
 // Many servers take the header and overwrite all the same, and a lease that two hold at once is none. So the first time

@@ -52,6 +52,13 @@ std::string HttpStore::description()
     return fmt::format("{} at {}", m_server, m_client.options().address);
 }
 
+Error HttpStore::refusal(const Answer& answer, Method method) const
+{
+    if (std::optional<Error> ours = certificate_refusal(answer, method, m_client.options()))
+        return *std::move(ours);
+    return m_dialect->refusal(answer, method);
+}
+
 Result<std::optional<Bytes>> HttpStore::body_of(std::string_view name, Result<Answer>& answer)
 {
     if (!answer.ok())
@@ -60,7 +67,7 @@ Result<std::optional<Bytes>> HttpStore::body_of(std::string_view name, Result<An
     if (m_dialect->says_absent(*answer))
         return std::optional<Bytes>();
     if (answer->status != 200)
-        return m_dialect->refusal(*answer, Method::get);
+        return refusal(*answer, Method::get);
     if (is_lease_name(name))
         if (std::optional<LeaseObject> lease = decode_lease(answer->body))
             return m_clock.now() < lease->expires ? std::optional(std::move(lease->content)) : std::nullopt;
@@ -72,7 +79,7 @@ Status HttpStore::stored(const Result<Answer>& answer)
     if (!answer.ok())
         return answer.error();
     note(*answer);
-    return answer->ok() ? Status() : m_dialect->refusal(*answer, Method::put);
+    return answer->ok() ? Status() : refusal(*answer, Method::put);
 }
 
 Result<std::optional<Bytes>> HttpStore::get(std::string_view name, SteadyTime deadline)
@@ -94,6 +101,11 @@ Status HttpStore::put(std::string_view name, ByteView bytes, SteadyTime deadline
 
 Result<bool> HttpStore::remove(std::string_view name, SteadyTime deadline)
 {
+    if (!m_dialect->tells_removed()) {
+        const std::string asked_for(name);
+        if (Result<bool> there = has_many({&asked_for, 1}, deadline).front(); !there.ok() || !*there)
+            return there;
+    }
     const Result<Request> asked = request(Method::remove, name, {});
     if (!asked.ok())
         return asked.error();
@@ -105,7 +117,7 @@ Result<bool> HttpStore::remove(std::string_view name, SteadyTime deadline)
         return true;
     if (m_dialect->says_absent(*answer))
         return false;
-    return m_dialect->refusal(*answer, Method::remove);
+    return refusal(*answer, Method::remove);
 }
 
 void HttpStore::perform_many(std::vector<Result<Request>>& requests, SteadyTime deadline,
@@ -153,7 +165,7 @@ std::vector<Result<bool>> HttpStore::has_many(std::span<const std::string> names
         if (answer->ok())
             has[i] = true;
         else if (!m_dialect->says_absent(*answer))
-            has[i] = m_dialect->refusal(*answer, Method::head);
+            has[i] = refusal(*answer, Method::head);
     });
     return has;
 }

@@ -18,8 +18,7 @@
 //   ?endpoint=URL       a server of one's own, http or https; AWS_ENDPOINT_URL_S3 or Amazon's when none is given
 //   ?region=NAME        AWS_REGION, ~/.aws/config or us-east-1 when none is given
 //
-//   ?ca=FILE            TLS: certificates of those who may vouch for the server; the system's when none is given
-//   ?insecure=1         TLS: takes any certificate
+//   and those of TLS: remote/tls_options.hpp
 
 namespace hearth::tiers {
 
@@ -68,6 +67,8 @@ private:
     void note(const Answer& answer);
     Result<std::optional<Bytes>> body_of(std::string_view name, Result<Answer>& answer);
     Status stored(const Result<Answer>& answer);
+    // Of an answer that is neither what was asked for nor a plain "not there".
+    Error refusal(const Answer& answer, Method method) const;
     // Sends those requests that could be made, and hands each answer, or why there is none, to `use`.
     void perform_many(std::vector<Result<Request>>& requests, SteadyTime deadline,
                       const std::function<void(std::size_t, Result<Answer>&)>& use);

@@ -84,15 +84,14 @@ Result<ClientOptions> client_options(const StoreOptions& options, bool tls, std:
     client.tls = tls;
     client.connect_timeout = options.connect_timeout;
     client.max_connections = std::max<std::size_t>(options.max_connections, 1);
-    const std::string insecure = url.option("insecure").value_or("0");
-    if (insecure != "0" && insecure != "1")
-        return unusable(url, fmt::format("insecure is \"{}\"; it may be 0 or 1.", printable(insecure)));
-    client.verify = insecure == "1" ? Verify::nothing : Verify::peer;
-    if (url.option("ca") && url.option("ca")->empty())
-        return unusable(url, "ca is empty; it is the path of a file with certificates in PEM format.");
-    client.ca_file = url.option("ca").value_or("");
-    if (!tls && (url.option("ca") || url.option("insecure")))
-        return unusable(url, "ca and insecure are about TLS, and its scheme or endpoint is http. Use https.");
+    const auto& of_tls = remote::k_names_of_tls_options;
+    if (!tls && std::any_of(of_tls.begin(), of_tls.end(), [&](std::string_view name) { return url.option(name); }))
+        return unusable(url, fmt::format("{} are about TLS, and its scheme or endpoint is http. Use https.",
+                                         fmt::join(of_tls, ", ")));
+    Result<remote::TlsOptions> trust = remote::tls_options(url);
+    if (!trust.ok())
+        return unusable(url, trust.error().message);
+    client.trust = *std::move(trust);
     return client;
 }
 
@@ -122,7 +121,7 @@ Result<PathLayout> layout_of(const Url& url)
 Result<std::unique_ptr<remote::RemoteStore>> open_plain(const StoreOptions& options)
 {
     const Url& url = options.url;
-    if (Status checked = check_options(url, {"layout", "token-file", "ca", "insecure"}); !checked.ok())
+    if (Status checked = check_options(url, {"layout", "token-file", "ca", "insecure", "cert", "key"}); !checked.ok())
         return checked.error();
     if (url.hosts.size() != 1 || !is_host(url.hosts.front().host))
         return unusable(url, "it should name one host.");
@@ -183,7 +182,7 @@ Status find_bucket(const Url& url, const std::optional<std::string>& endpoint, S
 Result<std::unique_ptr<remote::RemoteStore>> open_s3(const StoreOptions& options)
 {
     const Url& url = options.url;
-    if (Status checked = check_options(url, {"endpoint", "region", "ca", "insecure"}); !checked.ok())
+    if (Status checked = check_options(url, {"endpoint", "region", "ca", "insecure", "cert", "key"}); !checked.ok())
         return checked.error();
     if (!url.user.empty() || !url.password.empty())
         return unusable(url, "keys do not belong in the address of a bucket. Set AWS_ACCESS_KEY_ID and "

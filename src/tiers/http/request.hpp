@@ -2,6 +2,7 @@
 
 #include "hearth/bytes.hpp"
 #include "remote/remote_store.hpp"
+#include "remote/tls_options.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -47,14 +48,11 @@ struct Answer {
     bool ok() const noexcept { return status >= 200 && status < 300; }
 };
 
-enum class Verify : std::uint8_t { peer, nothing };
-
 // What all requests to one server have in common.
 struct ClientOptions {
     std::string address{};  // "127.0.0.1:8080", for sentences
     bool tls = false;
-    std::string ca_file{};  // empty: the system's
-    Verify verify = Verify::peer;
+    remote::TlsOptions trust{};  // over TLS: whom we believe, and what we show
     std::chrono::milliseconds connect_timeout{100};
     std::size_t max_connections = 8;
 };

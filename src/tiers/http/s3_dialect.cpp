@@ -123,12 +123,8 @@ Status S3Dialect::list(HttpClient& client, const Visit& visit, SteadyTime deadli
         if (!page.ok())
             return page.error();
         for (const ListedObject& object : page->objects) {
-            std::string_view name = object.key;
-            if (!name.starts_with(m_options.prefix))
-                continue;
-            name.remove_prefix(m_options.prefix.size());
-            // What is deeper, or called as we call nothing, is somebody else's.
-            if (is_name(name) && !visit(name, object.bytes))
+            const std::optional<std::string_view> name = listed_name(object.key, m_options.prefix);
+            if (name && !visit(*name, object.bytes))
                 return {};
         }
         if (!page->truncated)

@@ -29,6 +29,7 @@ public:
 
     Result<Request> request(Method method, std::string_view name, ByteView body) override;
     bool says_absent(const Answer& answer) const override;
+    bool tells_removed() const override { return false; }
     Error refusal(const Answer& answer, Method method) const override;
     Status list(HttpClient& client, const Visit& visit, SteadyTime deadline) override;
     void forget_credentials() override;

@@ -1,10 +1,11 @@
 #include "tiers/http/s3_listing.hpp"
 
+#include "tiers/http/dialect.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <fmt/format.h>
-#include <optional>
 #include <utility>
 
 namespace hearth::tiers::http {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t k_max_error_code = 64;
 constexpr std::size_t k_max_reference = 10;  // "&#1114111;"
+constexpr std::size_t k_max_token = 8192;    // what goes on in a request has to fit into one
 
 Error not_a_listing(std::string_view why)
 {
@@ -76,7 +78,8 @@ std::optional<std::string> referred(std::string_view name)
     name.remove_prefix(hexadecimal ? 2 : 1);
     std::uint32_t code = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), code, hexadecimal ? 16 : 10);
-    if (error != std::errc{} || end != name.data() + name.size() || code == 0 || code > 0x10FFFF)
+    const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;  // half a character, in UTF-16 alone
+    if (error != std::errc{} || end != name.data() + name.size() || code == 0 || code > 0x10FFFF || is_surrogate)
         return std::nullopt;
     return utf8(code);
 }
@@ -140,7 +143,18 @@ Result<ListingPage> parse_listing(std::string_view xml)
         page.next_token = decoded_entities(*token);
     if (page.truncated && page.next_token.empty())
         return not_a_listing("it is truncated and does not say where to go on");
+    if (page.next_token.size() > k_max_token)
+        return not_a_listing(fmt::format("where it goes on is named in {} bytes, and {} are the most",
+                                         page.next_token.size(), k_max_token));
     return page;
+}
+
+std::optional<std::string_view> listed_name(std::string_view key, std::string_view prefix)
+{
+    if (!key.starts_with(prefix))
+        return std::nullopt;
+    key.remove_prefix(prefix.size());
+    return is_name(key) ? std::optional(key) : std::nullopt;
 }
 
 std::string error_code_of(std::string_view xml)

@@ -3,6 +3,7 @@
 #include "hearth/result.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,10 @@ struct ListingPage {
 
 // corrupt: it is no such answer, or ends early.
 Result<ListingPage> parse_listing(std::string_view xml);
+
+// What an object of ours is called, by its key: the key without the prefix. None: it is deeper, or called as we call
+// nothing (dialect.hpp's is_name()), so it is somebody else's.
+std::optional<std::string_view> listed_name(std::string_view key, std::string_view prefix);
 
 // "NoSuchBucket", of an answer that is an error; empty when it says none.
 std::string error_code_of(std::string_view xml);

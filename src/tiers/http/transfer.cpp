@@ -3,6 +3,7 @@
 #include "tiers/http/curl_library.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <new>
 
 namespace hearth::tiers::http {
@@ -84,11 +85,18 @@ void Transfer::set_up(SocketBook& sockets)
     // A name server that does not answer must not hold us beyond the deadline.
     curl_easy_setopt(m_curl, CURLOPT_QUICK_EXIT, 1L);
 #endif
-    if (!m_options.ca_file.empty())
-        curl_easy_setopt(m_curl, CURLOPT_CAINFO, m_options.ca_file.c_str());
-    if (m_options.verify == Verify::nothing) {
+    const remote::TlsOptions& trust = m_options.trust;
+    if (!trust.ca_file.empty())
+        curl_easy_setopt(m_curl, CURLOPT_CAINFO, trust.ca_file.c_str());
+    if (trust.verify == remote::Verify::nothing) {
         curl_easy_setopt(m_curl, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(m_curl, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    if (!trust.ours.empty()) {
+        curl_easy_setopt(m_curl, CURLOPT_SSLCERT, trust.ours.certificate.c_str());
+        curl_easy_setopt(m_curl, CURLOPT_SSLKEY, trust.ours.key.c_str());
+        // Without one OpenSSL would ask at the terminal, should the key have been replaced by one that wants it.
+        curl_easy_setopt(m_curl, CURLOPT_KEYPASSWD, "");
     }
 }
 
@@ -218,6 +226,9 @@ Result<Answer> Transfer::finish(CURLcode code)
         return too_large(m_options.address, m_max_bytes);
     if (code != CURLE_OK && !(over_limit && refused))
         return error_of_transfer(code, m_words.data(), m_options, m_deadline);
+    // libcurl takes "HTTP/204" for version 2 and a status of 4.
+    if (answer.status < 100)
+        return not_http(m_options.address, fmt::format("{} is no status", answer.status));
     if (m_method == Method::get && answer.ok() && !has_known_end(m_curl))
         return not_http(m_options.address, "it says neither how long the body is nor where it ends");
     answer.server = header_of(m_curl, "Server");

@@ -11,7 +11,7 @@
 
 namespace hearth::tiers::http {
 
-// One request after another on a handle of libcurl's, which keeps its connection open between them.
+// One request on a handle of libcurl's.
 // Thread safety: one thread at a time. Ownership: options and book outlive it; what a Request names outlives finish().
 // Cost: no copy of what is sent; one of what is received, out of libcurl's buffer into the answer's.
 class Transfer {

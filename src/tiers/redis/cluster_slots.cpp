@@ -9,6 +9,8 @@ namespace hearth::tiers::redis {
 namespace {
 
 constexpr std::size_t k_longest_host = 255;
+// What a server calls a node whose host it does not know yet.
+constexpr std::string_view k_unknown_host = "?";
 
 constexpr std::array<std::uint16_t, 256> make_crc_table()
 {
@@ -42,7 +44,12 @@ bool is_host(std::string_view text)
     for (const char c : text)
         if (c <= ' ' || c > '~')
             return false;
-    return text.size() <= k_longest_host;
+    return text.size() <= k_longest_host && text != k_unknown_host;
+}
+
+bool is_unknown(const Reply& node)
+{
+    return !node.elements.empty() && node.elements[0].text == k_unknown_host;
 }
 
 std::optional<Endpoint> node_in(const Reply& reply, const Endpoint& asked)
@@ -92,6 +99,9 @@ Result<SlotMap> parse_slots(const Reply& reply, const Endpoint& asked)
         const std::int64_t last = range.elements[1].integer;
         if (first < 0 || last < first || last >= static_cast<std::int64_t>(k_slots))
             return unusable(fmt::format("a range goes from {} to {}", first, last));
+        // Its slots are nobody's, until another map says whose.
+        if (is_unknown(range.elements[2]))
+            continue;
         const std::optional<Endpoint> master = node_in(range.elements[2], asked);
         if (!master)
             return unusable("a node is not a host and a port");
@@ -126,7 +136,7 @@ std::optional<Redirection> parse_redirection(std::string_view words, const Endpo
     const auto slot = number_in<std::uint16_t>(words.substr(0, blank));
     const std::string_view host = words.substr(blank + 1, colon - blank - 1);
     const auto port = number_in<std::uint16_t>(words.substr(colon + 1));
-    if (!slot || *slot >= k_slots || !port || *port == 0 || !is_host(host) || host == "?")
+    if (!slot || *slot >= k_slots || !port || *port == 0 || !is_host(host))
         return std::nullopt;
     redirection.slot = *slot;
     redirection.to = {host.empty() ? asked.host : std::string(host), *port, {}};

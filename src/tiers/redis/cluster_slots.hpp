@@ -32,7 +32,8 @@ struct SlotMap {
 };
 
 // The reply to CLUSTER SLOTS: ranges of [first, last, master, replica...], each node [host, port, ...]. An empty or
-// missing host is the one that was asked. An Error is corrupt, and its message the end of a sentence.
+// missing host is the one that was asked; "?" is one that is not known, and its slots are nobody's. An Error is
+// corrupt, and its message the end of a sentence.
 Result<SlotMap> parse_slots(const Reply& reply, const Endpoint& asked);
 
 // "MOVED 3999 127.0.0.1:6381" and "ASK 3999 127.0.0.1:6381".

@@ -1,16 +1,12 @@
 #include "tiers/redis/redis_errors.hpp"
 #include "tiers/redis/redis_store.hpp"
-
-#include <algorithm>
+#include "tiers/redis/scan_page.hpp"
 
 // What a store holds, page by page. SCAN shows every key that is there from beginning to end.
 
 namespace hearth::tiers::redis {
 
 namespace {
-
-constexpr std::size_t k_longest_name = 128;
-constexpr std::size_t k_longest_cursor = 20;
 
 // A pattern of SCAN that means this text and whatever follows it.
 std::string pattern_of(std::string_view prefix)
@@ -22,24 +18,6 @@ std::string pattern_of(std::string_view prefix)
         pattern += c;
     }
     return pattern + "*";
-}
-
-bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-// Others may keep keys of other kinds under our prefix.
-bool is_name(std::string_view text)
-{
-    return !text.empty() && text.size() <= k_longest_name && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' || c == '_' || c == '.';
-    });
-}
-
-bool is_cursor(std::string_view text)
-{
-    return !text.empty() && text.size() <= k_longest_cursor && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 }  // namespace
@@ -72,17 +50,13 @@ Result<RedisStore::Walk> RedisStore::list_node(RedisNode& node,
         node.run(one, deadline);
         if (!task.answer.ok())
             return task.answer.error();
-        const std::vector<Reply>& page = task.answer->elements;
-        if (page.size() != 2 || !is_cursor(page[0].text) || page[1].kind != Reply::Kind::array)
+        std::optional<ScanPage> page = parse_scan(*task.answer, m_settings->prefix);
+        if (!page)
             return unexpected();
-        for (const Reply& key : page[1].elements) {
-            const std::string_view text = key.text;
-            if (!text.starts_with(m_settings->prefix) || !is_name(text.substr(m_settings->prefix.size())))
-                continue;
-            if (!visit(text.substr(m_settings->prefix.size()), 0))
+        for (const std::string_view name : page->names)
+            if (!visit(name, 0))
                 return Walk::enough;
-        }
-        cursor = page[0].text;
+        cursor = std::move(page->cursor);
     } while (cursor != "0");
     return Walk::on;
 }

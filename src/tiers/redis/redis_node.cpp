@@ -21,6 +21,16 @@ bool fail(std::span<Task* const> tasks, const Error& error)
 
 }  // namespace
 
+std::string version_in(std::string_view info)
+{
+    constexpr std::string_view k_field = "redis_version:";
+    const std::size_t at = info.find(k_field);
+    if (at == std::string_view::npos)
+        return {};
+    const std::string_view rest = info.substr(at + k_field.size());
+    return printable(rest.substr(0, std::min<std::size_t>(rest.find_first_of("\r\n"), 32)));
+}
+
 RedisNode::RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint)
     : m_settings(settings), m_endpoint(endpoint), m_pool(std::move(settings), std::move(endpoint))
 {
@@ -88,13 +98,7 @@ std::string RedisNode::version()
     run_together(tasks, std::chrono::steady_clock::now() + m_settings->connect_timeout);
     if (!info.answer.ok())
         return {};
-    constexpr std::string_view k_field = "redis_version:";
-    const std::string_view text = info.answer->bytes.text();
-    const std::size_t at = text.find(k_field);
-    if (at == std::string_view::npos)
-        return {};
-    const std::string_view rest = text.substr(at + k_field.size());
-    std::string version = printable(rest.substr(0, std::min<std::size_t>(rest.find_first_of("\r\n"), 32)));
+    std::string version = version_in(info.answer->bytes.text());
     const std::lock_guard lock(m_version_mutex);
     m_version = version;
     return version;

@@ -8,8 +8,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace hearth::tiers::redis {
+
+// "7.0.15", of what INFO says; empty where it does not say. At most 32 printable characters.
+std::string version_in(std::string_view info);
 
 // One server: runs commands on its connections, as many in one go as is good for both sides.
 // Thread safety: all of it. Ownership: of its pool. Cost: a round trip for every k_most_commands or k_most_bytes.

@@ -25,7 +25,8 @@ Error unusable(const remote::Url& url, std::string_view why)
 
 bool is_known(std::string_view option, bool tls)
 {
-    if (option == "prefix" || (tls && (option == "ca" || option == "insecure")))
+    const auto& of_tls = remote::k_names_of_tls_options;
+    if (option == "prefix" || (tls && std::find(of_tls.begin(), of_tls.end(), option) != of_tls.end()))
         return true;
     return std::find(k_options_of_the_tier.begin(), k_options_of_the_tier.end(), option) != k_options_of_the_tier.end();
 }
@@ -34,9 +35,11 @@ Status read_options(const remote::Url& url, bool tls, RedisSettings& settings)
 {
     for (const auto& [name, value] : url.options)
         if (!is_known(name, tls))
-            return unusable(url, fmt::format("it has an option \"{}\". Those of redis are prefix{}, beside name, "
-                                             "read-only, timeout, connect-timeout, trust, lease and queue.",
-                                             name, tls ? ", ca and insecure" : " (and of rediss ca and insecure)"));
+            return unusable(
+                url, fmt::format("it has an option \"{}\". Those of redis are prefix{}, beside name, "
+                                 "read-only, timeout, connect-timeout, trust, lease and queue.",
+                                 name,
+                                 tls ? ", ca, insecure, cert and key" : " (and of rediss ca, insecure, cert and key)"));
     if (const auto prefix = url.option("prefix")) {
         if (prefix->size() > k_max_prefix)
             return unusable(
@@ -45,13 +48,10 @@ Status read_options(const remote::Url& url, bool tls, RedisSettings& settings)
     }
     if (!tls)
         return {};
-    const std::string insecure = url.option("insecure").value_or("0");
-    if (insecure != "0" && insecure != "1")
-        return unusable(url, fmt::format("insecure is \"{}\"; it may be 0 or 1.", insecure));
-    if (url.option("ca") && url.option("ca")->empty())
-        return unusable(url, "ca is empty; it is the path of a file with certificates in PEM format.");
-    Result<std::shared_ptr<const TlsContext>> context = TlsContext::make(
-        url.option("ca").value_or(""), insecure == "1" ? TlsContext::Verify::nothing : TlsContext::Verify::peer);
+    const Result<remote::TlsOptions> options = remote::tls_options(url);
+    if (!options.ok())
+        return unusable(url, options.error().message);
+    Result<std::shared_ptr<const TlsContext>> context = TlsContext::make(*options);
     if (!context.ok())
         return unusable(url, context.error().message);
     settings.tls = *std::move(context);

@@ -19,8 +19,7 @@
 //                                                         to nodes that run with tls-cluster yes
 //
 //   ?prefix=TEXT   what names begin with in redis; "hearth:" when none is given
-//   ?ca=FILE       TLS: certificates of those who may vouch for the server; the system's when none is given
-//   ?insecure=1    TLS: takes any certificate
+//   and those of TLS: remote/tls_options.hpp
 
 namespace hearth::tiers::redis {
 

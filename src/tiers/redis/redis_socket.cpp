@@ -231,6 +231,11 @@ bool Socket::wait(short events, SteadyTime deadline) const
     return poll_until(m_descriptor, events, deadline) != 0;
 }
 
+std::optional<Error> Socket::refusal(const std::string& address)
+{
+    return m_tls ? m_tls->refusal(address) : std::nullopt;
+}
+
 bool Socket::is_quiet() const
 {
     char byte = 0;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <sys/uio.h>
@@ -43,6 +44,8 @@ public:
     bool wait(short events, SteadyTime deadline) const;
     // Of one that has no answer due: neither closed by the other side nor with bytes that nobody asked for.
     bool is_quiet() const;
+    // Of one that is over: what the server had against us, where TLS has a word for it.
+    std::optional<Error> refusal(const std::string& address);
     int descriptor() const { return m_descriptor; }
 
 private:

@@ -15,6 +15,8 @@
 
 namespace hearth::tiers::redis {
 
+using remote::Verify;
+
 namespace {
 
 // OpenSSL's own BIO for sockets writes with write(), which raises SIGPIPE where the other side has closed.
@@ -85,29 +87,72 @@ std::string reason_of(unsigned long error)
     return reason ? reason : "the connection ended";
 }
 
+// In place of OpenSSL's own, which asks at the terminal.
+int no_password(char* /*password*/, int /*size*/, int /*writing*/, void* /*data*/)
+{
+    return 0;
+}
+
+// What the other side said as it ended the connection; none: it said nothing.
+std::optional<int> alert_of(unsigned long error)
+{
+    const int reason = ERR_GET_REASON(error);
+    if (ERR_GET_LIB(error) != ERR_LIB_SSL || reason < SSL_AD_REASON_OFFSET)
+        return std::nullopt;
+    return reason - SSL_AD_REASON_OFFSET;
+}
+
+bool is_about_a_certificate(int alert)
+{
+    switch (alert) {
+    case SSL_AD_BAD_CERTIFICATE:
+    case SSL_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_CERTIFICATE_UNKNOWN:
+    case SSL_AD_UNKNOWN_CA:
+    case SSL_AD_ACCESS_DENIED:
+    case SSL_AD_CERTIFICATE_REQUIRED:
+        return true;
+    default:
+        return false;
+    }
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const TlsContext>> TlsContext::make(const std::string& ca_file, Verify verify)
+Result<std::shared_ptr<const TlsContext>> TlsContext::make(const remote::TlsOptions& options)
 {
     // The host program's configuration file is none of ours.
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
     SSL_CTX* context = SSL_CTX_new(TLS_client_method());
     if (!context)
         return Error{Code::unavailable, "OpenSSL could not be set up.", {}};
-    std::shared_ptr<const TlsContext> made(new TlsContext(context, verify));
+    std::shared_ptr<const TlsContext> made(new TlsContext(context, options));
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_verify(context, verify == Verify::peer ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-    if (verify == Verify::nothing)
-        return made;
+    SSL_CTX_set_verify(context, options.verify == Verify::peer ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    SSL_CTX_set_default_passwd_cb(context, &no_password);
     ERR_clear_error();
-    const int loaded = ca_file.empty() ? SSL_CTX_set_default_verify_paths(context)
-                                       : SSL_CTX_load_verify_file(context, ca_file.c_str());
+    const base::CertificateFiles& ours = options.ours;
+    if (!ours.empty() && (SSL_CTX_use_certificate_chain_file(context, ours.certificate.c_str()) != 1 ||
+                          SSL_CTX_use_PrivateKey_file(context, ours.key.c_str(), SSL_FILETYPE_PEM) != 1)) {
+        const std::string why = reason_of(ERR_peek_last_error());
+        ERR_clear_error();
+        return Error{Code::invalid_argument,
+                     fmt::format("the certificate {} and its key {} are of no use to OpenSSL: {}.", ours.certificate,
+                                 ours.key, why),
+                     {}};
+    }
+    if (options.verify == Verify::nothing)
+        return made;
+    const int loaded = options.ca_file.empty() ? SSL_CTX_set_default_verify_paths(context)
+                                               : SSL_CTX_load_verify_file(context, options.ca_file.c_str());
     if (loaded != 1) {
         ERR_clear_error();
         return Error{Code::invalid_argument,
                      fmt::format("the certificates in {} could not be read; ca is a file in PEM format.",
-                                 ca_file.empty() ? "the system's folder" : ca_file),
+                                 options.ca_file.empty() ? "the system's folder" : options.ca_file),
                      {}};
     }
     return made;
@@ -123,7 +168,14 @@ std::unique_ptr<TlsSession> TlsSession::make(const TlsContext& context, int sock
     SSL* ssl = SSL_new(context.handle());
     if (!ssl)
         return nullptr;
-    std::unique_ptr<TlsSession> session(new TlsSession(ssl, context.verify()));
+    std::unique_ptr<TlsSession> session(new TlsSession(ssl, context));
+    SSL_set_cert_cb(
+        ssl,
+        [](SSL*, void* self) {
+            static_cast<TlsSession*>(self)->m_asked_for_ours = true;
+            return 1;
+        },
+        session.get());
     BIO* bio = quiet_socket_method() ? BIO_new(quiet_socket_method()) : nullptr;
     if (!bio)
         return nullptr;
@@ -175,17 +227,49 @@ Transfer TlsSession::handshake()
 Error TlsSession::handshake_error(const std::string& address) const
 {
     const long verified = SSL_get_verify_result(m_session);
-    if (m_verify == TlsContext::Verify::peer && verified != X509_V_OK)
+    if (m_context.options().verify == Verify::peer && verified != X509_V_OK)
         return {Code::denied,
                 fmt::format("The certificate of redis at {} was not accepted: {}. Name the certificates to trust with "
                             "ca=FILE, and the server as its certificate does.",
                             address, X509_verify_cert_error_string(verified)),
                 {}};
+    if (std::optional<Error> refused = alert_about_us(address))
+        return *std::move(refused);
     return {Code::unavailable,
             fmt::format("Redis at {} did not agree on an encrypted connection: {}. Check that its port is the one for "
                         "TLS.",
                         address, reason_of(m_last_error)),
             {}};
+}
+
+std::optional<Error> TlsSession::alert_about_us(const std::string& address) const
+{
+    const std::optional<int> alert = alert_of(m_last_error);
+    const std::string& ours = m_context.options().ours.certificate;
+    // In TLS 1.2 a server that got no certificate has no other word for it.
+    const bool wants_one = ours.empty() && alert == SSL_AD_HANDSHAKE_FAILURE;
+    if (!m_asked_for_ours || !alert || !(is_about_a_certificate(*alert) || wants_one))
+        return std::nullopt;
+    if (ours.empty())
+        return Error{Code::denied,
+                     fmt::format("Redis at {} demands a certificate of its clients, and there is none to show. Name "
+                                 "one with cert=FILE and its key with key=FILE.",
+                                 address),
+                     {}};
+    return Error{Code::denied,
+                 fmt::format("Redis at {} did not accept the certificate {}: {}. It should be valid today, and signed "
+                             "by an authority that redis trusts (tls-ca-cert-file).",
+                             address, ours, reason_of(m_last_error)),
+                 {}};
+}
+
+std::optional<Error> TlsSession::refusal(const std::string& address)
+{
+    // Where it was a write that failed, what the server said may lie unread.
+    std::byte unused{};
+    if (!alert_of(m_last_error))
+        static_cast<void>(read({&unused, 1}));
+    return alert_about_us(address);
 }
 
 Transfer TlsSession::read(std::span<std::byte> target)

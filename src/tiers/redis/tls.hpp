@@ -1,11 +1,12 @@
 #pragma once
 
 #include "hearth/result.hpp"
-#include "remote/remote_store.hpp"
+#include "remote/tls_options.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <sys/uio.h>
@@ -25,29 +26,28 @@ struct Transfer {
 };
 
 // Certificates and rules for connections over TLS: version 1.2 or later, the server's certificate verified with its
-// name or address unless that is turned off. Immutable: shared by all connections of a store.
+// name or address unless that is turned off, ours shown where one is named and the server asks.
+// Immutable: shared by all connections of a store.
 class TlsContext {
 public:
-    enum class Verify : std::uint8_t { peer, nothing };
-
-    // Without a file the system's certificates are taken. An Error's message is the end of a sentence.
-    static Result<std::shared_ptr<const TlsContext>> make(const std::string& ca_file, Verify verify);
+    // Reads the files. An Error's message is the end of a sentence.
+    static Result<std::shared_ptr<const TlsContext>> make(const remote::TlsOptions& options);
     ~TlsContext();
     TlsContext(const TlsContext&) = delete;
     TlsContext& operator=(const TlsContext&) = delete;
 
     ssl_ctx_st* handle() const { return m_context; }
-    Verify verify() const { return m_verify; }
+    const remote::TlsOptions& options() const { return m_options; }
 
 private:
-    TlsContext(ssl_ctx_st* context, Verify verify) : m_context(context), m_verify(verify) {}
+    TlsContext(ssl_ctx_st* context, remote::TlsOptions options) : m_context(context), m_options(std::move(options)) {}
 
     ssl_ctx_st* m_context;
-    Verify m_verify;
+    const remote::TlsOptions m_options;
 };
 
-// One encrypted connection over a socket that stays the caller's. Never waits. Not thread safe.
-// Raises no SIGPIPE, and says nothing to the other side when it ends: the socket may be a parent process's.
+// One encrypted connection over a socket that stays the caller's. Never waits. Not thread safe. The context outlives
+// it. Raises no SIGPIPE, and says nothing to the other side when it ends: the socket may be a parent process's.
 class TlsSession {
 public:
     // Null: no memory.
@@ -59,16 +59,21 @@ public:
     Transfer handshake();
     // After a handshake that is over: denied where the certificate was not accepted, else unavailable.
     Error handshake_error(const std::string& address) const;
+    // Of a connection that is over: that the server wants a certificate of ours, or another one. None: it was not that.
+    // In TLS 1.3 a server says so only after our side of the handshake is done.
+    std::optional<Error> refusal(const std::string& address);
     Transfer read(std::span<std::byte> target);
     Transfer write(std::span<const iovec> parts);
     bool has_pending() const;  // bytes that arrived with others and were not read
 
 private:
-    TlsSession(ssl_st* session, TlsContext::Verify verify) : m_session(session), m_verify(verify) {}
+    TlsSession(ssl_st* session, const TlsContext& context) : m_session(session), m_context(context) {}
     Transfer outcome(int result);
+    std::optional<Error> alert_about_us(const std::string& address) const;
 
     ssl_st* m_session;
-    TlsContext::Verify m_verify;
+    const TlsContext& m_context;
+    bool m_asked_for_ours = false;
     unsigned long m_last_error = 0;
 };
 

@@ -59,14 +59,14 @@ std::unique_ptr<StoreServer> start_redis_password()
 
 std::unique_ptr<StoreServer> start_redis_tls()
 {
-    if (!has_redis() || !has_command("openssl"))
+    if (!has_redis() || !TestCa::available())
         return nullptr;
-    static const TestCertificates certificates;
+    static const TestCa ca;
     RedisServer::Options options;
-    options.tls = certificates.issue("server", "IP:127.0.0.1");
-    options.authority = certificates.authority();
+    options.tls = ca.good();
+    options.authority = ca.file();
     auto server = std::make_unique<RedisServer>(options);
-    const std::string url = "rediss://127.0.0.1:" + std::to_string(server->port()) + "?ca=" + certificates.authority();
+    const std::string url = "rediss://127.0.0.1:" + std::to_string(server->port()) + "?ca=" + ca.file();
     return std::make_unique<RedisStoreServer>(std::move(server), url);
 }
 

@@ -12,16 +12,16 @@ protected:
     void SetUp() override
     {
         HEARTH_NEEDS_REDIS();
-        if (!has_command("openssl"))
+        if (!TestCa::available())
             GTEST_SKIP() << "There is no openssl command to make certificates with.";
-        m_certificates = std::make_unique<TestCertificates>();
+        m_ca = std::make_unique<TestCa>();
     }
 
-    std::unique_ptr<RedisServer> serve(const std::string& alternative_name, int days = 30) const
+    std::unique_ptr<RedisServer> serve(const TestCa::Certificate& certificate) const
     {
         RedisServer::Options options;
-        options.tls = m_certificates->issue("server", alternative_name, days);
-        options.authority = m_certificates->authority();
+        options.tls = certificate;
+        options.authority = m_ca->file();
         return std::make_unique<RedisServer>(options);
     }
 
@@ -31,39 +31,39 @@ protected:
         return store_at("rediss://" + host + ":" + std::to_string(server.port()) + options)->get("k", soon());
     }
 
-    std::string with_authority() const { return "?ca=" + m_certificates->authority(); }
+    std::string with_authority() const { return "?ca=" + m_ca->file(); }
 
-    std::unique_ptr<TestCertificates> m_certificates;
+    std::unique_ptr<TestCa> m_ca;
 };
 
 }  // namespace
 
 TEST_F(RedisTls, a_certificate_for_this_name_or_address_is_accepted)
 {
-    const auto server = serve("IP:127.0.0.1,DNS:localhost");
+    const auto server = serve(m_ca->good());
     EXPECT_EQ(code_of(get("127.0.0.1", *server, with_authority())), "ok");
     EXPECT_EQ(code_of(get("localhost", *server, with_authority())), "ok");
 }
 
 TEST_F(RedisTls, a_certificate_of_somebody_unknown_is_denied)
 {
-    const auto server = serve("IP:127.0.0.1");
-    const TestCertificates others;
-    EXPECT_EQ(code_of(get("127.0.0.1", *server, "?ca=" + others.authority())), "denied");
+    const auto server = serve(m_ca->good());
+    const TestCa others;
+    EXPECT_EQ(code_of(get("127.0.0.1", *server, "?ca=" + others.file())), "denied");
     EXPECT_EQ(code_of(get("127.0.0.1", *server, "")), "denied") << "the system does not know it either";
     EXPECT_EQ(code_of(get("127.0.0.1", *server, "?insecure=1")), "ok") << "unless nobody looks";
 }
 
 TEST_F(RedisTls, a_certificate_for_another_host_is_denied)
 {
-    const auto server = serve("DNS:redis.example,IP:127.0.0.2");
+    const auto server = serve(m_ca->issue("other", "DNS:redis.example,IP:127.0.0.2"));
     EXPECT_EQ(code_of(get("127.0.0.1", *server, with_authority())), "denied");
     EXPECT_EQ(code_of(get("localhost", *server, with_authority())), "denied");
 }
 
 TEST_F(RedisTls, an_expired_certificate_is_denied)
 {
-    const auto server = serve("IP:127.0.0.1", -1);
+    const auto server = serve(m_ca->expired());
     const auto got = get("127.0.0.1", *server, with_authority());
     EXPECT_EQ(code_of(got), "denied");
     EXPECT_NE(got.error().message.find("expired"), std::string::npos) << got.error().message;
@@ -71,7 +71,7 @@ TEST_F(RedisTls, an_expired_certificate_is_denied)
 
 TEST_F(RedisTls, a_server_that_was_restarted_is_found_again)
 {
-    const auto server = serve("IP:127.0.0.1");
+    const auto server = serve(m_ca->good());
     const auto store = store_at("rediss://127.0.0.1:" + std::to_string(server->port()) + with_authority());
     for (int i = 0; i < 3; ++i) {
         ASSERT_TRUE(store->put("k", bytes_for(1, 300'000), soon()).ok());
@@ -89,8 +89,8 @@ TEST_F(RedisTls, a_cluster_is_asked_over_tls_too)
 {
     const std::uint16_t in_the_clear = free_port();
     RedisServer::Options options;
-    options.tls = m_certificates->issue("server", "IP:127.0.0.1");
-    options.authority = m_certificates->authority();
+    options.tls = m_ca->good();
+    options.authority = m_ca->file();
     options.others = {"--cluster-enabled",
                       "yes",
                       "--tls-cluster",
@@ -114,7 +114,7 @@ TEST_F(RedisTls, neither_side_in_the_clear_is_understood)
     const RedisServer plain;
     const auto to_plain = store_at("rediss://127.0.0.1:" + std::to_string(plain.port()) + with_authority());
     EXPECT_EQ(code_of(to_plain->get("k", in(std::chrono::milliseconds(50)))), "timeout") << "it waits for a line's end";
-    const auto encrypted = serve("IP:127.0.0.1");
+    const auto encrypted = serve(m_ca->good());
     const std::string code = code_of(store_at(local_url(encrypted->port()))->get("k", soon()));
     EXPECT_TRUE(code == "unavailable" || code == "corrupt") << code;
     const RogueServer silent("", RogueServer::Then::stay);

@@ -1,6 +1,6 @@
-#include "engine/workers.hpp"
+#include "base/workers.hpp"
 
-namespace hearth::engine {
+namespace hearth::base {
 
 namespace {
 
@@ -79,4 +79,4 @@ void Workers::work()
     }
 }
 
-}  // namespace hearth::engine
+}  // namespace hearth::base

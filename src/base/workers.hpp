@@ -1,15 +1,16 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-namespace hearth::engine {
+namespace hearth::base {
 
-// Threads for what must not run on the caller's: asynchronous makes, and makes with a deadline.
+// Threads for what must not run on the caller's: asynchronous makes, makes with a deadline, fetches in a hurry.
 // None is started before the first task. stop() waits for tasks that run; the others, and those that come later, are
 // given up, which each learns by being called with `cancelled`.
 class Workers {
@@ -50,4 +51,4 @@ private:
     bool m_stopping = false;
 };
 
-}  // namespace hearth::engine
+}  // namespace hearth::base

@@ -1,0 +1,58 @@
+#include "remote/hedge.hpp"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace hearth::remote {
+
+namespace {
+
+// What both requests tell their answers to; the slower one finds it still there.
+struct Answers {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<Hedge::Answer> best;
+    int asked = 1;
+    int answered = 0;
+
+    bool decided() const { return best && (best->ok() || answered == asked); }
+};
+
+}  // namespace
+
+Hedge::Answer Hedge::first_of_two(const Ask& ask, std::chrono::milliseconds after)
+{
+    const auto answers = std::make_shared<Answers>();
+    const auto send = [&] {
+        m_threads->submit([answers, ask](base::Workers::Call call) {
+            Answer answer = call == base::Workers::Call::run
+                                ? ask()
+                                : Answer(Error{Code::unavailable, "The remote is being closed.", {}});
+            const std::lock_guard lock(answers->mutex);
+            ++answers->answered;
+            if (!answers->best || answer.ok())
+                answers->best = std::move(answer);
+            answers->changed.notify_all();
+        });
+    };
+    const auto decided = [&] { return answers->decided(); };
+    send();
+    std::unique_lock lock(answers->mutex);
+    if (!answers->changed.wait_for(lock, after, decided)) {
+        answers->asked = 2;
+        lock.unlock();
+        send();
+        lock.lock();
+        answers->changed.wait(lock, decided);
+    }
+    return std::move(*answers->best);
+}
+
+void Hedge::after_fork() noexcept
+{
+    // Destroying it would wait for threads that this process does not have.
+    static_cast<void>(m_threads.release());
+    m_threads = std::make_unique<base::Workers>(k_most_threads);
+}
+
+}  // namespace hearth::remote

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "tiers/redis/reply.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hearth::fuzz {
+
+// As a server would send it. A bulk string that is a whole reply has its content in `bytes`, others in `text`.
+inline std::string on_the_wire(const tiers::redis::Reply& reply)
+{
+    using Kind = tiers::redis::Reply::Kind;
+    switch (reply.kind) {
+    case Kind::nil:
+        return "$-1\r\n";
+    case Kind::integer:
+        return ":" + std::to_string(reply.integer) + "\r\n";
+    case Kind::status:
+        return "+" + reply.text + "\r\n";
+    case Kind::error:
+        return "-" + reply.text + "\r\n";
+    case Kind::bulk: {
+        const std::string_view content = reply.bytes.empty() ? std::string_view(reply.text) : reply.bytes.text();
+        return "$" + std::to_string(content.size()) + "\r\n" + std::string(content) + "\r\n";
+    }
+    case Kind::array:
+        break;
+    }
+    std::string out = "*" + std::to_string(reply.elements.size()) + "\r\n";
+    for (const tiers::redis::Reply& element : reply.elements)
+        out += on_the_wire(element);
+    return out;
+}
+
+inline bool same(const tiers::redis::Reply& a, const tiers::redis::Reply& b)
+{
+    return a.kind == b.kind && a.integer == b.integer && a.text == b.text && a.bytes == b.bytes &&
+           std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(),
+                      [](const auto& one, const auto& other) { return same(one, other); });
+}
+
+// The first reply in these bytes; none when they hold none.
+inline std::optional<tiers::redis::Reply> first_reply(std::string_view bytes)
+{
+    tiers::redis::ReplyDecoder decoder;
+    tiers::redis::Reply reply;
+    if (decoder.feed(bytes, reply) != tiers::redis::ReplyDecoder::State::whole)
+        return std::nullopt;
+    return reply;
+}
+
+}  // namespace hearth::fuzz
