@@ -32,21 +32,23 @@ TEST(HttpAnswer, a_header_that_continues_none_does_not_continue_the_last_request
                                  : "HTTP/1.1 200 OK\r\n more: of it\r\nContent-Length: 1\r\n\r\nb");
     });
     HttpClient client({.address = server.address(), .connect_timeout = std::chrono::seconds(10)});
-    for (int i = 0; i < 20; ++i) {
-        const Result<Answer> answer = get(client, server);
-        ASSERT_TRUE(answer.ok()) << answer.error().message;
-        EXPECT_EQ(answer->body.text(), i % 2 == 0 ? "a" : "b");
-        EXPECT_EQ(answer->server, i % 2 == 0 ? "first" : "");
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(get(client, server).value().server, "first");
+        // Some versions pass over it, others refuse the answer.
+        const Result<Answer> second = get(client, server);
+        EXPECT_TRUE(second.ok() ? second->server.empty() : second.error().code == Code::corrupt);
     }
 }
 
-TEST(HttpAnswer, with_a_status_of_one_digit_is_no_answer)
+TEST(HttpAnswer, with_a_status_of_one_digit_or_of_four_is_none)
 {
-    const RogueHttpServer server("HTTP/204 No Content\r\nContent-Length: 0\r\n\r\n");
-    HttpClient client({.address = server.address(), .connect_timeout = std::chrono::seconds(10)});
-    const Result<Answer> answer = get(client, server);
-    ASSERT_FALSE(answer.ok());
-    EXPECT_EQ(answer.error().code, Code::corrupt);
+    for (const char* line : {"HTTP/204 No Content", "HTTP/21000 OK"}) {
+        const RogueHttpServer server(std::string(line) + "\r\nContent-Length: 0\r\n\r\n");
+        HttpClient client({.address = server.address(), .connect_timeout = std::chrono::seconds(10)});
+        const Result<Answer> answer = get(client, server);
+        ASSERT_FALSE(answer.ok()) << line;
+        EXPECT_EQ(answer.error().code, Code::corrupt) << line;
+    }
 }
 
 TEST(S3Answer, a_reference_to_half_a_character_stays_as_it_is)

@@ -136,7 +136,8 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
     case CURLE_BAD_CONTENT_ENCODING:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
-    case CURLE_URL_MALFORMAT:  // of a redirect: ours are well-formed
+    case CURLE_URL_MALFORMAT:          // of a redirect: ours are well-formed
+    case CURLE_BAD_FUNCTION_ARGUMENT:  // of a header that continues none
         return not_http(options.address, said);
     case CURLE_TOO_MANY_REDIRECTS:
         return {Code::unavailable, fmt::format("{} redirects without end.", options.address), {}};

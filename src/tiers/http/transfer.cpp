@@ -226,8 +226,8 @@ Result<Answer> Transfer::finish(CURLcode code)
         return too_large(m_options.address, m_max_bytes);
     if (code != CURLE_OK && !(over_limit && refused))
         return error_of_transfer(code, m_words.data(), m_options, m_deadline);
-    // libcurl takes "HTTP/204" for version 2 and a status of 4.
-    if (answer.status < 100)
+    // libcurl takes "HTTP/204" for version 2 and a status of 4, and "HTTP/21000" for one of 1000.
+    if (answer.status < 100 || answer.status > 999)
         return not_http(m_options.address, fmt::format("{} is no status", answer.status));
     if (m_method == Method::get && answer.ok() && !has_known_end(m_curl))
         return not_http(m_options.address, "it says neither how long the body is nor where it ends");
