@@ -26,7 +26,7 @@ Result<std::size_t> AnswerReader::receive(std::span<std::byte> first, SteadyTime
         targets[count++] = {first.data(), first.size()};
     if (m_end < m_buffer.size())
         targets[count++] = {m_buffer.data() + m_end, m_buffer.size() - m_end};
-    const Result<std::size_t> got = m_source.receive(std::span(targets.data(), count), deadline);
+    Result<std::size_t> got = m_source.receive(std::span(targets.data(), count), deadline);
     if (got.ok())
         m_end += *got - std::min(*got, first.size());
     return got;
