@@ -15,10 +15,16 @@ int run_as_child(const std::vector<std::string>& arguments)
     const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
     if (arguments[0] == "disk")
         return disk_child(rest);
+    if (arguments[0] == "bundle")
+        return bundle_child(rest);
     if (arguments[0] == "flight")
         return flight_child(rest);
     if (arguments[0] == "nvrtc")
         return nvrtc_child(rest);
+    if (arguments[0] == "recipes")
+        return recipe_child(rest);
+    if (arguments[0] == "run")
+        return run_child(rest);
 #ifdef HEARTH_BENCH_REMOTE
     if (arguments[0] == "remote")
         return remote_child(rest);
@@ -46,8 +52,9 @@ int main(int argc, char** argv)
         } else if (arguments[i] == "--quick") {
             effort = Effort::quick;
         } else {
-            fmt::print(stderr, "usage: hearth_bench [--json FILE] [--only "
-                               "memory|disk|scale|flight|policy|nvrtc|kernel|vram|remote]... [--quick]\n");
+            fmt::print(stderr,
+                       "usage: hearth_bench [--json FILE] [--only "
+                       "memory|disk|bundle|scale|flight|policy|nvrtc|recipes|run|kernel|vram|remote]... [--quick]\n");
             return 2;
         }
     }
@@ -61,10 +68,13 @@ int main(int argc, char** argv)
                             std::thread::hardware_concurrency()));
     run("memory", [&] { bench_memory(report); });
     run("disk", [&] { bench_disk(report); });
+    run("bundle", [&] { bench_bundle(report); });
     run("scale", [&] { bench_scale(report, effort); });
     run("flight", [&] { bench_flight(report); });
     run("policy", [&] { bench_policy(report); });
     run("nvrtc", [&] { bench_nvrtc(report); });
+    run("recipes", [&] { bench_recipes(report); });
+    run("run", [&] { bench_run(report); });
     run("kernel", [&] { bench_kernel(report); });
     run("vram", [&] { bench_vram(report); });
 #ifdef HEARTH_BENCH_REMOTE

@@ -47,9 +47,11 @@ public:
 
     // Of a miss; of what was made, why it had to be.
     Miss why() const noexcept { return m_why; }
-    // The tier that answered ("made" when the maker did); valid while the Cache is open.
+    // The tier that answered ("made" when a maker did); valid while the Cache is open.
     std::string_view tier() const noexcept { return m_tier ? std::string_view(*m_tier) : std::string_view{}; }
     const std::string* tier_name() const noexcept { return m_tier; }
+    // Of what was made: by another, here, on this machine or in the fleet, for whom this lookup only waited.
+    bool coalesced() const noexcept { return m_coalesced; }
     // The tier this very lookup moved the entry up into; empty when it stayed where it was.
     std::string_view promoted_to() const noexcept
     {
@@ -63,6 +65,7 @@ private:
     const std::string* m_promoted_to = nullptr;
     Miss m_why = Miss::absent;
     bool m_servers_unasked = false;  // they are asked while the maker runs
+    bool m_coalesced = false;
 };
 
 using Maker = std::function<Result<Artifact>()>;
@@ -98,6 +101,9 @@ struct GetOptions {
     // False for what is only derived from what this machine has: no statistics count it, no server is asked for it, and
     // it is made even where making is forbidden.
     bool counted = true;
+    // True for a maker that owns all it uses, so that it may still run when its caller has an answer and is gone: only
+    // such makes are raced against servers. One with a deadline must be of that kind anyway.
+    bool may_outlive = false;
 };
 
 // What a promotion or demotion by hand did.
@@ -144,6 +150,12 @@ struct TransferReport {
     std::vector<std::string> problems;  // a sentence each, the first hundred
 };
 
+// Where compiles are recorded, and who is told when that fails.
+struct Recording {
+    std::string path;  // absolute
+    LogSink log;
+};
+
 // The cache: several tiers, fastest first, behind one lookup.
 // Thread safety: every function, from any thread. Not copyable; movable while no other thread uses it.
 // Failure: a broken tier costs hits, never the program. No exception leaves this class; what a maker throws comes back
@@ -184,7 +196,7 @@ public:
             return make_missing(request.key(), request.encoding(), as_maker(std::forward<F>(make)), options,
                                 std::move(found));
     }
-    // The same without waiting. Makers run on the cache's own workers, started when first needed.
+    // The same without waiting. Makers run on the cache's own workers, started when first needed, with signals blocked.
     template <Makes F>
     std::future<Result<Lookup>> get_or_make_async(const Request& request, F&& make, const GetOptions& options = {})
     {
@@ -250,6 +262,12 @@ public:
 
     Stats stats(Scope scope = Scope::process);
     void reset_stats();
+
+    // Whether makes may be raced against servers: then it is worth a copy to let a maker outlive its caller.
+    bool races() const noexcept;
+
+    // For compilers, which record what they are asked for; null: nowhere. docs/recipes.md.
+    const Recording* recording() const noexcept;
 
 private:
     explicit Cache(std::unique_ptr<engine::Engine> engine);

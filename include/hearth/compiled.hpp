@@ -10,10 +10,11 @@ namespace hearth {
 
 // Where the result of a compile came from.
 enum class Outcome : std::uint8_t {
-    hit,       // the cache had it
-    compiled,  // the compiler made it, and it is stored
-    rebuilt,   // a driver refused what was stored, which was removed; made again, and it is stored
-    bypassed,  // the compiler made it, and it cannot be stored; reason() says why
+    hit,        // the cache had it
+    compiled,   // the compiler made it, and it is stored
+    rebuilt,    // a driver refused what was stored, which was removed; made again, and it is stored
+    bypassed,   // the compiler made it, and it cannot be stored; reason() says why
+    coalesced,  // another was compiling it, and this one waited for that
 };
 
 constexpr std::string_view to_string(Outcome outcome)
@@ -27,6 +28,8 @@ constexpr std::string_view to_string(Outcome outcome)
         return "rebuilt";
     case Outcome::bypassed:
         return "bypassed";
+    case Outcome::coalesced:
+        return "coalesced";
     }
     return "";
 }
@@ -43,7 +46,7 @@ public:
         if (!m_reason.empty()) {
             m_outcome = Outcome::bypassed;
         } else if (made) {
-            m_outcome = Outcome::compiled;
+            m_outcome = lookup.coalesced() ? Outcome::coalesced : Outcome::compiled;
             m_reason = to_string(lookup.why());
         } else {
             m_tier = lookup.tier();

@@ -3,6 +3,7 @@
 // The whole public API in one include.
 
 #include "hearth/artifact.hpp"
+#include "hearth/bundle.hpp"
 #include "hearth/bytes.hpp"
 #include "hearth/cache.hpp"
 #include "hearth/compiled.hpp"
@@ -17,7 +18,9 @@
 #include "hearth/operator.hpp"
 #include "hearth/options.hpp"
 #include "hearth/policy.hpp"
+#include "hearth/prewarm.hpp"
 #include "hearth/ptx.hpp"
+#include "hearth/recipes.hpp"
 #include "hearth/remote.hpp"
 #include "hearth/result.hpp"
 #include "hearth/stats.hpp"

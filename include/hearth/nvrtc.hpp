@@ -92,6 +92,14 @@ HEARTH_API Result<Compiled> compile(Cache& cache, const Program& program, const 
 // The same on a worker of the cache, which must stay open and where it is until then.
 HEARTH_API std::future<Result<Compiled>> compile_async(Cache& cache, Program program, CompileOptions options = {});
 
+// What a libnvrtc says of itself. It is loaded for that once on a machine; then the cache knows.
+struct LibraryFacts {
+    int major = 0;
+    int minor = 0;
+    std::vector<int> architectures{};  // 80 for sm_80; empty for versions that do not tell
+};
+HEARTH_API Result<LibraryFacts> library_facts(Cache& cache, const std::string& library = {});
+
 // Whether compile() would hit, and if not, what is different from the nearest entry: this option, that header. Nothing
 // is compiled and nothing is counted.
 HEARTH_API Result<Explanation> explain(Cache& cache, const Program& program, const CompileOptions& options = {});

@@ -49,12 +49,15 @@ struct CacheOptions {
     std::optional<int> compression{};
     std::optional<Access> access{};
     std::optional<bool> shared{};
-    // Behind them servers that a fleet shares, in the order in which they are asked: docs/remote.md.
+    // Behind them files of entries that ship with an application, in the order in which they are asked:
+    // docs/bundles.md.
+    std::optional<std::vector<std::string>> bundles{};
+    // Behind those servers that a fleet shares, in the order in which they are asked: docs/remote.md.
     std::optional<std::vector<std::string>> remotes{};
     // Who may write what is loaded: docs/security.md.
     std::optional<std::string> sign_with{};                       // a file that `hearth keygen` made
     std::optional<std::vector<std::string>> trusted_keys{};       // public keys, or files of them
-    std::optional<std::vector<std::string>> demand_signatures{};  // names of tiers; "remotes" is all of those
+    std::optional<std::vector<std::string>> demand_signatures{};  // names of tiers, or "bundles", "remotes" or "all"
     // ...or replaced by one's own, fastest first.
     std::vector<TierSpec> tiers{};
 
@@ -66,11 +69,15 @@ struct CacheOptions {
     std::optional<Making> making{};
     std::optional<std::uint32_t> max_parallel_makes{};       // 0: as many as ask
     std::optional<std::chrono::milliseconds> flight_wait{};  // how long to wait for another process's make
-    // A make that is expected to take less begins while servers are still being asked; who is first answers. 0: never.
+    // A make that is expected to take less, and may outlive its caller (GetOptions), begins while servers are still
+    // being asked; who is first answers. 0: never.
     std::optional<std::chrono::milliseconds> race_under{};
     std::optional<std::chrono::milliseconds> failure_ttl{};  // how long a failed make is remembered; 0: not at all
     std::optional<Maintenance> maintenance{};
     std::optional<std::chrono::milliseconds> maintenance_interval{};
+
+    // A file that every compile is appended to, to be built beforehand elsewhere: docs/recipes.md. Empty: none.
+    std::optional<std::string> record_to{};
 
     std::function<void(const Eviction&)> on_evict{};  // called after the fact, from the thread that caused it
     LogSink log{};                                    // one's own...

@@ -37,6 +37,7 @@ struct TierTraits {
     bool in_place = false;  // entries are used where they lie: one that also moves up stays here
     bool remote = false;    // others use it too, and asking it takes time: never cleared, listed or swept for them
     bool demands_signatures = false;
+    bool fixed = false;  // a file that never changes: what it holds is on this machine, and is not copied to a disk
 };
 
 struct TierUsage {

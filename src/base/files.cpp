@@ -1,12 +1,17 @@
 #include "base/files.hpp"
 
+#include "base/signal_guard.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,9 +61,14 @@ public:
     }
     ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override
     {
+        const FileLimitGuard guard;
         return or_errno(::pwrite(fd, buffer, size, static_cast<off_t>(offset)));
     }
-    int truncate(int fd, std::uint64_t size) override { return or_errno(::ftruncate(fd, static_cast<off_t>(size))); }
+    int truncate(int fd, std::uint64_t size) override
+    {
+        const FileLimitGuard guard;
+        return or_errno(::ftruncate(fd, static_cast<off_t>(size)));
+    }
     int sync(int fd) override { return or_errno(::fsync(fd)); }
     int stat(int fd, FileStat& out) override
     {
@@ -178,6 +188,39 @@ Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error)
         error = read_exactly(files, file.fd(), buffer.data(), buffer.size(), 0);
     });
     return error == 0 ? bytes : Bytes{};
+}
+
+namespace {
+
+// What a link says, from where its reader stands; none where it is no link.
+std::optional<std::string> read_link(const std::string& path)
+{
+    std::string text(PATH_MAX, '\0');
+    const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
+    if (size <= 0 || static_cast<std::size_t>(size) == text.size())
+        return std::nullopt;
+    text.resize(static_cast<std::size_t>(size));
+    return text.front() == '/' ? text : path.substr(0, path.find_last_of('/') + 1) + text;
+}
+
+}  // namespace
+
+std::string real_path(const std::string& path)
+{
+    static constexpr int k_most_links = 40;  // as the system has it
+    std::string at = path;
+    for (int links = 0; links < k_most_links; ++links) {
+        if (char* const resolved = ::realpath(at.c_str(), nullptr)) {
+            std::string real = resolved;
+            std::free(resolved);
+            return real;
+        }
+        std::optional<std::string> next = read_link(at);
+        if (!next)
+            return at;
+        at = *std::move(next);
+    }
+    return path;
 }
 
 int make_directories(Files& files, const std::string& path, unsigned mode)

@@ -81,6 +81,10 @@ int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset);
 // The whole file, or -errno in `error` and no bytes. A file larger than `limit` is -EFBIG.
 Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error);
 
+// Where a path leads when links are followed, for files that their users may well put behind one, and be it that there
+// is nothing yet where the last link points; the path itself where that cannot be told.
+std::string real_path(const std::string& path);
+
 // Creates the directory and its missing parents, the ones it creates with `mode`. 0 or -errno.
 int make_directories(Files& files, const std::string& path, unsigned mode);
 

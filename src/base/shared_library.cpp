@@ -7,7 +7,10 @@ namespace hearth::base {
 
 Result<SharedLibrary> SharedLibrary::load(const std::string& path)
 {
-    if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
+    // Two slashes are one to the system, and to the audit library of `hearth run` a sign that the file itself is meant,
+    // not what stands in for it.
+    const std::string name = path.starts_with('/') ? "/" + path : path;
+    if (void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
         return SharedLibrary(handle);
     const char* why = ::dlerror();
     return Error{

@@ -1,5 +1,7 @@
 #include "base/workers.hpp"
 
+#include "base/own_thread.hpp"
+
 namespace hearth::base {
 
 namespace {
@@ -40,7 +42,7 @@ void Workers::submit(Task task)
         }
         m_tasks.push_back(std::move(task));
         if (m_idle < m_tasks.size() && m_threads.size() < m_most)
-            m_threads.emplace_back([this] { work(); });
+            m_threads.push_back(start_thread([this] { work(); }));
     }
     m_changed.notify_one();
 }

@@ -1,5 +1,7 @@
 #include "config/log_sink.hpp"
 
+#include "base/signal_guard.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@ LogSink log_sink(const std::string& where)
             where == "stderr" ? STDERR_FILENO : ::open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         if (fd < 0)
             return;
+        const base::FileLimitGuard guard;
         [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
         if (fd != STDERR_FILENO)
             ::close(fd);

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "config/log_sink.hpp"
 #include "engine/engine.hpp"
+#include "hearth/bundle.hpp"
 #include "hearth/cache.hpp"
 #include "hearth/device_tier.hpp"
 #include "hearth/remote.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fmt/format.h>
 #include <set>
 
@@ -26,8 +28,9 @@ bool is_name(std::string_view name)
     return !name.empty() && name.size() <= k_longest_name && std::all_of(name.begin(), name.end(), plain);
 }
 
-// Whom a tier believes. What cannot be read is said, and leaves the tier with less trust, never with more.
-Trust trust_of(const std::string& tier, const CacheOptions& options, const LogSink& log)
+// Whom a tier believes, which the settings call by its name or by what all of its kind are called. What cannot be read
+// is said, and leaves the tier with less trust, never with more.
+Trust trust_of(const std::string& tier, std::string_view kind, const CacheOptions& options, const LogSink& log)
 {
     Trust trust;
     const auto complain = [&](const Error& error) {
@@ -35,7 +38,7 @@ Trust trust_of(const std::string& tier, const CacheOptions& options, const LogSi
             log(LogLevel::warning, error.message);
     };
     for (const std::string& name : *options.demand_signatures)
-        if (name == tier || name == "all" || (name == "remotes" && tier != "disk"))
+        if (name == tier || name == kind || name == "all")
             trust.signatures = Signatures::demanded;
     for (const std::string& text : *options.trusted_keys) {
         if (const Result<PublicKey> key = PublicKey::parse(text))
@@ -71,20 +74,35 @@ std::vector<TierSpec> default_tiers(const CacheOptions& options, const LogSink& 
     on_disk.compression = *options.compression;
     on_disk.access = *options.access;
     on_disk.shared = *options.shared;
-    on_disk.trust = trust_of("disk", options, log);
+    on_disk.trust = trust_of("disk", "disk", options, log);
     tiers.push_back(disk(std::move(on_disk)));
     std::set<std::string> names{"memory", "vram", "disk"};
+    for (const std::string& path : *options.bundles) {
+        bundle::Options one{.path = path};
+        for (int number = 2; !names.insert(one.name).second; ++number)
+            one.name = fmt::format("bundle{}", number);
+        one.trust = trust_of(one.name, "bundles", options, log);
+        tiers.push_back(bundle::tier(std::move(one)));
+    }
     for (const std::string& url : *options.remotes) {
         remote::Options one{.url = url};
         const Result<remote::Resolved> known = remote::resolve_options(one);
         one.name = known ? known->options.name : "remote";
         for (int number = 2; !names.insert(one.name).second; ++number)
             one.name = fmt::format("{}{}", known ? known->options.name : "remote", number);
-        one.trust = trust_of(one.name, options, log);
+        one.trust = trust_of(one.name, "remotes", options, log);
         one.state_directory = *options.directory + "/remotes";
         tiers.push_back(remote::tier(std::move(one)));
     }
     return tiers;
+}
+
+// The program may well change its directory.
+std::string absolute_path(const std::string& path)
+{
+    std::error_code error;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+    return error ? path : absolute.string();
 }
 
 }  // namespace
@@ -123,6 +141,8 @@ Result<Cache> Cache::open(CacheOptions options)
     chosen.failure_ttl = *resolved.failure_ttl;
     chosen.maintenance = *resolved.maintenance;
     chosen.maintenance_interval = *resolved.maintenance_interval;
+    if (!*resolved.disabled && !resolved.record_to->empty())
+        chosen.recording = Recording{absolute_path(*resolved.record_to), chosen.log};
     chosen.on_evict = std::move(resolved.on_evict);
     chosen.clock = resolved.clock ? resolved.clock : &base::system_clock();
     return engine::Engine::as_cache(std::make_unique<engine::Engine>(std::move(chosen)));

@@ -230,7 +230,9 @@ std::vector<SettingRow> setting_rows()
             [flag_text](Access access) { return flag_text(access == Access::read_only); }),
         row("shared", "HEARTH_SHARED", "the directory may belong to another user", k_flag, &CacheOptions::shared,
             parse_flag, flag_text),
-        with_reason(words("remote", "HEARTH_REMOTE", "servers that a fleet shares, asked after the disk",
+        words("bundles", "HEARTH_BUNDLES", "files of entries that ship with an application, asked after the disk",
+              "paths of bundles, with blanks between", &CacheOptions::bundles, any_word, as_it_is),
+        with_reason(words("remote", "HEARTH_REMOTE", "servers that a fleet shares, asked after this machine's tiers",
                           "addresses such as redis://cache:6379, with blanks between", &CacheOptions::remotes,
                           is_address, shown_address),
                     about_addresses),
@@ -242,8 +244,8 @@ std::vector<SettingRow> setting_rows()
         words("trusted_keys", "HEARTH_TRUSTED_KEYS", "whose signatures count",
               "public keys or files of them, with blanks between", &CacheOptions::trusted_keys, any_word, as_it_is),
         words("demand_signatures", "HEARTH_DEMAND_SIGNATURES", "tiers that take signed entries only",
-              "names of tiers, with blanks between, or remotes for all of those", &CacheOptions::demand_signatures,
-              any_word, as_it_is),
+              "names of tiers, with blanks between, or bundles or remotes for all of those",
+              &CacheOptions::demand_signatures, any_word, as_it_is),
         row(
             "policy", "HEARTH_POLICY", "what is evicted first", "gdsf or lru", &CacheOptions::policy_name,
             [](std::string_view text) {
@@ -280,6 +282,11 @@ std::vector<SettingRow> setting_rows()
             [](Maintenance how) { return how == Maintenance::background ? "background" : "by_hand"; }),
         row("maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "how often", k_duration,
             &CacheOptions::maintenance_interval, parse_duration, format_duration),
+        row(
+            "record", "HEARTH_RECORD", "file that compiles are recorded in, to be built elsewhere",
+            "the path of a file", &CacheOptions::record_to,
+            [](std::string_view text) { return text == "none" ? std::optional<std::string>("") : parse_path(text); },
+            [](const std::string& path) { return path.empty() ? "none" : path; }),
         row("log", "HEARTH_LOG", "where warnings go", "off, stderr or a path", &CacheOptions::log_to, parse_path,
             [](const std::string& where) { return where; }),
     };
@@ -299,6 +306,7 @@ CacheOptions preset_options(Preset preset)
     options.compression = 1;
     options.access = Access::read_write;
     options.shared = false;
+    options.bundles.emplace();
     options.remotes.emplace();
     options.sign_with = "";
     options.trusted_keys.emplace();
@@ -312,6 +320,7 @@ CacheOptions preset_options(Preset preset)
     options.failure_ttl = std::chrono::minutes(1);
     options.maintenance = Maintenance::background;
     options.maintenance_interval = std::chrono::minutes(1);
+    options.record_to = "";
     options.log_to = "off";
     switch (preset) {
     case Preset::development:

@@ -49,12 +49,7 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
     static constexpr std::uint64_t k_max_file = 1 << 20;
     int error = 0;
     // Not through O_NOFOLLOW: a configuration file may well be a link into a dotfiles folder.
-    std::string real = path;
-    if (char* resolved = ::realpath(path.c_str(), nullptr)) {
-        real = resolved;
-        std::free(resolved);
-    }
-    const Bytes bytes = base::read_file(base::system_files(), real.c_str(), k_max_file, error);
+    const Bytes bytes = base::read_file(base::system_files(), base::real_path(path).c_str(), k_max_file, error);
     if (error != 0) {
         if (must_exist || error != -ENOENT)
             problems.push_back(base::describe("Cannot read the configuration file", path, error) +

@@ -14,6 +14,11 @@ Cache engine::Engine::as_cache(std::unique_ptr<Engine> engine)
     return Cache(std::move(engine));
 }
 
+engine::Engine& engine::Engine::of(Cache& cache)
+{
+    return *cache.m_engine;
+}
+
 Lookup Cache::find(const Key& key)
 {
     return m_engine->find(key);
@@ -55,6 +60,11 @@ std::future<Result<Lookup>> Cache::make_later(const Key& key, const Bytes& reque
                                               const GetOptions& options)
 {
     return m_engine->make_later(key, request, std::move(make), options);
+}
+
+bool Cache::races() const noexcept
+{
+    return m_engine->races();
 }
 
 void Cache::run_later(std::function<void(const Status&)> work)
@@ -178,6 +188,11 @@ Stats Cache::stats(Scope scope)
 void Cache::reset_stats()
 {
     m_engine->reset_stats();
+}
+
+const Recording* Cache::recording() const noexcept
+{
+    return m_engine->recording();
 }
 
 std::string_view to_string(MoveReport::Outcome outcome)

@@ -93,6 +93,7 @@ void Engine::after_fork()
 
 Engine::~Engine()
 {
+    end_prewarms();
     m_workers->stop();
     {
         const std::lock_guard lock(m_maintenance_mutex);

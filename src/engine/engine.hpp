@@ -4,7 +4,9 @@
 #include "base/workers.hpp"
 #include "engine/counters.hpp"
 #include "engine/flights.hpp"
+#include "hearth/bundle.hpp"
 #include "hearth/cache.hpp"
+#include "hearth/prewarm.hpp"
 #include "hearth/vram.hpp"
 
 #include <array>
@@ -12,6 +14,8 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -25,6 +29,14 @@ enum class Reach : std::uint8_t { this_machine, everywhere };
 // What of this machine is kept as entries says so, and is not sent to servers by hand either.
 inline constexpr std::string_view k_of_this_machine = "hearth";
 
+// What is to be brought into a tier: what another tier has, or what was used most, or these keys.
+struct PrewarmPlan {
+    std::vector<Key> keys{};
+    std::optional<TierSpec> source{};
+    std::size_t hottest = 0;
+    PrewarmOptions options{};
+};
+
 // Everything a Cache is made of, with nothing left to be decided.
 struct EngineOptions {
     std::vector<TierSpec> tiers;  // fastest first
@@ -37,6 +49,7 @@ struct EngineOptions {
     Maintenance maintenance = Maintenance::background;
     std::chrono::milliseconds maintenance_interval{60000};
     std::function<void(const Eviction&)> on_evict;
+    std::optional<Recording> recording;
     LogSink log;
     const Clock* clock = nullptr;
 };
@@ -50,8 +63,9 @@ struct EngineOptions {
 //   moving.cpp    how entries move between tiers
 //   listing.cpp   what is in the cache
 //   upkeep.cpp    verifying, collecting, flushing, background maintenance
-//   transfer.cpp  export and import
+//   transfer.cpp  export, import and bundles
 //   sharing.cpp   what goes to servers and comes from them by hand
+//   prewarm.cpp   tiers that are filled beforehand, in the background
 //   counting.cpp  statistics, here and in the directory's note
 class Engine {
 public:
@@ -61,6 +75,7 @@ public:
     Engine& operator=(const Engine&) = delete;
 
     static Cache as_cache(std::unique_ptr<Engine> engine);
+    static Engine& of(Cache& cache);
 
     Lookup find(const Key& key);
     Lookup peek(const Key& key, Reach reach);
@@ -73,6 +88,7 @@ public:
     std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);
 
     Result<Lookup> make_past(const Maker& make, const Metadata& metadata);
+    bool races() const noexcept;
 
     Vram vram(std::string_view name);
     vram::Lease lease(std::size_t place, DeviceTier& tier, const Key& key, const vram::LeaseOptions& options);
@@ -99,6 +115,8 @@ public:
     Result<TransferReport> export_to(const std::string& path, const std::function<bool(const EntryRow&)>& choose,
                                      const Progress& progress);
     Result<TransferReport> import_from(const std::string& path, const Progress& progress);
+    Result<bundle::WriteReport> bundle_to(const std::string& path, const std::function<bool(const EntryRow&)>& choose,
+                                          const bundle::WriteOptions& options, const Progress& progress);
 
     Result<remote::Check> check_remote(std::string_view tier, std::uint64_t samples);
     Result<TransferReport> push(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
@@ -106,11 +124,14 @@ public:
     Result<TransferReport> pull(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
                                 const Progress& progress);
 
+    Prewarm prewarm(PrewarmPlan plan);
+
     void flush();
     void clear(bool persistent_too);
     void maintain(std::stop_token stop);
     Stats stats(Scope scope);
     void reset_stats();
+    const Recording* recording() const noexcept { return m_options.recording ? &*m_options.recording : nullptr; }
 
 private:
     using Deadline = std::optional<std::chrono::steady_clock::time_point>;
@@ -124,10 +145,32 @@ private:
     const std::string* bring_home(std::size_t tier, const Key& key, const Entry& entry);
     void count_failed_find(std::size_t tier, Miss why);
 
+    // Which bundles entries are taken out of to a file.
+    enum class Sources : std::uint8_t {
+        all,
+        checked,  // not those whose own signature nobody has checked
+    };
+    // An entry on its way out to a file, and the tier that it is taken from first.
+    struct Carried {
+        Key key;
+        std::size_t tier = 0;
+        Sources sources = Sources::all;
+    };
+    std::optional<std::vector<Carried>> choose_carried(const std::function<bool(const EntryRow&)>& choose,
+                                                       Sources sources, const Progress& progress,
+                                                       TransferReport& report);
+    bool is_among(Sources sources, std::size_t tier) const;
+    std::size_t carried_from(const EntryRow& row, Sources sources);
+    Result<Bytes> encoded_entry(const Carried& carried, Miss& why);
+    Result<bool> carry_out(std::span<const Carried> chosen, const std::function<Status(const Bytes&)>& take,
+                           const Progress& progress, TransferReport& report);
+
     std::size_t fastest_with(const Key& key);
     std::size_t tier_named(std::string_view name) const;
     bool something_slower_is_writable(std::size_t tier) const;
     bool keeps_its_copy(std::size_t tier) const;
+    std::size_t above(std::size_t tier) const;
+    std::size_t bundle_with(std::size_t below, const Key& key);
     Result<RemoteTier*> remote_named(std::string_view name) const;
     bool is_on_this_machine(const Key& key);
     // Stores and deals with the victims. Every store of every kind comes through here.
@@ -138,7 +181,7 @@ private:
     MoveReport move(const Key& key, std::size_t from, std::size_t to);
 
     Result<SharedArtifact> make_as_leader(const Key& key, const Bytes& request, const Maker& make,
-                                          const GetOptions& options);
+                                          const GetOptions& options, bool& coalesced);
     std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, SharedArtifact& found);
     std::unique_ptr<hearth::Flight> wait_for_fleet(const Key& key, SharedArtifact& found);
     Result<SharedArtifact> run_maker(const Key* key, const Bytes& request, const Maker& make,
@@ -151,6 +194,9 @@ private:
     void count(Count what, const GetOptions& options, std::uint64_t by = 1);
     Result<Lookup> fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                        const Deadline& deadline);
+
+    class Filler;  // does a PrewarmPlan
+    void end_prewarms();
 
     void prepare_making();
     void after_fork();
@@ -195,6 +241,9 @@ private:
     base::ForkSafeMutex m_maintenance_mutex{base::LockLevel::engine};
     std::atomic<bool> m_maintenance_started{false};
     std::jthread m_maintenance;
+
+    base::ForkSafeMutex m_prewarm_mutex{base::LockLevel::engine};
+    std::vector<std::weak_ptr<PrewarmJob>> m_prewarms;  // their handles own them
 
     const base::ForkGuard m_fork_guard{[this] { after_fork(); }};
 };

@@ -139,6 +139,12 @@ std::future<Result<Lookup>> Engine::make_later(const Key& key, const Bytes& requ
 Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& make, const GetOptions& options,
                            const Deadline& deadline)
 {
+    const auto answer = [](SharedArtifact artifact, bool coalesced) {
+        Result<Lookup> answered = answer_with(ArtifactLease(std::move(artifact)), &k_made);
+        if (answered.ok())
+            answered->m_coalesced = coalesced;
+        return answered;
+    };
     const Flights::Boarding boarding = m_flights->board(key);
     if (!boarding.leader) {
         if (boarding.flight->is_mine())
@@ -153,18 +159,20 @@ Result<Lookup> Engine::fly(const Key& key, const Bytes& request, const Maker& ma
             return out_of_time(options.deadline);
         if (!*landed)
             return landed->error();
-        return answer_with(ArtifactLease(**std::move(landed)), &k_made);
+        return answer(**std::move(landed), true);
     }
-    Result<SharedArtifact> made = make_as_leader(key, request, make, options);
+    bool coalesced = false;
+    Result<SharedArtifact> made = make_as_leader(key, request, make, options, coalesced);
     m_flights->land(key, boarding.flight, made);
     if (!made)
         return made.error();
-    return answer_with(ArtifactLease(*std::move(made)), &k_made);
+    return answer(*std::move(made), coalesced);
 }
 
 Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& request, const Maker& make,
-                                              const GetOptions& options)
+                                              const GetOptions& options, bool& coalesced)
 {
+    coalesced = true;
     // Somebody may have made it between our lookup and our turn to lead. From here on no deadline counts: a caller who
     // has one waits elsewhere, and others who have none may have joined.
     for (const std::unique_ptr<Tier>& tier : m_tiers) {
@@ -184,6 +192,7 @@ Result<SharedArtifact> Engine::make_as_leader(const Key& key, const Bytes& reque
         count(Count::coalesced, options);
         return found_meanwhile;
     }
+    coalesced = false;
     m_maker_limit->enter();
     Result<SharedArtifact> made = run_maker(&key, request, make, options);
     m_maker_limit->leave();

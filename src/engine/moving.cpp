@@ -16,14 +16,35 @@ const std::string* Engine::promote_after_hit(std::size_t tier, const Key& key, c
         const std::lock_guard lock(m_policy_mutex);
         policy = m_promotion[tier];
     }
-    if (!policy->promote(resident) || !m_tiers[tier - 1]->traits().writable)
+    const std::size_t to = above(tier);
+    if (to == k_none || !policy->promote(resident))
         return nullptr;
-    if (!store_in(tier - 1, key, found.as_entry()))
+    if (!store_in(to, key, found.as_entry()))
         return nullptr;  // it does not fit up there: it stays where it is
-    m_counters.add(tier - 1, TierCount::promotions);
+    m_counters.add(to, TierCount::promotions);
     if (!keeps_its_copy(tier))
         m_tiers[tier]->remove(key);
-    return &m_names[tier - 1];
+    return &m_names[to];
+}
+
+// Where what a tier answers moves up to, or none: past tiers that take nothing in. A bundle lies on this machine as the
+// disk does: what it holds goes past what persists.
+std::size_t Engine::above(std::size_t tier) const
+{
+    const bool past_disks = m_tiers[tier]->traits().fixed;
+    for (std::size_t to = tier; to-- > 0;)
+        if (const TierTraits traits = m_tiers[to]->traits(); traits.writable && !(past_disks && traits.persistent))
+            return to;
+    return k_none;
+}
+
+// The first bundle below a tier that has this, or none.
+std::size_t Engine::bundle_with(std::size_t below, const Key& key)
+{
+    for (std::size_t i = below + 1; i < m_tiers.size(); ++i)
+        if (m_tiers[i]->traits().fixed && m_tiers[i]->contains(key))
+            return i;
+    return k_none;
 }
 
 // What a remote has answered is answered here from now on: as a new entry it goes into the fastest tier that takes it,
@@ -71,12 +92,17 @@ void Engine::settle_victims(std::size_t tier, std::vector<Victim>&& victims)
                 lower = i;
                 break;
             }
+            // A disk has no need of what a bundle holds.
+            if (m_tiers[i]->traits().persistent && (lower = bundle_with(i, victim.key)) != k_none)
+                break;
             if (victim.entry && store_in(i, victim.key, *victim.entry)) {
                 m_counters.add(tier, TierCount::demotions);
                 lower = i;
                 break;
             }
         }
+        if (lower == k_none)
+            lower = bundle_with(tier, victim.key);
         if (m_options.on_evict)
             tell_of({victim.key, victim.bytes, victim.cause, m_names[tier],
                      lower == k_none ? std::string{} : m_names[lower]});
@@ -98,11 +124,12 @@ MoveReport Engine::promote(const Key& key)
     const std::size_t from = fastest_with(key);
     if (from == k_none)
         return {};
-    if (from == 0)
+    const std::size_t to = above(from);
+    if (to == k_none)
         return {MoveReport::Outcome::already_top, m_names[from], {}, {}};
-    MoveReport report = move(key, from, from - 1);
+    MoveReport report = move(key, from, to);
     if (report.outcome == MoveReport::Outcome::moved) {
-        m_counters.add(from - 1, TierCount::promotions);
+        m_counters.add(to, TierCount::promotions);
         if (!keeps_its_copy(from))
             m_tiers[from]->remove(key);
     }

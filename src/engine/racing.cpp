@@ -23,14 +23,20 @@ struct Race {
         which.emplace(std::forward<U>(what));
         changed.notify_all();
     }
-    bool decided() const { return made || (fetched && *fetched && !(*fetched)->failed()); }
+    bool has_fetched() const { return fetched && *fetched && !(*fetched)->failed(); }
+    bool decided() const { return made || has_fetched(); }
 };
 
 }  // namespace
 
+bool Engine::races() const noexcept
+{
+    return m_options.race_under.count() > 0 && m_first_remote < m_tiers.size() && m_options.making != Making::forbidden;
+}
+
 bool Engine::is_quick(const GetOptions& options) const
 {
-    if (m_options.race_under.count() <= 0)
+    if (m_options.race_under.count() <= 0 || !options.may_outlive)
         return false;
     std::chrono::nanoseconds expected = options.expected;
     if (expected.count() == 0) {
@@ -46,7 +52,7 @@ Lookup Engine::look(const Key& key, const GetOptions& options)
 {
     if (!options.counted)
         return peek(key, Reach::this_machine);
-    if (m_options.race_under.count() <= 0 || m_first_remote == m_tiers.size() || m_options.making == Making::forbidden)
+    if (!races())
         return find(key);
     Lookup here = find_among(0, m_first_remote, key, Miss::absent);
     if (here)
@@ -77,7 +83,8 @@ Result<Lookup> Engine::race(const Key& key, const Bytes& request, const Maker& m
         race->changed.wait(lock, decided);
     else if (!race->changed.wait_for(lock, options.deadline, decided))
         return out_of_time(options.deadline);
-    if (!race->made)
+    // Who set out to make it may have found what the server had just brought.
+    if (!race->made || (race->has_fetched() && race->made->ok() && (*race->made)->coalesced()))
         return std::move(*race->fetched);
     if (race->made->ok())
         (*race->made)->m_why = before;

@@ -1,5 +1,6 @@
 // Keeping the cache in order: verifying, collecting, flushing, clearing, and the thread that does it in the background.
 
+#include "base/own_thread.hpp"
 #include "engine/engine.hpp"
 #include "engine/problems.hpp"
 
@@ -137,7 +138,7 @@ void Engine::start_maintenance()
     const std::lock_guard lock(m_maintenance_mutex);
     if (m_maintenance_started.exchange(true))
         return;
-    m_maintenance = std::jthread([this](std::stop_token stop) {
+    m_maintenance = base::start_thread<std::jthread>([this](std::stop_token stop) {
         std::mutex mutex;
         std::condition_variable_any wake;
         std::unique_lock asleep(mutex);

@@ -26,12 +26,8 @@ std::string record_head(char mark, std::uint64_t number)
 
 }  // namespace
 
-ArchiveWriter::ArchiveWriter(base::Files& files, std::string path)
-    : m_files(files), m_path(std::move(path)), m_part(m_path + ".part")
+ArchiveWriter::ArchiveWriter(base::Files& files, const std::string& path) : m_file(files, path)
 {
-    m_files.unlink(m_part.c_str());
-    m_file = base::FileHandle(files, files.open(m_part.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0644));
-    m_error = m_file.open() ? 0 : m_file.fd();
     base::WireWriter header;
     header.raw(k_magic);
     header.number(k_archive_version);
@@ -39,26 +35,11 @@ ArchiveWriter::ArchiveWriter(base::Files& files, std::string path)
     (void)put(header.view());
 }
 
-ArchiveWriter::~ArchiveWriter()
-{
-    if (!m_finished)
-        m_files.unlink(m_part.c_str());
-}
-
-Status ArchiveWriter::failed(int error) const
-{
-    return Error{
-        Code::io, base::describe("Cannot write", m_path, error) + ". Choose another file or free some space.", {}};
-}
-
 Status ArchiveWriter::put(ByteView bytes)
 {
-    if (m_error == 0)
-        m_error = base::write_all(m_files, m_file.fd(), bytes, m_at);
-    if (m_error != 0)
-        return failed(m_error);
+    m_file.write(bytes, m_at);
     m_at += bytes.size();
-    return {};
+    return m_file.status();
 }
 
 Status ArchiveWriter::add(ByteView entry)
@@ -73,16 +54,7 @@ Status ArchiveWriter::finish()
 {
     if (Status end = put(as_bytes(record_head(k_end_mark, m_count))); !end.ok())
         return end;
-    // Synced: what is exported is often the only copy, about to be carried away.
-    m_error = m_files.sync(m_file.fd());
-    if (m_error == 0)
-        m_error = m_file.close();
-    if (m_error == 0)
-        m_error = m_files.rename(m_part.c_str(), m_path.c_str());
-    if (m_error != 0)
-        return failed(m_error);
-    m_finished = true;
-    return {};
+    return m_file.place();
 }
 
 ArchiveReader::ArchiveReader(base::Files& files, std::string path, base::FileHandle file, std::uint64_t size)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/files.hpp"
+#include "base/placed_file.hpp"
 #include "hearth/bytes.hpp"
 #include "hearth/result.hpp"
 
@@ -21,29 +22,20 @@ namespace hearth::format {
 
 inline constexpr std::uint16_t k_archive_version = 1;
 
-// Writes beside the target and puts it in place on finish(); a target that was there stays until then.
+// Puts the file in its place on finish(); one that was there stays until then.
 class ArchiveWriter {
 public:
-    ArchiveWriter(base::Files& files, std::string path);
-    ~ArchiveWriter();
-    ArchiveWriter(const ArchiveWriter&) = delete;
-    ArchiveWriter& operator=(const ArchiveWriter&) = delete;
+    ArchiveWriter(base::Files& files, const std::string& path);
 
     Status add(ByteView entry);
     Status finish();
 
 private:
     Status put(ByteView bytes);
-    Status failed(int error) const;
 
-    base::Files& m_files;
-    std::string m_path;
-    std::string m_part;
-    base::FileHandle m_file;
+    base::PlacedFile m_file;
     std::uint64_t m_at = 0;
     std::uint64_t m_count = 0;
-    int m_error = 0;
-    bool m_finished = false;
 };
 
 class ArchiveReader {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "format/entry.hpp"
 #include "hearth/tier.hpp"
 
 namespace hearth::format {
@@ -16,6 +17,19 @@ inline EntryRow row_of(const Key& key, const Found& found)
     row.cost = found.cost;
     row.status = found.artifact->status;
     return row;
+}
+
+// The same from the beginning of an entry; one that is damaged leaves the row as it is.
+inline void fill_from_head(EntryRow& row, ByteView head)
+{
+    DecodedHead decoded = decode_head(head);
+    if (decoded.outcome != DecodedHead::Outcome::ok)
+        return;
+    row.metadata = std::move(decoded.head.metadata);
+    row.bytes = decoded.head.raw_bytes;
+    row.created = decoded.head.created;
+    row.cost = decoded.head.cost;
+    row.status = decoded.head.status;
 }
 
 }  // namespace hearth::format

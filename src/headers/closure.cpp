@@ -1,6 +1,7 @@
 #include "headers/closure.hpp"
 
 #include "base/digest.hpp"
+#include "headers/callers.hpp"
 #include "headers/macros.hpp"
 #include "headers/source_file.hpp"
 
@@ -237,23 +238,33 @@ private:
     void mark_paths()
     {
         // No statics: a process forked while another thread fills one would wait for it.
-        const std::set<std::string, std::less<>> own_names{"__FILE__", "__BASE_FILE__", "__FILE_NAME__", "assert"};
-        const std::set<std::string, std::less<>> caller_names{"__builtin_FILE", "__builtin_FILE_NAME",
-                                                              "__builtin_source_location"};
-        auto own = m_macros.that_may_become(own_names, Macros::Pasting::makes_anything);
-        own.insert(own_names.begin(), own_names.end());
-        auto callers = m_macros.that_may_become(caller_names, Macros::Pasting::ignored);
-        callers.insert(caller_names.begin(), caller_names.end());
+        const Macros::Words own_names{"__FILE__", "__BASE_FILE__", "__FILE_NAME__", "assert"};
+        // A directive expands nothing into the output: a macro that is only defined here names whoever uses it.
+        std::deque<std::unordered_set<std::string_view>> words;
+        std::unordered_set<std::string_view> all_words;
+        std::vector<Worded> worded;
         for (const Text& text : m_texts) {
-            bool& matters =
-                text.file == k_program ? m_manifest.program_path_matters : m_manifest.files[text.file].path_matters;
-            // A directive expands nothing into the output: a macro that is only defined here names whoever uses it.
+            std::unordered_set<std::string_view>& own = words.emplace_back();
             for_each_code_line(text.text, [&](std::string_view line) {
-                for_each_identifier(line, [&](std::string_view word) {
-                    matters |= own.contains(word);
-                    m_manifest.all_paths_matter |= callers.contains(word);
-                });
+                for_each_identifier(line, [&](std::string_view word) { own.insert(word); });
             });
+            all_words.insert(own.begin(), own.end());
+            worded.push_back({text.text, &own});
+        }
+        const Mentions mentions(m_macros);
+        Macros::Words telling = mentions.of(own_names);
+        telling.insert(own_names.begin(), own_names.end());
+        const Pasting pasting(telling, all_words, mentions);
+        if (const auto callers = words_that_tell_the_caller(worded, m_macros, mentions))
+            telling.insert(callers->begin(), callers->end());
+        else
+            m_manifest.all_paths_matter = true;
+        for (std::size_t i = 0; i < m_texts.size(); ++i) {
+            const std::size_t file = m_texts[i].file;
+            bool& matters = file == k_program ? m_manifest.program_path_matters : m_manifest.files[file].path_matters;
+            matters |= std::any_of(telling.begin(), telling.end(),
+                                   [&](const std::string& word) { return words[i].contains(word); }) ||
+                       pasting.is_possible_with(words[i]);
         }
     }
 

@@ -35,6 +35,12 @@ void Macros::add(const Macro& macro)
         all.push_back(std::move(definition));
 }
 
+std::span<const Macros::Definition> Macros::definitions_of(const std::string& name) const
+{
+    const auto found = m_definitions.find(name);
+    return found == m_definitions.end() ? std::span<const Definition>{} : std::span<const Definition>(found->second);
+}
+
 bool Macros::expand_into(std::string_view text, int depth, std::set<std::string>& out) const
 {
     if (depth == 0 || text.find("##") != std::string_view::npos)
@@ -95,35 +101,6 @@ std::vector<std::string> Macros::questions() const
             }
     std::sort(names.begin(), names.end());
     return names;
-}
-
-std::set<std::string, std::less<>> Macros::that_may_become(const std::set<std::string, std::less<>>& seeds,
-                                                           Pasting pasting) const
-{
-    // From each name to the macros whose bodies mention it, then outwards from the seeds.
-    std::unordered_map<std::string, std::vector<const std::string*>> mentioned_by;
-    std::vector<std::string> reached(seeds.begin(), seeds.end());
-    std::set<std::string, std::less<>> macros;
-    for (const auto& macro : m_definitions) {
-        const std::string& name = macro.first;
-        bool pastes = false;
-        for (const Definition& definition : macro.second) {
-            pastes |= definition.body.find("##") != std::string::npos;
-            for_each_identifier(definition.body,
-                                [&](std::string_view word) { mentioned_by[std::string(word)].push_back(&name); });
-        }
-        if (pastes && pasting == Pasting::makes_anything && macros.insert(name).second)
-            reached.push_back(name);
-    }
-    while (!reached.empty()) {
-        const std::string name = std::move(reached.back());
-        reached.pop_back();
-        if (const auto found = mentioned_by.find(name); found != mentioned_by.end())
-            for (const std::string* user : found->second)
-                if (macros.insert(*user).second)
-                    reached.push_back(*user);
-    }
-    return macros;
 }
 
 }  // namespace hearth::headers

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,7 +15,16 @@ namespace hearth::headers {
 // Every definition of every macro that a request can see. Which of them holds where is not asked: all of them may.
 class Macros {
 public:
+    using Words = std::set<std::string, std::less<>>;
+    struct Definition {
+        bool takes_arguments;
+        std::vector<std::string> parameters;
+        std::string body;
+        friend bool operator==(const Definition&, const Definition&) = default;
+    };
+
     void add(const Macro& macro);
+    std::span<const Definition> definitions_of(const std::string& name) const;
 
     // Every header that `text` may come to name ("<a/b.h>" as it would stand in a directive), whichever definitions
     // hold. None when that cannot be told: too many, or macros with arguments take part.
@@ -23,19 +33,16 @@ public:
     // Macros that ask for the header they are given: `#define HAS(x) __has_include(x)`.
     std::vector<std::string> questions() const;
 
-    // The macros whose expansion may contain one of `seeds`, and, with `pasting`, those that put names together and so
-    // may make any.
-    enum class Pasting : std::uint8_t { ignored, makes_anything };
-    std::set<std::string, std::less<>> that_may_become(const std::set<std::string, std::less<>>& seeds,
-                                                       Pasting pasting) const;
+    // Visits every definition with its macro's name, which stays where it is as long as no macro is added.
+    template <class Visit>
+    void for_each(Visit&& visit) const
+    {
+        for (const auto& [name, definitions] : m_definitions)
+            for (const Definition& definition : definitions)
+                visit(name, definition);
+    }
 
 private:
-    struct Definition {
-        bool takes_arguments;
-        std::vector<std::string> parameters;
-        std::string body;
-        friend bool operator==(const Definition&, const Definition&) = default;
-    };
     bool expand_into(std::string_view text, int depth, std::set<std::string>& out) const;
 
     std::unordered_map<std::string, std::vector<Definition>> m_definitions;

@@ -2,6 +2,7 @@
 
 #include "base/files.hpp"
 
+#include <cerrno>
 #include <ctime>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -58,6 +59,17 @@ bool read_all(int fd, std::size_t size, std::string& text)
     return true;
 }
 
+// Not where it has more than its size says: /proc and its like do not know how long their files are.
+bool is_at_end(int fd)
+{
+    char more = 0;
+    ssize_t got = 0;
+    do
+        got = ::read(fd, &more, 1);
+    while (got < 0 && errno == EINTR);
+    return got == 0;
+}
+
 }  // namespace
 
 std::optional<format::FileIdentity> identify(const std::string& path)
@@ -110,7 +122,7 @@ std::optional<SourceFile> read_source(const std::string& path)
         SourceFile source;
         source.identity = identity_of(before);
         source.settled = is_settled(source.identity);
-        if (!read_all(file.get(), static_cast<std::size_t>(before.st_size), source.text) ||
+        if (!read_all(file.get(), static_cast<std::size_t>(before.st_size), source.text) || !is_at_end(file.get()) ||
             ::fstat(file.get(), &after) != 0)
             continue;
         if (identity_of(after) != source.identity)

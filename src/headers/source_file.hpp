@@ -38,7 +38,7 @@ struct SourceFile {
     bool settled = false;  // as it was when the text was read
 };
 
-// None when it cannot be read, or was being written all the while.
+// None when it cannot be read, was being written all the while, or is longer than its size says.
 std::optional<SourceFile> read_source(const std::string& path);
 
 }  // namespace hearth::headers

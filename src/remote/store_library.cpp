@@ -2,6 +2,7 @@
 
 #include "base/shared_library.hpp"
 
+#include <atomic>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -11,6 +12,9 @@ namespace {
 
 // Something of ours, to find the file that we are in.
 const char k_here = 0;
+
+// relaxed: set when the library is loaded, before anybody can ask.
+constinit std::atomic<Stores> g_stores{Stores::of_programs};
 
 std::string folder_of_this_library()
 {
@@ -32,6 +36,11 @@ std::string kind_of(const std::string& scheme)
 
 }  // namespace
 
+void choose_stores(Stores which) noexcept
+{
+    g_stores.store(which, std::memory_order_relaxed);
+}
+
 Result<std::unique_ptr<RemoteStore>> open_store(const StoreOptions& options)
 {
     const std::string kind = kind_of(options.url.scheme);
@@ -41,16 +50,18 @@ Result<std::unique_ptr<RemoteStore>> open_store(const StoreOptions& options)
                                  "rediss+cluster, http, https and s3.",
                                  options.url.scheme),
                      {}};
-    const std::string file = fmt::format("libhearth_{}.so", kind);
+    const bool for_dropin = g_stores.load(std::memory_order_relaxed) == Stores::of_dropins;
+    const std::string file = fmt::format("libhearth_{}{}.so", for_dropin ? "dropin_" : "", kind);
     Result<base::SharedLibrary> library = base::SharedLibrary::load(folder_of_this_library() + file);
     if (!library)
         library = base::SharedLibrary::load(file);
     if (!library)
         return Error{Code::unavailable,
                      fmt::format("{} cannot be loaded, and {} is not used: {}. It is built with Hearth where {} is "
-                                 "installed, and lies beside libhearth.so.",
+                                 "installed, and lies beside {}.",
                                  file, options.url.shown(), library.error().message,
-                                 kind == "redis" ? "libhiredis-dev" : "libcurl4-openssl-dev"),
+                                 kind == "redis" ? "libhiredis-dev" : "libcurl4-openssl-dev",
+                                 for_dropin ? "the drop-in libraries" : "libhearth.so"),
                      {}};
     OpenSymbol* const open = library->find<OpenSymbol>(k_open_symbol);
     if (open == nullptr)

@@ -3,6 +3,7 @@
 #include "base/fork.hpp"
 #include "remote/remote_store.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace hearth::remote {
@@ -11,6 +12,13 @@ namespace hearth::remote {
 inline constexpr const char* k_open_symbol = "hearth_open_store_1";
 // `registry`: base::fork_registry() of who loads it.
 using OpenSymbol = void(const StoreOptions& options, void* registry, Result<std::unique_ptr<RemoteStore>>& opened);
+
+// Every store has two libraries. What one side allocates the other frees, so both must have the same operator new: that
+// of the program, which may have brought its own, or, for a drop-in library, which has the C++ library inside, that of
+// a store that has it inside too.
+enum class Stores : std::uint8_t { of_programs, of_dropins };
+// Before the first is opened; those of programs where nothing is said.
+void choose_stores(Stores which) noexcept;
 
 // Opens a store of the kind that the address names. Its library is looked for beside our own, then where the system
 // looks; an Error says what is missing and how to get it.

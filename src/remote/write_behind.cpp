@@ -1,5 +1,7 @@
 #include "remote/write_behind.hpp"
 
+#include "base/own_thread.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -62,7 +64,7 @@ void WriteBehind::start_thread()
     if (m_running || m_ending)
         return;
     m_running = true;
-    m_thread = std::thread([this] { work(); });
+    m_thread = base::start_thread([this] { work(); });
 }
 
 void WriteBehind::work()

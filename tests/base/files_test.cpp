@@ -328,4 +328,20 @@ TEST(Files, an_error_is_described_with_action_path_reason_and_number)
     EXPECT_EQ(base::describe("open", "/x/y", ENOENT), "open /x/y: No such file or directory (2)");
 }
 
+TEST(RealPath, follows_links_to_what_is_not_there_yet)
+{
+    const ScratchDirectory scratch;
+    const std::string here = fs::canonical(scratch.path()).string();
+    fs::create_directory(scratch / "folder");
+    fs::create_symlink("folder/later", scratch / "link");
+    fs::create_symlink(here + "/link", scratch / "to-the-link");
+    for (const char* name : {"/link", "/to-the-link"})
+        EXPECT_EQ(base::real_path(here + name), here + "/folder/later");
+    write_file(scratch / "folder/later", "");
+    EXPECT_EQ(base::real_path(here + "/to-the-link"), here + "/folder/later");
+    EXPECT_EQ(base::real_path(here + "/none"), here + "/none");
+    fs::create_symlink("itself", scratch / "itself");
+    EXPECT_EQ(base::real_path(here + "/itself"), here + "/itself") << "one that leads nowhere";
+}
+
 }  // namespace hearth::test

@@ -1,3 +1,4 @@
+#include "hearth/bundle.hpp"
 #include "hearth/cache.hpp"
 #include "hearth/vram.hpp"
 #include "support/isolated_environment.hpp"
@@ -64,6 +65,60 @@ TEST_F(Opening, with_device_memory_puts_it_between_the_two)
     EXPECT_EQ(other.stats(Scope::process).tiers[1].note, "");
     EXPECT_EQ(other.stats(Scope::directory).tiers[1].note, "host: host memory");
     EXPECT_EQ(other.stats(Scope::directory).tiers[1].hits, 1U);
+}
+
+TEST_F(Opening, puts_bundles_behind_the_disk_and_before_servers)
+{
+    const Names bundles{m_scratch / "one", m_scratch / "two"};
+    {
+        Cache cache = Cache::open().value();
+        for (int number = 1; number <= 2; ++number) {
+            ASSERT_TRUE(cache.insert(Key::of("test", number), Artifact("x")).ok());
+            const auto this_one = [&](const EntryRow& row) { return row.key == Key::of("test", number); };
+            ASSERT_TRUE(bundle::create(bundles[static_cast<std::size_t>(number) - 1], cache, this_one).ok());
+        }
+        cache.clear();
+    }
+    m_environment.set("HEARTH_BUNDLES", bundles[0] + "  " + bundles[1]);
+    m_environment.set("HEARTH_REMOTE", "redis://127.0.0.1:1");
+    Cache cache = Cache::open().value();
+    EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "disk", "bundle", "bundle2", "redis"}));
+    EXPECT_EQ(cache.find(Key::of("test", 1)).tier(), "bundle");
+    EXPECT_EQ(cache.find(Key::of("test", 2)).tier(), "bundle2");
+}
+
+TEST_F(Opening, a_bundle_that_cannot_be_used_is_told_of_and_left_out)
+{
+    Names told;
+    CacheOptions options;
+    options.bundles = {{m_scratch / "missing"}};
+    options.log = [&](LogLevel, std::string_view message) { told.emplace_back(message); };
+    Cache cache = Cache::open(options).value();
+    EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "disk"}));
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_NE(told[0].find(m_scratch / "missing"), std::string::npos) << told[0];
+}
+
+TEST_F(Opening, signatures_are_demanded_of_bundles_by_name_or_all_at_once)
+{
+    const std::string file = m_scratch / "plain";
+    {
+        Cache cache = Cache::open().value();
+        ASSERT_TRUE(bundle::create(file, cache).ok());
+    }
+    m_environment.set("HEARTH_BUNDLES", file);
+    m_environment.set("HEARTH_TRUSTED_KEYS", SigningKey::generate()->public_key().text());
+    for (const char* const word : {"bundles", "bundle", "all", "redis bundles"}) {
+        m_environment.set("HEARTH_DEMAND_SIGNATURES", word);
+        Cache cache = Cache::open().value();
+        EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "disk"})) << word;
+    }
+    for (const char* const word : {"remotes", "disk", "bundle2"}) {
+        m_environment.set("HEARTH_DEMAND_SIGNATURES", word);
+        Cache cache = Cache::open().value();
+        EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "disk", "bundle"})) << word;
+        EXPECT_FALSE(cache.tiers()[2].traits.demands_signatures);
+    }
 }
 
 TEST_F(Opening, with_tiers_of_ones_own_uses_those)

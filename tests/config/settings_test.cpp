@@ -97,8 +97,8 @@ TEST_P(EachSetting, that_cannot_be_used_is_told_and_the_next_source_counts)
     const SettingCase& setting = GetParam();
     m_environment.set("HOME", "/home/someone");
     // Any text is a path, a key's or a tier's name; and an address is not repeated.
-    const std::set<std::string> take_any{"directory",         "log",   "sign_with", "trusted_keys",
-                                         "demand_signatures", "remote"};
+    const std::set<std::string> take_any{"directory",         "log",    "sign_with", "trusted_keys",
+                                         "demand_signatures", "remote", "record",    "bundles"};
     if (!take_any.contains(setting.name)) {
         m_environment.set(setting.environment, "nonsense");
         file("{\"" + setting.name + "\": " + setting.in_file + "}");
@@ -150,6 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](CacheOptions& options) { options.access = Access::read_only; }, "true"},
                     SettingCase{"shared", "HEARTH_SHARED", "false", "true", "true", "off", "false",
                                 [](CacheOptions& options) { options.shared = true; }, "true"},
+                    SettingCase{"bundles", "HEARTH_BUNDLES", "none", R"(["/a", "b"])", "/a b", "c d", "c d",
+                                [](CacheOptions& options) { options.bundles = {{"/e"}}; }, "/e"},
                     SettingCase{"remote", "HEARTH_REMOTE", "none", R"(["redis://a:secret@h", "s3://b"])",
                                 "redis://h s3://b", "http://x/y", "http://x/y",
                                 [](CacheOptions& options) { options.remotes = {{"redis://u:p@k:1"}}; }, "redis://k:1"},
@@ -182,6 +184,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](CacheOptions& options) { options.maintenance = Maintenance::by_hand; }, "by_hand"},
                     SettingCase{"maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "1m", R"("1h")", "1h", "90s",
                                 "90s", [](CacheOptions& options) { options.maintenance_interval = 5min; }, "5m"},
+                    SettingCase{"record", "HEARTH_RECORD", "none", R"("/r")", "/r", "s", "s",
+                                [](CacheOptions& options) { options.record_to = "/t"; }, "/t"},
                     SettingCase{"log", "HEARTH_LOG", "off", R"("stderr")", "stderr", "/tmp/hearth.log",
                                 "/tmp/hearth.log", [](CacheOptions& options) { options.log_to = "off"; }, "off"}),
     [](const testing::TestParamInfo<SettingCase>& setting) { return setting.param.name; });
@@ -215,6 +219,7 @@ TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
                                                "compression",
                                                "read_only",
                                                "shared",
+                                               "bundles",
                                                "remote",
                                                "sign_with",
                                                "trusted_keys",
@@ -228,6 +233,7 @@ TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
                                                "failure_ttl",
                                                "maintenance",
                                                "maintenance_interval",
+                                               "record",
                                                "log"}))
         << "a new setting needs a row in this file";
     EXPECT_EQ(resolve().find("no such setting"), nullptr);

@@ -12,11 +12,11 @@ namespace hearth::test {
 // What a test does in place of a tier, or after it. A hook that is empty, or answers nothing, leaves the tier to
 // itself.
 struct TierHooks {
-    std::function<std::optional<Miss>(const Key&)> find;
-    std::function<std::optional<Error>(const Key&)> store;
-    std::function<void(const Key&)> peeked;
-    std::function<void(const FlightAttempt&)> flight_tried;
-    std::function<void(std::stop_token)> maintain;
+    std::function<std::optional<Miss>(const Key&)> find{};
+    std::function<std::optional<Error>(const Key&)> store{};
+    std::function<void(const Key&)> peeked{};
+    std::function<void(const FlightAttempt&)> flight_tried{};
+    std::function<void(std::stop_token)> maintain{};
 };
 
 // A tier around another, to watch it, hold it up or make it fail.

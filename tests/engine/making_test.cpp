@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/compiled.hpp"
 #include "hooked_tier.hpp"
 
 #include <atomic>
@@ -162,6 +163,58 @@ TEST_F(Making, sixty_four_threads_on_one_key_make_once_and_other_keys_hits_do_no
         thread.join();
     EXPECT_EQ(makes, 1);
     EXPECT_EQ(right, k_threads);
+}
+
+TEST_F(Making, those_who_only_waited_for_anothers_make_say_so)
+{
+    constexpr int k_threads = 8;
+    Cache cache = open_usual();
+    std::latch finish(1);
+    std::atomic<int> made{0};
+    std::atomic<int> coalesced{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < k_threads; ++i)
+        threads.emplace_back([&] {
+            const Result<Lookup> got = cache.get_or_make(numbered_key(1), [&] {
+                finish.wait();
+                return Artifact("slow");
+            });
+            ASSERT_TRUE(got.ok());
+            EXPECT_EQ(got->tier(), "made");
+            const CompileResult result(*got, Request::of("test", "slow"), {});
+            made += result.outcome() == Outcome::compiled ? 1 : 0;
+            coalesced += result.outcome() == Outcome::coalesced ? 1 : 0;
+        });
+    wait_until([&] { return cache.stats().coalesced == k_threads - 1; });
+    finish.count_down();
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(made, 1);
+    EXPECT_EQ(coalesced, k_threads - 1);
+    EXPECT_EQ(to_string(Outcome::coalesced), "coalesced");
+    EXPECT_FALSE(cache.find(numbered_key(1)).coalesced());
+}
+
+TEST_F(Making, what_was_stored_between_the_lookup_and_the_lead_is_anothers_make)
+{
+    Cache* opened = nullptr;
+    TierHooks hooks;
+    hooks.find = [&](const Key& key) -> std::optional<Miss> {
+        Cache* const once = std::exchange(opened, nullptr);
+        if (once == nullptr)
+            return std::nullopt;
+        EXPECT_TRUE(once->insert(key, Artifact("another's")).ok());
+        return Miss::absent;
+    };
+    Cache cache = open({hooked(memory(0), hooks)});
+    opened = &cache;
+    const Result<Lookup> got = cache.get_or_make(numbered_key(1), [] {
+        ADD_FAILURE() << "made although it is there";
+        return Artifact("ours");
+    });
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ((*got)->text(), "another's");
+    EXPECT_TRUE(got->coalesced());
 }
 
 TEST_F(Making, many_threads_on_many_keys_make_each_once)

@@ -6,7 +6,10 @@
 
 #include "base/hex.hpp"
 #include "format/archive.hpp"
+#include "format/bundle_file.hpp"
+#include "format/bundle_writer.hpp"
 #include "format/entry.hpp"
+#include "format/recipe.hpp"
 #include "format/request.hpp"
 #include "support/scratch_directory.hpp"
 #include "support/single_file.hpp"
@@ -14,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace hearth::test {
 
@@ -28,6 +32,8 @@ struct Format {
 };
 constexpr Format k_entry_format{"entry", "k_entry_version", "src/format/entry.hpp"};
 constexpr Format k_archive_format{"archive", "k_archive_version", "src/format/archive.hpp"};
+constexpr Format k_bundle_format{"bundle", "k_bundle_version", "src/format/bundle.hpp"};
+constexpr Format k_recipe_format{"recipe", "k_recipe_version", "src/format/recipe.hpp"};
 constexpr Format k_request_format{"request", "k_request_magic", "src/format/request.hpp"};
 
 std::string golden(const std::string& name, std::string_view if_missing)
@@ -128,7 +134,100 @@ std::string archive_bytes(const std::vector<std::string>& entries)
     return file.content();
 }
 
+// A key that everybody knows: the signature is the same each time.
+SigningKey known_key()
+{
+    const ScratchDirectory scratch;
+    write_file(scratch / "key", "ed25519-secret:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n");
+    std::filesystem::permissions(scratch / "key", std::filesystem::perms::owner_read);
+    return SigningKey::load(scratch / "key").value();
+}
+
+std::string bundle_bytes(const base::Sha256& delta_over, const SigningKey* sign_with)
+{
+    std::map<Key, std::string> entries{
+        {compile_request(), entry_bytes(compile_request(), kernel(), ChecksumKind::sha256)},
+        {request_of_long_values(), entry_bytes(request_of_long_values(), failed_compile(), ChecksumKind::sha256)}};
+    SingleFile file;
+    format::BundleWriter writer(file, "bundle", entries.size());
+    for (const auto& [key, bytes] : entries)
+        EXPECT_TRUE(writer.add(as_bytes(bytes)).ok());
+    EXPECT_TRUE(writer.finish(delta_over, sign_with).ok());
+    return file.content();
+}
+
+void expect_bundle_holds(const format::BundleFile& bundle, const Request& request, const Artifact& artifact)
+{
+    Miss why{};
+    const auto place = bundle.find(request, why);
+    ASSERT_TRUE(place) << to_string(why);
+    int error = 0;
+    expect_holds(std::string(bundle.read(place->row, error).text()), request, artifact);
+}
+
+format::Recipe recipe()
+{
+    const auto digest_of = [](std::string_view text) { return base::sha256(as_bytes(text)); };
+    format::Recipe made;
+    made.key = compile_request().key();
+    made.source = digest_of(long_text());
+    made.name = "/home/ann/noop.cu";
+    made.options = {"-std=c++20", "", "-DX=ü", "-arch=sm_90a"};
+    made.names = {"noop<float>"};
+    made.given = {{"given.h", digest_of("given")}};
+    made.files = {{"/opt/inc/a.h", "I:a.h", digest_of("a"), false}, {"b.h", "P:b.h", digest_of("b"), true}};
+    made.program_path_matters = true;
+    made.target = "sm_90a";
+    made.build_id = "0123abcd";
+    made.builtins = "4567ef";
+    made.compiler = "nvrtc 13.0";
+    made.appended = "-DY";
+    made.working_directory = "/home/ann";
+    made.status = 6;
+    made.cost = std::chrono::nanoseconds(1'234'567'890);
+    return made;
+}
+
+// Contents, a recipe, one that no cache can answer, and a use.
+std::string recipe_bytes(int compression)
+{
+    format::Recipe bypassed;
+    bypassed.bypass = "a reason";
+    bypassed.all_paths_matter = true;
+    bypassed.key = format::key_of_bypassed(bypassed);
+    return format::encode_content(recipe().source, as_bytes(long_text()), compression) +
+           format::encode_recipe(recipe()) + format::encode_recipe(bypassed) +
+           format::encode_use({recipe().key, 3, std::chrono::nanoseconds(1'000'001), 4711,
+                               std::chrono::nanoseconds(1'700'000'000'000'000'001)});
+}
+
+void expect_recipes_hold(const std::string& bytes)
+{
+    const auto decoded = format::decode_recipes(as_bytes(bytes), "golden");
+    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+    ASSERT_EQ(decoded->recipes.size(), 2U);
+    EXPECT_EQ(decoded->recipes[0], recipe());
+    EXPECT_EQ(decoded->recipes[1].bypass, "a reason");
+    EXPECT_EQ(decoded->recipes[1].key, format::key_of_bypassed(decoded->recipes[1]));
+    EXPECT_EQ(format::unpack(decoded->contents.at(recipe().source), recipe().source)->text(), long_text());
+    EXPECT_EQ(decoded->uses.at(0).count, 3U);
+    EXPECT_EQ(decoded->damaged_places, 0U);
+}
+
 }  // namespace
+
+TEST(Golden, recipes_are_written_as_they_were)
+{
+    expect_as_it_was("v1.recipes", recipe_bytes(0), k_recipe_format);
+}
+
+TEST(Golden, recipes_of_version_1_are_read_whatever_zstd_writes_today)
+{
+    expect_recipes_hold(golden("v1.recipes", ""));
+    const std::string packed = golden("v1_zstd.recipes", recipe_bytes(3));
+    EXPECT_LT(packed.size(), golden("v1.recipes", "").size()) << "it is not compressed at all";
+    expect_recipes_hold(packed);
+}
 
 TEST(Golden, requests_are_encoded_as_they_were)
 {
@@ -204,6 +303,32 @@ TEST(Golden, archives_of_version_1_are_read)
     expect_holds(std::string(archive.next().value().value().text()), compile_request(), kernel());
     expect_holds(std::string(archive.next().value().value().text()), request_of_long_values(), failed_compile());
     EXPECT_FALSE(archive.next().value());
+}
+
+TEST(Golden, bundles_are_written_as_they_were)
+{
+    const SigningKey signer = known_key();
+    base::Sha256 delta_over{};
+    delta_over.fill(0xAB);
+    expect_as_it_was("v1.bundle", bundle_bytes({}, nullptr), k_bundle_format);
+    expect_as_it_was("v1_signed_delta.bundle", bundle_bytes(delta_over, &signer), k_bundle_format);
+}
+
+TEST(Golden, bundles_of_version_1_are_read)
+{
+    for (const char* const name : {"v1.bundle", "v1_signed_delta.bundle"}) {
+        SingleFile file(golden(name, ""));
+        const auto bundle = format::BundleFile::open(file, name).value();
+        EXPECT_EQ(bundle->head().header().entries, 2U);
+        expect_bundle_holds(*bundle, compile_request(), kernel());
+        expect_bundle_holds(*bundle, request_of_long_values(), failed_compile());
+        EXPECT_EQ(bundle->head().facts().targets, (std::vector<bundle::Named>{{"sm_90a", 1}}));
+    }
+    SingleFile file(golden("v1_signed_delta.bundle", ""));
+    const auto bundle = format::BundleFile::open(file, "v1_signed_delta.bundle").value();
+    EXPECT_EQ(bundle->head().signer(), known_key().public_key());
+    EXPECT_TRUE(bundle->head().is_signature_right());
+    EXPECT_EQ(bundle->head().facts().base[31], 0xAB);
 }
 
 }  // namespace hearth::test

@@ -4,8 +4,10 @@
 
 #include "engine/stats_note.hpp"
 #include "format/archive.hpp"
+#include "format/bundle_writer.hpp"
 #include "format/entry.hpp"
 #include "format/manifest.hpp"
+#include "format/recipe.hpp"
 #include "format/request.hpp"
 #include "fuzz/server_inputs.hpp"
 #include "support/forged_entry.hpp"
@@ -69,6 +71,31 @@ Inputs manifests()
     return {{"empty", text_of(format::encode_manifest({}))}, {"files", text_of(format::encode_manifest(manifest))}};
 }
 
+Inputs recipes()
+{
+    const auto content = [](const std::string& text, int compression) {
+        return format::encode_content(base::sha256(as_bytes(text)), as_bytes(text), compression);
+    };
+    format::Recipe recipe;
+    recipe.key = compile().key();
+    recipe.source = base::sha256(as_bytes("source"));
+    recipe.name = "k.cu";
+    recipe.options = {"-arch=sm_90", ""};
+    recipe.names = {"k<float>"};
+    recipe.given = {{"given.h", recipe.source}};
+    recipe.files = {{"/inc/a.h", "I:a.h", recipe.source, false}, {"b.h", "P:b.h", recipe.source, true}};
+    recipe.target = "sm_90";
+    recipe.bypass = "a reason";
+    recipe.all_paths_matter = true;
+    const std::string use = format::encode_use({recipe.key, 2, std::chrono::seconds(1), 7, std::chrono::seconds(9)});
+    return {{"plain_content", content("source", 0)},
+            {"packed_content", content(std::string(300, 's'), 3)},
+            {"recipe", format::encode_recipe(recipe)},
+            {"use", use},
+            {"all", content("source", 0) + format::encode_recipe(recipe) + use + use},
+            {"torn", use.substr(0, 40) + format::encode_recipe({}) + use.substr(0, 20)}};
+}
+
 Inputs sources()
 {
     return {{"plain", "#include \"a.h\"\n#define H <b.h>\n#include H\n#if __has_include(<c.h>)\n#endif\n"},
@@ -128,6 +155,35 @@ Inputs archives()
             {"entries", archive({small, small})},
             {"no_entries", archive({"", "a", std::string(100, 'b')})},
             {"cut", archive({small}).substr(0, 100)}};
+}
+
+std::string bundle(std::uint64_t entries, bool as_delta)
+{
+    std::map<Key, std::string> sorted;
+    for (std::uint64_t number = 0; number < entries; ++number) {
+        Artifact one("x");
+        one.metadata = {"kernel", "nvrtc 12.4", number % 2 == 0 ? "sm_80" : "sm_90", {}};
+        sorted[Key::of("fuzz", number)] =
+            text_of(format::encode_entry(Key::of("fuzz", number), one, {0, base::ChecksumKind::sha256}).value());
+    }
+    test::SingleFile file;
+    format::BundleWriter writer(file, "bundle", entries);
+    for (const auto& [key, bytes] : sorted)
+        if (!writer.add(as_bytes(bytes)).ok())
+            throw std::runtime_error("a bundle cannot be written");
+    base::Sha256 older{};
+    older.fill(as_delta ? 0xAB : 0);
+    if (!writer.finish(older, nullptr).ok())
+        throw std::runtime_error("a bundle cannot be finished");
+    return file.content();
+}
+
+Inputs bundles()
+{
+    return {{"empty", bundle(0, false)},
+            {"one_entry", bundle(1, false)},
+            {"delta", bundle(3, true)},
+            {"cut", bundle(3, false).substr(0, 1700)}};
 }
 
 // The 256 bytes of the header that are used, and the first records: the short form of index_fuzz.cpp.
@@ -263,9 +319,11 @@ int main(int count, char** words)
         const fs::path folder = words[1];
         write(folder / "request", requests());
         write(folder / "manifest", manifests());
+        write(folder / "recipe", recipes());
         write(folder / "scan", sources());
         write(folder / "entry", entries());
         write(folder / "archive", archives());
+        write(folder / "bundle", bundles());
         write(folder / "index", indexes());
         write(folder / "stats_note", stats_notes());
         write(folder / "settings", settings());

@@ -160,10 +160,12 @@ TEST_F(Closures, a_tree_that_moved_has_the_same_labels_and_digests)
 
 TEST_F(Closures, a_path_matters_only_for_files_whose_code_can_name_itself)
 {
-    write("inc/check.h", "#define CHECK(x) fail(__FILE__, x)\n#define JOIN(a, b) a##b\n");
+    write("inc/check.h",
+          "#define CHECK(x) fail(__FILE__, x)\n#define JOIN(a, b) a##b\n#define KERNEL JOIN(__glo, bal__)\n");
     write("inc/uses.h", "void f() { CHECK(1); }");
-    write("inc/plain.h", "void g();");
+    write("inc/plain.h", "KERNEL void g();");
     write("inc/pastes.h", "int JOIN(a, b);");
+    write("inc/makes.h", "const char* f = JOIN(__FI, LE__);");
     write("inc/asserts.h", "void h(int x) { assert(x); }");
     const format::Manifest manifest = find_headers(
         sources("#include <check.h>\n#include <uses.h>\n#include <plain.h>\n#include <pastes.h>\n#include <asserts.h>",
@@ -171,12 +173,24 @@ TEST_F(Closures, a_path_matters_only_for_files_whose_code_can_name_itself)
     EXPECT_FALSE(find(manifest, "I:check.h")->path_matters);
     EXPECT_TRUE(find(manifest, "I:uses.h")->path_matters);
     EXPECT_FALSE(find(manifest, "I:plain.h")->path_matters);
-    EXPECT_TRUE(find(manifest, "I:pastes.h")->path_matters);
+    EXPECT_FALSE(find(manifest, "I:pastes.h")->path_matters);
+    const format::Manifest making = find_headers(sources("#include <check.h>\n#include <makes.h>\n", {"inc"}));
+    EXPECT_TRUE(find(making, "I:makes.h")->path_matters);
     EXPECT_TRUE(find(manifest, "I:asserts.h")->path_matters);
     EXPECT_FALSE(manifest.program_path_matters);
     EXPECT_FALSE(manifest.all_paths_matter);
     EXPECT_TRUE(find_headers(sources("void f() { assert(1); }")).program_path_matters);
-    EXPECT_TRUE(find_headers(sources("void f(const char* from = __builtin_FILE());")).all_paths_matter);
+    EXPECT_TRUE(find_headers(sources("void f(const char* from = __builtin_FILE());")).program_path_matters);
+    EXPECT_TRUE(find_headers(sources("auto f = [](const char* from = __builtin_FILE()) {};")).all_paths_matter);
+    write("inc/location.h",
+          "struct S { static S current(const char* f = __builtin_FILE()); };\nvoid fail(S s = S::current());");
+    write("inc/fails.h", "void g() { fail(); }");
+    const format::Manifest located =
+        find_headers(sources("#include <location.h>\n#include <fails.h>\n#include <plain.h>\n", {"inc"}));
+    EXPECT_TRUE(find(located, "I:fails.h")->path_matters);
+    EXPECT_FALSE(find(located, "I:plain.h")->path_matters);
+    EXPECT_FALSE(located.program_path_matters);
+    EXPECT_FALSE(located.all_paths_matter);
 }
 
 TEST_F(Closures, a_source_that_asks_for_nothing_is_known_as_such)

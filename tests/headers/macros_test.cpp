@@ -63,16 +63,6 @@ TEST(Macros, those_that_ask_for_headers_are_known)
               std::vector<std::string>{"HAS"});
 }
 
-TEST(Macros, what_may_become_a_word_is_found_through_others)
-{
-    const Macros macros = macros_of("#define WHERE __FILE__\n#define CHECK(x) fail(WHERE, x)\n"
-                                    "#define SUM(a, b) a + b\n#define JOIN(a, b) a##b\n#define USE JOIN(x, y)\n");
-    using Words = std::set<std::string, std::less<>>;
-    EXPECT_EQ(macros.that_may_become({"__FILE__"}, Macros::Pasting::ignored), (Words{"WHERE", "CHECK"}));
-    EXPECT_EQ(macros.that_may_become({"__FILE__"}, Macros::Pasting::makes_anything),
-              (Words{"WHERE", "CHECK", "JOIN", "USE"}));
-}
-
 }  // namespace
 
 }  // namespace hearth::headers

@@ -40,9 +40,10 @@ OUTSIDE = {
 }
 
 # The Cache and its options name everything below them, so what is below must not know them. Compilers are users of the
-# Cache: they meet it at its public interface.
+# Cache, and so is what they alone stand on (headers remembers in it what it found in files): they meet it at its public
+# interface.
 TOP_HEADERS = {"hearth/cache.hpp", "hearth/hearth.hpp", "hearth/options.hpp"}
-MAY_USE_TOP = {"engine", "compilers/*", "config"} | set(OUTSIDE)
+MAY_USE_TOP = {"engine", "headers", "compilers/*", "config"} | set(OUTSIDE)
 
 STANDARD = set(
     """algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits
@@ -88,8 +89,10 @@ class File:
 def resolve(root, file, target):
     """The project's file that an include means, or None."""
     # Benchmarks start the servers that the tests start.
-    support = [root / "tests"] if file.area == "bench" and target.startswith("support/") else []
-    for base in (root / "include", root / "src", file.path.parent, root / file.area, *support):
+    shared = [root / "tests"] if file.area == "bench" and target.startswith("support/") else []
+    # The command notes compiles where the drop-in libraries do.
+    shared += [root] if file.area == "tools" and target == "proxy/run_log.hpp" else []
+    for base in (root / "include", root / "src", file.path.parent, root / file.area, *shared):
         candidate = base / target
         if candidate.is_file():
             return candidate.resolve()

@@ -46,8 +46,8 @@ protected:
     test::IsolatedEnvironment m_environment;
     test::ScratchDirectory m_scratch;
     std::shared_ptr<test::ScriptedServer> m_server = std::make_shared<test::ScriptedServer>();
-    const GetOptions m_quick{.expected = 1ms};
-    const GetOptions m_slow{.expected = 10s};
+    const GetOptions m_quick{.expected = 1ms, .may_outlive = true};
+    const GetOptions m_slow{.expected = 10s, .may_outlive = true};
 };
 
 }  // namespace
@@ -118,7 +118,21 @@ TEST_F(Racing, without_being_asked_for_or_without_anything_known_the_server_come
     Cache never = open(0ms);
     EXPECT_EQ((*never.get_or_make(numbered_key(1), must_not_run, m_quick))->text(), "fetched");
     Cache knows_nothing = open();
-    EXPECT_EQ((*knows_nothing.get_or_make(numbered_key(2), must_not_run))->text(), "fetched");
+    EXPECT_EQ((*knows_nothing.get_or_make(numbered_key(2), must_not_run, {.may_outlive = true}))->text(), "fetched");
+}
+
+TEST_F(Racing, a_maker_that_may_not_outlive_its_caller_is_not_raced)
+{
+    server_has(1);
+    Cache cache = open();
+    EXPECT_TRUE(cache.races());
+    const Result<Lookup> got = cache.get_or_make(numbered_key(1),
+                                                 [] {
+                                                     ADD_FAILURE() << "made although the server has it";
+                                                     return std::string("made");
+                                                 },
+                                                 {.expected = 1ms});
+    EXPECT_EQ((*got)->text(), "fetched");
 }
 
 TEST_F(Racing, what_others_took_tells_what_to_expect)
@@ -128,7 +142,8 @@ TEST_F(Racing, what_others_took_tells_what_to_expect)
     server_has(2);
     std::latch let_go{1};
     m_server->on_get = [&](std::uint64_t) { let_go.wait(); };
-    const Result<Lookup> got = cache.get_or_make(numbered_key(2), [] { return std::string("made"); });
+    const Result<Lookup> got =
+        cache.get_or_make(numbered_key(2), [] { return std::string("made"); }, {.may_outlive = true});
     EXPECT_EQ((*got)->text(), "made");
     let_go.count_down();
 }
@@ -156,7 +171,7 @@ TEST_F(Racing, a_deadline_ends_the_wait_for_both)
                                                      let_go.wait();
                                                      return std::string("made");
                                                  },
-                                                 {.deadline = 5ms, .expected = 1ms});
+                                                 {.deadline = 5ms, .expected = 1ms, .may_outlive = true});
     ASSERT_FALSE(got.ok());
     EXPECT_EQ(got.error().code, Code::timeout);
     let_go.count_down();

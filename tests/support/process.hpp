@@ -20,8 +20,8 @@ enum class Output : std::uint8_t {
 
 struct ProcessOptions {
     std::map<std::string, std::optional<std::string>> environment;  // set, or unset without a value
-    std::string input;                                              // what it reads
-    std::string directory;                                          // where it starts; here when empty
+    std::string input{};                                            // what it reads
+    std::string directory{};                                        // where it starts; here when empty
     Output output = Output::captured;
     std::chrono::seconds limit{60};  // then it is killed: a hang fails a test, it does not stop the run
 };

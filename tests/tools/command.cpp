@@ -117,6 +117,15 @@ std::map<std::string, std::string> Command::snapshot(const fs::path& directory)
     return found;
 }
 
+nlohmann::json summary_of(const ProcessResult& result)
+{
+    std::istringstream lines(result.err);
+    std::string last;
+    for (std::string line; std::getline(lines, line);)
+        last = line;
+    return nlohmann::json::parse(last, nullptr, false);
+}
+
 std::string noise(std::size_t size)
 {
     std::mt19937 random(20261115);

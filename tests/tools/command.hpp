@@ -37,6 +37,9 @@ protected:
     std::filesystem::path cache;  // what HEARTH_DIR says
 };
 
+// What `hearth run --json` says at the end: the last line of standard error. What comes before is the program's.
+nlohmann::json summary_of(const ProcessResult& result);
+
 // Bytes that do not compress, the same in every run.
 std::string noise(std::size_t size);
 

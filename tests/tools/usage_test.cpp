@@ -9,14 +9,23 @@ namespace hearth::test {
 
 namespace {
 
-const std::vector<std::string> k_commands{"put", "get",   "ls",     "show",   "stats",  "gc",    "verify",
-                                          "rm",  "clear", "export", "import", "doctor", "config"};
+const std::vector<std::string> k_commands{"put",   "get",    "ls",     "show",   "stats",  "gc",    "verify", "rm",
+                                          "clear", "export", "import", "doctor", "config", "build", "prewarm"};
 
 // Each command in a form that needs the cache's directory.
-const std::vector<std::vector<std::string>> k_cache_users{{"put", "k", "-"},  {"get", "k"},       {"ls"},
-                                                          {"show", "k"},      {"stats"},          {"gc"},
-                                                          {"verify"},         {"rm", "k"},        {"clear", "--yes"},
-                                                          {"export", "file"}, {"import", "file"}, {"doctor"}};
+const std::vector<std::vector<std::string>> k_cache_users{{"put", "k", "-"},
+                                                          {"get", "k"},
+                                                          {"ls"},
+                                                          {"show", "k"},
+                                                          {"stats"},
+                                                          {"gc"},
+                                                          {"verify"},
+                                                          {"rm", "k"},
+                                                          {"clear", "--yes"},
+                                                          {"export", "file"},
+                                                          {"import", "file"},
+                                                          {"doctor"},
+                                                          {"prewarm", "--top", "1"}};
 
 }  // namespace
 
@@ -73,7 +82,12 @@ TEST_F(WrongUsage, exits_2_with_a_hint_at_help_and_touches_nothing)
                                                       {"export"},
                                                       {"import"},
                                                       {"ls", "--limit", "0"},
-                                                      {"ls", "a", "b"}};
+                                                      {"ls", "a", "b"},
+                                                      {"prewarm"},
+                                                      {"prewarm", "--top", "0"},
+                                                      {"prewarm", "--top", "1", "--bundle", "b"},
+                                                      {"prewarm", "--top", "1", "--no-compile"},
+                                                      {"prewarm", "--bundle", "b", "--rate", "fast"}};
     for (const auto& words : wrong) {
         const ProcessResult result = hearth(words);
         EXPECT_EQ(result.exit_code, 2) << words.front();

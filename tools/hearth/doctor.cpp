@@ -5,6 +5,7 @@
 #include "hearth/units.hpp"
 #include "machine.hpp"
 #include "output.hpp"
+#include "program_report.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
@@ -20,6 +21,7 @@ namespace hearth::cli {
 namespace {
 
 struct Arguments {
+    std::string program;
     bool json = false;
 };
 
@@ -228,8 +230,9 @@ void print_for_people(const Findings& findings)
                                           format_size(recommended_memory_bytes())));
     for (const TierStatus& tier : findings.tiers)
         if (tier.traits.persistent)
-            facts.add("in use", fmt::format("{} in {}", format_size(tier.usage.bytes),
-                                            count_of(tier.usage.entries, "entry", "entries")));
+            facts.add(tier.traits.fixed ? tier.name : "in use",
+                      fmt::format("{} in {}", format_size(tier.usage.bytes),
+                                  count_of(tier.usage.entries, "entry", "entries")));
     print_machine(findings, facts);
     facts.print();
 
@@ -246,6 +249,8 @@ void print_for_people(const Findings& findings)
 
 int run_doctor(const Globals& globals, const Arguments& arguments)
 {
+    if (!arguments.program.empty())
+        return report_program(arguments.program, arguments.json ? ReportForm::json : ReportForm::text);
     const Findings findings = examine(globals);
     if (arguments.json)
         print_as_json(findings);
@@ -261,12 +266,18 @@ int run_doctor(const Globals& globals, const Arguments& arguments)
 
 void add_doctor(CommandLine& line)
 {
-    CLI::App& command =
-        line.add("doctor", "Shows what Hearth finds on this machine (disk, limits, compilers, GPUs) and advises.",
-                 "  hearth doctor\n"
-                 "  hearth --dir /scratch/cache doctor\n"
-                 "  hearth doctor --json | jq -r '.advice[]'");
+    CLI::App& command = line.add(
+        "doctor", "Shows what Hearth finds on this machine (disk, limits, compilers, GPUs) and advises.",
+        "  hearth doctor\n"
+        "  hearth --dir /scratch/cache doctor\n"
+        "  hearth doctor --json | jq -r '.advice[]'\n"
+        "  hearth doctor --program ./simulation          whether 'hearth run' can serve it",
+        "With --program the exit code is 0 when the program can be served or nothing speaks against it, and 1\n"
+        "when it cannot.");
     auto arguments = std::make_shared<Arguments>();
+    add_text(command, "--program", arguments->program,
+             "Say instead whether 'hearth run -- FILE' can serve that program", "FILE")
+        ->check([](const std::string& text) { return std::string(text.empty() ? "needs the name of a program" : ""); });
     add_json_flag(command, arguments->json);
     line.on_chosen(command, arguments, run_doctor);
 }

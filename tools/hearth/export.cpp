@@ -18,16 +18,6 @@ struct Arguments {
     bool json = false;
 };
 
-bool anything_matches(Cache& cache, const Pattern& pattern)
-{
-    bool found = false;
-    cache.list([&](const EntryRow& row) {
-        found = pattern.matches(row);
-        return !found;
-    });
-    return found;
-}
-
 int run_export(const Globals& globals, const Arguments& arguments)
 {
     Cache cache = open_cache(globals, Use::look);  // a backup is no use: recency stays as it is

@@ -78,7 +78,7 @@ mode_t mode_for_new_file()
 
 void write_in_place(const std::string& path, ByteView bytes)
 {
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
     if (file.get() < 0)
         cannot_write(path, errno);
     if (const int error = write_all(file.get(), bytes); error == EPIPE)
@@ -156,6 +156,15 @@ void write_whole(const std::string& path, ByteView bytes)
     // Through a symbolic link: the link stays and its target is replaced.
     const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
     write_beside_and_rename(real ? std::string(real.get()) : path, status.st_mode & 07777, bytes);
+}
+
+void write_into(const std::string& path, ByteView bytes)
+{
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+        write_in_place(path, bytes);
+    else
+        write_whole(path, bytes);
 }
 
 }  // namespace hearth::cli

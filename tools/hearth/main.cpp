@@ -1,12 +1,12 @@
 #include "commands.hpp"
 #include "exit.hpp"
 #include "output.hpp"
+#include "run_child.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -26,25 +26,36 @@ void occupy_standard_streams()
 {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (::fcntl(descriptor, F_GETFD) < 0)
-            (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+            (void)::open("/dev/null", descriptor == STDIN_FILENO ? (O_WRONLY | O_CLOEXEC) : (O_RDONLY | O_CLOEXEC));
 }
 
 int say_usage(const CommandLine& line, const CLI::ParseError& error)
 {
-    const auto commands = line.app.get_subcommands();
-    if (commands.empty()) {
-        const std::vector<std::string> words = line.app.remaining();
+    // The command as far as it was understood, and whether another word was to follow.
+    const CLI::App* at = &line.app;
+    std::string command = at->get_name();
+    while (!at->get_subcommands().empty()) {
+        at = at->get_subcommands().front();
+        command += " " + at->get_name();
+    }
+    if (at->get_require_subcommand_min() > 0) {
+        const std::vector<std::string> words = line.app.remaining(true);
         if (words.empty() && error.get_name() == "RequiredError") {
-            std::fputs(line.app.help().c_str(), stderr);
+            std::fputs(at->help().c_str(), stderr);
             return k_usage;
         }
         if (!words.empty()) {
-            complain(fmt::format("There is no {} {}. 'hearth --help' lists what there is.",
-                                 words.front().substr(0, 1) == "-" ? "option" : "command", in_quotes(words.front())));
+            complain(fmt::format("There is no {} {}. '{} --help' lists what there is.",
+                                 words.front().substr(0, 1) == "-" ? "option" : "command", in_quotes(words.front()),
+                                 command));
             return k_usage;
         }
     }
-    const std::string command = commands.empty() ? "hearth" : "hearth " + commands.front()->get_name();
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && line.rest_of.contains(at->get_name())) {
+        complain(fmt::format("Put -- before the {}, as in: {} -- {}", at->get_name() == "run" ? "command" : "arguments",
+                             command, at->get_name() == "run" ? "python train.py" : "--gpu-name=sm_90 kernel.ptx"));
+        return k_usage;
+    }
     std::string what = printable(error.what());
     if (!what.empty() && what.back() != '.')
         what += '.';
@@ -55,9 +66,10 @@ int say_usage(const CommandLine& line, const CLI::ParseError& error)
 int run(int argc, char** argv)
 {
     CommandLine line;
-    for (const auto add :
-         {add_compile, add_why, add_put, add_get, add_ls, add_show, add_stats, add_gc, add_verify, add_rm, add_clear,
-          add_export, add_import, add_push, add_pull, add_remote, add_keygen, add_doctor, add_config})
+    for (const auto add : {add_run,    add_ptxas,  add_compile, add_why,    add_put,          add_get,     add_ls,
+                           add_show,   add_stats,  add_gc,      add_verify, add_rm,           add_clear,   add_export,
+                           add_import, add_bundle, add_recipes, add_build,  add_build_worker, add_prewarm, add_push,
+                           add_pull,   add_remote, add_keygen,  add_doctor, add_config})
         add(line);
     std::vector<std::string> words(argv + 1, argv + argc);
     line.take_rest(words);
@@ -102,7 +114,7 @@ int run_and_explain(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
-    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to
+    hearth::cli::set_signals();
     hearth::cli::occupy_standard_streams();
     return hearth::cli::run_and_explain(argc, argv);
 }

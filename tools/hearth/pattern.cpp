@@ -1,5 +1,6 @@
 #include "pattern.hpp"
 
+#include "hearth/cache.hpp"
 #include "key_argument.hpp"
 #include "text.hpp"
 
@@ -98,6 +99,16 @@ bool Pattern::matches(const EntryRow& entry) const
         return false;
     return entry.metadata.label == m_text || glob_matches(m_text, entry.metadata.label) ||
            (is_key_prefix(m_text) && begins_with(entry.key, m_text));
+}
+
+bool anything_matches(Cache& cache, const Pattern& pattern)
+{
+    bool found = false;
+    cache.list([&](const EntryRow& row) {
+        found = pattern.matches(row);
+        return !found;
+    });
+    return found;
 }
 
 }  // namespace hearth::cli

@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+namespace hearth {
+class Cache;
+}
+
 namespace hearth::cli {
 
 // `*` any characters, `?` one, `[a-c]` and `[!a-c]` one of some or of the others, `\` takes the next as it is.
@@ -26,5 +30,7 @@ private:
     std::string m_text;
     Key m_key;
 };
+
+bool anything_matches(Cache& cache, const Pattern& pattern);
 
 }  // namespace hearth::cli

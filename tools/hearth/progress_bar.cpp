@@ -1,5 +1,6 @@
 #include "progress_bar.hpp"
 
+#include "stop_signals.hpp"
 #include "terminal.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ Progress ProgressBar::report()
 {
     return [this](std::uint64_t done, std::uint64_t total) {
         update(done, total);
-        return true;
+        return told_to_stop() == 0;
     };
 }
 

@@ -19,7 +19,7 @@ public:
     ProgressBar(const ProgressBar&) = delete;
     ProgressBar& operator=(const ProgressBar&) = delete;
 
-    // To hand to the cache; refers to this object.
+    // To hand to the cache; refers to this object. Says to end the operation once a StopSignals has noted a signal.
     Progress report();
 
 private:

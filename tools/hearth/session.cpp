@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -77,6 +78,38 @@ void require_writable(const Settings& settings, const std::string& directory)
                          in_quotes(directory)));
 }
 
+// A bundle that opened does not stand for a disk that did not.
+bool is_disk(const TierStatus& tier)
+{
+    return tier.traits.persistent && !tier.traits.remote && !tier.traits.fixed;
+}
+
+using Wanting = std::function<bool(const TierStatus&)>;
+
+// A cache that has a tier of each kind that is wanted, or a Failure with the reason why it has not.
+Cache open_with(const Globals& globals, const Settings& settings, CacheOptions options,
+                const std::vector<Wanting>& wanted)
+{
+    options.directory = globals.directory;
+    options.maintenance = Maintenance::by_hand;
+    const auto warnings = std::make_shared<Warnings>(settings.problems);
+    options.log = [warnings](LogLevel level, std::string_view sentence) {
+        if (level == LogLevel::warning)
+            warnings->add(sentence);
+    };
+    Result<Cache> opened = Cache::open(std::move(options));
+    if (!opened)
+        fail(opened.error().message);
+    const std::vector<TierStatus> tiers = opened->tiers();
+    for (const Wanting& one : wanted)
+        if (std::none_of(tiers.begin(), tiers.end(), one))
+            fail(warnings->reason(
+                fmt::format("No cache can be opened in {}. Choose another directory with --dir or HEARTH_DIR.",
+                            in_quotes(settings.options.directory.value_or("")))));
+    warnings->pass();
+    return std::move(*opened);
+}
+
 }  // namespace
 
 Settings Globals::settings() const
@@ -89,35 +122,46 @@ Settings Globals::settings() const
 Cache open_cache(const Globals& globals, Use use, Remotes remotes)
 {
     const Settings settings = globals.settings();
-    const std::string directory = settings.options.directory.value_or("");
     if (use == Use::change)
-        require_writable(settings, directory);
+        require_writable(settings, settings.options.directory.value_or(""));
 
     CacheOptions options;
-    options.directory = globals.directory;
-    options.maintenance = Maintenance::by_hand;
     if (remotes == Remotes::no && use != Use::work)
         options.remotes.emplace();
+    if (use == Use::change)
+        options.bundles.emplace();  // nothing in them can be changed
     if (use != Use::work)
         options.disabled = false;  // programs may be told not to use the cache; it can still be seen and kept up
     if (use == Use::look)
         options.access = Access::read_only;
-    const auto warnings = std::make_shared<Warnings>(settings.problems);
-    options.log = [warnings](LogLevel level, std::string_view sentence) {
-        if (level == LogLevel::warning)
-            warnings->add(sentence);
-    };
-    Result<Cache> opened = Cache::open(std::move(options));
-    if (!opened)
-        fail(opened.error().message);
-    const std::vector<TierStatus> tiers = opened->tiers();
-    if (use != Use::work && std::none_of(tiers.begin(), tiers.end(), [](const TierStatus& tier) {
-            return tier.traits.persistent && !tier.traits.remote;
-        }))
-        fail(warnings->reason(fmt::format(
-            "No cache can be opened in {}. Choose another directory with --dir or HEARTH_DIR.", in_quotes(directory))));
-    warnings->pass();
-    return std::move(*opened);
+    return open_with(globals, settings, std::move(options),
+                     use == Use::work ? std::vector<Wanting>{} : std::vector<Wanting>{is_disk});
+}
+
+Cache open_to_fill(const Globals& globals, const std::optional<std::string>& bundle)
+{
+    const Settings settings = globals.settings();
+    require_writable(settings, settings.options.directory.value_or(""));
+    CacheOptions options;
+    options.disabled = false;
+    options.memory_bytes = 0;
+    options.vram_bytes = 0;
+    if (bundle) {
+        options.bundles.emplace({*bundle});
+        options.remotes.emplace();
+    }
+    std::vector<Wanting> wanted{is_disk};
+    if (bundle)
+        wanted.emplace_back([](const TierStatus& tier) { return tier.traits.fixed; });
+    return open_with(globals, settings, std::move(options), wanted);
+}
+
+TierStatus disk_of(Cache& cache)
+{
+    for (TierStatus& tier : cache.tiers())
+        if (is_disk(tier))
+            return std::move(tier);
+    return {};
 }
 
 std::vector<std::string> persistent_among(Cache& cache, const std::vector<std::string>& names)

@@ -32,6 +32,13 @@ enum class Remotes : unsigned char { no, yes };
 // What the cache warns of while it is open goes to standard error.
 Cache open_cache(const Globals& globals, Use use, Remotes remotes = Remotes::no);
 
+// The cache to bring entries into, on its disk and nowhere else: with bundles and servers as they are configured, or
+// with one bundle alone, which is opened or a Failure.
+Cache open_to_fill(const Globals& globals, const std::optional<std::string>& bundle);
+
+// The tier that is this machine's own and outlives this command; there is one in every cache that was opened above.
+TierStatus disk_of(Cache& cache);
+
 // Those of a list of tiers that outlive this command, in the same order.
 std::vector<std::string> persistent_among(Cache& cache, const std::vector<std::string>& names);
 

@@ -1,3 +1,4 @@
+#include "base/own_thread.hpp"
 #include "compilers/kernel/compile_here.hpp"
 #include "hearth/cuda.hpp"
 
@@ -64,7 +65,7 @@ PreloadReport load_all(const Result<Place>& place, std::size_t count, const Prel
     std::vector<std::thread> threads;
     try {
         while (threads.size() + 1 < std::min<std::size_t>(wanted, count))
-            threads.emplace_back(work);
+            threads.push_back(base::start_thread(work));
     } catch (const std::system_error&) {
         // As many as the system gives; this thread works too.
     }

@@ -1,5 +1,7 @@
+#include "compilers/nvrtc/compile_planned.hpp"
 #include "compilers/nvrtc/headers_section.hpp"
 #include "compilers/nvrtc/plan.hpp"
+#include "compilers/nvrtc/record.hpp"
 #include "compilers/nvrtc/replay.hpp"
 #include "headers/closure.hpp"
 #include "hearth/nvrtc.hpp"
@@ -14,6 +16,22 @@ namespace {
 constexpr int k_attempts = 3;
 constexpr const char* k_paths_section = "paths";
 
+// The log, and which paths are in it, as they would be had it been compiled at the places that are shown.
+void settle_log(Artifact& made, const Plan& plan)
+{
+    const std::string& program = plan.shown ? plan.shown->program_name : plan.program_name;
+    const format::Manifest& manifest = plan.shown ? plan.shown->manifest : plan.manifest;
+    std::string log(made.text("log"));
+    if (plan.shown && !log.empty()) {
+        log = replay_log(log, paths_in_log(log, plan.program_name, plan.manifest), program, manifest);
+        for (Section& section : made.sections)
+            if (section.name == "log")
+                section.data = Bytes::copy_of(log);
+    }
+    if (const std::string paths = paths_in_log(log, program, manifest); !paths.empty())
+        made.sections.push_back({k_paths_section, Bytes::copy_of(paths)});
+}
+
 Result<Artifact> compile_now(const Program& program, const Plan& plan)
 {
     const Result<std::shared_ptr<const Library>> library = Library::load(plan.compiler.path);
@@ -24,9 +42,8 @@ Result<Artifact> compile_now(const Program& program, const Plan& plan)
         return made;
     made->metadata.label = plan.program_name.substr(plan.program_name.find_last_of('/') + 1);
     made->metadata.target = plan.facts.target;
-    made->metadata.options = plan.options;
-    if (const std::string paths = paths_in_log(made->text("log"), plan.program_name, plan.manifest); !paths.empty())
-        made->sections.push_back({k_paths_section, Bytes::copy_of(paths)});
+    made->metadata.options = plan.shown ? plan.shown->options : plan.options;
+    settle_log(*made, plan);
     if (!plan.manifest.files.empty())
         made->sections.push_back({k_headers_section, Bytes::copy_of(headers_section(plan.manifest))});
     return made;
@@ -74,6 +91,11 @@ Result<Compiled> compile_past(Cache& cache, const Program& program, const Plan& 
     return compiled(*made, plan, std::move(reason));
 }
 
+std::shared_ptr<const Program> borrowed(const Program& program)
+{
+    return {std::shared_ptr<void>(), &program};
+}
+
 }  // namespace
 
 std::optional<std::string> Compiled::lowered_name(std::string_view expression) const
@@ -87,26 +109,40 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
         Result<Plan> planned = make_plan(cache, program, options);
         if (!planned)
             return planned.error();
-        if (!planned->bypass.empty())
-            return compile_past(cache, program, *planned, planned->bypass);
+        if (!planned->bypass.empty()) {
+            Result<Compiled> past = compile_past(cache, program, *planned, planned->bypass);
+            record(cache, program, *planned, past ? &past->artifact() : nullptr);
+            return past;
+        }
 
-        // Shared with the maker: where there is a deadline it may still be at work when we have left. Without one it is
-        // done before we return, and need not copy the program.
-        const auto job = std::make_shared<Job>(options.deadline.count() > 0
-                                                   ? std::make_shared<const Program>(program)
-                                                   : std::shared_ptr<const Program>(std::shared_ptr<void>(), &program),
-                                               *std::move(planned));
+        // Shared with the maker, which may still be at work when we have left: at a deadline, or where a server was
+        // quicker. Else it is done before we return, and need not copy the program.
+        const bool may_outlive = options.deadline.count() > 0 || cache.races();
+        const auto job = std::make_shared<Job>(
+            may_outlive ? std::make_shared<const Program>(program) : borrowed(program), *std::move(planned));
         const Plan& plan = job->plan;
-        const Result<Lookup> found =
-            cache.get_or_make(plan.request, [job] { return job->run(); }, {.deadline = options.deadline});
+        const Result<Lookup> found = cache.get_or_make(plan.request, [job] { return job->run(); },
+                                                       {.deadline = options.deadline, .may_outlive = may_outlive});
+        const bool may_have_changed =
+            !found && (job->headers_changed || (!job->ran && found.error().code == Code::unavailable));
+        if (!may_have_changed)
+            record(cache, program, plan, found ? &**found : nullptr);
         if (found)
             return compiled(*found, plan, {});
-        const bool may_have_changed = job->headers_changed || (!job->ran && found.error().code == Code::unavailable);
         if (!may_have_changed)
             return found.error();
         if (attempt == k_attempts)
             return compile_past(cache, program, plan, "its headers keep changing");
     }
+}
+
+Result<Compiled> compile_planned(Cache& cache, const Program& program, Plan plan)
+{
+    const auto job = std::make_shared<Job>(borrowed(program), std::move(plan));
+    const Result<Lookup> found = cache.get_or_make(job->plan.request, [job] { return job->run(); });
+    if (!found)
+        return found.error();
+    return compiled(*found, job->plan, {});
 }
 
 std::future<Result<Compiled>> compile_async(Cache& cache, Program program, CompileOptions options)

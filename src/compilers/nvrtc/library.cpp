@@ -7,7 +7,7 @@
 #include "base/shared_library.hpp"
 #include "base/wire.hpp"
 #include "gpu/library_memo.hpp"
-#include "headers/source_file.hpp"
+#include "headers/file_facts.hpp"
 #include "hearth/libraries.hpp"
 
 #include <cstdlib>
@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
+#include <sstream>
 
 namespace hearth::nvrtc {
 
@@ -26,37 +27,6 @@ enum NvrtcResult : int { k_success = 0, k_invalid_input = 3, k_invalid_option = 
 // Never destroyed: threads may still compile while the program ends.
 gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
 
-// A fact about a file that takes long to find out, remembered in the cache under the file's identity.
-std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
-                         const std::function<std::string()>& find_out)
-{
-    const std::optional<format::FileIdentity> file = headers::identify(path);
-    if (!file)
-        return {};
-    const Key key =
-        Key::of("hearth file fact", what, file->device, file->inode, file->size, file->modified_ns, file->changed_ns);
-    if (const Lookup known = cache.peek(key))
-        return std::string(known->text());
-    std::string fact = find_out();
-    if (!fact.empty() && headers::is_settled(*file) && headers::identify(path) == file) {
-        Artifact artifact{std::string_view(fact)};
-        artifact.metadata.label = fmt::format("{} of {}", what, std::filesystem::path(path).filename().string());
-        static_cast<void>(cache.insert(key, std::move(artifact), {.counted = false}));
-    }
-    return fact;
-}
-
-std::string digest_of_file(Cache& cache, const std::string& path)
-{
-    return fact_of_file(cache, "digest", path, [&]() -> std::string {
-        const std::optional<headers::SourceFile> content = headers::read_source(path);
-        if (!content)
-            return {};
-        const base::Sha256 sum = base::sha256(as_bytes(content->text));
-        return base::to_hex(std::as_bytes(std::span(sum)));
-    });
-}
-
 // None, with the reason, when it is no library that could be loaded. Once known, the file is not even opened any more.
 std::optional<Identity> identify_library(Cache& cache, const std::string& path, std::string& why)
 {
@@ -66,9 +36,9 @@ std::optional<Identity> identify_library(Cache& cache, const std::string& path, 
         if (!why.empty())
             return {};
         std::string id = base::elf_build_id(files, path);
-        return id.empty() ? digest_of_file(cache, path) : id;
+        return id.empty() ? headers::digest_of_file(cache, path) : id;
     };
-    Identity identity{path, fact_of_file(cache, "build id", path, find_build_id), {}};
+    Identity identity{path, headers::fact_of_file(cache, "build id", path, find_build_id), {}};
     if (identity.build_id.empty()) {
         if (why.empty())
             why = "not there";
@@ -76,7 +46,7 @@ std::optional<Identity> identify_library(Cache& cache, const std::string& path, 
     }
     const std::string directory = std::filesystem::path(path).parent_path().string();
     for (const std::string& builtins : files_matching({directory}, "libnvrtc-builtins.so*"))
-        identity.builtins += (identity.builtins.empty() ? "" : " ") + digest_of_file(cache, builtins);
+        identity.builtins += (identity.builtins.empty() ? "" : " ") + headers::digest_of_file(cache, builtins);
     return identity;
 }
 
@@ -140,6 +110,8 @@ struct Library::Functions {
     using Get = int(NvrtcProgram, char*);
 
     int (*version)(int*, int*);
+    int (*architecture_count)(int*);
+    int (*architectures)(int*);
     const char* (*error_string)(int);
     int (*create)(NvrtcProgram*, const char*, const char*, int, const char* const*, const char* const*);
     int (*destroy)(NvrtcProgram*);
@@ -177,6 +149,9 @@ Result<std::shared_ptr<const Library>> Library::load(const std::string& path)
         return Error{Code::unavailable,
                      fmt::format("{} is no libnvrtc that Hearth knows: it lacks {}.", path, library.missing()),
                      {}};
+    // Since 11.2.
+    functions->architecture_count = loaded->find<int(int*)>("nvrtcGetNumSupportedArchs");
+    functions->architectures = loaded->find<int(int*)>("nvrtcGetSupportedArchs");
     struct Names {
         const char* section;
         const char* size;
@@ -185,7 +160,8 @@ Result<std::shared_ptr<const Library>> Library::load(const std::string& path)
     for (const Names& names :
          {Names{"ptx", "nvrtcGetPTXSize", "nvrtcGetPTX"}, Names{"cubin", "nvrtcGetCUBINSize", "nvrtcGetCUBIN"},
           Names{"ltoir", "nvrtcGetLTOIRSize", "nvrtcGetLTOIR"}, Names{"nvvm", "nvrtcGetNVVMSize", "nvrtcGetNVVM"},
-          Names{"optixir", "nvrtcGetOptiXIRSize", "nvrtcGetOptiXIR"}}) {
+          Names{"optixir", "nvrtcGetOptiXIRSize", "nvrtcGetOptiXIR"},
+          Names{"tileir", "nvrtcGetTileIRSize", "nvrtcGetTileIR"}}) {
         auto* size = loaded->find<Functions::Size>(names.size);
         auto* get = loaded->find<Functions::Get>(names.get);
         if (size != nullptr && get != nullptr)
@@ -196,10 +172,47 @@ Result<std::shared_ptr<const Library>> Library::load(const std::string& path)
 
 std::string Library::version() const
 {
-    int major = 0;
-    int minor = 0;
-    m_functions->version(&major, &minor);
-    return fmt::format("{}.{}", major, minor);
+    const LibraryFacts known = facts();
+    return fmt::format("{}.{}", known.major, known.minor);
+}
+
+LibraryFacts Library::facts() const
+{
+    LibraryFacts known;
+    m_functions->version(&known.major, &known.minor);
+    int count = 0;
+    if (m_functions->architecture_count != nullptr && m_functions->architectures != nullptr &&
+        m_functions->architecture_count(&count) == k_success && count > 0) {
+        known.architectures.resize(static_cast<std::size_t>(count));
+        if (m_functions->architectures(known.architectures.data()) != k_success)
+            known.architectures.clear();
+    }
+    return known;
+}
+
+Result<LibraryFacts> library_facts(Cache& cache, const std::string& configured)
+{
+    const Result<Identity> compiler = identify(cache, configured);
+    if (!compiler)
+        return compiler.error();
+    Error problem{Code::unavailable, fmt::format("{} does not tell its version.", compiler->path), {}};
+    // "13 0 75 80 86 ..."
+    const std::string text = headers::fact_of_file(cache, "version", compiler->path, [&]() -> std::string {
+        const Result<std::shared_ptr<const Library>> library = Library::load(compiler->path);
+        if (!library) {
+            problem = library.error();
+            return {};
+        }
+        const LibraryFacts told = (*library)->facts();
+        return fmt::format("{} {} {}", told.major, told.minor, fmt::join(told.architectures, " "));
+    });
+    LibraryFacts known;
+    std::istringstream words(text);
+    if (!(words >> known.major >> known.minor))
+        return problem;
+    for (int architecture = 0; words >> architecture;)
+        known.architectures.push_back(architecture);
+    return known;
 }
 
 namespace {

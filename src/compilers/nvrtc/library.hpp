@@ -31,6 +31,7 @@ public:
     Result<Artifact> compile(const Program& program, const std::vector<std::string>& options) const;
 
     std::string version() const;
+    LibraryFacts facts() const;
 
 private:
     struct Functions;

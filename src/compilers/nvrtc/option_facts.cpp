@@ -1,6 +1,7 @@
 #include "compilers/nvrtc/option_facts.hpp"
 
 #include <array>
+#include <cstddef>
 #include <fmt/format.h>
 #include <optional>
 
@@ -54,6 +55,39 @@ private:
     std::size_t m_at = 0;
 };
 
+// An option with its value, of the kinds that mean something here.
+struct Read {
+    enum class Kind : std::uint8_t { include_directory, pre_include, define, target, for_ptxas, other };
+    Kind kind = Kind::other;
+    std::string value;
+};
+
+// Moves the walk on to the value where that stands alone.
+Read read_option(Walk& walk)
+{
+    using Glue = Walk::Glue;
+    struct Name {
+        Read::Kind kind;
+        std::string_view name;
+        Glue glue;
+    };
+    static constexpr std::array k_names{Name{Read::Kind::include_directory, "--include-path", Glue::no},
+                                        Name{Read::Kind::include_directory, "-I", Glue::yes},
+                                        Name{Read::Kind::pre_include, "--pre-include", Glue::no},
+                                        Name{Read::Kind::pre_include, "--preinclude", Glue::no},
+                                        Name{Read::Kind::pre_include, "-include", Glue::no},
+                                        Name{Read::Kind::define, "--define-macro", Glue::no},
+                                        Name{Read::Kind::define, "-D", Glue::yes},
+                                        Name{Read::Kind::target, "--gpu-architecture", Glue::no},
+                                        Name{Read::Kind::target, "-arch", Glue::no},
+                                        Name{Read::Kind::for_ptxas, "--ptxas-options", Glue::no},
+                                        Name{Read::Kind::for_ptxas, "-Xptxas", Glue::yes}};
+    for (const Name& name : k_names)
+        if (auto value = walk.value_of(name.name, name.glue))
+            return {name.kind, *std::move(value)};
+    return {};
+}
+
 bool is(std::string_view option, std::string_view name)
 {
     return option == name || (option.starts_with(name) && option[name.size()] == '=');
@@ -88,6 +122,16 @@ std::string side_effect(std::string_view option)
     return {};
 }
 
+// ptxas reads files of options too, and their content is in no key.
+std::string side_effect_of_ptxas(std::string_view options)
+{
+    for (const std::string_view name : {"options-file", "optf"})
+        if (options.find(name) != std::string_view::npos)
+            return fmt::format("the options for ptxas have \"{}\", a file whose content may be another each time",
+                               name);
+    return {};
+}
+
 headers::Macro macro_of(std::string_view definition)
 {
     const std::size_t equals = definition.find('=');
@@ -105,41 +149,80 @@ headers::Macro macro_of(std::string_view definition)
 
 OptionFacts read_options(std::span<const std::string> options)
 {
-    using Glue = Walk::Glue;
     OptionFacts facts;
     for (Walk walk(options); !walk.done(); walk.next()) {
         const std::string option(walk.option());
-        const auto first_value = [&](std::initializer_list<std::pair<std::string_view, Glue>> names) {
-            for (const auto& [name, glue] : names)
-                if (auto value = walk.value_of(name, glue))
-                    return value;
-            return std::optional<std::string>{};
-        };
-        if (const auto directory = first_value({{"--include-path", Glue::no}, {"-I", Glue::yes}})) {
-            facts.include_directories.push_back(*directory);
-            continue;  // what is found there is in the key; where it was found is not
-        }
-        facts.keyed.push_back(option);
         const std::size_t before = walk.at();
-        if (const auto header =
-                first_value({{"--pre-include", Glue::no}, {"--preinclude", Glue::no}, {"-include", Glue::no}})) {
-            facts.pre_includes.push_back(*header);
-        } else if (const auto definition = first_value({{"--define-macro", Glue::no}, {"-D", Glue::yes}})) {
-            facts.defines.push_back(macro_of(*definition));
-        } else if (const auto target = first_value({{"--gpu-architecture", Glue::no}, {"-arch", Glue::no}})) {
-            facts.target = *target;
-        } else if (is(option, "--no-source-include") || is(option, "-no-source-include")) {
-            facts.search_beside_program = false;
-        } else if (is(option, "-lineinfo") || is(option, "--generate-line-info") || is(option, "-G") ||
-                   is(option, "--device-debug")) {
-            facts.paths_matter = true;
-        } else if (facts.bypass.empty()) {
-            facts.bypass = side_effect(option);
+        Read read = read_option(walk);
+        // What is found in an include directory is in the key; where it was found is not.
+        if (read.kind != Read::Kind::include_directory)
+            facts.keyed.push_back(option);
+        switch (read.kind) {
+        case Read::Kind::include_directory:
+            facts.include_directories.push_back(std::move(read.value));
+            continue;
+        case Read::Kind::pre_include:
+            facts.pre_includes.push_back(std::move(read.value));
+            break;
+        case Read::Kind::define:
+            facts.defines.push_back(macro_of(read.value));
+            break;
+        case Read::Kind::target:
+            facts.target = std::move(read.value);
+            break;
+        case Read::Kind::for_ptxas:
+            if (facts.bypass.empty())
+                facts.bypass = side_effect_of_ptxas(read.value);
+            break;
+        case Read::Kind::other:
+            if (is(option, "--no-source-include") || is(option, "-no-source-include"))
+                facts.search_beside_program = false;
+            else if (is(option, "-lineinfo") || is(option, "--generate-line-info") || is(option, "-G") ||
+                     is(option, "--device-debug") || is(option, "-dlto") || is(option, "--dlink-time-opt") ||
+                     is(option, "-optix-ir") || is(option, "--optix-ir"))
+                facts.paths_matter = true;
+            else if (facts.bypass.empty())
+                facts.bypass = side_effect(option);
         }
         if (walk.at() != before)
             facts.keyed.emplace_back(walk.option());  // its value stood alone
     }
     return facts;
+}
+
+std::vector<std::string> with_directories(std::span<const std::string> options,
+                                          const std::function<std::string(const std::string&)>& place)
+{
+    std::vector<std::string> moved;
+    for (Walk walk(options); !walk.done(); walk.next()) {
+        const std::size_t before = walk.at();
+        if (const Read read = read_option(walk); read.kind == Read::Kind::include_directory)
+            moved.push_back("-I" + place(read.value));
+        else
+            moved.insert(moved.end(), options.begin() + static_cast<std::ptrdiff_t>(before),
+                         options.begin() + static_cast<std::ptrdiff_t>(walk.at() + 1));
+    }
+    return moved;
+}
+
+std::vector<std::string> with_target(std::span<const std::string> options, const std::string& target)
+{
+    std::vector<std::string> retargeted(options.begin(), options.end());
+    std::string* holder = nullptr;
+    std::size_t length = 0;  // of the value there
+    for (Walk walk(options); !walk.done(); walk.next())
+        if (const Read read = read_option(walk); read.kind == Read::Kind::target && !read.value.empty()) {
+            holder = &retargeted[walk.at()];
+            length = read.value.size();
+        }
+    if (holder == nullptr) {
+        retargeted.push_back("-arch=" + target);
+        return retargeted;
+    }
+    // The value stands at the end, but for blanks.
+    const std::size_t end = holder->find_last_not_of(" \t") + 1;
+    holder->replace(end - length, length, target);
+    return retargeted;
 }
 
 }  // namespace hearth::nvrtc

@@ -2,6 +2,7 @@
 
 #include "headers/scan.hpp"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,11 +17,20 @@ struct OptionFacts {
     std::vector<headers::Macro> defines;
     std::string target;  // the value of the last -arch, empty when there is none
     bool search_beside_program = true;
-    bool paths_matter = false;  // the output holds the program's path, the working directory and headers' paths
-    std::string bypass;         // why a compile with these options must not be cached; empty: it may be
+    // The output holds the program's path, the working directory and headers' paths: debug information, LTO-IR, OptiX
+    // IR.
+    bool paths_matter = false;
+    std::string bypass;  // why a compile with these options must not be cached; empty: it may be
 };
 
 // `options` as nvrtcCompileProgram takes them. An option NVRTC does not know is kept: it will say so itself.
 OptionFacts read_options(std::span<const std::string> options);
+
+// The options with every include directory where `place` puts it. They enter the key as they did before.
+std::vector<std::string> with_directories(std::span<const std::string> options,
+                                          const std::function<std::string(const std::string&)>& place);
+
+// The options for another target, which stands where theirs stood, and at the end where they have none.
+std::vector<std::string> with_target(std::span<const std::string> options, const std::string& target);
 
 }  // namespace hearth::nvrtc

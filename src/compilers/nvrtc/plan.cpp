@@ -13,8 +13,6 @@ namespace hearth::nvrtc {
 namespace {
 
 constexpr std::uint64_t k_request_version = 1;
-constexpr std::string_view k_unnamed = "default_program";  // NVRTC's own word
-constexpr const char* k_appended = "NVRTC_APPEND_FLAGS";   // NVRTC adds these to every compile
 
 Status refuse(std::string message)
 {
@@ -97,17 +95,17 @@ KeyBuilder describe(std::string_view domain, const Program& program, const Plan&
         .text("source", program.source)
         .text("program name", base_name(plan.program_name))
         .list("options", plan.facts.keyed)
-        .text(k_appended, appended_flags())
+        .text(k_appended, plan.appended_flags)
         .list("name expressions", program.name_expressions);
     for (const Header& header : program.headers)
         key.text("given header " + header.name, header.content);
     return key;
 }
 
-void describe_places(KeyBuilder& key, const Plan& plan)
+void describe_places(KeyBuilder& key, const Plan& plan, const std::string& program_path)
 {
-    key.text("program path", plan.program_name)
-        .text("working directory", working_directory())
+    key.text("program path", program_path)
+        .text("working directory", plan.working_directory)
         .list("include directories", plan.facts.include_directories);
 }
 
@@ -116,7 +114,7 @@ Request finish_request(const Program& program, const Plan& plan)
     KeyBuilder key = describe("nvrtc", program, plan);
     const bool all_paths = plan.facts.paths_matter || plan.manifest.all_paths_matter;
     if (all_paths)
-        describe_places(key, plan);
+        describe_places(key, plan, plan.program_name);
     else if (plan.manifest.program_path_matters)
         key.text("program path", plan.program_name);
     // One field for all headers: a request with thousands of them must stay small. Which header differs from another
@@ -146,54 +144,86 @@ headers::Sources sources_of(const Program& program, const Plan& plan)
     return sources;
 }
 
-Artifact artifact_of(const Plan& plan, const format::Manifest& manifest)
+// Where a program may lie without its headers being others: CuPy, for one, gives each a directory that is new every
+// time. Empty where something else may be found by that directory too, which then has to stay.
+std::string movable_directory(const Program& program, const Plan& plan)
 {
-    Artifact artifact{encode_manifest(manifest)};
+    std::string directory = plan.program_name.substr(0, plan.program_name.find_last_of('/') + 1);
+    if (directory.empty() || directory.front() != '/' || program.source.find(directory) != std::string::npos)
+        return {};
+    for (const std::string& include : plan.facts.include_directories)
+        if (directory.starts_with(include) || include.starts_with(directory))
+            return {};
+    for (const Header& header : program.headers)
+        if (header.name.starts_with('/'))
+            return {};
+    return directory;
+}
+
+constexpr std::string_view k_anywhere = "\x01";  // begins no path that a compiler would look at
+
+// As it is for a program in another directory: what lies, or was looked for, beside it.
+format::Manifest moved(format::Manifest manifest, std::string_view from, std::string_view to)
+{
+    const auto move = [&](std::string& path) {
+        if (path.starts_with(from))
+            path.replace(0, from.size(), to);
+    };
+    for (format::ManifestFile& file : manifest.files)
+        if (file.label.starts_with("P:"))
+            move(file.path);
+    for (std::string& path : manifest.absent)
+        move(path);
+    return manifest;
+}
+
+Artifact artifact_of(const Plan& plan, const format::Manifest& manifest, const std::string& movable)
+{
+    Artifact artifact{encode_manifest(movable.empty() ? manifest : moved(manifest, movable, k_anywhere))};
     artifact.metadata.label = "headers of " + base_name(plan.program_name);
     return artifact;
 }
 
-void find_manifest(Cache& cache, const Program& program, Plan& plan)
+format::Manifest find_manifest(Cache& cache, const Program& program, const Plan& plan)
 {
     const headers::Sources sources = sources_of(program, plan);
     if (headers::is_plain(sources))
-        return;
-    if (!headers::asks_for_headers(sources)) {
-        plan.manifest = headers::find_headers(sources);
-        return;
-    }
+        return {};
+    if (!headers::asks_for_headers(sources))
+        return headers::find_headers(sources);
     KeyBuilder builder = describe("nvrtc headers", program, plan);
-    describe_places(builder, plan);
+    const std::string movable = movable_directory(program, plan);
+    describe_places(builder, plan, movable.empty() ? plan.program_name : std::string(k_anywhere));
     const Key key = builder.key();
     // One search however many ask at once: of a thousand headers it takes a good part of a second.
     std::optional<format::Manifest> found;
     const Result<Lookup> known = cache.get_or_make(key,
                                                    [&] {
                                                        found = headers::find_headers(sources);
-                                                       return artifact_of(plan, *found);
+                                                       return artifact_of(plan, *found, movable);
                                                    },
                                                    {.counted = false});
-    if (found) {
-        plan.manifest = *std::move(found);
-        return;
-    }
+    if (found)
+        return *std::move(found);
     if (known)
         if (auto manifest = format::decode_manifest((*known)->bytes())) {
+            if (!movable.empty())
+                manifest = moved(*std::move(manifest), k_anywhere, movable);
             const headers::ManifestState state = headers::check(*manifest);
-            if (state == headers::ManifestState::unchanged) {
-                plan.manifest = *std::move(manifest);
-                return;
-            }
+            if (state == headers::ManifestState::unchanged)
+                return *std::move(manifest);
             if (state == headers::ManifestState::refreshed)
                 found = std::move(manifest);
         }
-    plan.manifest = found ? *std::move(found) : headers::find_headers(sources);
-    static_cast<void>(cache.insert(key, artifact_of(plan, plan.manifest), {.counted = false}));
+    if (!found)
+        found = headers::find_headers(sources);
+    static_cast<void>(cache.insert(key, artifact_of(plan, *found, movable), {.counted = false}));
+    return *std::move(found);
 }
 
 }  // namespace
 
-Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOptions& options)
+Result<Plan> begin_plan(Cache& cache, const Program& program, const CompileOptions& options)
 {
     if (const Status status = check(program); !status.ok())
         return status.error();
@@ -201,21 +231,40 @@ Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOption
     if (const Status status = settle_options(program, plan); !status.ok())
         return status.error();
     plan.program_name = program.name.empty() ? std::string(k_unnamed) : program.name;
+    plan.appended_flags = appended_flags();
+    plan.working_directory = working_directory();
     Result<Identity> compiler = identify(cache, options.library);
     if (!compiler)
         return compiler.error();
     plan.compiler = *std::move(compiler);
     plan.bypass = plan.facts.bypass;
     // How NVRTC reads these is nowhere written down, so they may say anything that does not concern files.
-    if (const std::string flags = appended_flags(); plan.bypass.empty())
-        for (const char* word : {"-I", "include", "pch", "time", "lineinfo", "generate-line", "-G", "device-debug"})
-            if (flags.find(word) != std::string::npos)
+    if (plan.bypass.empty())
+        for (const char* word : {"-I", "include", "pch", "time", "lineinfo", "generate-line", "-G", "device-debug",
+                                 "options-file", "optf"})
+            if (plan.appended_flags.find(word) != std::string::npos)
                 plan.bypass = fmt::format("{} has \"{}\"", k_appended, word);
-    if (!plan.bypass.empty())
-        return plan;
-    find_manifest(cache, program, plan);
+    return plan;
+}
+
+void finish_plan(const Program& program, format::Manifest manifest, Plan& plan)
+{
+    plan.manifest = std::move(manifest);
     plan.bypass = plan.manifest.bypass;
     plan.request = finish_request(program, plan);
+}
+
+format::Manifest search_headers(const Program& program, const Plan& plan)
+{
+    const headers::Sources sources = sources_of(program, plan);
+    return headers::is_plain(sources) ? format::Manifest{} : headers::find_headers(sources);
+}
+
+Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOptions& options)
+{
+    Result<Plan> plan = begin_plan(cache, program, options);
+    if (plan && plan->bypass.empty())
+        finish_plan(program, find_manifest(cache, program, *plan), *plan);
     return plan;
 }
 

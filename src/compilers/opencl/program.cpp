@@ -26,7 +26,7 @@ bool driver_keeps_code()
     return setting == nullptr || std::string_view(setting) != "0";
 }
 
-// Shared with the maker: where there is a deadline it may still be at work when we have left.
+// Shared with the maker, which may still be at work when we have left: at a deadline, or where a server was quicker.
 struct Job {
     Job(std::shared_ptr<const ContextState> its_context, Source its_source)
         : context(std::move(its_context)), source(std::move(its_source))
@@ -62,7 +62,7 @@ Result<Lookup> look_up(Cache& cache, const Planned& planned, const std::shared_p
     const auto make = [job] { return job->run(); };
     if (!planned.bypass.empty())
         return cache.make_uncached(make);
-    return cache.get_or_make(planned.request, make, {.deadline = options.deadline});
+    return cache.get_or_make(planned.request, make, {.deadline = options.deadline, .may_outlive = true});
 }
 
 }  // namespace
@@ -197,7 +197,7 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
         state->tier = hit ? found->tier() : std::string_view{};
         state->program = job->take();
         if (state->outcome != Outcome::rebuilt) {
-            state->outcome = hit ? Outcome::hit : Outcome::compiled;
+            state->outcome = hit ? Outcome::hit : found->coalesced() ? Outcome::coalesced : Outcome::compiled;
             state->reason = hit ? std::string_view{} : to_string(found->why());
         }
         if (state->artifact->failed() || state->program)

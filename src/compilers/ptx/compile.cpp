@@ -156,12 +156,14 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
     Result<Plan> planned = make_plan(program, options);
     if (!planned)
         return planned.error();
-    // Shared with the maker: where there is a deadline it may still be at work when we have left.
+    // Shared with the maker, which may still be at work when we have left: at a deadline, or where a server was
+    // quicker.
     const auto plan = std::make_shared<const Plan>(*std::move(planned));
     const auto make = [plan] { return compile_now(*plan); };
-    const Result<Lookup> found = plan->bypass.empty()
-                                     ? cache.get_or_make(plan->request, make, {.deadline = options.deadline})
-                                     : cache.make_uncached(make);
+    const Result<Lookup> found =
+        plan->bypass.empty()
+            ? cache.get_or_make(plan->request, make, {.deadline = options.deadline, .may_outlive = true})
+            : cache.make_uncached(make);
     if (!found)
         return found.error();
     return Compiled(CompileResult(*found, plan->request, plan->bypass));

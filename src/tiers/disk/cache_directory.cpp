@@ -4,9 +4,9 @@
 #include "base/fork.hpp"
 #include "base/hex.hpp"
 #include "format/entry.hpp"
+#include "format/entry_file.hpp"
 #include "tiers/disk/directory_lock.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,7 +17,6 @@ namespace hearth::tiers {
 
 namespace {
 
-constexpr std::size_t k_head_guess = 4096;
 constexpr std::uint64_t k_max_note_bytes = 1 << 20;
 constexpr std::chrono::milliseconds k_note_patience{200};
 constexpr int k_names_tried = 16;
@@ -135,19 +134,7 @@ Bytes CacheDirectory::read_entry_head(const Key& key, std::uint64_t& size, int& 
     if (error != 0)
         return {};
     size = stat.size;
-    std::size_t wanted = std::min<std::size_t>(size, k_head_guess);
-    for (;;) {
-        Bytes head = Bytes::make(wanted, [&](std::span<std::byte> buffer) {
-            error = base::read_exactly(m_files, file.fd(), buffer.data(), buffer.size(), 0);
-        });
-        if (error != 0)
-            return {};
-        const format::DecodedHead decoded = format::decode_head(head);
-        if (decoded.outcome != format::DecodedHead::Outcome::need_more || decoded.needed > size ||
-            decoded.needed <= wanted)
-            return head;
-        wanted = decoded.needed;
-    }
+    return format::read_entry_head(m_files, file.fd(), 0, size, error);
 }
 
 std::int64_t CacheDirectory::stat_entry(const Key& key, WallTime* modified) const

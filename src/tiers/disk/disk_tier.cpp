@@ -132,7 +132,8 @@ bool DiskTier::too_old(WallTime created, WallTime expires) const
 
 Found DiskTier::find(const Key& key)
 {
-    Found found = peek(key);
+    Bytes bytes;
+    Found found = read(key, bytes);
     if (!found) {
         if (found.why == Miss::corrupt || found.why == Miss::untrusted)
             discard(key);
@@ -149,8 +150,18 @@ Found DiskTier::find(const Key& key)
 
 Found DiskTier::peek(const Key& key)
 {
+    Bytes bytes;
+    Found found = read(key, bytes);
+    // Whoever carries it elsewhere takes it as it is, with the signature it may have.
+    if (found)
+        found.encoded = std::make_unique<const Bytes>(std::move(bytes));
+    return found;
+}
+
+Found DiskTier::read(const Key& key, Bytes& bytes) const
+{
     int error = 0;
-    const Bytes bytes = m_directory.read_entry(key, error);
+    bytes = m_directory.read_entry(key, error);
     if (no_such_entry(error))
         return Found::miss(Miss::absent);
     if (error != 0)

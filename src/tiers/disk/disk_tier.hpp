@@ -59,6 +59,8 @@ private:
     // The order of use in this process: wall time in nanoseconds, but always later than the one before.
     std::uint64_t next_tick();
     Error cannot(const char* action, int error) const;
+    // `bytes` are the entry's, where there is one.
+    Found read(const Key& key, Bytes& bytes) const;
     bool too_old(WallTime created, WallTime expires) const;
     format::DecodedEntry decode(const Bytes& bytes, const Key& key) const;
     void discard(const Key& key);

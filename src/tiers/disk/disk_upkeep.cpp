@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "format/entry.hpp"
+#include "format/entry_row.hpp"
 #include "tiers/disk/disk_tier.hpp"
 #include "tiers/disk/seconds.hpp"
 #include "tiers/disk/session.hpp"
@@ -130,15 +131,8 @@ EntryRow DiskTier::row_of(const Key& key, const IndexRecord* record) const
     row.tier = m_options.name;
     std::uint64_t size = 0;
     int error = 0;
-    const format::DecodedHead decoded = format::decode_head(m_directory.read_entry_head(key, size, error));
+    format::fill_from_head(row, m_directory.read_entry_head(key, size, error));
     row.stored_bytes = size;
-    if (error == 0 && decoded.outcome == format::DecodedHead::Outcome::ok) {
-        row.metadata = decoded.head.metadata;
-        row.bytes = decoded.head.raw_bytes;
-        row.created = decoded.head.created;
-        row.cost = decoded.head.cost;
-        row.status = decoded.head.status;
-    }
     const UseLog::Use pending = m_uses.pending(key);
     row.uses = pending.uses;
     if (record) {

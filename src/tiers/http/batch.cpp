@@ -1,5 +1,6 @@
 #include "tiers/http/batch.hpp"
 
+#include "base/own_thread.hpp"
 #include "tiers/http/curl_library.hpp"
 
 #include <unordered_map>
@@ -47,7 +48,12 @@ std::vector<Result<Answer>> Batch::perform(std::span<const Request> requests, st
         if (under_way.empty())
             break;
         int running = 0;
-        CURLMcode state = curl_multi_perform(m_multi, &running);
+        CURLMcode state = CURLM_OK;
+        {
+            // Names are looked up on threads that libcurl starts here.
+            const base::SignalsBlocked inherited;
+            state = curl_multi_perform(m_multi, &running);
+        }
         int waiting = 0;
         bool one_ended = false;
         while (const CURLMsg* message = curl_multi_info_read(m_multi, &waiting)) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <csignal>
+#include "base/signal_guard.hpp"
 
 namespace hearth::tiers::http {
 
@@ -10,16 +10,9 @@ bool curl_ready();
 // While it lives this thread gets no SIGPIPE, which a server that goes away would otherwise send to a host program that
 // does not ignore it. libcurl is told to leave signals alone (CURLOPT_NOSIGNAL), so this is ours to do. Plain sockets
 // need it not: they are written to with MSG_NOSIGNAL. TLS libraries may write without.
-class SigpipeGuard {
+class SigpipeGuard : base::SignalGuard {
 public:
-    explicit SigpipeGuard(bool needed) noexcept;
-    ~SigpipeGuard();
-    SigpipeGuard(const SigpipeGuard&) = delete;
-    SigpipeGuard& operator=(const SigpipeGuard&) = delete;
-
-private:
-    bool m_blocked = false;
-    sigset_t m_before{};
+    explicit SigpipeGuard(bool needed) noexcept : SignalGuard(SIGPIPE, needed) {}
 };
 
 }  // namespace hearth::tiers::http

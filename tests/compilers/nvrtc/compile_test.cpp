@@ -125,6 +125,17 @@ TEST_F(NvrtcCompiles, all_outputs_are_kept)
     EXPECT_FALSE(virtual_only.ptx().empty());
 }
 
+TEST_F(NvrtcCompiles, lto_ir_is_of_the_place_it_was_compiled_in)
+{
+    Program program{.source = k_saxpy, .name = "/a/saxpy.cu", .options = {"-dlto"}, .target = "sm_90"};
+    const nvrtc::Compiled here = compile(program);
+    EXPECT_EQ(compile(program).outcome(), Outcome::hit);
+    program.name = "/b/saxpy.cu";
+    const nvrtc::Compiled there = compile(program);
+    EXPECT_EQ(there.outcome(), Outcome::compiled);
+    EXPECT_NE(as_text(here.lto_ir()), as_text(there.lto_ir())) << "else the path need not be in the key";
+}
+
 TEST_F(NvrtcCompiles, a_compile_error_comes_with_its_log_and_is_remembered)
 {
     const Program program{.source = "__global__ void k() { undeclared = 1; }", .name = "/a/bad.cu"};
@@ -173,6 +184,11 @@ TEST_F(NvrtcCompiles, flags_in_the_environment_are_part_of_the_request)
     expect_as_bare(with, program);
     ::setenv("NVRTC_APPEND_FLAGS", "-I/tmp", 1);
     EXPECT_EQ(compile(program).outcome(), Outcome::bypassed);
+    write("options", "-v");
+    for (const char* reads : {"--ptxas-options=--options-file=", "-Xptxas=-optf="}) {
+        ::setenv("NVRTC_APPEND_FLAGS", (reads + (m_scratch / "options")).c_str(), 1);
+        EXPECT_EQ(compile(program).outcome(), Outcome::bypassed) << reads;
+    }
     ::unsetenv("NVRTC_APPEND_FLAGS");
     EXPECT_EQ(compile(program).outcome(), Outcome::hit);
 }

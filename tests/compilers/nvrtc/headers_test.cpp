@@ -101,6 +101,32 @@ TEST_F(NvrtcHeaders, with_line_information_a_tree_that_moved_is_compiled_for_its
     expect(Outcome::compiled, moved);
 }
 
+TEST_F(NvrtcHeaders, of_a_program_whose_directory_is_new_each_time_are_searched_for_once)
+{
+    const auto in = [&](const std::string& directory) {
+        return Program{.source = "#include <value.h>\n#if __has_include(\"extra.h\")\n#include \"extra.h\"\n#endif\n"
+                                 "#ifndef EXTRA\n#define EXTRA 0\n#endif\n"
+                                 "__global__ void k(int* x) { *x = VALUE + EXTRA; }",
+                       .name = m_scratch / (directory + "/main.cu"),
+                       .options = {"-I" + (m_scratch / "two")},
+                       .target = "sm_90"};
+    };
+    write("third/extra.h", "#define EXTRA 7\n");
+    expect(Outcome::compiled, in("first"));
+    expect(Outcome::hit, in("second"));
+    int searches = 0;
+    m_cache->list([&](const EntryRow& row) {
+        searches += row.metadata.label == "headers of main.cu" ? 1 : 0;
+        return true;
+    });
+    EXPECT_EQ(searches, 1);
+    expect(Outcome::compiled, in("third"));  // a header lies beside it
+    expect(Outcome::hit, in("first"));
+    write("first/extra.h", "#define EXTRA 8\n");
+    expect(Outcome::compiled, in("first"));
+    expect(Outcome::hit, in("third"));
+}
+
 TEST_F(NvrtcHeaders, headers_given_with_the_program_count_by_name_and_content)
 {
     Program given{.source = "#include \"given.h\"\n__global__ void k(int* x) { *x = GIVEN; }",

@@ -39,11 +39,12 @@ TEST(NvrtcOptions, macros_and_pre_includes_are_read)
     EXPECT_EQ(facts.pre_includes, (Strings{"p.h", "q.h"}));
 }
 
-TEST(NvrtcOptions, debug_information_makes_paths_matter)
+TEST(NvrtcOptions, debug_information_and_intermediate_code_make_paths_matter)
 {
-    for (const char* option : {"-lineinfo", "--generate-line-info", "-G", "--device-debug"})
+    for (const char* option :
+         {"-lineinfo", "--generate-line-info", "-G", "--device-debug", "-dlto", "--dlink-time-opt", "--optix-ir"})
         EXPECT_TRUE(read_options(Strings{option}).paths_matter) << option;
-    EXPECT_FALSE(read_options(Strings{"-dlto", "-Gx"}).paths_matter);
+    EXPECT_FALSE(read_options(Strings{"-rdc=true", "-Gx"}).paths_matter);
     EXPECT_FALSE(read_options(Strings{"--no-source-include"}).search_beside_program);
 }
 
@@ -54,6 +55,29 @@ TEST(NvrtcOptions, options_with_side_effects_bypass)
         EXPECT_NE(read_options(Strings{"-std=c++20", option}).bypass, "") << option;
     for (const char* option : {"-std=c++17", "--use_fast_math", "-DTIME=1", "--timeless", "-I/pch"})
         EXPECT_EQ(read_options(Strings{option}).bypass, "") << option;
+}
+
+TEST(NvrtcOptions, include_directories_move_and_the_key_stays)
+{
+    const Strings options{"-I/a", "-D", "-I/no", "-I", "/b", "--include-path=c", "-arch", "sm_90", "-I"};
+    const Strings moved = with_directories(options, [](const std::string& directory) { return "/root" + directory; });
+    EXPECT_EQ(moved, (Strings{"-I/root/a", "-D", "-I/no", "-I/root/b", "-I/rootc", "-arch", "sm_90", "-I/root"}));
+    EXPECT_EQ(read_options(moved).keyed, read_options(options).keyed);
+}
+
+TEST(NvrtcOptions, another_target_stands_where_theirs_stood)
+{
+    EXPECT_EQ(with_target(Strings{"-arch=sm_90", "-G"}, "sm_80"), (Strings{"-arch=sm_80", "-G"}));
+    EXPECT_EQ(with_target(Strings{"--gpu-architecture", "sm_90a "}, "sm_80"),
+              (Strings{"--gpu-architecture", "sm_80 "}));
+    EXPECT_EQ(with_target(Strings{"-arch sm_90"}, "sm_100a"), Strings{"-arch sm_100a"});
+    EXPECT_EQ(with_target(Strings{"-arch=sm_80", "-DA", "-arch=sm_90"}, "sm_75"),
+              (Strings{"-arch=sm_80", "-DA", "-arch=sm_75"}))
+        << "the last counts";
+    EXPECT_EQ(with_target(Strings{"-G"}, "sm_80"), (Strings{"-G", "-arch=sm_80"}));
+    EXPECT_EQ(with_target(Strings{"-D", "-arch=sm_90"}, "sm_80"), (Strings{"-D", "-arch=sm_90", "-arch=sm_80"}))
+        << "which is a macro's name there";
+    EXPECT_EQ(with_target({}, "sm_80"), Strings{"-arch=sm_80"});
 }
 
 TEST(NvrtcOptions, helpers_write_them_as_nvrtc_takes_them)
@@ -72,6 +96,20 @@ TEST(NvrtcOptions, helpers_write_them_as_nvrtc_takes_them)
                                 .add("--restrict");
     EXPECT_EQ(options, (Strings{"-arch=sm_90a", "-std=c++20", "--use_fast_math", "-dlto", "-rdc=true",
                                 "-maxrregcount=64", "-lineinfo", "-I/x", "-DA", "-DB=2", "--restrict"}));
+}
+
+TEST(NvrtcOptions, a_file_of_options_for_ptxas_cannot_be_cached)
+{
+    for (const Strings& options :
+         {Strings{"--ptxas-options=--options-file=f"}, Strings{"--ptxas-options", "--options-file=f"},
+          Strings{"--ptxas-options --options-file f"}, Strings{"--ptxas-options=-v,-optf=f"},
+          Strings{"-Xptxas=-optf=f"}, Strings{"-Xptxas", "-optf", "-Xptxas", "f"}, Strings{"-Xptxas-optf=f"},
+          Strings{"-Xptxas", "--options-file=f"}, Strings{"-O3", "-Xptxas --options-file=f"}})
+        EXPECT_NE(read_options(options).bypass, "") << options.front();
+    const OptionFacts harmless = read_options(Strings{"-Xptxas", "-v", "--ptxas-options=-O1", "-Ia"});
+    EXPECT_EQ(harmless.bypass, "");
+    EXPECT_EQ(harmless.keyed, (Strings{"-Xptxas", "-v", "--ptxas-options=-O1"})) << "as they stand";
+    EXPECT_EQ(harmless.include_directories, Strings{"a"});
 }
 
 }  // namespace

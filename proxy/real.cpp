@@ -1,0 +1,107 @@
+#include "real.hpp"
+
+#include "audit/elf_file.hpp"
+#include "hearth/libraries.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+extern "C" {
+// The audit library writes here which file the program was about to load; empty where it was not at work. By this name
+// a drop-in is known, too.
+__attribute__((visibility("default"))) char hearth_real_library[4096] = {};
+}
+
+namespace hearth::proxy {
+
+namespace {
+
+using Resolved = std::unique_ptr<char, decltype(&std::free)>;
+
+Resolved resolve(const char* path)
+{
+    return {::realpath(path, nullptr), &std::free};
+}
+
+const char* configured()
+{
+    const char* const path = std::getenv(HEARTH_PROXY_VARIABLE);
+    return path != nullptr ? path : "";
+}
+
+// As the library is loaded: later the program may have gone to another directory.
+__attribute__((constructor)) void settle_configured()
+{
+    if (hearth_real_library[0] != '\0' || *configured() == '\0')
+        return;
+    const Resolved path = resolve(configured());
+    if (path && std::strlen(path.get()) < sizeof hearth_real_library)
+        std::memcpy(hearth_real_library, path.get(), std::strlen(path.get()) + 1);
+}
+
+// Ours, a copy of it elsewhere, another Hearth's: each would ask the next, and in the end itself.
+bool is_dropin(const std::string& path)
+{
+    audit::ElfFile file;
+    return file.open(path.c_str()) && file.exports("hearth_real_library");
+}
+
+std::string find()
+{
+    const char* const told = hearth_real_library[0] != '\0' ? hearth_real_library : configured();
+    if (*told != '\0') {
+        const Resolved path = resolve(told);
+        if (!path)
+            return {};
+        if (!is_dropin(path.get()))
+            return path.get();
+    }
+    // Used without the audit library, by LD_LIBRARY_PATH or LD_PRELOAD: the first that is found and is the real one.
+    for (const std::string& path : files_matching(library_directories(), HEARTH_PROXY_SONAME "*"))
+        if (!is_dropin(path))
+            return path;
+    return {};
+}
+
+struct Loaded {
+    void* handle = nullptr;
+};
+
+struct Table {
+    std::unique_ptr<audit::ElfFile> file;  // null: it cannot be read
+};
+
+std::atomic<const std::string*> g_path{nullptr};
+std::atomic<const Loaded*> g_library{nullptr};
+std::atomic<const Table*> g_table{nullptr};
+
+}  // namespace
+
+const std::string& real_path()
+{
+    return made_once(g_path, find);
+}
+
+bool real_has(const char* name)
+{
+    const Table& table = made_once(g_table, [] {
+        auto file = std::make_unique<audit::ElfFile>();
+        return Table{!real_path().empty() && file->open(real_path().c_str()) ? std::move(file) : nullptr};
+    });
+    return table.file == nullptr || table.file->exports(name);
+}
+
+void* real_function(const char* name)
+{
+    const Loaded& library = made_once(g_library, [] {
+        Loaded made;
+        // Two slashes: the audit library knows by them that the real one is meant.
+        if (!real_path().empty())
+            made.handle = ::dlopen(("/" + real_path()).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        return made;
+    });
+    return library.handle != nullptr ? ::dlsym(library.handle, name) : nullptr;
+}
+
+}  // namespace hearth::proxy

@@ -1,0 +1,79 @@
+#include "session.hpp"
+
+#include "hearth/options.hpp"
+#include "real.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+
+namespace hearth::proxy {
+
+namespace {
+
+// Null: not opened yet. Without a cache inside: there is none to use.
+struct Opened {
+    std::unique_ptr<Cache> cache;
+};
+std::atomic<Opened*> g_opened{nullptr};
+std::atomic<const bool*> g_forbidden{nullptr};
+
+std::unique_ptr<Opened> open()
+{
+    auto opened = std::make_unique<Opened>();
+    CacheOptions options;
+    if (std::getenv("HEARTH_LOG") == nullptr) {
+        // Nothing on the program's own streams; `hearth run --summary` tells what was wrong.
+        options.log_to = "off";
+        if (is_noting())
+            options.log = [](LogLevel /*level*/, std::string_view text) {
+                note({.what = "cache", .outcome = "warning", .reason = std::string(text)});
+            };
+    }
+    if (Result<Cache> cache = Cache::open(options))
+        opened->cache = std::make_unique<Cache>(*std::move(cache));
+    return opened;
+}
+
+// What is still on its way to disk or to a server goes out before the program ends. The cache stays: another thread may
+// be in the middle of a compile.
+__attribute__((destructor)) void at_exit() noexcept
+try {
+    if (Opened* opened = g_opened.load(std::memory_order_acquire); opened != nullptr && opened->cache)
+        opened->cache->flush();
+} catch (...) {
+    return;  // the program has ended: there is nobody to tell
+}
+
+}  // namespace
+
+Cache* cache()
+{
+    // acquire: pairs with the release below, so that the cache is seen made. No lock: a child that is forked while
+    // another thread opens it opens its own.
+    Opened* opened = g_opened.load(std::memory_order_acquire);
+    if (opened == nullptr) {
+        std::unique_ptr<Opened> made = open();
+        if (g_opened.compare_exchange_strong(opened, made.get(), std::memory_order_release, std::memory_order_acquire))
+            opened = made.release();
+    }
+    return opened->cache.get();
+}
+
+bool making_is_forbidden()
+{
+    return made_once(g_forbidden, [] { return resolve().options.making == Making::forbidden; });
+}
+
+Event event_of(const CompileResult& result)
+{
+    Event event;
+    event.outcome = to_string(result.outcome());
+    event.tier = result.tier();
+    event.reason = result.reason();
+    if (result.outcome() == Outcome::hit || result.outcome() == Outcome::coalesced)
+        event.saved_ms = std::chrono::duration<double, std::milli>(result.artifact().cost).count();
+    return event;
+}
+
+}  // namespace hearth::proxy

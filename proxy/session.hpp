@@ -1,0 +1,18 @@
+#pragma once
+
+#include "hearth/cache.hpp"
+#include "hearth/compiled.hpp"
+#include "run_log.hpp"
+
+namespace hearth::proxy {
+
+// This process's cache, opened when something is first asked of it; null where it cannot be opened: then everything
+// goes to the real library. With HEARTH_DISABLE it is one that holds nothing.
+Cache* cache();
+
+// Whether this process may compile nothing (HEARTH_FORBID_MAKE), with a cache or without.
+bool making_is_forbidden();
+
+Event event_of(const CompileResult& result);
+
+}  // namespace hearth::proxy

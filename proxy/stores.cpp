@@ -1,0 +1,16 @@
+// In the drop-in libraries alone: they have the C++ library inside, and so have the remote stores that they load.
+
+#include "remote/store_library.hpp"
+
+namespace hearth::proxy {
+
+namespace {
+
+__attribute__((constructor)) void choose_stores()
+{
+    remote::choose_stores(remote::Stores::of_dropins);
+}
+
+}  // namespace
+
+}  // namespace hearth::proxy

@@ -1,0 +1,119 @@
+#include "base/placed_file.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+namespace hearth::base {
+
+namespace {
+
+constexpr int k_names_tried = 16;
+// A file system takes 255 bytes, and ours are some more than the target's.
+constexpr std::size_t k_longest_kept = 200;
+
+std::uint64_t random_bits()
+{
+    std::uint64_t bits = 0;
+    if (::getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits)  // early in the machine's life
+        bits = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) ^
+               reinterpret_cast<std::uintptr_t>(&bits);
+    return bits;
+}
+
+// Beside the target, so that a rename puts it in place. Numbers of processes would not do: each container, and each
+// machine of a network file system, has its own.
+std::string name_beside(const std::string& path)
+{
+    const std::size_t name = path.find_last_of('/') + 1;
+    return fmt::format("{}.part-{:016x}", path.substr(0, name + k_longest_kept), random_bits());
+}
+
+const char* kind_of(mode_t mode)
+{
+    return S_ISDIR(mode)                    ? "a directory"
+           : S_ISFIFO(mode)                 ? "a pipe"
+           : S_ISSOCK(mode)                 ? "a socket"
+           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                                            : "no file";
+}
+
+}  // namespace
+
+PlacedFile::PlacedFile(Files& files, const std::string& path, unsigned mode)
+    : m_files(files), m_shown(path), m_path(real_path(path))
+{
+    struct stat there {};
+    if (::stat(path.c_str(), &there) == 0) {
+        if (!S_ISREG(there.st_mode)) {
+            m_refusal = fmt::format("{} is {}, which cannot be replaced by a file. Choose another file.", path,
+                                    kind_of(there.st_mode));
+            return;
+        }
+        mode = there.st_mode & 0777U;
+    }
+    for (int attempt = 0; attempt < k_names_tried; ++attempt) {
+        m_part = name_beside(m_path);
+        m_file = FileHandle(files, files.open(m_part.c_str(), O_RDWR | O_CREAT | O_EXCL, mode));
+        if (m_file.error() != EEXIST)
+            break;
+    }
+    m_beside = m_file.open();
+    m_error = m_beside ? 0 : m_file.fd();
+}
+
+PlacedFile::~PlacedFile()
+{
+    m_file.close();
+    if (m_beside)
+        m_files.unlink(m_part.c_str());
+}
+
+Status PlacedFile::status() const
+{
+    if (!m_refusal.empty())
+        return Error{Code::invalid_argument, m_refusal, {}};
+    if (m_error == 0)
+        return {};
+    const bool full = m_error == -ENOSPC || m_error == -EDQUOT;
+    return Error{full ? Code::no_space : Code::io,
+                 describe("Cannot write", m_shown, m_error) + ". Choose another file or free some space.",
+                 {}};
+}
+
+void PlacedFile::write(ByteView bytes, std::uint64_t at)
+{
+    if (!failed())
+        m_error = write_all(m_files, m_file.fd(), bytes, at);
+}
+
+void PlacedFile::read(void* buffer, std::size_t size, std::uint64_t at)
+{
+    if (!failed())
+        m_error = read_exactly(m_files, m_file.fd(), buffer, size, at);
+}
+
+void PlacedFile::truncate(std::uint64_t size)
+{
+    if (!failed())
+        m_error = m_files.truncate(m_file.fd(), size);
+}
+
+Status PlacedFile::place()
+{
+    if (!failed())
+        m_error = m_files.sync(m_file.fd());
+    const int closed = m_file.close();
+    if (!failed())
+        m_error = closed;
+    if (!failed())
+        m_error = m_files.rename(m_part.c_str(), m_path.c_str());
+    if (!failed())
+        m_beside = false;
+    return status();
+}
+
+}  // namespace hearth::base

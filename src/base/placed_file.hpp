@@ -1,0 +1,44 @@
+#pragma once
+
+#include "base/files.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace hearth::base {
+
+// A file that is written beside its place and put there when it is whole: what was there stays until then, and one that
+// is given up leaves nothing behind. Links on the way to the place are followed; what lies there and is no regular file
+// (a pipe, a device, a directory) is not replaced.
+// Thread safety: none. Failure: the first one counts, and everything behind it does nothing.
+// Cost: one more file name, which no other process or machine picks.
+class PlacedFile {
+public:
+    // `mode`: of a file that is new; another takes the place of one that was there with the mode of that one.
+    PlacedFile(Files& files, const std::string& path, unsigned mode = 0644);
+    ~PlacedFile();
+    PlacedFile(const PlacedFile&) = delete;
+    PlacedFile& operator=(const PlacedFile&) = delete;
+
+    bool failed() const { return m_error != 0 || !m_refusal.empty(); }
+    // What went wrong first, as a sentence that says what to do.
+    Status status() const;
+
+    void write(ByteView bytes, std::uint64_t at);
+    void read(void* buffer, std::size_t size, std::uint64_t at);
+    void truncate(std::uint64_t size);
+    // Synced, since such files are made to be carried away; then put in place. Once, and nothing else after it.
+    Status place();
+
+private:
+    Files& m_files;
+    const std::string m_shown;  // the place as it was named
+    std::string m_path;
+    std::string m_part;
+    FileHandle m_file;
+    std::string m_refusal;
+    int m_error = 0;
+    bool m_beside = false;  // there is a file of that name, and it is ours
+};
+
+}  // namespace hearth::base

@@ -1,0 +1,18 @@
+#include "base/priority.hpp"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace hearth::base {
+
+void step_back()
+{
+    // Both calls are about one thread, and 0 is the calling one.
+    static constexpr int k_io_of_thread = 1;
+    static constexpr int k_io_idle = 3 << 13;
+    [[maybe_unused]] const int processor = ::setpriority(PRIO_PROCESS, 0, 19);
+    [[maybe_unused]] const long disk = ::syscall(SYS_ioprio_set, k_io_of_thread, 0, k_io_idle);
+}
+
+}  // namespace hearth::base

@@ -1,0 +1,41 @@
+#include "compilers/nvrtc/recorded_key.hpp"
+
+namespace hearth::nvrtc {
+
+format::Manifest manifest_of(const format::Recipe& recipe)
+{
+    format::Manifest manifest;
+    manifest.program_path_matters = recipe.program_path_matters;
+    manifest.all_paths_matter = recipe.all_paths_matter;
+    for (const format::RecipeFile& file : recipe.files) {
+        format::ManifestFile& found = manifest.files.emplace_back();
+        found.path = file.path;
+        found.label = file.label;
+        found.digest = file.digest;
+        found.path_matters = file.path_matters;
+    }
+    return manifest;
+}
+
+Key key_there(const format::Recipe& recipe, Program program, std::vector<std::string> options, const Identity& compiler)
+{
+    Plan plan;
+    program.options = std::move(options);
+    plan.options = program.options;
+    plan.facts = read_options(plan.options);
+    plan.compiler = compiler;
+    plan.program_name = program.name.empty() ? std::string(k_unnamed) : program.name;
+    plan.appended_flags = recipe.appended;
+    plan.working_directory = recipe.working_directory;
+    finish_plan(program, manifest_of(recipe), plan);
+    return plan.request.key();
+}
+
+bool has_its_key(const format::Recipe& recipe, const Program& program)
+{
+    if (!recipe.bypass.empty())
+        return format::key_of_bypassed(recipe) == recipe.key;
+    return key_there(recipe, program, recipe.options, {{}, recipe.build_id, recipe.builtins}) == recipe.key;
+}
+
+}  // namespace hearth::nvrtc

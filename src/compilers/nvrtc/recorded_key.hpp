@@ -1,0 +1,21 @@
+#pragma once
+
+#include "compilers/nvrtc/plan.hpp"
+#include "format/recipe.hpp"
+
+#include <string>
+#include <vector>
+
+namespace hearth::nvrtc {
+
+// The headers of a recipe, as a plan has them.
+format::Manifest manifest_of(const format::Recipe& recipe);
+
+// The key that the recorded program would have for these options and this compiler, on the machine that recorded it.
+Key key_there(const format::Recipe& recipe, Program program, std::vector<std::string> options,
+              const Identity& compiler);
+
+// Whether what was recorded comes to the key that it was recorded under. `program`: what recorded_program() gives.
+bool has_its_key(const format::Recipe& recipe, const Program& program);
+
+}  // namespace hearth::nvrtc

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "base/files.hpp"
+#include "format/bundle.hpp"
+#include "hearth/tier.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace hearth::format {
+
+// A bundle that is open for reading: its head in memory, its pages as they are needed, its entries in the file.
+// Thread safety: all of it, without a lock: threads that want a page at the same time may each read it.
+// Ownership: the open file; one that is renamed over it, or unlinked, changes nothing.
+// Cost: open() is four system calls and a digest of the head; find() reads and checks a page the first time.
+class BundleFile {
+public:
+    static Result<std::unique_ptr<BundleFile>> open(base::Files& files, const std::string& path);
+    ~BundleFile();
+    BundleFile(const BundleFile&) = delete;
+    BundleFile& operator=(const BundleFile&) = delete;
+
+    const std::string& path() const { return m_path; }
+    const BundleHead& head() const { return m_head; }
+    // When it was opened. A file that has been cut is shorter than its header says.
+    std::uint64_t size() const { return m_size; }
+
+    // A page's rows, verified; null where it cannot be had, and then `why` says corrupt or outage.
+    const Bytes* page(std::size_t number, Miss& why) const;
+
+    struct Place {
+        std::size_t number = 0;  // among all rows, in the order of their keys
+        BundleRow row;
+    };
+    // Where an entry lies, without a look at it. Nothing, and why, where there is none or its page cannot be had.
+    std::optional<Place> find(const Key& key, Miss& why) const;
+
+    // The bytes that lie there, or -errno in `error`: -ENODATA where the file ends before them. They are not verified.
+    Bytes read(const BundleRow& row, int& error) const;
+    Bytes read_head(const BundleRow& row, int& error) const;
+    // Whether the file is long enough to hold it.
+    bool reaches(const BundleRow& row) const;
+
+private:
+    BundleFile(base::Files& files, std::string path, base::FileHandle file, std::uint64_t size, BundleHead head);
+
+    base::Files& m_files;
+    const std::string m_path;
+    const base::FileHandle m_file;
+    const std::uint64_t m_size;
+    const BundleHead m_head;
+    // Null until somebody has read it; then the same until the end.
+    const std::unique_ptr<std::atomic<const Bytes*>[]> m_pages;
+};
+
+// What is told of a row that read() could not give.
+Miss miss_of(int read_error);
+
+}  // namespace hearth::format

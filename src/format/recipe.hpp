@@ -1,0 +1,155 @@
+#pragma once
+
+#include "base/digest.hpp"
+#include "hearth/bytes.hpp"
+#include "hearth/key.hpp"
+#include "hearth/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+// What programs compiled, with everything needed to compile it again elsewhere. Any number of processes append to one
+// file, a record with each write, so a record says by itself where it begins and whether it is whole.
+//
+//   file     := record*
+//   record   := magic:u8[8] checksum:u8[16] version:u16 kind:u8 zero:u8 size:u32 payload:u8[size]
+//   checksum := the first 16 bytes of SHA-256(all that follows it in the record)
+//   kind     := 'C' content | 'R' recipe | 'U' use
+//
+//   content  := digest:u8[32] form:u8 raw_size:u64 bytes     form := 0 as they are | 1 one zstd frame
+//   recipe   := key:u8[32] flags:u8 status:i32 cost_ns:u64 source:u8[32] name:text options:list names:list
+//               given:u32 (name:text digest:u8[32])*          headers given with the program
+//               files:u32 (path:text label:text digest:u8[32] flags:u8)*
+//               target:text build_id:text builtins:text compiler:text appended:text directory:text bypass:text
+//   flags    := of a recipe: 1 the program's path matters | 2 every path matters; of a file: 1 its path matters
+//   use      := key:u8[32] count:u64 at_ns:u64 pid:u32 began_ns:i64
+//   text     := size:u32 bytes
+//   list     := count:u32 text*
+//
+// Integers are little-endian. The record's head is the same in every version. Contents are named by their SHA-256 and
+// stand once for each process that wrote to the file; a recipe is named by its request's key, or, where no cache could
+// answer it, by the SHA-256 of its own payload with a key of zeros. Who reads takes each once. A record that is cut or
+// damaged costs itself: the next one is found by its magic. One that is whole and says nothing we know (a kind of its
+// own, a payload that makes no sense) is passed over as a whole.
+
+namespace hearth::format {
+
+// How every record begins; a file that begins otherwise holds something else.
+inline constexpr std::string_view k_recipe_magic = "\x89HRTHRC\n";
+
+inline constexpr std::uint16_t k_recipe_version = 1;
+inline constexpr std::size_t k_recipe_head_size = 32;
+// Of a source or header, and, with room to spare, of a payload. Larger ones are not recorded.
+inline constexpr std::uint64_t k_max_content = 256_MiB;
+inline constexpr std::uint32_t k_max_recipe_payload = 512U << 20U;
+
+struct RecipeHeader {
+    std::string name;  // by which it is included
+    base::Sha256 digest{};
+
+    friend bool operator==(const RecipeHeader&, const RecipeHeader&) = default;
+};
+
+// As format/manifest.hpp has them.
+struct RecipeFile {
+    std::string path;
+    std::string label;
+    base::Sha256 digest{};
+    bool path_matters = false;
+
+    friend bool operator==(const RecipeFile&, const RecipeFile&) = default;
+};
+
+// A request to NVRTC as it was made. Contents are named by their digests.
+struct Recipe {
+    Key key;
+    base::Sha256 source{};
+    std::string name;                   // of the program, as it was given; empty: it was given none
+    std::vector<std::string> options;   // with the target
+    std::vector<std::string> names;     // name expressions
+    std::vector<RecipeHeader> given;    // headers that came with the program
+    std::vector<RecipeFile> files;      // headers that were found, in the order they were found
+    bool program_path_matters = false;  // the output may hold it
+    bool all_paths_matter = false;
+    std::string target;  // that the options name; empty: none
+    std::string build_id;
+    std::string builtins;           // digest of the compiler's built-in headers
+    std::string compiler;           // "nvrtc 13.0"; empty where nothing was compiled
+    std::string appended;           // NVRTC_APPEND_FLAGS
+    std::string working_directory;  // at the time
+    std::string bypass;             // why no cache can answer it; empty: one can
+    std::int32_t status = 0;        // what the compiler returned; where it is not said which, nothing did
+    std::chrono::nanoseconds cost{0};
+
+    friend bool operator==(const Recipe&, const Recipe&) = default;
+};
+
+struct RecipeUse {
+    Key key;
+    std::uint64_t count = 1;            // uses since the process wrote of this recipe last
+    std::chrono::nanoseconds at{0};     // since the process began
+    std::uint32_t pid = 0;              // of the process...
+    std::chrono::nanoseconds began{0};  // ...that began then, since 1970
+
+    friend bool operator==(const RecipeUse&, const RecipeUse&) = default;
+    friend auto operator<=>(const RecipeUse&, const RecipeUse&) = default;
+};
+
+// A content as it lies in a file.
+struct StoredContent {
+    ByteView bytes;
+    std::uint64_t raw_size = 0;
+    bool compressed = false;
+    bool proven = false;  // somebody has unpacked it, and it is what its digest says
+};
+// None when it is not what its digest says.
+std::optional<Bytes> unpack(const StoredContent& content, const base::Sha256& digest);
+
+// Whole records. An empty one where something is too large for a record.
+std::string encode_content(const base::Sha256& digest, ByteView raw, int compression);
+std::string encode_content(const base::Sha256& digest, const StoredContent& content);
+std::string encode_recipe(const Recipe& recipe);
+std::string encode_use(const RecipeUse& use);
+
+// What a recipe that no cache can answer is called.
+Key key_of_bypassed(Recipe recipe);
+
+struct DigestHash {
+    std::size_t operator()(const base::Sha256& digest) const noexcept
+    {
+        std::size_t word = 0;
+        std::memcpy(&word, digest.data(), sizeof word);  // uniform already
+        return word;
+    }
+};
+
+// By their digests, each once.
+using StoredContents = std::unordered_map<base::Sha256, StoredContent, DigestHash>;
+
+// Adds one. Of several that call themselves by one digest and differ, the first stays unless it is not what the digest
+// says. `patience`: bytes that may still be unpacked to find that out; when they are used up the first stays.
+void add_content(StoredContents& all, const base::Sha256& digest, const StoredContent& content,
+                 std::uint64_t& patience);
+// What a file of so many bytes is worth.
+std::uint64_t patience_with(std::uint64_t bytes);
+
+// What is in a file, duplicates included, and what of it could not be read.
+struct DecodedRecipes {
+    std::vector<Recipe> recipes;
+    StoredContents contents;
+    std::vector<RecipeUse> uses;
+    std::uint64_t records = 0;
+    std::uint64_t damaged_places = 0;  // stretches of bytes that belong to no whole record
+    std::uint64_t damaged_bytes = 0;
+};
+
+// Reads `bytes`, to which the contents point. An error, about `name`, when a newer version wrote some of it, or when
+// there is something and nothing of it is a record.
+Result<DecodedRecipes> decode_recipes(ByteView bytes, const std::string& name);
+
+}  // namespace hearth::format

@@ -1,0 +1,57 @@
+#include "headers/file_facts.hpp"
+
+#include "base/digest.hpp"
+#include "base/elf.hpp"
+#include "base/files.hpp"
+#include "base/hex.hpp"
+#include "headers/source_file.hpp"
+#include "hearth/libraries.hpp"
+
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace hearth {
+
+namespace headers {
+
+std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
+                         const std::function<std::string()>& find_out)
+{
+    const std::optional<format::FileIdentity> file = identify(path);
+    if (!file)
+        return {};
+    const Key key =
+        Key::of("hearth file fact", what, file->device, file->inode, file->size, file->modified_ns, file->changed_ns);
+    if (const Lookup known = cache.peek(key))
+        return std::string(known->text());
+    std::string fact = find_out();
+    if (!fact.empty() && is_settled(*file) && identify(path) == file) {
+        Artifact artifact{std::string_view(fact)};
+        artifact.metadata.label = fmt::format("{} of {}", what, std::filesystem::path(path).filename().string());
+        static_cast<void>(cache.insert(key, std::move(artifact), {.counted = false}));
+    }
+    return fact;
+}
+
+std::string digest_of_file(Cache& cache, const std::string& path)
+{
+    return fact_of_file(cache, "digest", path, [&]() -> std::string {
+        const std::optional<SourceFile> content = read_source(path);
+        if (!content)
+            return {};
+        const base::Sha256 sum = base::sha256(as_bytes(content->text));
+        return base::to_hex(std::as_bytes(std::span(sum)));
+    });
+}
+
+}  // namespace headers
+
+std::string build_of_file(Cache& cache, const std::string& path)
+{
+    return headers::fact_of_file(cache, "build", path, [&] {
+        std::string id = base::elf_build_id(base::system_files(), path);
+        return id.empty() ? headers::digest_of_file(cache, path) : id;
+    });
+}
+
+}  // namespace hearth

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "hearth/cache.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace hearth::headers {
+
+// A fact about a file that takes long to find out, remembered in the cache under the file's identity. Empty where there
+// is no such file, or where `find_out` gives nothing, which is not remembered.
+std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
+                         const std::function<std::string()>& find_out);
+
+// SHA-256 of the content, in hexadecimal.
+std::string digest_of_file(Cache& cache, const std::string& path);
+
+}  // namespace hearth::headers

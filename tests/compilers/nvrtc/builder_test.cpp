@@ -1,0 +1,467 @@
+// Recipes built elsewhere: the keys and the bytes that the recording machine has, whatever it reads its headers from.
+
+#include "compilers/nvrtc/plan.hpp"
+#include "compilers/nvrtc/recipe_data.hpp"
+#include "nvrtc_fixture.hpp"
+
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+using nvrtc::Program;
+using recipes::BuildResult;
+
+class BuildsRecipes : public NvrtcTest {
+protected:
+    void SetUp() override
+    {
+        NvrtcTest::SetUp();
+        if (IsSkipped())
+            return;
+        CacheOptions options;
+        options.directory = m_scratch / "cache";
+        options.maintenance = Maintenance::by_hand;
+        options.record_to = m_scratch / "r.recipes";
+        m_cache.emplace(Cache::open(options).value());
+        options.directory = m_scratch / "elsewhere";
+        options.record_to = "";
+        options.failure_ttl = std::chrono::milliseconds(0);
+        m_elsewhere.emplace(Cache::open(options).value());
+    }
+
+    // Every recipe for one target of the builder's; empty: as recorded.
+    std::vector<BuildResult> build(const std::vector<std::string>& architectures = {})
+    {
+        const std::string scratch = m_scratch / ("scratch" + std::to_string(m_builds++));
+        std::filesystem::create_directories(scratch);
+        const recipes::Recipes all = recipes::read(m_scratch / "r.recipes").value();
+        recipes::Builder builder(*m_elsewhere, all, {.scratch = scratch});
+        std::vector<BuildResult> results;
+        for (std::size_t i = 0; i < all.list().size(); ++i)
+            for (const std::string& target : recipes::targets_of(all.list()[i], architectures))
+                results.push_back(builder.build(i, target));
+        return results;
+    }
+    BuildResult build_one()
+    {
+        const std::vector<BuildResult> all = build();
+        EXPECT_EQ(all.size(), 1U);
+        return all.empty() ? BuildResult{} : all.front();
+    }
+
+    // Everything is compiled and recorded here, then the files go away, and it is built elsewhere: the same key and the
+    // same bytes.
+    void expect_same_elsewhere(const Program& program, const std::vector<std::string>& folders)
+    {
+        const nvrtc::Compiled here = compile(program);
+        ASSERT_FALSE(here.failed()) << here.log();
+        for (const std::string& folder : folders)
+            std::filesystem::rename(m_scratch / folder, m_scratch / (folder + "-away"));
+        const BuildResult result = build_one();
+        EXPECT_EQ(result.outcome, recipes::Outcome::built) << result.reason;
+        EXPECT_EQ(result.key, here.request().key());
+        const Lookup there = m_elsewhere->peek(result.key);
+        ASSERT_TRUE(there.hit());
+        EXPECT_EQ(there->sections, here.artifact().sections) << "code, names and log, and no path of this machine";
+        EXPECT_EQ(there->metadata, here.artifact().metadata);
+        EXPECT_EQ(there->request, here.artifact().request);
+        for (const std::string& folder : folders)
+            std::filesystem::rename(m_scratch / (folder + "-away"), m_scratch / folder);
+        // Where its files are, wherever that is, it is a hit now.
+        const Result<nvrtc::Compiled> hit = nvrtc::compile(*m_elsewhere, program);
+        ASSERT_TRUE(hit.ok()) << hit.error().message;
+        EXPECT_EQ(hit->outcome(), nvrtc::Outcome::hit);
+        expect_as_bare(*hit, program);
+    }
+
+    std::optional<Cache> m_elsewhere;
+    int m_builds = 0;
+};
+
+TEST_F(BuildsRecipes, of_a_program_without_headers)
+{
+    expect_same_elsewhere({.source = "template <class T> __global__ void k(T* x) { *x = 1; int unused; }",
+                           .name = "k.cu",
+                           .options = {"-std=c++20", "-DX=1"},
+                           .name_expressions = {"k<float>"},
+                           .target = "sm_90"},
+                          {});
+}
+
+TEST_F(BuildsRecipes, with_headers_beside_the_program_in_directories_given_and_nested)
+{
+    write("tree/program/beside.h", "#include \"sub/nested.h\"\n");
+    write("tree/program/sub/nested.h",
+          "#include \"../cousin.h\"\nstatic __device__ int warned() { int unused; return 1; }\n");
+    write("tree/program/cousin.h", "#define COUSIN 1\n");
+    write("tree/one/shadowed.h", "#define SHADOWED 1\n");
+    write("tree/two/shadowed.h", "#define SHADOWED 2\n");
+    write("tree/two/angled.h", "#include \"../outside.h\"\n#include \"detail/inner.h\"\n");
+    write("tree/two/detail/inner.h", "#pragma once\n#if __has_include(<maybe.h>)\n#define MAYBE 1\n#endif\n");
+    write("tree/two/maybe.h", "");
+    write("tree/outside.h", "#define OUTSIDE 3\n");
+    expect_same_elsewhere({.source =
+                               "#include \"beside.h\"\n#include <shadowed.h>\n#include <angled.h>\n#include "
+                               "\"given.h\"\n__global__ void k(int* x) { *x = COUSIN + SHADOWED + OUTSIDE + MAYBE "
+                               "+ GIVEN; }",
+                           .name = m_scratch / "tree/program/main.cu",
+                           .options = {"-I" + (m_scratch / "tree/one"), "-I", m_scratch / "tree/missing",
+                                       "--include-path=" + (m_scratch / "tree/two/")},
+                           .headers = {{"given.h", "#define GIVEN 4\n#include <maybe.h>\n"}},
+                           .target = "sm_90"},
+                          {"tree"});
+}
+
+TEST_F(BuildsRecipes, with_everything_named_from_the_working_directory)
+{
+    write("work/src/local.h", "#define LOCAL 1\n");
+    write("work/inc/value.h", "#include \"../src/local.h\"\n#define VALUE 2\n");
+    write("work/pre.h", "#define PRE 3\n");
+    write("up.h", "#define UP 4\n");
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(m_scratch / "work");
+    const Program program{.source = "#include \"local.h\"\n#include <value.h>\n#include <up.h>\n__global__ void k(int* "
+                                    "x) { *x = LOCAL + VALUE + PRE + UP; }",
+                          .name = "src/main.cu",
+                          .options = {"-Iinc", "-I..", "--pre-include=pre.h"},
+                          .target = "sm_90"};
+    const nvrtc::Compiled here = compile(program);
+    std::filesystem::current_path(before);
+    ASSERT_FALSE(here.failed()) << here.log();
+    std::filesystem::rename(m_scratch / "work", m_scratch / "moved");
+    const BuildResult result = build_one();
+    EXPECT_EQ(result.outcome, recipes::Outcome::built) << result.reason;
+    EXPECT_EQ(result.key, here.request().key());
+    EXPECT_EQ(std::filesystem::current_path(), before) << "the process is left where it was";
+    std::filesystem::current_path(m_scratch / "moved");
+    EXPECT_EQ(nvrtc::compile(*m_elsewhere, program)->outcome(), nvrtc::Outcome::hit);
+    std::filesystem::current_path(before);
+}
+
+TEST_F(BuildsRecipes, for_other_targets_of_the_same_kind)
+{
+    write("inc/value.h", "#define VALUE 1\n");
+    Program program{.source = "#include <value.h>\n__global__ void k(int* x) { *x = VALUE + __CUDA_ARCH__; }",
+                    .name = "k.cu",
+                    .options = {"-I" + (m_scratch / "inc"), "-arch=sm_90", "-DLAST"}};
+    compile(program);
+    program.options[1] = "--gpu-architecture=compute_90";
+    compile(program);
+    for (const BuildResult& result : build({"sm_80", "sm_86"}))
+        EXPECT_EQ(result.outcome, recipes::Outcome::built) << result.reason;
+    for (const char* option :
+         {"-arch=sm_80", "-arch=sm_86", "--gpu-architecture=compute_80", "--gpu-architecture=compute_86"}) {
+        program.options[1] = option;
+        const Result<nvrtc::Compiled> hit = nvrtc::compile(*m_elsewhere, program);
+        EXPECT_EQ(hit->outcome(), nvrtc::Outcome::hit) << option;
+        expect_as_bare(*hit, program);
+    }
+    EXPECT_EQ(m_elsewhere->stats().makes, 4U);
+    program.options[1] = "-arch=sm_90";
+    EXPECT_EQ(nvrtc::compile(*m_elsewhere, program)->outcome(), nvrtc::Outcome::compiled) << "which was not asked for";
+}
+
+TEST_F(BuildsRecipes, that_name_no_target_as_recorded_and_for_each)
+{
+    const Program program{.source = "__global__ void k() {}", .name = "k.cu"};
+    compile(program);
+    const std::vector<BuildResult> results = build({"sm_80"});
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_EQ(results[0].target, "");
+    EXPECT_EQ(results[1].target, "sm_80");
+    Program named = program;
+    named.options = {"-arch=sm_80"};
+    for (const Program& one : {program, named})
+        EXPECT_EQ(nvrtc::compile(*m_elsewhere, one)->outcome(), nvrtc::Outcome::hit);
+}
+
+TEST_F(BuildsRecipes, only_what_is_not_there_yet)
+{
+    compile({.source = "__global__ void a() {}", .target = "sm_90"});
+    EXPECT_EQ(build_one().outcome, recipes::Outcome::built);
+    compile({.source = "__global__ void b() {}", .target = "sm_90"});
+    const std::vector<BuildResult> again = build();
+    ASSERT_EQ(again.size(), 2U);
+    EXPECT_EQ(again[0].outcome, recipes::Outcome::already_there);
+    EXPECT_EQ(again[1].outcome, recipes::Outcome::built);
+    EXPECT_EQ(m_elsewhere->stats().makes, 2U);
+}
+
+TEST_F(BuildsRecipes, with_the_flags_that_the_environment_had)
+{
+    const Program program{.source = "__global__ void k() {}", .target = "sm_90"};
+    ::setenv("NVRTC_APPEND_FLAGS", "-DFROM_ENVIRONMENT", 1);
+    compile(program);
+    ::setenv("NVRTC_APPEND_FLAGS", "-DOTHER", 1);
+    const BuildResult result = build_one();
+    EXPECT_EQ(result.outcome, recipes::Outcome::built) << result.reason;
+    EXPECT_STREQ(std::getenv("NVRTC_APPEND_FLAGS"), "-DOTHER");
+    ::setenv("NVRTC_APPEND_FLAGS", "-DFROM_ENVIRONMENT", 1);
+    EXPECT_EQ(nvrtc::compile(*m_elsewhere, program)->outcome(), nvrtc::Outcome::hit);
+    ::unsetenv("NVRTC_APPEND_FLAGS");
+}
+
+TEST_F(BuildsRecipes, whose_output_holds_the_name_of_the_program_under_that_name)
+{
+    write("inc/value.h", "#define VALUE 1\n");
+    expect_same_elsewhere({.source = "#include <value.h>\n__device__ const char* f = __FILE__;\n__global__ void k() { "
+                                     "printf(\"%s %d\", f, VALUE); }",
+                           .name = "/no/such/folder/main.cu",
+                           .options = {"-I" + (m_scratch / "inc")},
+                           .target = "sm_90"},
+                          {"inc"});
+}
+
+TEST_F(BuildsRecipes, whose_paths_matter_where_the_same_files_are_and_nowhere_else)
+{
+    write("inc/asserts.h", "static __device__ void check(int x) { assert(x); }\n");
+    write("program/local.h", "#define LOCAL 1\n");
+    const std::string source =
+        "#include \"local.h\"\n#include <asserts.h>\n__global__ void k(int* x) { check(*x + LOCAL); }";
+    const std::vector<std::vector<std::string>> options{{"-I" + (m_scratch / "inc")},
+                                                        {"-I" + (m_scratch / "inc"), "-lineinfo"}};
+    for (const std::vector<std::string>& one : options)
+        compile({.source = source, .name = m_scratch / "program/main.cu", .options = one, .target = "sm_90"});
+    write("inc/asserts.h", "// changed\n");
+    for (const BuildResult& result : build()) {
+        EXPECT_EQ(result.outcome, recipes::Outcome::not_buildable);
+        EXPECT_NE(result.reason.find(m_scratch / "inc/asserts.h is another file on this machine"), std::string::npos)
+            << result.reason;
+    }
+    std::filesystem::rename(m_scratch / "inc", m_scratch / "away");
+    for (const BuildResult& result : build())
+        EXPECT_NE(result.reason.find("asserts.h is not on this machine"), std::string::npos) << result.reason;
+    std::filesystem::rename(m_scratch / "away", m_scratch / "inc");
+    write("inc/asserts.h", "static __device__ void check(int x) { assert(x); }\n");
+    for (const BuildResult& result : build())
+        EXPECT_EQ(result.outcome, recipes::Outcome::built) << result.reason;
+    for (const std::vector<std::string>& one : options) {
+        const Program program{
+            .source = source, .name = m_scratch / "program/main.cu", .options = one, .target = "sm_90"};
+        const Result<nvrtc::Compiled> hit = nvrtc::compile(*m_elsewhere, program);
+        EXPECT_EQ(hit->outcome(), nvrtc::Outcome::hit);
+        expect_as_bare(*hit, program);
+    }
+}
+
+TEST_F(BuildsRecipes, whose_paths_matter_relative_to_where_they_are)
+{
+    // Named from the working directory, the output holds "inc/asserts.h" wherever that is.
+    write("work/inc/asserts.h", "static __device__ void check(int x) { assert(x); }\n");
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(m_scratch / "work");
+    const nvrtc::Compiled here = compile({.source = "#include <asserts.h>\n__global__ void k(int* x) { check(*x); }",
+                                          .name = "main.cu",
+                                          .options = {"-Iinc"},
+                                          .target = "sm_90"});
+    std::filesystem::current_path(before);
+    std::filesystem::remove_all(m_scratch / "work");
+    const BuildResult result = build_one();
+    EXPECT_EQ(result.outcome, recipes::Outcome::built) << result.reason;
+    EXPECT_EQ(result.key, here.request().key());
+    EXPECT_EQ(m_elsewhere->peek(result.key)->text("cubin"), as_text(here.cubin()));
+}
+
+TEST_F(BuildsRecipes, that_include_by_an_absolute_path_where_that_file_is)
+{
+    const std::string absolute = write("fixed/x.h", "#define X 1\n");
+    write("inc/value.h", "#define VALUE 2\n");
+    compile(
+        {.source = "#include \"" + absolute + "\"\n#include <value.h>\n__global__ void k(int* x) { *x = X + VALUE; }",
+         .name = "k.cu",
+         .options = {"-I" + (m_scratch / "inc")},
+         .target = "sm_90"});
+    std::filesystem::remove_all(m_scratch / "inc");
+    std::filesystem::rename(m_scratch / "fixed", m_scratch / "away");
+    const BuildResult without = build_one();
+    EXPECT_EQ(without.outcome, recipes::Outcome::not_buildable);
+    EXPECT_NE(without.reason.find("it is included by that path"), std::string::npos) << without.reason;
+    std::filesystem::rename(m_scratch / "away", m_scratch / "fixed");
+    EXPECT_EQ(build_one().outcome, recipes::Outcome::built);
+}
+
+TEST_F(BuildsRecipes, that_would_read_something_else_here_are_told)
+{
+    // Nothing was there when it was recorded.
+    const std::string absent = m_scratch / "fixed/late.h";
+    compile({.source = "#if __has_include(\"" + absent +
+                       "\")\n#define L 1\n#else\n#define L 0\n#endif\n__global__ void "
+                       "k(int* x) { *x = L; }",
+             .target = "sm_90"});
+    write("fixed/late.h", "");
+    const BuildResult result = build_one();
+    EXPECT_EQ(result.outcome, recipes::Outcome::failed);
+    EXPECT_NE(result.reason.find("late.h (by its absolute path) is found here and was not when it was recorded"),
+              std::string::npos)
+        << result.reason;
+    EXPECT_EQ(m_elsewhere->stats().makes, 0U);
+}
+
+TEST_F(BuildsRecipes, that_no_cache_can_answer_or_that_fail_are_told_apart)
+{
+    compile({.source = "__device__ const char* t = __TIME__; __global__ void k() { printf(\"%s\", t); }"});
+    compile({.source = "__global__ void k() { undeclared = 1; }", .target = "sm_90"});
+    const std::vector<BuildResult> results = build();
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_EQ(results[0].outcome, recipes::Outcome::not_cacheable);
+    EXPECT_EQ(results[1].outcome, recipes::Outcome::failed_as_recorded);
+    EXPECT_NE(results[1].reason.find("undeclared"), std::string::npos) << results[1].reason;
+    EXPECT_NE(results[1].log.find("undeclared"), std::string::npos);
+    EXPECT_FALSE(m_elsewhere->peek(results[1].key).hit()) << "a failure is told, and not kept";
+}
+
+TEST_F(BuildsRecipes, that_fail_for_another_target_only)
+{
+    compile(
+        {.source = "#if __CUDA_ARCH__ < 900\n#error needs sm_90\n#endif\n__global__ void k() {}", .target = "sm_90"});
+    const std::vector<BuildResult> results = build({"sm_80", "sm_90"});
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_EQ(results[0].outcome, recipes::Outcome::compile_error);
+    EXPECT_NE(results[0].reason.find("needs sm_90"), std::string::npos) << results[0].reason;
+    EXPECT_EQ(results[1].outcome, recipes::Outcome::built);
+}
+
+TEST_F(BuildsRecipes, that_fail_where_nobody_knows_how_it_went_then)
+{
+    CacheOptions options;
+    options.directory = m_scratch / "strict";
+    options.maintenance = Maintenance::by_hand;
+    options.making = Making::forbidden;
+    options.record_to = m_scratch / "r.recipes";
+    Cache strict = Cache::open(options).value();
+    ASSERT_FALSE(nvrtc::compile(strict, {.source = "__global__ void k() { undeclared = 1; }", .target = "sm_90"}).ok());
+    const BuildResult result = build_one();
+    EXPECT_EQ(result.outcome, recipes::Outcome::compile_error);
+    EXPECT_NE(result.reason.find("it was not compiled when it was recorded"), std::string::npos) << result.reason;
+}
+
+TEST_F(BuildsRecipes, whose_problem_is_told_by_the_line_that_has_it)
+{
+    // A warning whose text has the word comes first.
+    compile({.source = "__global__ void k() { int error_code; undeclared = 1; }", .target = "sm_90"});
+    compile({.source = "__global__ void k() {}", .options = {"-Xptxas", "--no-such-option"}, .target = "sm_90"});
+    const std::vector<BuildResult> results = build();
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_NE(results[0].reason.find("undeclared"), std::string::npos) << results[0].reason << results[0].log;
+    EXPECT_NE(results[1].reason.find("no-such-option"), std::string::npos) << results[1].reason << results[1].log;
+}
+
+TEST_F(BuildsRecipes, and_says_so_where_the_cache_did_not_keep_one)
+{
+    compile({.source = "__global__ void k() {}", .target = "sm_90"});
+    CacheOptions options;
+    options.directory = m_scratch / "tiny";
+    options.maintenance = Maintenance::by_hand;
+    options.memory_bytes = 0;
+    options.disk_bytes = 1;
+    m_elsewhere.emplace(Cache::open(options).value());
+    const BuildResult result = build_one();
+    EXPECT_EQ(result.outcome, recipes::Outcome::failed);
+    EXPECT_EQ(result.reason.find("It was compiled, and the cache did not keep it."), 0U) << result.reason;
+}
+
+TEST_F(BuildsRecipes, one_after_the_other_in_trees_that_share_nothing_they_should_not)
+{
+    // Beside the first program lies a header that the second must not find.
+    write("one/value.h", "#define VALUE 1\n");
+    write("two/placeholder.txt", "");
+    write("inc/value.h", "#define VALUE 2\n");
+    for (const char* folder : {"one", "two"})
+        compile({.source = "#include \"value.h\"\n__global__ void k(int* x) { *x = VALUE; }",
+                 .name = m_scratch / (std::string(folder) + "/k.cu"),
+                 .options = {"-I" + (m_scratch / "inc")},
+                 .target = "sm_90"});
+    for (const char* folder : {"one", "two", "inc"})
+        std::filesystem::remove_all(m_scratch / folder);
+    const std::vector<BuildResult> results = build();
+    ASSERT_EQ(results.size(), 2U);
+    for (const BuildResult& result : results) {
+        EXPECT_EQ(result.outcome, recipes::Outcome::built) << result.reason;
+        EXPECT_EQ(m_elsewhere->peek(result.key)->text("cubin"), m_cache->peek(result.key)->text("cubin"));
+    }
+    EXPECT_NE(results[0].key, results[1].key);
+}
+
+TEST_F(BuildsRecipes, with_cub)
+{
+    std::vector<std::string> options;
+    for (const std::string& directory : library_directories())
+        for (const char* include : {"/../include/cccl", "/../include"})
+            if (options.size() < 2 && (std::filesystem::exists(directory + include + "/cub/cub.cuh") ||
+                                       std::filesystem::exists(directory + include + "/cuda_fp16.h")))
+                options.push_back("-I" + std::filesystem::canonical(directory + include).string());
+    if (options.empty())
+        GTEST_SKIP() << "the CUDA toolkit's headers are not on this machine";
+    const Program program{.source = "#include <cub/block/block_reduce.cuh>\n"
+                                    "__global__ void k(const float* x, float* y) {\n"
+                                    "  using Reduce = cub::BlockReduce<float, 128>;\n"
+                                    "  __shared__ typename Reduce::TempStorage storage;\n"
+                                    "  *y = Reduce(storage).Sum(x[threadIdx.x]);\n}",
+                          .name = "cub.cu",
+                          .options = options,
+                          .target = "sm_90"};
+    expect_same_elsewhere(program, {});
+    EXPECT_GT(recipes::read(m_scratch / "r.recipes").value().list().at(0).headers, 500U);
+}
+
+TEST_F(BuildsRecipes, from_a_damaged_file_what_is_whole)
+{
+    write("inc/value.h", "#define VALUE 1\n");
+    compile({.source = "#include <value.h>\n__global__ void a(int* x) { *x = VALUE; }",
+             .name = "a.cu",
+             .options = {"-I" + (m_scratch / "inc")},
+             .target = "sm_90"});
+    compile({.source = "__global__ void b() {}", .name = "b.cu", .target = "sm_90"});
+    std::string bytes = read_file(m_scratch / "r.recipes");
+    bytes[bytes.find("#define VALUE")] ^= 1;  // the header is too short to be compressed
+    write_file(m_scratch / "r.recipes", bytes);
+    const std::vector<BuildResult> results = build();
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_EQ(results[0].outcome, recipes::Outcome::not_buildable);
+    EXPECT_NE(results[0].reason.find("inc/value.h is not in the recipe file"), std::string::npos) << results[0].reason;
+    EXPECT_EQ(results[1].outcome, recipes::Outcome::built);
+}
+
+TEST_F(BuildsRecipes, that_somebody_made_up_have_no_effects_of_their_own)
+{
+    // A recipe whose key is right, and whose options would write a file.
+    const std::string victim = m_scratch / "victim";
+    const std::string source = "__global__ void k() {}";
+    compile({.source = source, .target = "sm_90"});
+    const recipes::Recipes honest = recipes::read(m_scratch / "r.recipes").value();
+    format::Recipe made_up = honest.data().recipes.at(0);
+    nvrtc::Plan plan = nvrtc::begin_plan(*m_cache, {.source = source, .options = {"--time=" + victim}}, {}).value();
+    nvrtc::finish_plan({.source = source}, {}, plan);
+    made_up.options = plan.options;
+    made_up.target = "";
+    made_up.key = plan.request.key();
+    write_file(m_scratch / "r.recipes",
+               format::encode_content(made_up.source, as_bytes(source), 0) + format::encode_recipe(made_up));
+    const BuildResult result = build_one();
+    EXPECT_EQ(result.outcome, recipes::Outcome::not_cacheable) << result.reason;
+    EXPECT_FALSE(std::filesystem::exists(victim));
+}
+
+TEST(RecipeTargets, keep_the_kind_that_was_recorded)
+{
+    using Strings = std::vector<std::string>;
+    recipes::Recipe recipe;
+    recipe.target = "sm_90";
+    EXPECT_EQ(recipes::targets_of(recipe, {}), Strings{"sm_90"});
+    EXPECT_EQ(recipes::targets_of(recipe, {"sm_80", "compute_80", "sm_90a"}), (Strings{"sm_80", "sm_90a"}));
+    recipe.target = "compute_90";
+    EXPECT_EQ(recipes::targets_of(recipe, {"sm_80"}), Strings{"compute_80"});
+    recipe.target = "";
+    EXPECT_EQ(recipes::targets_of(recipe, {}), Strings{""});
+    EXPECT_EQ(recipes::targets_of(recipe, {"sm_80"}), (Strings{"", "sm_80"}));
+    for (const char* good : {"sm_80", "compute_90a", "sm_120f", "lto_90"})
+        EXPECT_TRUE(recipes::is_architecture(good)) << good;
+    for (const char* bad : {"", "sm_", "80", "sm_x", "sm_80b", "device", "sm_80,sm_90", "native"})
+        EXPECT_FALSE(recipes::is_architecture(bad)) << bad;
+}
+
+}  // namespace
+
+}  // namespace hearth::test

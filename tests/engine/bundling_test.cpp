@@ -1,0 +1,338 @@
+#include "cache_test.hpp"
+#include "hearth/bundle.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+// Bundles beside the other tiers, and bundles made of a cache (34, 53, 72).
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Bundling : public CacheTest {
+protected:
+    std::string file(const std::string& name = "kernels.bundle") const { return m_scratch / name; }
+
+    // A bundle of some numbers, made by a cache that knows nothing of directory().
+    std::string make(std::uint64_t first, std::uint64_t last, std::size_t size, const std::string& name,
+                     std::uint64_t version = 0)
+    {
+        Cache builder = open({memory(0), disk(m_scratch / ("builder of " + name))});
+        for (std::uint64_t number = first; number <= last; ++number)
+            put(builder, number, size, {}, version);
+        const Result<bundle::WriteReport> report = bundle::create(file(name), builder);
+        EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+        EXPECT_EQ(report->entries, last - first + 1);
+        return file(name);
+    }
+    static TierSpec named(const std::string& name, const std::string& path)
+    {
+        return bundle::tier({.path = path, .name = name});
+    }
+};
+
+TEST_F(Bundling, a_program_that_ships_its_kernels_makes_none)
+{
+    make(1, 50, 100, "kernels.bundle");
+    CacheOptions chosen = options();
+    chosen.tiers = {memory(0), disk_here(), bundle::at(file())};
+    chosen.making = Making::forbidden;
+    Cache cache = open(chosen);
+    for (std::uint64_t number = 1; number <= 50; ++number) {
+        const Result<Lookup> got = cache.get_or_make(numbered_key(number), [] { return "made again"; });
+        ASSERT_TRUE(got.ok()) << got.error().message;
+        EXPECT_EQ((*got)->text(), sample_bytes(numbered_key(number), 100).text());
+        EXPECT_EQ(got->tier(), "bundle");
+    }
+    EXPECT_EQ(cache.stats().makes, 0U);
+    EXPECT_EQ(stats_of(cache, "bundle").hits, 50U);
+    EXPECT_EQ(stats_of(cache, "bundle").note, file());
+    EXPECT_FALSE(cache.get_or_make(numbered_key(51), [] { return "made"; }).ok());
+}
+
+TEST_F(Bundling, what_is_used_often_moves_to_memory_and_never_to_the_disk)
+{
+    make(1, 3, 100, "kernels.bundle");
+    CacheOptions chosen = options();
+    chosen.tiers = {memory(0), disk_here(), bundle::at(file())};
+    chosen.promote_after = 2;
+    Cache cache = open(chosen);
+    EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "");
+    EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "memory");
+    EXPECT_EQ(cache.find(numbered_key(1)).tier(), "memory");
+    EXPECT_EQ(cache.where(numbered_key(1)), (Names{"memory", "bundle"}));
+    EXPECT_EQ(cache.promote(numbered_key(2)).to, "memory") << "by hand too";
+    EXPECT_EQ(cache.where(numbered_key(2)), (Names{"memory", "bundle"}));
+    EXPECT_EQ(status_of(cache, "disk").usage.entries, 0U);
+    EXPECT_EQ(stats_of(cache, "memory").promotions, 2U);
+}
+
+TEST_F(Bundling, what_a_disk_holds_moves_past_a_bundle_that_stands_before_it)
+{
+    CacheOptions chosen = options();
+    chosen.tiers = {memory(0), named("bundle", make(1, 2, 100, "a")), disk_here()};
+    chosen.promote_after = 1;
+    Cache cache = open(chosen);
+    put(cache, 7, 50, "disk");
+    put(cache, 8, 50, "disk");
+    EXPECT_EQ(cache.find(numbered_key(7)).promoted_to(), "memory");
+    EXPECT_EQ(cache.find(numbered_key(7)).tier(), "memory");
+    const MoveReport by_hand = cache.promote(numbered_key(8));
+    EXPECT_EQ(by_hand.outcome, MoveReport::Outcome::moved) << by_hand.reason;
+    EXPECT_EQ(by_hand.to, "memory");
+}
+
+TEST_F(Bundling, the_second_of_two_bundles_moves_past_the_first)
+{
+    CacheOptions chosen = options();
+    chosen.tiers = {memory(0), disk_here(), named("bundle", make(1, 2, 100, "a")),
+                    named("bundle2", make(2, 4, 50, "b"))};
+    chosen.promote_after = 1;
+    Cache cache = open(chosen);
+    EXPECT_EQ(cache.find(numbered_key(2)).tier(), "bundle") << "the first that has it answers";
+    const Lookup found = cache.find(numbered_key(4));
+    EXPECT_EQ(found.tier(), "bundle2");
+    EXPECT_EQ(found.promoted_to(), "memory");
+}
+
+TEST_F(Bundling, without_memory_what_it_holds_stays_where_it_is)
+{
+    make(1, 3, 100, "kernels.bundle");
+    CacheOptions chosen = options();
+    chosen.tiers = {disk_here(), bundle::at(file())};
+    chosen.promote_after = 1;
+    Cache cache = open(chosen);
+    EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "");
+    EXPECT_EQ(cache.promote(numbered_key(1)).outcome, MoveReport::Outcome::already_top);
+    EXPECT_EQ(cache.demote(numbered_key(1)).outcome, MoveReport::Outcome::already_bottom);
+    EXPECT_EQ(cache.where(numbered_key(1)), Names{"bundle"});
+}
+
+TEST_F(Bundling, memory_lets_go_of_what_a_bundle_has_without_a_copy_on_the_disk)
+{
+    make(1, 4, 100, "kernels.bundle");
+    CacheOptions chosen = options();
+    chosen.tiers = {memory(250), disk_here(), bundle::at(file())};
+    chosen.promote_after = 1;
+    Cache cache = open(chosen);
+    for (std::uint64_t number = 1; number <= 4; ++number)
+        EXPECT_TRUE(holds(cache, number, 100));
+    ASSERT_EQ(evictions().size(), 2U);
+    for (const Eviction& eviction : evictions()) {
+        EXPECT_EQ(eviction.tier, "memory");
+        EXPECT_EQ(eviction.demoted_to, "bundle") << "it is there still";
+    }
+    EXPECT_EQ(status_of(cache, "disk").usage.entries, 0U);
+    EXPECT_EQ(cache.stats().demotions(), 0U);
+    // What no bundle has is demoted as ever.
+    put(cache, 9, 100, "memory");
+    put(cache, 10, 200, "memory");
+    EXPECT_EQ(cache.where(numbered_key(9)), Names{"disk"});
+}
+
+TEST_F(Bundling, where_nothing_can_be_written_below_a_victim_is_still_said_to_be_in_the_bundle)
+{
+    make(1, 3, 100, "kernels.bundle");
+    CacheOptions chosen = options();
+    chosen.tiers = {memory(150), bundle::at(file())};
+    chosen.promote_after = 1;
+    Cache cache = open(chosen);
+    EXPECT_TRUE(holds(cache, 1, 100));
+    EXPECT_TRUE(holds(cache, 2, 100));
+    ASSERT_EQ(evictions().size(), 1U);
+    EXPECT_EQ(evictions()[0].demoted_to, "bundle");
+    put(cache, 9, 100);
+    put(cache, 10, 100);
+    EXPECT_EQ(evictions().back().demoted_to, "") << "and one that is gone is said to be gone";
+}
+
+TEST_F(Bundling, nothing_is_stored_in_it_removed_from_it_or_collected)
+{
+    make(1, 3, 100, "kernels.bundle");
+    const std::string before = read_file(file());
+    Cache cache = open({memory(0), disk_here(), bundle::at(file())});
+    EXPECT_EQ(put(cache, 1, 50, {}, 1).tiers, (Names{"memory", "disk"}));
+    EXPECT_TRUE(holds(cache, 1, 50, 1)) << "what was made here comes first";
+    EXPECT_FALSE(cache.insert(numbered_key(9), Artifact("x"), {.tier = "bundle"}).ok());
+    EXPECT_TRUE(cache.remove(numbered_key(1)));
+    EXPECT_FALSE(cache.remove(numbered_key(2)));
+    EXPECT_TRUE(holds(cache, 1, 100)) << "the bundle's own is there again";
+    cache.gc({.max_entries = 0});
+    cache.clear();
+    cache.maintain();
+    EXPECT_EQ(status_of(cache, "bundle").usage.entries, 3U);
+    EXPECT_EQ(read_file(file()), before);
+}
+
+TEST_F(Bundling, a_damaged_entry_is_made_again_and_answered_from_here_on)
+{
+    make(1, 3, 1000, "kernels.bundle");
+    std::string bytes = read_file(file());
+    bytes[bytes.size() - 100] ^= 1;  // in the last entry
+    write_file(file(), bytes);
+    Cache cache = open({memory(0), disk_here(), bundle::at(file())});
+    std::uint64_t made = 0;
+    for (int round = 0; round < 2; ++round)
+        for (std::uint64_t number = 1; number <= 3; ++number) {
+            const Result<Lookup> got = cache.get_or_make(numbered_key(number), [&] {
+                ++made;
+                return *sample_artifact(numbered_key(number), 1000);
+            });
+            ASSERT_TRUE(got.ok());
+            EXPECT_EQ((*got)->text(), sample_bytes(numbered_key(number), 1000).text());
+        }
+    EXPECT_EQ(made, 1U);
+    EXPECT_EQ(misses(cache.stats(), Miss::corrupt), 1U);
+    EXPECT_EQ(stats_of(cache, "bundle").corrupt, 1U);
+    EXPECT_EQ(cache.verify(Repair::yes).corrupt, 1U);
+}
+
+TEST_F(Bundling, one_that_is_missing_is_told_of_once_and_the_cache_goes_on)
+{
+    Cache cache = open({memory(0), disk_here(), bundle::at(file("missing"))});
+    EXPECT_EQ(cache.tiers().size(), 2U);
+    put(cache, 1, 10);
+    EXPECT_TRUE(holds(cache, 1, 10));
+    ASSERT_EQ(warnings().size(), 1U);
+    EXPECT_NE(warnings()[0].find(file("missing")), std::string::npos);
+}
+
+TEST_F(Bundling, the_same_entries_give_the_same_file_whatever_came_first)
+{
+    Cache forward = open({memory(0), disk(m_scratch / "forward")});
+    Cache backward = open({disk(m_scratch / "backward")});
+    for (std::uint64_t number = 1; number <= 200; ++number)
+        put(forward, number, 20'000);
+    for (std::uint64_t number = 200; number >= 1; --number)
+        put(backward, number, 20'000);
+    ASSERT_TRUE(bundle::create(file("forward.bundle"), forward).ok());
+    ASSERT_TRUE(bundle::create(file("backward.bundle"), backward).ok());
+    EXPECT_TRUE(read_file(file("forward.bundle")) == read_file(file("backward.bundle")));
+    EXPECT_EQ(forward.stats().lookups(), 0U) << "carrying entries is no use of them";
+    EXPECT_EQ(forward.info(numbered_key(1))->uses, 0U);
+}
+
+TEST_F(Bundling, only_what_is_chosen_and_lasts_goes_into_one)
+{
+    Cache cache = open_usual();
+    for (std::uint64_t number = 1; number <= 5; ++number)
+        put(cache, number, number * 10);
+    put(cache, 6, 100, "memory");
+    EXPECT_FALSE(cache.get_or_make(numbered_key(7), []() -> Result<Artifact> { return failed_compile(); }).ok());
+    ASSERT_TRUE(cache.insert(numbered_key(8), Artifact("derived here"), {.counted = false}).ok());
+    const Result<bundle::WriteReport> all = bundle::create(file(), cache);
+    ASSERT_TRUE(all.ok()) << all.error().message;
+    EXPECT_EQ(all->entries, 6U) << "neither the failed compile nor what was derived here";
+    EXPECT_EQ(all->rejected, 0U);
+    EXPECT_EQ(all->bytes, read_file(file()).size());
+    EXPECT_EQ(all->id, bundle::read(file())->id);
+    const Result<bundle::WriteReport> some =
+        bundle::create(file("some"), cache, [](const EntryRow& row) { return row.bytes > 35; });
+    EXPECT_EQ(some->entries, 3U);
+}
+
+TEST_F(Bundling, entries_go_in_as_they_lie_on_the_disk_with_their_signatures)
+{
+    const SigningKey signer = SigningKey::generate().value();
+    DiskOptions on_disk;
+    on_disk.directory = directory();
+    on_disk.compression = 0;
+    on_disk.trust.sign_with = {signer};
+    Cache cache = open({memory(0), disk(on_disk)});
+    ASSERT_TRUE(cache.insert(numbered_key(1), Artifact(std::string(50'000, 'x'))).ok());
+    ASSERT_TRUE(bundle::create(file(), cache, {}, {.sign_with = signer}).ok());
+    EXPECT_NE(read_file(file()).find(read_file(file_of(numbered_key(1)))), std::string::npos)
+        << "neither compressed nor stripped of its signature on the way";
+    EXPECT_EQ(bundle::read(file())->signed_by, signer.public_key());
+}
+
+TEST_F(Bundling, an_entry_that_cannot_be_read_is_left_out_and_said)
+{
+    Cache cache = open({disk_here()});
+    for (std::uint64_t number = 1; number <= 3; ++number)
+        put(cache, number, 10);
+    write_file(file_of(numbered_key(2)), "damaged");
+    const Result<bundle::WriteReport> report = bundle::create(file(), cache);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report->entries, 2U);
+    EXPECT_EQ(report->rejected, 1U);
+    ASSERT_EQ(report->problems.size(), 1U);
+    EXPECT_NE(report->problems[0].find(numbered_key(2).hex()), std::string::npos);
+    EXPECT_EQ(bundle::verify(file())->intact, 2U);
+}
+
+TEST_F(Bundling, what_was_stopped_or_cannot_be_written_leaves_the_old_file)
+{
+    Cache cache = open_usual();
+    for (std::uint64_t number = 1; number <= 5; ++number)
+        put(cache, number, 10);
+    write_file(file(), "the old one");
+    for (const std::uint64_t calls : {1U, 7U}) {  // while it lists, and while it writes
+        std::uint64_t left = calls;
+        const Result<bundle::WriteReport> stopped =
+            bundle::create(file(), cache, {}, {}, [&](std::uint64_t, std::uint64_t) { return left-- > 0; });
+        ASSERT_FALSE(stopped.ok());
+        EXPECT_EQ(stopped.error().code, Code::timeout);
+    }
+    EXPECT_FALSE(bundle::create(m_scratch / "no/such/folder", cache).ok());
+    EXPECT_EQ(read_file(file()), "the old one");
+    std::uint64_t beside = 0;
+    for (const auto& item : fs::directory_iterator(m_scratch.path()))
+        beside += item.is_regular_file() ? 1 : 0;
+    EXPECT_EQ(beside, 1U) << "no half-written file is left";
+}
+
+TEST_F(Bundling, a_bundle_of_a_cache_with_a_bundle_holds_both)
+{
+    make(1, 3, 100, "kernels.bundle");
+    Cache cache = open({memory(0), disk_here(), bundle::at(file())});
+    put(cache, 4, 100);
+    EXPECT_EQ(bundle::create(file("both"), cache)->entries, 4U);
+    EXPECT_EQ(cache.hottest(10).size(), 4U);
+}
+
+TEST_F(Bundling, one_that_is_signed_holds_nothing_of_bundles_that_nobody_has_checked)
+{
+    const SigningKey signer = SigningKey::generate().value();
+    make(1, 3, 100, "kernels.bundle");
+    CacheOptions chosen = options();
+    chosen.tiers = {memory(0), bundle::at(file()), disk_here()};
+    chosen.promote_after = 1;
+    Cache cache = open(chosen);
+    put(cache, 3, 100, "disk");
+    put(cache, 4, 100, "disk");
+    put(cache, 5, 100, "memory");
+    EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "memory") << "from where it must not be signed either";
+    const Result<bundle::WriteReport> report = bundle::create(file("signed"), cache, {}, {.sign_with = signer});
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report->entries, 3U);
+    EXPECT_EQ(report->rejected, 0U);
+    ASSERT_EQ(report->problems.size(), 1U);
+    EXPECT_EQ(report->problems[0].rfind("Left out: 2 entries", 0), 0U) << report->problems[0];
+    std::vector<Key> keys;
+    ASSERT_TRUE(bundle::list(file("signed"), [&](const EntryRow& row) {
+                    keys.push_back(row.key);
+                    return true;
+                }).ok());
+    for (const std::uint64_t number : {3U, 4U, 5U})
+        EXPECT_EQ(std::count(keys.begin(), keys.end(), numbered_key(number)), 1);
+}
+
+TEST_F(Bundling, one_that_is_signed_holds_what_bundles_with_a_checked_signature_have)
+{
+    const SigningKey theirs = SigningKey::generate().value();
+    const SigningKey ours = SigningKey::generate().value();
+    ASSERT_TRUE(bundle::merge(file("theirs"), {make(1, 3, 100, "kernels.bundle")}, {.sign_with = theirs}).ok());
+    Cache cache =
+        open({memory(0), disk_here(),
+              bundle::tier({.path = file("theirs"), .trust = {Signatures::demanded, {theirs.public_key()}, {}}})});
+    put(cache, 4, 100);
+    EXPECT_EQ(bundle::create(file("signed"), cache, {}, {.sign_with = ours})->entries, 4U);
+}
+
+}  // namespace
+
+}  // namespace hearth::test

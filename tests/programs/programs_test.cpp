@@ -1,0 +1,116 @@
+// Programs that nobody here wrote, with Hearth and without: same results, and no compile the second time.
+#include "tools/command.hpp"
+
+#include <cstdlib>
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int k_skipped = 77;
+
+// HEARTH_TEST_PYTHON, the environment that scripts/install-deps makes, or the machine's own.
+std::string python()
+{
+    if (const char* named = std::getenv("HEARTH_TEST_PYTHON"); named != nullptr && *named != '\0')
+        return named;
+    if (const char* home = std::getenv("HOME"); home != nullptr)
+        if (const std::string own = std::string(home) + "/.cache/hearth-tests/python/bin/python3"; fs::exists(own))
+            return own;
+    return "python3";
+}
+
+std::vector<std::string> in_python(std::vector<std::string> words)
+{
+    words.insert(words.begin(), {"/usr/bin/env", python()});
+    return words;
+}
+
+class Programs : public Command {
+protected:
+    void SetUp() override
+    {
+        if (std::string(HEARTH_DROPINS).empty())
+            GTEST_SKIP() << "The drop-in libraries are not built here.";
+    }
+
+    // The program's own caches are new each time: what a second run has, it has from Hearth.
+    ProcessOptions fresh_caches()
+    {
+        const fs::path own = scratch / ("own-caches-" + std::to_string(++m_runs));
+        fs::create_directories(own);
+        return {.environment = {{"HEARTH_DIR", cache.string()},
+                                {"CUPY_CACHE_DIR", (own / "cupy").string()},
+                                {"TRITON_CACHE_DIR", (own / "triton").string()},
+                                {"USE_PYTORCH_KERNEL_CACHE", "0"},
+                                {"CUDA_CACHE_DISABLE", "1"}},
+                .limit = std::chrono::seconds(300)};
+    }
+
+    // Each program says what it got. `more` are options of `hearth run`.
+    void expect_served(const std::string& name, const std::vector<std::string>& more = {})
+    {
+        const std::string program = std::string(HEARTH_PROGRAMS) + "/" + name;
+        const ProcessResult bare = run_process(in_python({program}), fresh_caches());
+        if (bare.exit_code == k_skipped)
+            GTEST_SKIP() << bare.out;
+        ASSERT_EQ(bare.exit_code, 0) << bare.err;
+        std::vector<std::string> words{HEARTH_COMMAND, "run", "--json"};
+        words.insert(words.end(), more.begin(), more.end());
+        words.insert(words.end(), {"--", python(), program});
+
+        const ProcessResult cold = run_process(words, fresh_caches());
+        EXPECT_EQ(cold.exit_code, 0) << cold.err;
+        EXPECT_EQ(cold.out, bare.out);
+        const ProcessResult warm = run_process(words, fresh_caches());
+        EXPECT_EQ(warm.exit_code, 0) << warm.err;
+        EXPECT_EQ(warm.out, bare.out);
+
+        const nlohmann::json first = summary_of(cold);
+        const nlohmann::json second = summary_of(warm);
+        EXPECT_GT(first.value("compiled", 0), 0) << first;
+        EXPECT_EQ(second.value("compiled", -1), 0) << second;
+        EXPECT_EQ(second.value("past_the_cache", -1), 0) << second;
+        EXPECT_EQ(second.value("answered", 0), first.value("compiled", 0) + first.value("answered", 0)) << second;
+        std::cout << name << ": " << second << "\n";
+    }
+
+private:
+    int m_runs = 0;
+};
+
+}  // namespace
+
+TEST_F(Programs, of_nvidias_bindings_are_served)
+{
+    expect_served("cuda_bindings_program.py");
+}
+
+TEST_F(Programs, that_compile_as_cupy_does_are_served)
+{
+    expect_served("cupy_compile.py");
+}
+
+TEST_F(Programs, of_cupy_are_served)
+{
+    expect_served("cupy_program.py");
+}
+
+TEST_F(Programs, of_pytorch_are_served)
+{
+    expect_served("torch_program.py");
+}
+
+TEST_F(Programs, of_triton_are_served)
+{
+    const ProcessResult ptxas = run_process(in_python(
+        {"-c",
+         "import os, triton; print(os.path.join(os.path.dirname(triton.__file__), 'backends/nvidia/bin/ptxas'))"}));
+    if (ptxas.exit_code != 0)
+        GTEST_SKIP() << "There is no Triton here.";
+    expect_served("triton_program.py", {"--ptxas", ptxas.out.substr(0, ptxas.out.find('\n'))});
+}
+
+}  // namespace hearth::test

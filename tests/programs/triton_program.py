@@ -1,0 +1,37 @@
+"""Triton: its own compiler down to PTX, then ptxas."""
+
+import sys
+
+try:
+    import torch
+    import triton
+    import triton.language as tl
+
+    assert torch.cuda.is_available(), "PyTorch sees no GPU"
+except Exception as error:
+    print("skipped:", error)
+    sys.exit(77)
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def softmax(x, out, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    row = tl.load(x + tl.program_id(0) * n + at, mask=at < n, other=-float("inf"))
+    e = tl.exp(row - tl.max(row, axis=0))
+    tl.store(out + tl.program_id(0) * n + at, e / tl.sum(e, axis=0), mask=at < n)
+
+
+x = torch.arange(5000, device="cuda", dtype=torch.float32)
+out = torch.empty_like(x)
+add[(triton.cdiv(5000, 1024),)](x, x, out, 5000, BLOCK=1024)
+print("add", bool(torch.equal(out, x * 2)))
+rows = torch.rand(64, 500, device="cuda")
+result = torch.empty_like(rows)
+softmax[(64,)](rows, result, 500, BLOCK=512)
+print("softmax", bool(torch.allclose(result, torch.softmax(rows, 1), atol=1e-6)))

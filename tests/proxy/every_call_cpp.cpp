@@ -1,0 +1,2 @@
+// The same as a C++ program.
+#include "every_call.c"

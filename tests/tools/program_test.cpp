@@ -1,0 +1,374 @@
+// doctor --program: whether `hearth run` can serve a program, told by its file alone.
+#include "command.hpp"
+#include "program_facts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <elf.h>
+#include <fstream>
+#include <random>
+
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace fs = std::filesystem;
+using cli::Compiler;
+using cli::compiler_of;
+using cli::look_at_program;
+using cli::ProgramFacts;
+
+namespace {
+
+const fs::path k_variants = HEARTH_VARIANTS;
+
+bool mentions(const nlohmann::json& sentences, const std::string& words)
+{
+    return std::any_of(sentences.begin(), sentences.end(), [&](const nlohmann::json& sentence) {
+        return sentence.get<std::string>().find(words) != std::string::npos;
+    });
+}
+
+}  // namespace
+
+class Program : public Command {
+protected:
+    Program()
+    {
+        // The drop-in libraries need not be built for these tests: the doctor only looks whether they are there.
+        fs::create_directories(scratch / "dropin");
+        write("dropin/libhearth_audit.so", "");
+    }
+
+    ProcessResult ask(const std::vector<std::string>& words, ProcessOptions options = {})
+    {
+        options.environment.try_emplace("HEARTH_DROPIN", (scratch / "dropin").string());
+        options.environment.try_emplace("LD_LIBRARY_PATH", std::nullopt);
+        std::vector<std::string> all{"doctor", "--program"};
+        all.insert(all.end(), words.begin(), words.end());
+        return hearth(all, options);
+    }
+
+    // What is said of a program as JSON, whose exit code is to agree with it.
+    nlohmann::json verdict_on(const std::string& program, const ProcessOptions& options = {})
+    {
+        const ProcessResult result = ask({program, "--json"}, options);
+        auto report = nlohmann::json::parse(result.out, nullptr, false);
+        EXPECT_TRUE(report.is_object()) << result.out << result.err;
+        EXPECT_EQ(result.exit_code, report.value("servable", false) ? 0 : 1) << result.out;
+        EXPECT_EQ(report.value("verdict", "") == "no", !report.value("servable", true));
+        return report;
+    }
+
+    nlohmann::json verdict_on_variant(const std::string& name) { return verdict_on((k_variants / name).string()); }
+
+    // A copy of a variant that may be changed.
+    fs::path copy(const std::string& name, const std::string& as)
+    {
+        fs::copy_file(k_variants / name, scratch / as, fs::copy_options::overwrite_existing);
+        return scratch / as;
+    }
+};
+
+TEST_F(Program, linked_with_nvrtc_12_or_13_will_be_served)
+{
+    for (const std::string version : {"12", "13"}) {
+        const auto report = verdict_on_variant("links_" + version);
+        EXPECT_EQ(report.at("verdict"), "served") << report;
+        EXPECT_EQ(report.at("problems"), nlohmann::json::array());
+        const auto& compiler = report.at("compilers").at(0);
+        EXPECT_EQ(compiler.at("kind"), "NVRTC");
+        EXPECT_EQ(compiler.at("how"), "linked");
+        EXPECT_EQ(compiler.at("names"), nlohmann::json::array({"libnvrtc.so." + version}));
+        const auto& libraries = report.at("libraries");
+        EXPECT_TRUE(std::any_of(libraries.begin(), libraries.end(),
+                                [&](const nlohmann::json& library) {
+                                    return library.at("path") == (k_variants / ("libnvrtc.so." + version)).string();
+                                }))
+            << "found by RUNPATH and $ORIGIN: " << libraries;
+    }
+}
+
+TEST_F(Program, linked_with_an_older_nvrtc_is_not_served)
+{
+    for (const char* name : {"links_11.2", "opens_old"}) {
+        const auto report = verdict_on_variant(name);
+        EXPECT_EQ(report.at("verdict"), "no");
+        EXPECT_TRUE(mentions(report.at("problems"), "libnvrtc.so.11.2; Hearth answers for versions 12 and 13"))
+            << report;
+    }
+}
+
+TEST_F(Program, that_names_nvrtc_will_most_likely_be_served)
+{
+    for (const char* name : {"opens", "hands_on", "reads_logs"}) {
+        const auto report = verdict_on_variant(name);
+        EXPECT_EQ(report.at("verdict"), "likely") << report;
+        EXPECT_EQ(report.at("compilers").at(0).at("how"), "opened");
+    }
+}
+
+TEST_F(Program, without_a_trace_of_nvrtc_is_told_that_nothing_was_found)
+{
+    for (const char* name : {"plain", "opens_builtins", "points", "includes_nvjitlink"}) {
+        const auto report = verdict_on_variant(name);
+        EXPECT_EQ(report.at("verdict"), "unknown") << report;
+        EXPECT_EQ(report.at("compilers"), nlohmann::json::array());
+        EXPECT_TRUE(mentions(report.at("advice"), "Nothing of NVRTC or nvJitLink was found")) << report;
+    }
+}
+
+TEST_F(Program, with_nvrtc_inside_is_not_served_stripped_or_not)
+{
+    for (const char* name : {"defines", "stripped"}) {
+        const auto report = verdict_on_variant(name);
+        EXPECT_EQ(report.at("verdict"), "no");
+        EXPECT_TRUE(mentions(report.at("problems"), "NVRTC is inside")) << report;
+    }
+}
+
+TEST_F(Program, with_nvjitlink_inside_is_told_so_by_itself)
+{
+    const auto report = verdict_on_variant("defines_nvjitlink");
+    EXPECT_EQ(report.at("verdict"), "no");
+    EXPECT_EQ(report.at("problems").size(), 1U);
+    EXPECT_TRUE(mentions(report.at("problems"), "nvJitLink is inside")) << report;
+}
+
+TEST_F(Program, is_looked_at_with_its_libraries_and_theirs)
+{
+    for (const char* name : {"links_inside", "links_deeper"}) {
+        const auto report = verdict_on_variant(name);
+        EXPECT_EQ(report.at("verdict"), "no");
+        EXPECT_TRUE(mentions(report.at("problems"), "libinner.so")) << report;
+    }
+    const auto both = verdict_on_variant("links_both");
+    EXPECT_EQ(both.at("verdict"), "partly") << both;
+    EXPECT_EQ(both.at("servable"), true);
+}
+
+TEST_F(Program, whose_library_is_not_found_is_told_which)
+{
+    const fs::path alone = copy("links_inside", "alone");
+    const auto report = verdict_on(alone.string());
+    EXPECT_EQ(report.at("verdict"), "unknown");
+    EXPECT_TRUE(mentions(report.at("advice"), "needs libinner.so, which was not found")) << report;
+
+    ProcessOptions options;
+    options.environment["LD_LIBRARY_PATH"] = k_variants.string();
+    EXPECT_EQ(verdict_on(alone.string(), options).at("verdict"), "no");
+}
+
+TEST_F(Program, linked_statically_is_not_served)
+{
+    for (const char* name : {"static", "static_pie"}) {
+        const auto report = verdict_on_variant(name);
+        EXPECT_EQ(report.at("kind"), "static_program");
+        EXPECT_TRUE(mentions(report.at("problems"), "linked statically as a whole")) << report;
+    }
+}
+
+TEST_F(Program, for_musl_is_not_served)
+{
+    const auto report = verdict_on_variant("musl");
+    EXPECT_EQ(report.at("loader"), "/lib/ld-musl-any.so.1");
+    EXPECT_TRUE(mentions(report.at("problems"), "does not know LD_AUDIT")) << report;
+}
+
+TEST_F(Program, that_takes_another_identity_is_not_served)
+{
+    const fs::path program = copy("links_13", "program");
+    copy("libnvrtc.so.13", "libnvrtc.so.13");
+    EXPECT_EQ(verdict_on(program.string()).at("verdict"), "served");
+    for (const auto& [mode, words] : {std::pair<mode_t, const char*>{04755, "set-user-id"}, {02755, "set-group-id"}}) {
+        ASSERT_EQ(::chmod(program.c_str(), mode), 0);
+        EXPECT_TRUE(mentions(verdict_on(program.string()).at("problems"), words));
+    }
+    ASSERT_EQ(::chmod(program.c_str(), 0755), 0);
+    // Revision 2 of the attribute, with CAP_NET_BIND_SERVICE.
+    const std::array<std::uint32_t, 5> capability{0x02000001, 1U << 10U, 0, 0, 0};
+    if (::setxattr(program.c_str(), "security.capability", capability.data(), sizeof capability, 0) != 0)
+        GTEST_SKIP() << "this user or this file system cannot give a file capabilities";
+    EXPECT_TRUE(mentions(verdict_on(program.string()).at("problems"), "file capabilities"));
+}
+
+TEST_F(Program, for_another_processor_or_32_bits_is_not_served)
+{
+    std::string bytes = read(k_variants / "plain");
+    bytes[EI_CLASS] = ELFCLASS32;
+    EXPECT_TRUE(mentions(verdict_on(write("narrow", bytes).string()).at("problems"), "is for 32 bits"));
+    bytes[EI_CLASS] = ELFCLASS64;
+    bytes[18] = static_cast<char>(EM_RISCV);
+    bytes[19] = 0;
+    const auto report = verdict_on(write("other", bytes).string());
+    EXPECT_EQ(report.at("machine"), "RISC-V");
+    EXPECT_TRUE(mentions(report.at("problems"), "is for RISC-V, this Hearth for")) << report;
+}
+
+TEST_F(Program, that_is_a_script_is_judged_by_its_interpreter)
+{
+    copy("links_13", "mypython");
+    copy("libnvrtc.so.13", "libnvrtc.so.13");
+    ProcessOptions options;
+    options.environment["PATH"] = scratch.string();
+    for (const std::string& line :
+         {"#!" + (scratch / "mypython").string() + " -u", std::string("#!/usr/bin/env mypython"),
+          std::string("#! /usr/bin/env -S A=1 mypython -u\r")}) {
+        const fs::path script = write("script", line + "\nprint(1)\n");
+        const auto report = verdict_on(script.string(), options);
+        EXPECT_EQ(report.at("path"), (scratch / "mypython").string()) << line;
+        EXPECT_EQ(report.at("scripts"), nlohmann::json::array({script.string()}));
+        EXPECT_EQ(report.at("verdict"), "served") << report;
+        EXPECT_NE(ask({script.string()}, options).out.find("this is what was looked at"), std::string::npos);
+    }
+    const ProcessResult lost = ask({write("script", "#!/nowhere/python\n").string()});
+    EXPECT_EQ(lost.exit_code, 3);
+    EXPECT_NE(lost.err.find("is to be read by \"/nowhere/python\", which is not there"), std::string::npos) << lost.err;
+    const std::string endless = (scratch / "endless").string();
+    EXPECT_TRUE(mentions(verdict_on(write("endless", "#!" + endless + "\n").string()).at("problems"), "script"));
+}
+
+TEST_F(Program, is_found_as_a_shell_finds_it)
+{
+    copy("plain", "tool");
+    ProcessOptions options;
+    options.environment["PATH"] = "/nowhere:" + scratch.string();
+    EXPECT_EQ(verdict_on("tool", options).at("path"), (scratch / "tool").string());
+    EXPECT_EQ(verdict_on("./tool").at("path"), "./tool");
+
+    options.environment["PATH"] = "/nowhere";
+    const ProcessResult beside = ask({"tool"}, options);
+    EXPECT_EQ(beside.exit_code, 3);
+    EXPECT_NE(beside.err.find("write \"./tool\""), std::string::npos) << beside.err;
+    const ProcessResult lost = ask({"/nowhere/tool", "--json"});
+    EXPECT_EQ(lost.exit_code, 3);
+    EXPECT_NE(lost.err.find("There is no file \"/nowhere/tool\""), std::string::npos) << lost.err;
+    EXPECT_EQ(nlohmann::json::parse(lost.out).at("found"), false);
+    EXPECT_EQ(ask({scratch.string()}).exit_code, 3) << "a directory is no program";
+    EXPECT_EQ(ask({""}).exit_code, 2);
+}
+
+TEST_F(Program, cannot_be_served_without_the_drop_in_libraries)
+{
+    ProcessOptions options;
+    options.environment["HEARTH_DROPIN"] = (scratch / "nowhere").string();
+    const auto report = verdict_on((k_variants / "links_13").string(), options);
+    EXPECT_EQ(report.at("verdict"), "no");
+    EXPECT_EQ(report.at("dropin"), "");
+    EXPECT_TRUE(mentions(report.at("problems"), "HEARTH_DROPIN")) << report;
+}
+
+TEST_F(Program, may_also_be_a_library)
+{
+    const auto inner = verdict_on_variant("libinner.so");
+    EXPECT_EQ(inner.at("kind"), "library");
+    EXPECT_EQ(inner.at("verdict"), "no");
+    EXPECT_TRUE(mentions(verdict_on_variant("libnvrtc.so.13").at("problems"), "is the library of NVRTC itself"));
+}
+
+TEST_F(Program, says_to_people_what_it_found_and_what_to_do)
+{
+    const ProcessResult served = ask({(k_variants / "links_13").string()});
+    EXPECT_EQ(served.exit_code, 0);
+    EXPECT_NE(served.out.find("It will be served: hearth run -- "), std::string::npos) << served.out;
+    const ProcessResult refused = ask({(k_variants / "stripped").string()});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.out.find("Link it with the shared library"), std::string::npos) << refused.out;
+    EXPECT_NE(refused.out.find("It cannot be served."), std::string::npos) << refused.out;
+}
+
+TEST_F(Program, this_command_is_not_taken_for_a_compiler)
+{
+    EXPECT_EQ(verdict_on(HEARTH_COMMAND).at("verdict"), "likely");
+}
+
+TEST_F(Program, that_is_no_elf_file_is_told_so)
+{
+    for (const std::string& bytes :
+         {std::string(), std::string("x"), std::string("#!"), std::string("#!\n"), std::string("MZ"), noise(5000)})
+        EXPECT_TRUE(mentions(verdict_on(write("file", bytes).string()).at("problems"), "neither an ELF file nor"));
+    EXPECT_TRUE(mentions(verdict_on(write("file", "\x7f"
+                                                  "ELF")
+                                        .string())
+                             .at("problems"),
+                         "cut short or damaged"));
+}
+
+TEST_F(Program, cut_anywhere_gets_an_answer)
+{
+    for (const char* name : {"static", "links_13"}) {
+        const fs::path file = copy(name, name);
+        const ProgramFacts whole = look_at_program(file.string());
+        for (std::uintmax_t size = fs::file_size(file); size-- > 0;) {
+            fs::resize_file(file, size);
+            const ProgramFacts facts = look_at_program(file.string());
+            // Behind what is loaded there are only tables for debuggers and linkers.
+            ASSERT_TRUE(facts.kind == whole.kind || facts.kind == ProgramFacts::Kind::damaged ||
+                        (size < SELFMAG && facts.kind == ProgramFacts::Kind::unknown))
+                << name << " of " << size << " bytes is " << to_string(facts.kind);
+        }
+    }
+}
+
+TEST_F(Program, with_any_bytes_changed_gets_an_answer)
+{
+    for (const char* name : {"static", "links_13", "defines"}) {
+        const fs::path path = copy(name, name);
+        const std::string sound = read(path);
+        std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+        const auto set = [&](std::size_t at, char byte) { file.seekp(static_cast<std::streamoff>(at)).put(byte); };
+        std::mt19937 random(20261115);
+        for (int round = 0; round < 2000; ++round) {
+            std::vector<std::size_t> changed;
+            for (int change = 0; change < 4; ++change) {
+                // Headers are at both ends; what lies between is mostly code.
+                const std::size_t near = random() % std::min<std::size_t>(sound.size(), 2048);
+                changed.push_back(random() % 2 == 0 ? near : sound.size() - 1 - near);
+                set(changed.back(), static_cast<char>(random()));
+            }
+            file.flush();
+            (void)look_at_program(path.string());
+            for (const std::size_t at : changed)
+                set(at, sound[at]);
+        }
+        for (std::size_t at = SELFMAG; at < sizeof(Elf64_Ehdr) + 10 * sizeof(Elf64_Phdr); ++at) {
+            set(at, '\xff');
+            file.flush();
+            (void)look_at_program(path.string());
+            set(at, sound[at]);
+        }
+        file.flush();
+        EXPECT_EQ(read(path), sound);
+    }
+}
+
+TEST_F(Program, text_at_the_edge_of_a_piece_is_found)
+{
+    const std::string sound = read(k_variants / "plain");
+    const std::string first = "nvrtc: error: failed to load builtins for compute_";
+    const std::string second = "nvrtc: error: unrecognized option ";
+    const std::size_t piece = 1U << 20U;
+    for (std::size_t before = 0; before <= first.size(); ++before) {
+        std::string bytes = sound;
+        bytes.resize(2 * piece - before, '\0');
+        bytes += first + std::string(1, '\0') + second;
+        EXPECT_TRUE(look_at_program(write("edge", bytes).string()).of(Compiler::nvrtc).inside()) << before;
+    }
+}
+
+TEST(CompilerNames, are_told_apart_from_others)
+{
+    EXPECT_EQ(compiler_of("libnvrtc.so")->major, 0);
+    EXPECT_EQ(compiler_of("libnvrtc.so.13")->major, 13);
+    EXPECT_EQ(compiler_of("libnvrtc.so.11.2")->major, 11);
+    EXPECT_EQ(compiler_of("libnvrtc-1a2b3c4d.so.12")->major, 12);
+    EXPECT_EQ(compiler_of("libnvJitLink.so.13")->compiler, Compiler::nvjitlink);
+    for (const char* other : {"", "lib", "libnvrtc", "libnvrtc-builtins.so.13.0", "libnvrtc-1a2b.so.12",
+                              "libnvrtc.so.x", "libnvrtc_static.a", "xlibnvrtc.so", "libnvrtc.so.12 "})
+        EXPECT_FALSE(compiler_of(other)) << other;
+    EXPECT_GT(compiler_of("libnvrtc.so.99999999999999999999")->major, 13);
+}
+
+}  // namespace hearth::test

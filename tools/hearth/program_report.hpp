@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace hearth::cli {
+
+enum class ReportForm : std::uint8_t { text, json };
+
+// `hearth doctor --program`: says whether `hearth run` can serve a program, and what to do where it cannot. Answers the
+// exit code: 1 when it cannot; fails with a sentence where there is no such program.
+int report_program(const std::string& program, ReportForm form);
+
+}  // namespace hearth::cli

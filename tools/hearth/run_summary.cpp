@@ -1,0 +1,158 @@
+#include "run_summary.hpp"
+
+#include "hearth/units.hpp"
+#include "output.hpp"
+#include "scratch_folder.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include <unistd.h>
+
+namespace hearth::cli {
+
+namespace {
+
+constexpr std::size_t k_most_shown = 5;
+
+std::string seconds(double milliseconds)
+{
+    return milliseconds < 1000 ? fmt::format("{:.0f} ms", milliseconds) : fmt::format("{:.1f} s", milliseconds / 1000);
+}
+
+void count(RunSummary& summary, const nlohmann::json& line)
+{
+    const std::string outcome = line.value("outcome", "");
+    const double spent = line.value("spent_ms", 0.0);
+    if (outcome == "warning") {
+        const std::string text = line.value("reason", "");
+        if (summary.warnings.size() < k_most_shown &&
+            std::find(summary.warnings.begin(), summary.warnings.end(), text) == summary.warnings.end())
+            summary.warnings.push_back(text);
+        return;
+    }
+    if (outcome == "hit") {
+        ++summary.answered[line.value("tier", "")];
+        summary.saved_ms += line.value("saved_ms", 0.0);
+        return;
+    }
+    if (outcome == "forbidden") {
+        ++summary.forbidden;
+        return;
+    }
+    if (outcome == "coalesced") {
+        ++summary.waited;
+        return;
+    }
+    ++(outcome == "miss" || outcome == "rebuilt" ? summary.compiled : summary.bypassed);
+    summary.spent_ms += spent;
+    const std::string name = line.value("name", "");
+    summary.slowest.push_back({name.empty() ? "default_program" : name, line.value("reason", ""), spent});
+}
+
+}  // namespace
+
+std::uint64_t RunSummary::hits() const
+{
+    std::uint64_t sum = 0;
+    for (const auto& [tier, number] : answered)
+        sum += number;
+    return sum;
+}
+
+std::string RunSummary::as_text() const
+{
+    std::string told;
+    for (const std::string& warning : warnings)
+        told += "hearth: " + printable(warning) + "\n";
+    if (hits() + compiled + waited + bypassed + forbidden == 0)
+        return "hearth: no compile came to Hearth ('hearth doctor --program' tells whether a program can be served)\n" +
+               told;
+    std::string text = fmt::format("hearth: {} answered", count_of(hits(), "compile", "compiles"));
+    std::string tiers;
+    for (const auto& [tier, number] : answered)
+        tiers += fmt::format("{}{} {}", tiers.empty() ? "" : ", ", number, printable(tier));
+    if (!tiers.empty())
+        text += " (" + tiers + ")";
+    text += fmt::format(", {} compiled", compiled);
+    if (waited != 0)
+        text += fmt::format(", {} waited for another's", waited);
+    if (bypassed != 0)
+        text += fmt::format(", {} past the cache", bypassed);
+    if (forbidden != 0)
+        text += fmt::format(", {} forbidden", forbidden);
+    text += fmt::format(", {} saved\n", seconds(saved_ms));
+    for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
+        text += fmt::format("hearth:   compiled {} in {}{}\n", printable(slowest[i].name), seconds(slowest[i].spent_ms),
+                            slowest[i].reason.empty() ? "" : " (" + printable(slowest[i].reason) + ")");
+    if (slowest.size() > k_most_shown)
+        text += fmt::format("hearth:   and {} more, quicker\n", slowest.size() - k_most_shown);
+    return text + told;
+}
+
+std::string RunSummary::as_json() const
+{
+    nlohmann::ordered_json json{{"answered", hits()},   {"by_tier", answered},        {"compiled", compiled},
+                                {"waited", waited},     {"past_the_cache", bypassed}, {"forbidden", forbidden},
+                                {"saved_ms", saved_ms}, {"spent_ms", spent_ms},       {"processes", processes}};
+    json["slowest"] = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
+        json["slowest"].push_back(
+            {{"name", slowest[i].name}, {"reason", slowest[i].reason}, {"spent_ms", slowest[i].spent_ms}});
+    json["warnings"] = warnings;
+    return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+Result<RunLog> RunLog::make()
+{
+    const std::string folder = temporary_folder();
+    std::string path = folder + "/hearth-run-XXXXXX";
+    const int fd = ::mkstemp(path.data());
+    if (fd < 0)
+        return Error{Code::io,
+                     fmt::format("No file for the summary can be made in {}: {}. Name another folder with TMPDIR, or "
+                                 "leave --summary out.",
+                                 in_quotes(folder), std::strerror(errno)),
+                     {}};
+    ::close(fd);
+    return RunLog(std::move(path));
+}
+
+void RunLog::remove()
+{
+    if (!m_path.empty())
+        ::unlink(m_path.c_str());
+    m_path.clear();
+}
+
+RunSummary RunLog::read() const
+{
+    RunSummary summary;
+    std::set<std::int64_t> processes;
+    std::ifstream file(m_path);
+    for (std::string text; std::getline(file, text);) {
+        const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
+        if (!line.is_object())
+            continue;
+        try {
+            processes.insert(line.value("pid", std::int64_t{0}));
+            count(summary, line);
+        } catch (const nlohmann::json::exception&) {
+            continue;  // not a line of ours
+        }
+    }
+    summary.processes = processes.size();
+    std::sort(summary.slowest.begin(), summary.slowest.end(),
+              [](const auto& a, const auto& b) { return a.spent_ms > b.spent_ms; });
+    return summary;
+}
+
+}  // namespace hearth::cli
