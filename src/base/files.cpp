@@ -114,7 +114,7 @@ public:
 
 Files& system_files()
 {
-    static SystemFiles files;
+    static SystemFiles& files = *new SystemFiles;  // never destroyed, as the clock is
     return files;
 }
 
