@@ -8,10 +8,10 @@
 namespace hearth::proxy {
 
 std::string fmt_inside(double number, float small, long double large, const void* pointer, unsigned long long count,
-                       __int128 huge, std::string_view text, bool flag)
+                       long long large_count, std::string_view text, bool flag)
 {
     return fmt::format("{} {} {} {} {:x} {} {:>{}} {} {:.3f} {:L} {:c}", number, small, large, pointer, count,
-                       static_cast<long long>(huge), text, 8, flag, number, count, 'c');
+                       large_count, text, 8, flag, number, count, 'c');
 }
 
 }  // namespace hearth::proxy
