@@ -36,6 +36,11 @@ struct Door {
     std::string library{};  // what is dlopened: a soname, a plain name, "path" for the library's own
 };
 
+void PrintTo(const Door& door, std::ostream* out)
+{
+    *out << door.name;
+}
+
 class Dropin : public Command, public testing::WithParamInterface<Door> {
 protected:
     void SetUp() override
