@@ -29,6 +29,10 @@ endif()
 
 add_library(hearth_options INTERFACE)
 target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)
+if(HEARTH_UNITY)
+  # A fixture in a source's own namespace is nobody's mistake because other sources are compiled with it.
+  target_compile_options(hearth_options INTERFACE -Wno-subobject-linkage)
+endif()
 if(HEARTH_SANITIZE)
   target_compile_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(hearth_options INTERFACE -fsanitize=${HEARTH_SANITIZE})

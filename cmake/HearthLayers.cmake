@@ -14,6 +14,7 @@ function(hearth_layer folder)
     set(sources ${ARG_SOURCES})
   else()
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp")
+    list(FILTER sources EXCLUDE REGEX "/store_entry\\.cpp$")
   endif()
   add_library(hearth_${name} OBJECT ${sources})
   target_include_directories(hearth_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${root}")
@@ -31,6 +32,8 @@ endfunction()
 # A remote store: a library of its own, libhearth_NAME.so, which is loaded only where such a remote is configured. What it
 # is linked with stays out of programs that have none. Left out, with a word, where a library is missing.
 #
+# Its store_entry.cpp is the function that opens it: every store has one of that name, so only its own library gets it.
+#
 #   hearth_store(tiers/redis redis DEPENDS base remote NEEDS PkgConfig::hiredis OpenSSL::SSL)
 #
 # Tests link hearth_NAME_store, which is the same objects.
@@ -47,7 +50,9 @@ function(hearth_store folder name)
   add_library(hearth_${name}_store STATIC $<TARGET_OBJECTS:${layer}>)
   target_include_directories(hearth_${name}_store PUBLIC $<TARGET_PROPERTY:${layer},INTERFACE_INCLUDE_DIRECTORIES>)
   target_link_libraries(hearth_${name}_store PUBLIC hearth_internal PRIVATE ${ARG_NEEDS})
-  add_library(hearth_${name} MODULE $<TARGET_OBJECTS:${layer}>)
+  add_library(hearth_${name}_entry OBJECT "${PROJECT_SOURCE_DIR}/src/${folder}/store_entry.cpp")
+  target_link_libraries(hearth_${name}_entry PRIVATE hearth_${name}_store)
+  add_library(hearth_${name} MODULE $<TARGET_OBJECTS:${layer}> $<TARGET_OBJECTS:hearth_${name}_entry>)
   target_link_libraries(hearth_${name} PRIVATE hearth_internal ${ARG_NEEDS})
   target_link_options(hearth_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/store.map")
   set_target_properties(hearth_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")

@@ -17,9 +17,9 @@ namespace hearth::proxy {
 
 namespace {
 
-using Resolved = std::unique_ptr<char, decltype(&std::free)>;
+using OwnedPath = std::unique_ptr<char, decltype(&std::free)>;
 
-Resolved resolve(const char* path)
+OwnedPath real_path_of(const char* path)
 {
     return {::realpath(path, nullptr), &std::free};
 }
@@ -35,7 +35,7 @@ __attribute__((constructor)) void settle_configured()
 {
     if (hearth_real_library[0] != '\0' || *configured() == '\0')
         return;
-    const Resolved path = resolve(configured());
+    const OwnedPath path = real_path_of(configured());
     if (path && std::strlen(path.get()) < sizeof hearth_real_library)
         std::memcpy(hearth_real_library, path.get(), std::strlen(path.get()) + 1);
 }
@@ -47,11 +47,11 @@ bool is_dropin(const std::string& path)
     return file.open(path.c_str()) && file.exports("hearth_real_library");
 }
 
-std::string find()
+std::string find_real()
 {
     const char* const told = hearth_real_library[0] != '\0' ? hearth_real_library : configured();
     if (*told != '\0') {
-        const Resolved path = resolve(told);
+        const OwnedPath path = real_path_of(told);
         if (!path)
             return {};
         if (!is_dropin(path.get()))
@@ -72,15 +72,15 @@ struct Table {
     std::unique_ptr<audit::ElfFile> file;  // null: it cannot be read
 };
 
-std::atomic<const std::string*> g_path{nullptr};
-std::atomic<const Loaded*> g_library{nullptr};
+std::atomic<const std::string*> g_real_path{nullptr};
+std::atomic<const Loaded*> g_loaded{nullptr};
 std::atomic<const Table*> g_table{nullptr};
 
 }  // namespace
 
 const std::string& real_path()
 {
-    return made_once(g_path, find);
+    return made_once(g_real_path, find_real);
 }
 
 bool real_has(const char* name)
@@ -94,7 +94,7 @@ bool real_has(const char* name)
 
 void* real_function(const char* name)
 {
-    const Loaded& library = made_once(g_library, [] {
+    const Loaded& library = made_once(g_loaded, [] {
         Loaded made;
         // Two slashes: the audit library knows by them that the real one is meant.
         if (!real_path().empty())

@@ -8,13 +8,13 @@ namespace hearth::proxy {
 
 namespace {
 
-std::atomic<const RealLibrary*> g_library{nullptr};
+std::atomic<const RealLibrary*> g_real_library{nullptr};
 
 }  // namespace
 
 const RealLibrary* RealLibrary::loaded()
 {
-    const RealLibrary& library = made_once(g_library, [] {
+    const RealLibrary& library = made_once(g_real_library, [] {
         RealLibrary made;
         const auto find = [](auto& function, const char* name) {
             function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(real_function(name));

@@ -18,7 +18,7 @@ namespace hearth::base {
 
 namespace {
 
-struct Free {
+struct FreeOpenssl {
     void operator()(OSSL_LIB_CTX* context) const { OSSL_LIB_CTX_free(context); }
     void operator()(OSSL_PROVIDER* provider) const { OSSL_PROVIDER_unload(provider); }
     void operator()(BIO* bio) const { BIO_free(bio); }
@@ -26,7 +26,7 @@ struct Free {
     void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
 };
 template <class T>
-using Owned = std::unique_ptr<T, Free>;
+using Owned = std::unique_ptr<T, FreeOpenssl>;
 
 // What OpenSSL has to say of a failure stays out of the host program's queue of errors.
 class QuietErrors {

@@ -33,12 +33,12 @@ OSSL_LIB_CTX* context()
     return before;
 }
 
-struct Free {
+struct FreeEvp {
     void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
     void operator()(EVP_MD_CTX* digest) const { EVP_MD_CTX_free(digest); }
 };
-using Pkey = std::unique_ptr<EVP_PKEY, Free>;
-using DigestContext = std::unique_ptr<EVP_MD_CTX, Free>;
+using Pkey = std::unique_ptr<EVP_PKEY, FreeEvp>;
+using DigestContext = std::unique_ptr<EVP_MD_CTX, FreeEvp>;
 
 const unsigned char* start_of(ByteView bytes)
 {

@@ -10,7 +10,7 @@ namespace hearth::format {
 
 namespace {
 
-constexpr std::string_view k_magic = "\x89HRTHAR\n";
+constexpr std::string_view k_archive_magic = "\x89HRTHAR\n";
 constexpr std::size_t k_header_size = 16;
 constexpr std::size_t k_record_head = 9;
 constexpr char k_entry_mark = 'E';
@@ -29,7 +29,7 @@ std::string record_head(char mark, std::uint64_t number)
 ArchiveWriter::ArchiveWriter(base::Files& files, const std::string& path) : m_file(files, path)
 {
     base::WireWriter header;
-    header.raw(k_magic);
+    header.raw(k_archive_magic);
     header.number(k_archive_version);
     header.out().resize(k_header_size, '\0');
     (void)put(header.view());
@@ -80,10 +80,10 @@ Result<ArchiveReader> ArchiveReader::open(base::Files& files, const std::string&
         return Error{Code::io, base::describe("Cannot read", path, error), {}};
     char header[k_header_size];
     if (stat.type != base::FileType::file || base::read_exactly(files, file.fd(), header, sizeof header, 0) != 0 ||
-        std::string_view(header, k_magic.size()) != k_magic)
+        std::string_view(header, k_archive_magic.size()) != k_archive_magic)
         return Error{
             Code::corrupt, fmt::format("{} is not a Hearth export. Make one with `hearth export FILE`.", path), {}};
-    base::WireReader reader(as_bytes({header + k_magic.size(), 2}));
+    base::WireReader reader(as_bytes({header + k_archive_magic.size(), 2}));
     if (const auto version = reader.number<std::uint16_t>(); version != k_archive_version)
         return Error{
             Code::incompatible,

@@ -11,7 +11,7 @@ namespace hearth::format {
 
 namespace {
 
-constexpr std::string_view k_magic = "\x89HRTHBN\n";
+constexpr std::string_view k_bundle_magic = "\x89HRTHBN\n";
 constexpr std::string_view k_export_magic = "\x89HRTHAR\n";
 constexpr std::string_view k_purpose = "hearth bundle signature 1";
 constexpr std::uint64_t k_max_row_bytes = k_max_entry_bytes + k_trailer_size;
@@ -95,14 +95,14 @@ void write_names(base::WireWriter& out, const std::vector<bundle::Named>& names)
 Result<BundleHeader> decode_bundle_header(ByteView bytes, std::uint64_t file_size, const std::string& path)
 {
     base::WireReader reader(bytes);
-    const std::string_view magic = as_text(reader.raw(k_magic.size()));
+    const std::string_view magic = as_text(reader.raw(k_bundle_magic.size()));
     if (magic == k_export_magic)
         return Error{Code::invalid_argument,
                      fmt::format("{} is an export and no bundle. Load it with `hearth import`, and make a bundle with "
                                  "`hearth bundle create FILE`.",
                                  path),
                      {}};
-    if (magic != k_magic)
+    if (magic != k_bundle_magic)
         return Error{Code::invalid_argument,
                      fmt::format("{} is no Hearth bundle. Make one with `hearth bundle create FILE`.", path),
                      {}};
@@ -279,7 +279,7 @@ Result<EncodedBundleHead> encode_bundle_head(const BundleFacts& facts, std::uint
 {
     const std::string encoded_facts = encode_bundle_facts(facts);
     base::WireWriter out;
-    out.raw(k_magic);
+    out.raw(k_bundle_magic);
     out.number(k_bundle_version);
     out.number(k_entry_version);
     out.number(std::uint32_t{0});

@@ -13,7 +13,7 @@ namespace hearth::format {
 
 namespace {
 
-constexpr std::string_view k_magic = "\x89HEARTH\n";
+constexpr std::string_view k_entry_magic = "\x89HEARTH\n";
 constexpr std::size_t k_sum_size = sizeof(base::Checksum);
 
 // Smaller sections stay as they are. Compressing one saves a block or two of the file system at most, and unpacking it
@@ -79,8 +79,8 @@ using Outcome = DecodedHead::Outcome;
 Outcome read_fixed(ByteView bytes, Fixed& fixed)
 {
     base::WireReader reader(bytes);
-    if (as_text(reader.raw(k_magic.size())) != k_magic)
-        return bytes.size() < k_magic.size() ? Outcome::need_more : Outcome::corrupt;
+    if (as_text(reader.raw(k_entry_magic.size())) != k_entry_magic)
+        return bytes.size() < k_entry_magic.size() ? Outcome::need_more : Outcome::corrupt;
     fixed.version = reader.number<std::uint16_t>();
     if (reader.failed())
         return Outcome::need_more;
@@ -241,7 +241,7 @@ Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const Encod
                      {}};
 
     base::WireWriter head;
-    head.raw(k_magic);
+    head.raw(k_entry_magic);
     head.number(k_entry_version);
     head.number(static_cast<std::uint8_t>(options.checksum));
     head.number(std::uint8_t{0});

@@ -8,30 +8,30 @@ namespace hearth::format {
 
 namespace {
 
-constexpr std::string_view k_magic = "hearth manifest 1\n";
-constexpr std::uint8_t k_program_path = 1;
-constexpr std::uint8_t k_all_paths = 2;
-constexpr std::uint8_t k_own_path = 1;
-constexpr std::uint8_t k_settled = 2;
+constexpr std::string_view k_manifest_magic = "hearth manifest 1\n";
+constexpr std::uint8_t k_manifest_program_path = 1;
+constexpr std::uint8_t k_manifest_all_paths = 2;
+constexpr std::uint8_t k_manifest_own_path = 1;
+constexpr std::uint8_t k_manifest_settled = 2;
 // The smallest encodings, which bound the counts before anything is allocated.
-constexpr std::size_t k_least_file = 2 + 2 + 32 + 1 + 40;
-constexpr std::size_t k_least_path = 2;
+constexpr std::size_t k_least_manifest_file = 2 + 2 + 32 + 1 + 40;
+constexpr std::size_t k_least_manifest_path = 2;
 
 }  // namespace
 
 Bytes encode_manifest(const Manifest& manifest)
 {
     base::WireWriter out;
-    out.raw(k_magic);
-    out.number(static_cast<std::uint8_t>((manifest.program_path_matters ? k_program_path : 0) |
-                                         (manifest.all_paths_matter ? k_all_paths : 0)));
+    out.raw(k_manifest_magic);
+    out.number(static_cast<std::uint8_t>((manifest.program_path_matters ? k_manifest_program_path : 0) |
+                                         (manifest.all_paths_matter ? k_manifest_all_paths : 0)));
     out.prefixed<std::uint16_t>(manifest.bypass);
     out.number(static_cast<std::uint32_t>(manifest.files.size()));
     for (const ManifestFile& file : manifest.files) {
         out.prefixed<std::uint16_t>(file.path);
         out.prefixed<std::uint16_t>(file.label);
         out.raw(std::as_bytes(std::span(file.digest)));
-        out.number(static_cast<std::uint8_t>((file.path_matters ? k_own_path : 0) | (file.settled ? k_settled : 0)));
+        out.number(static_cast<std::uint8_t>((file.path_matters ? k_manifest_own_path : 0) | (file.settled ? k_manifest_settled : 0)));
         out.number(file.identity.device);
         out.number(file.identity.inode);
         out.number(file.identity.size);
@@ -48,16 +48,16 @@ std::optional<Manifest> decode_manifest(ByteView bytes)
 {
     base::WireReader in(bytes);
     Manifest manifest;
-    if (as_text(in.raw(k_magic.size())) != k_magic)
+    if (as_text(in.raw(k_manifest_magic.size())) != k_manifest_magic)
         return std::nullopt;
     const auto flags = in.number<std::uint8_t>();
-    if ((flags & ~(k_program_path | k_all_paths)) != 0)
+    if ((flags & ~(k_manifest_program_path | k_manifest_all_paths)) != 0)
         return std::nullopt;
-    manifest.program_path_matters = (flags & k_program_path) != 0;
-    manifest.all_paths_matter = (flags & k_all_paths) != 0;
+    manifest.program_path_matters = (flags & k_manifest_program_path) != 0;
+    manifest.all_paths_matter = (flags & k_manifest_all_paths) != 0;
     manifest.bypass = in.prefixed<std::uint16_t>();
     const auto files = in.number<std::uint32_t>();
-    if (files > in.rest() / k_least_file)
+    if (files > in.rest() / k_least_manifest_file)
         return std::nullopt;
     manifest.files.reserve(files);
     for (std::uint32_t i = 0; i < files && !in.failed(); ++i) {
@@ -67,10 +67,10 @@ std::optional<Manifest> decode_manifest(ByteView bytes)
         if (const ByteView digest = in.raw(file.digest.size()); !in.failed())
             std::memcpy(file.digest.data(), digest.data(), digest.size());
         const auto own = in.number<std::uint8_t>();
-        if ((own & ~(k_own_path | k_settled)) != 0)
+        if ((own & ~(k_manifest_own_path | k_manifest_settled)) != 0)
             return std::nullopt;
-        file.path_matters = (own & k_own_path) != 0;
-        file.settled = (own & k_settled) != 0;
+        file.path_matters = (own & k_manifest_own_path) != 0;
+        file.settled = (own & k_manifest_settled) != 0;
         file.identity.device = in.number<std::uint64_t>();
         file.identity.inode = in.number<std::uint64_t>();
         file.identity.size = in.number<std::uint64_t>();
@@ -79,7 +79,7 @@ std::optional<Manifest> decode_manifest(ByteView bytes)
         manifest.files.push_back(std::move(file));
     }
     const auto absent = in.number<std::uint32_t>();
-    if (absent > in.rest() / k_least_path)
+    if (absent > in.rest() / k_least_manifest_path)
         return std::nullopt;
     manifest.absent.reserve(absent);
     for (std::uint32_t i = 0; i < absent && !in.failed(); ++i)

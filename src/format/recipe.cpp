@@ -12,7 +12,6 @@ namespace hearth::format {
 
 namespace {
 
-constexpr std::string_view k_magic = k_recipe_magic;
 constexpr std::size_t k_checksum_size = 16;
 constexpr std::size_t k_checksum_at = 8;
 constexpr std::size_t k_version_at = k_checksum_at + k_checksum_size;
@@ -52,7 +51,7 @@ std::string record(std::uint8_t kind, std::string_view payload)
         return {};
     base::WireWriter out;
     out.out().reserve(k_recipe_head_size + payload.size());
-    out.raw(k_magic);
+    out.raw(k_recipe_magic);
     out.out().resize(k_version_at);
     out.number(k_recipe_version);
     out.number(kind);
@@ -356,7 +355,7 @@ Result<DecodedRecipes> decode_recipes(ByteView bytes, const std::string& name)
     std::size_t whole_to = 0;  // up to here everything was whole, or has been counted
     std::uint64_t in_vain = 0;
     std::uint64_t patience = patience_with(all.size());
-    for (std::size_t at = all.find(k_magic); at != std::string_view::npos; at = all.find(k_magic, at)) {
+    for (std::size_t at = all.find(k_recipe_magic); at != std::string_view::npos; at = all.find(k_recipe_magic, at)) {
         const std::optional<Framed> found = framed(all.substr(at), in_vain);
         if (in_vain / k_patience > all.size())
             break;

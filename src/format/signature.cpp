@@ -12,7 +12,7 @@ namespace hearth::format {
 
 namespace {
 
-constexpr std::string_view k_magic = "HRTHSIG1";
+constexpr std::string_view k_signature_magic = "HRTHSIG1";
 constexpr std::string_view k_purpose = "hearth entry signature 1";
 constexpr std::size_t k_key_at = 8;
 constexpr std::size_t k_signature_at = 40;
@@ -28,7 +28,7 @@ Parts split(ByteView bytes)
     if (!total || *total + k_trailer_size != bytes.size())
         return {bytes, {}};
     const ByteView trailer = bytes.subspan(*total);
-    if (as_text(trailer.first(k_magic.size())) != k_magic)
+    if (as_text(trailer.first(k_signature_magic.size())) != k_signature_magic)
         return {bytes, {}};
     return {bytes.first(*total), trailer};
 }
@@ -66,7 +66,7 @@ Result<Bytes> sign_entry(const Key& key, const Bytes& entry, const SigningKey& s
     return Bytes::make(plain.size() + k_trailer_size, [&](std::span<std::byte> out) {
         std::memcpy(out.data(), plain.data(), plain.size());
         std::byte* const trailer = out.data() + plain.size();
-        std::memcpy(trailer, k_magic.data(), k_magic.size());
+        std::memcpy(trailer, k_signature_magic.data(), k_signature_magic.size());
         std::memcpy(trailer + k_key_at, signing_key.public_key().bytes.data(), sizeof(PublicKey::bytes));
         std::memcpy(trailer + k_signature_at, signature->data(), signature->size());
     });

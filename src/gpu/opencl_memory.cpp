@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t k_least_alignment = 128;
 
-cl::MemId buffer_of(const DevicePart& part)
+cl::MemId cl_buffer_of(const DevicePart& part)
 {
     return static_cast<cl::MemId>(part.block.buffer);
 }
@@ -85,7 +85,7 @@ public:
     {
         if (data.empty())
             return WriteTicket{0};
-        const cl::Int error = m_api->enqueue_write(m_queue, buffer_of(to), cl::k_true, to.offset, data.size(),
+        const cl::Int error = m_api->enqueue_write(m_queue, cl_buffer_of(to), cl::k_true, to.offset, data.size(),
                                                    data.data(), 0, nullptr, nullptr);
         if (error != cl::k_success)
             return failed("be written", error).error();
@@ -99,7 +99,7 @@ public:
     {
         if (out.empty())
             return {};
-        const cl::Int error = m_api->enqueue_read(m_queue, buffer_of(from), cl::k_true, from.offset, out.size(),
+        const cl::Int error = m_api->enqueue_read(m_queue, cl_buffer_of(from), cl::k_true, from.offset, out.size(),
                                                   out.data(), 0, nullptr, nullptr);
         if (error != cl::k_success)
             return failed("be read", error);
@@ -110,7 +110,7 @@ public:
         cl::Int error = cl::k_success;
         for (const GatherPart& part : parts)
             if (error == cl::k_success && part.from.bytes != 0)
-                error = m_api->enqueue_read(m_queue, buffer_of(part.from), cl::k_false, part.from.offset,
+                error = m_api->enqueue_read(m_queue, cl_buffer_of(part.from), cl::k_false, part.from.offset,
                                             part.from.bytes, out.data() + part.target, 0, nullptr, nullptr);
         // Also after a failure: what was put in before still writes to `out`.
         const cl::Int finished = m_api->finish(m_queue);
@@ -125,7 +125,7 @@ public:
         if (from.bytes == 0)
             return {};
         if (&to_memory == this) {
-            cl::Int error = m_api->enqueue_copy(m_queue, buffer_of(from), buffer_of(to), from.offset, to.offset,
+            cl::Int error = m_api->enqueue_copy(m_queue, cl_buffer_of(from), cl_buffer_of(to), from.offset, to.offset,
                                                 from.bytes, 0, nullptr, nullptr);
             if (error == cl::k_success)
                 error = m_api->finish(m_queue);

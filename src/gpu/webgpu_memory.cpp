@@ -35,7 +35,7 @@ constexpr std::uint64_t up_to_word(std::uint64_t bytes)
     return down_to_word(bytes + k_word - 1);
 }
 
-wgpu::Buffer buffer_of(const DevicePart& part)
+wgpu::Buffer wgpu_buffer_of(const DevicePart& part)
 {
     return static_cast<wgpu::Buffer>(part.block.buffer);
 }
@@ -174,13 +174,13 @@ Result<WriteTicket> WebGpuMemory::write(const DevicePart& to, ByteView data)
     const std::uint64_t whole = down_to_word(data.size());
     for (std::uint64_t at = 0; at < whole; at += k_write_piece) {
         const ByteView piece = data.subspan(at, std::min(k_write_piece, whole - at));
-        if (const Status queued = m_queue.write(buffer_of(to), to.offset + at, piece); !queued)
+        if (const Status queued = m_queue.write(wgpu_buffer_of(to), to.offset + at, piece); !queued)
             return queued.error();
     }
     if (const ByteView tail = data.subspan(whole); !tail.empty()) {
         std::array<std::byte, k_word> padded{};
         std::copy(tail.begin(), tail.end(), padded.begin());
-        if (const Status queued = m_queue.write(buffer_of(to), to.offset + whole, padded); !queued)
+        if (const Status queued = m_queue.write(wgpu_buffer_of(to), to.offset + whole, padded); !queued)
             return queued.error();
     }
     // Counted only now: until here a submit may have taken a part of it along.
@@ -236,7 +236,7 @@ Status WebGpuMemory::gather(std::span<const GatherPart> parts, std::span<std::by
             const std::uint64_t first = down_to_word(at);
             const std::uint64_t words = std::min(up_to_word(end) - first, m_most_gathered - batch.bytes);
             const std::uint64_t wanted = std::min(end, first + words) - at;
-            batch.copies.push_back({buffer_of(part.from), first, nullptr, batch.bytes, words});
+            batch.copies.push_back({wgpu_buffer_of(part.from), first, nullptr, batch.bytes, words});
             batch.landings.push_back({batch.bytes + (at - first), target, wanted});
             batch.bytes += words;
             at += wanted;
@@ -315,17 +315,17 @@ Status WebGpuMemory::copy_within(const DevicePart& from, const DevicePart& to)
     if (lost())
         return m_device->lost_error();
     const std::uint64_t bytes = up_to_word(from.bytes);
-    std::vector<BufferCopy> copies{{buffer_of(from), from.offset, buffer_of(to), to.offset, bytes}};
+    std::vector<BufferCopy> copies{{wgpu_buffer_of(from), from.offset, wgpu_buffer_of(to), to.offset, bytes}};
     wgpu::Owned<wgpu::Buffer> between;
-    if (buffer_of(from) == buffer_of(to)) {
+    if (wgpu_buffer_of(from) == wgpu_buffer_of(to)) {
         // WebGPU copies nothing within one buffer.
         Result<wgpu::Owned<wgpu::Buffer>> made =
             m_device->create_buffer(bytes, wgpu::k_usage_copy_source | wgpu::k_usage_copy_target);
         if (!made)
             return made.error();
         between = std::move(*made);
-        copies = {{buffer_of(from), from.offset, between.get(), 0, bytes},
-                  {between.get(), 0, buffer_of(to), to.offset, bytes}};
+        copies = {{wgpu_buffer_of(from), from.offset, between.get(), 0, bytes},
+                  {between.get(), 0, wgpu_buffer_of(to), to.offset, bytes}};
     }
     if (Status submitted = m_queue.submit(copies); !submitted)
         return submitted;

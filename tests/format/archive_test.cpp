@@ -87,9 +87,9 @@ bool is_beginning_of(const std::vector<std::string>& read, const std::vector<std
 }
 
 // Takes so many bytes and then no more.
-class FullDisk final : public SingleFile {
+class FullDiskForArchive final : public SingleFile {
 public:
-    explicit FullDisk(std::uint64_t room) : m_room(room) {}
+    explicit FullDiskForArchive(std::uint64_t room) : m_room(room) {}
     ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override
     {
         return offset + size > m_room ? -ENOSPC : SingleFile::pwrite(fd, buffer, size, offset);
@@ -189,7 +189,7 @@ TEST(Archive, on_a_disk_that_fills_up_at_any_byte_is_an_error_and_not_put_in_pla
     const std::vector<std::string> entries = some_entries();
     const std::size_t whole = archive_of(entries).size();
     for (std::size_t room = 0; room <= whole; ++room) {
-        FullDisk disk(room);
+        FullDiskForArchive disk(room);
         bool failed = false;
         {
             ArchiveWriter writer(disk, "backup");

@@ -117,9 +117,9 @@ std::optional<Error> refusal_of(std::string bytes)
 }
 
 // Takes so many bytes in all and then no more.
-class FullDisk final : public SingleFile {
+class FullDiskForBundle final : public SingleFile {
 public:
-    explicit FullDisk(std::uint64_t room) : m_room(room) {}
+    explicit FullDiskForBundle(std::uint64_t room) : m_room(room) {}
     ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override
     {
         if (size > m_room)
@@ -337,7 +337,7 @@ TEST(BundleWriter, on_a_disk_that_fills_up_at_any_byte_puts_nothing_in_place_and
     const Entries entries = sample_entries(1, 3, 10);
     const std::size_t whole = bundle_bytes(entries).size();
     for (std::size_t room = 0; room <= whole; ++room) {
-        FullDisk disk(room);
+        FullDiskForBundle disk(room);
         bool failed = false;
         {
             format::BundleWriter writer(disk, "a bundle", entries.size());

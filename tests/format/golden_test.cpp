@@ -143,7 +143,7 @@ SigningKey known_key()
     return SigningKey::load(scratch / "key").value();
 }
 
-std::string bundle_bytes(const base::Sha256& delta_over, const SigningKey* sign_with)
+std::string golden_bundle(const base::Sha256& delta_over, const SigningKey* sign_with)
 {
     std::map<Key, std::string> entries{
         {compile_request(), entry_bytes(compile_request(), kernel(), ChecksumKind::sha256)},
@@ -310,8 +310,8 @@ TEST(Golden, bundles_are_written_as_they_were)
     const SigningKey signer = known_key();
     base::Sha256 delta_over{};
     delta_over.fill(0xAB);
-    expect_as_it_was("v1.bundle", bundle_bytes({}, nullptr), k_bundle_format);
-    expect_as_it_was("v1_signed_delta.bundle", bundle_bytes(delta_over, &signer), k_bundle_format);
+    expect_as_it_was("v1.bundle", golden_bundle({}, nullptr), k_bundle_format);
+    expect_as_it_was("v1_signed_delta.bundle", golden_bundle(delta_over, &signer), k_bundle_format);
 }
 
 TEST(Golden, bundles_of_version_1_are_read)

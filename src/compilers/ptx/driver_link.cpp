@@ -16,8 +16,8 @@ namespace {
 using Context = void*;
 using LinkState = void*;
 
-constexpr int k_success = 0;
-constexpr int k_input_ptx = 1;
+constexpr int k_driver_success = 0;
+constexpr int k_driver_input_ptx = 1;
 constexpr std::size_t k_log_size = std::size_t{64} << 10U;
 
 // CUjit_option
@@ -110,7 +110,7 @@ bool translate(std::string_view option, JitOptions& out)
     return true;
 }
 
-struct Functions {
+struct DriverFunctions {
     int (*init)(unsigned);
     int (*driver_version)(int*);
     int (*error_name)(int, const char**);
@@ -128,16 +128,16 @@ struct Functions {
     std::string name_of(int result) const
     {
         const char* name = nullptr;
-        return error_name(result, &name) == k_success && name != nullptr ? name : fmt::format("error {}", result);
+        return error_name(result, &name) == k_driver_success && name != nullptr ? name : fmt::format("error {}", result);
     }
 };
 
-Result<Functions> load()
+Result<DriverFunctions> load_driver()
 {
     const Result<base::SharedLibrary> loaded = base::SharedLibrary::load("libcuda.so.1");
     if (!loaded)
         return loaded.error();
-    Functions functions{};
+    DriverFunctions functions{};
     base::FunctionFinder library(*loaded);
     library.need(functions.init, "cuInit");
     library.need(functions.driver_version, "cuDriverGetVersion");
@@ -163,19 +163,19 @@ Result<Functions> load()
 // A context that is current while this lives.
 class CurrentContext {
 public:
-    explicit CurrentContext(const Functions& driver) : m_driver(driver)
+    explicit CurrentContext(const DriverFunctions& driver) : m_driver(driver)
     {
         Context context = nullptr;
         m_error = driver.init(0);
-        if (m_error != k_success || (driver.current(&context) == k_success && context != nullptr))
+        if (m_error != k_driver_success || (driver.current(&context) == k_driver_success && context != nullptr))
             return;
         m_error = driver.device(&m_device, 0);
-        if (m_error == k_success)
+        if (m_error == k_driver_success)
             m_error = driver.retain_primary(&context, m_device);
-        if (m_error != k_success)
+        if (m_error != k_driver_success)
             return;
         m_error = driver.push(context);
-        m_ours = m_error == k_success;
+        m_ours = m_error == k_driver_success;
         if (!m_ours)
             driver.release_primary(m_device);
     }
@@ -193,7 +193,7 @@ public:
     int error() const { return m_error; }
 
 private:
-    const Functions& m_driver;
+    const DriverFunctions& m_driver;
     int m_device = 0;
     int m_error = 0;
     bool m_ours = false;
@@ -219,12 +219,12 @@ std::string refusal_of_driver(const Job& job)
 
 Result<Artifact> link_with_driver(const Job& job)
 {
-    const Result<Functions> loaded = load();
+    const Result<DriverFunctions> loaded = load_driver();
     if (!loaded)
         return loaded.error();
-    const Functions& driver = *loaded;
+    const DriverFunctions& driver = *loaded;
     const CurrentContext context(driver);
-    if (context.error() != k_success)
+    if (context.error() != k_driver_success)
         return Error{
             Code::unavailable,
             fmt::format("The driver's linker needs a CUDA device, and there is none: {}. Install libnvJitLink, "
@@ -253,7 +253,7 @@ Result<Artifact> link_with_driver(const Job& job)
     std::string text = job.text;
     if (!artifact.failed())
         artifact.status =
-            driver.add(state, k_input_ptx, text.data(), text.size() + 1, job.name.c_str(), 0, nullptr, nullptr);
+            driver.add(state, k_driver_input_ptx, text.data(), text.size() + 1, job.name.c_str(), 0, nullptr, nullptr);
     void* cubin = nullptr;
     std::size_t size = 0;
     if (!artifact.failed())

@@ -35,11 +35,11 @@ constexpr std::array k_names{
     "NVJITLINK_ERROR_UNSUPPORTED_ARCH",
     "NVJITLINK_ERROR_LTO_NOT_ENABLED",
 };
-constexpr int k_success = 0;
+constexpr int k_linker_success = 0;
 constexpr int k_internal = 6;
 constexpr int k_thread_pool = 7;
-constexpr int k_input_ptx = 2;
-constexpr int k_input_lto_ir = 3;
+constexpr int k_linker_input_ptx = 2;
+constexpr int k_linker_input_lto_ir = 3;
 
 std::string name_of(int result)
 {
@@ -54,7 +54,7 @@ bool is_deterministic(int result)
            static_cast<std::size_t>(result) < k_names.size();
 }
 
-struct Functions {
+struct LinkerFunctions {
     using Size = int(Handle, std::size_t*);
     using Get = int(Handle, void*);
 
@@ -73,12 +73,12 @@ struct Functions {
     int (*version)(unsigned*, unsigned*);  // before 12.4 there is none
 };
 
-Result<Functions> load(const std::string& path)
+Result<LinkerFunctions> load_linker(const std::string& path)
 {
     const Result<base::SharedLibrary> loaded = base::SharedLibrary::load(path);
     if (!loaded)
         return loaded.error();
-    Functions functions{};
+    LinkerFunctions functions{};
     base::FunctionFinder library(*loaded);
     library.need(functions.create, "nvJitLinkCreate");
     library.need(functions.destroy, "nvJitLinkDestroy");
@@ -94,27 +94,27 @@ Result<Functions> load(const std::string& path)
         return Error{Code::unavailable,
                      fmt::format("{} is no libnvJitLink that Hearth knows: it lacks {}.", path, library.missing()),
                      {}};
-    functions.ptx_size = loaded->find<Functions::Size>("nvJitLinkGetLinkedPtxSize");
-    functions.ptx = loaded->find<Functions::Get>("nvJitLinkGetLinkedPtx");
+    functions.ptx_size = loaded->find<LinkerFunctions::Size>("nvJitLinkGetLinkedPtxSize");
+    functions.ptx = loaded->find<LinkerFunctions::Get>("nvJitLinkGetLinkedPtx");
     functions.version = loaded->find<int(unsigned*, unsigned*)>("nvJitLinkVersion");
     return functions;
 }
 
-Bytes fetch(Handle handle, Functions::Size* size, Functions::Get* get)
+Bytes fetch(Handle handle, LinkerFunctions::Size* size, LinkerFunctions::Get* get)
 {
     std::size_t count = 0;
-    if (size == nullptr || get == nullptr || size(handle, &count) != k_success || count == 0)
+    if (size == nullptr || get == nullptr || size(handle, &count) != k_linker_success || count == 0)
         return {};
     bool got = false;
     // One more than it says: versions differ in whether a log's size counts its terminating zero.
     Bytes bytes = Bytes::make(count + 1, [&](std::span<std::byte> target) {
         target[count] = std::byte{0};
-        got = get(handle, target.data()) == k_success;
+        got = get(handle, target.data()) == k_linker_success;
     });
     return got ? bytes.slice(0, count) : Bytes{};
 }
 
-std::string fetch_text(Handle handle, Functions::Size* size, Functions::Get* get)
+std::string fetch_text(Handle handle, LinkerFunctions::Size* size, LinkerFunctions::Get* get)
 {
     const Bytes bytes = fetch(handle, size, get);
     const std::string_view text = bytes.text();
@@ -125,10 +125,10 @@ std::string fetch_text(Handle handle, Functions::Size* size, Functions::Get* get
 
 Result<Artifact> link_with_nvjitlink(const std::string& path, const Job& job)
 {
-    const Result<Functions> loaded = load(path);
+    const Result<LinkerFunctions> loaded = load_linker(path);
     if (!loaded)
         return loaded.error();
-    const Functions& linker = *loaded;
+    const LinkerFunctions& linker = *loaded;
     std::vector<const char*> options;
     for (const std::string& option : job.options)
         options.push_back(option.c_str());
@@ -140,7 +140,7 @@ Result<Artifact> link_with_nvjitlink(const std::string& path, const Job& job)
     const auto destroy = [&linker](Handle* doomed) { linker.destroy(doomed); };
     const std::unique_ptr<Handle, decltype(destroy)> owner(handle != nullptr ? &handle : nullptr, destroy);
     if (!artifact.failed())
-        artifact.status = linker.add(handle, job.input == Input::ptx ? k_input_ptx : k_input_lto_ir, job.text.data(),
+        artifact.status = linker.add(handle, job.input == Input::ptx ? k_linker_input_ptx : k_linker_input_lto_ir, job.text.data(),
                                      job.text.size(), job.name.c_str());
     // It would complete without what it could not take, and call that a success.
     if (!artifact.failed())
@@ -167,7 +167,7 @@ Result<Artifact> link_with_nvjitlink(const std::string& path, const Job& job)
     artifact.metadata.compiler = "nvjitlink";
     unsigned major = 0;
     unsigned minor = 0;
-    if (linker.version != nullptr && linker.version(&major, &minor) == k_success)
+    if (linker.version != nullptr && linker.version(&major, &minor) == k_linker_success)
         artifact.metadata.compiler += fmt::format(" {}.{}", major, minor);
     return artifact;
 }

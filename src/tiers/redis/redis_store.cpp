@@ -230,5 +230,3 @@ Result<std::unique_ptr<remote::RemoteStore>> open_redis_store(const remote::Stor
 }
 
 }  // namespace hearth::tiers
-
-HEARTH_STORE_LIBRARY(hearth::tiers::open_redis_store)

@@ -21,7 +21,7 @@ namespace {
 
 using nvrtc::Recorder;
 
-base::Sha256 digest_of(std::string_view text)
+base::Sha256 recorded_digest(std::string_view text)
 {
     return base::sha256(as_bytes(text));
 }
@@ -32,7 +32,7 @@ struct Numbered {
     {
         text = "source " + std::to_string(number) + std::string(200 + number % 300, 'x');
         recipe.key = Key::of("recorder test", number);
-        recipe.source = digest_of(text);
+        recipe.source = recorded_digest(text);
         recipe.name = "k" + std::to_string(number) + ".cu";
     }
     void record_with(Recorder& recorder, const LogSink& log = {}) const
