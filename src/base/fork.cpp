@@ -22,41 +22,51 @@ struct ForkRegistry {
     std::array<std::unordered_set<ForkSafeMutex*>, static_cast<std::size_t>(LockLevel::end)> locks;
     std::unordered_set<ForkGuard*> guards;
 
-    static ForkRegistry& instance()
+    static ForkRegistry& own()
     {
-        // acquire: pairs with the release in use_fork_registry().
-        if (ForkRegistry* others = g_others.load(std::memory_order_acquire))
-            return *others;
         static ForkRegistry* registry = [] {
-            ::pthread_atfork(&ForkRegistry::before, &ForkRegistry::in_parent, &ForkRegistry::in_child);
+            ::pthread_atfork([] { own().before(); }, [] { own().in_parent(); }, [] { own().in_child(); });
             return new ForkRegistry;
         }();
         return *registry;
     }
 
-    static void before()
+    static ForkRegistry& instance()
     {
-        ForkRegistry& all = instance();
-        all.mutex.lock();
-        for (const auto& level : all.locks)
+        // acquire: pairs with the release in use_fork_registry().
+        ForkRegistry* const others = g_others.load(std::memory_order_acquire);
+        return others != nullptr ? *others : own();
+    }
+
+    void before()
+    {
+        mutex.lock();
+        for (const auto& level : locks)
             for (ForkSafeMutex* lock : level)
                 lock->lock();
     }
 
-    static void in_parent()
+    void in_parent()
     {
-        ForkRegistry& all = instance();
-        for (const auto& level : all.locks)
+        for (const auto& level : locks)
             for (ForkSafeMutex* lock : level)
                 lock->unlock();
-        all.mutex.unlock();
+        mutex.unlock();
     }
 
-    static void in_child()
+    void in_child()
     {
         in_parent();
-        for (const ForkGuard* guard : instance().guards)
+        for (const ForkGuard* guard : guards)
             guard->m_in_child();
+    }
+
+    void move_to(ForkRegistry& other)
+    {
+        const std::scoped_lock both(mutex, other.mutex);
+        for (std::size_t level = 0; level < locks.size(); ++level)
+            other.locks[level].merge(locks[level]);
+        other.guards.merge(guards);
     }
 
     std::unordered_set<ForkSafeMutex*>& at(LockLevel level) { return locks[static_cast<std::size_t>(level)]; }
@@ -69,7 +79,12 @@ void* fork_registry()
 
 void use_fork_registry(void* registry)
 {
-    g_others.store(static_cast<ForkRegistry*>(registry), std::memory_order_release);
+    auto* const others = static_cast<ForkRegistry*>(registry);
+    if (others == &ForkRegistry::instance())
+        return;
+    g_others.store(others, std::memory_order_release);
+    // Statics of this library were registered when it was loaded, before anybody could say where.
+    ForkRegistry::own().move_to(*others);
 }
 
 ForkSafeMutex::ForkSafeMutex(LockLevel level) : m_level(level)
