@@ -19,12 +19,11 @@ else()
   message(STATUS "xxhash.h not found: entries are written with SHA-256 checksums, and XXH3 ones are misses")
 endif()
 
-# For what is never hot by itself, the command and the tests: a quarter less time to build them. Under sanitizers,
-# whose checks are slow to optimise, half of it.
-if(HEARTH_SANITIZE)
-  set(HEARTH_LIGHT_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O0>")
-else()
-  set(HEARTH_LIGHT_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O1>")
+# What is never hot by itself is built quickly instead: tests unoptimised, the command lightly.
+set(HEARTH_TEST_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O0>")
+set(HEARTH_TOOL_OPTIMISATION ${HEARTH_TEST_OPTIMISATION})
+if(NOT HEARTH_SANITIZE)
+  set(HEARTH_TOOL_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O1>")
 endif()
 
 add_library(hearth_options INTERFACE)
