@@ -29,13 +29,13 @@ bool is_noting()
 Event event_of(const Lookup& lookup)
 {
     Event event;
-    if (lookup.tier() == "made" && !lookup.coalesced()) {
+    if (lookup.compiled() && !lookup.waited()) {
         event.outcome = "miss";
         event.reason = to_string(lookup.why());
         return event;
     }
-    event.outcome = lookup.coalesced() ? "coalesced" : "hit";
-    event.tier = lookup.coalesced() ? "" : lookup.tier();
+    event.outcome = lookup.waited() ? "coalesced" : "hit";
+    event.tier = lookup.tier();
     event.saved_ms = std::chrono::duration<double, std::milli>(lookup->cost).count();
     return event;
 }

@@ -23,10 +23,13 @@
 
 namespace hearth {
 
-namespace engine {
-class Engine;
-}
 class Vram;
+
+enum class CompiledBy : std::uint8_t {
+    nobody,     // a tier had it
+    this_call,  // this very call compiled it
+    another,    // another thread, process or node, whom this call waited for
+};
 
 // A hit with its artifact under lease, or a miss with its reason.
 class [[nodiscard]] Lookup {
@@ -37,6 +40,7 @@ public:
         : m_artifact(std::move(artifact)), m_tier(tier), m_promoted_to(promoted_to)
     {
     }
+    Lookup(ArtifactLease artifact, CompiledBy by, Miss why) : m_artifact(std::move(artifact)), m_why(why), m_by(by) {}
 
     bool hit() const noexcept { return static_cast<bool>(m_artifact); }
     explicit operator bool() const noexcept { return hit(); }
@@ -45,13 +49,13 @@ public:
     const ArtifactLease& lease() const noexcept { return m_artifact; }
     std::shared_ptr<const Artifact> share() const { return m_artifact.share(); }
 
-    // Of a miss; of what was made, why it had to be.
+    // Of a miss; of what was compiled, why it had to be.
     Miss why() const noexcept { return m_why; }
-    // The tier that answered ("made" when a maker did); valid while the Cache is open.
+    // The tier that had it, empty when it was compiled; valid while the Cache is open.
     std::string_view tier() const noexcept { return m_tier ? std::string_view(*m_tier) : std::string_view{}; }
-    const std::string* tier_name() const noexcept { return m_tier; }
-    // Of what was made: by another, here, on this machine or in the fleet, for whom this lookup only waited.
-    bool coalesced() const noexcept { return m_coalesced; }
+    bool compiled() const noexcept { return m_by != CompiledBy::nobody; }
+    // Another compiled it, and this lookup only waited.
+    bool waited() const noexcept { return m_by == CompiledBy::another; }
     // The tier this very lookup moved the entry up into; empty when it stayed where it was.
     std::string_view promoted_to() const noexcept
     {
@@ -59,13 +63,11 @@ public:
     }
 
 private:
-    friend class engine::Engine;
     ArtifactLease m_artifact;
     const std::string* m_tier = nullptr;
     const std::string* m_promoted_to = nullptr;
     Miss m_why = Miss::absent;
-    bool m_servers_unasked = false;  // they are asked while the maker runs
-    bool m_coalesced = false;
+    CompiledBy m_by = CompiledBy::nobody;
 };
 
 using Maker = std::function<Result<Artifact>()>;
@@ -182,19 +184,21 @@ public:
     template <Makes F>
     Result<Lookup> get_or_make(const Key& key, F&& make, const GetOptions& options = {})
     {
-        if (Lookup found = look(key, options); found && !found->failed())
+        Servers servers = Servers::asked;
+        Lookup found = look(key, options, servers);
+        if (found && !found->failed())
             return found;
-        else
-            return make_missing(key, {}, as_maker(std::forward<F>(make)), options, std::move(found));
+        return make_missing(key, {}, as_maker(std::forward<F>(make)), options, std::move(found), servers);
     }
     template <Makes F>
     Result<Lookup> get_or_make(const Request& request, F&& make, const GetOptions& options = {})
     {
-        if (Lookup found = look(request.key(), options); found && !found->failed())
+        Servers servers = Servers::asked;
+        Lookup found = look(request.key(), options, servers);
+        if (found && !found->failed())
             return found;
-        else
-            return make_missing(request.key(), request.encoding(), as_maker(std::forward<F>(make)), options,
-                                std::move(found));
+        return make_missing(request.key(), request.encoding(), as_maker(std::forward<F>(make)), options,
+                            std::move(found), servers);
     }
     // The same without waiting. Makers run on the cache's own workers, started when first needed, with signals blocked.
     template <Makes F>
@@ -269,9 +273,12 @@ public:
     // For compilers, which record what they are asked for; null: nowhere. docs/recipes.md.
     const Recording* recording() const noexcept;
 
-private:
-    explicit Cache(std::unique_ptr<engine::Engine> engine);
+    // For Hearth itself: what a cache is made of.
+    struct Parts;
+    explicit Cache(std::unique_ptr<Parts> parts);
+    Parts& parts() noexcept { return *m_parts; }
 
+private:
     template <class F>
     static Maker as_maker(F&& make)
     {
@@ -289,14 +296,15 @@ private:
             };
     }
 
-    Lookup look(const Key& key, const GetOptions& options);
+    // Not asked yet: servers are raced against the compile.
+    enum class Servers : std::uint8_t { asked, not_asked };
+    Lookup look(const Key& key, const GetOptions& options, Servers& servers);
     Result<Lookup> make_missing(const Key& key, const Bytes& request, Maker make, const GetOptions& options,
-                                Lookup found);
+                                Lookup found, Servers servers);
     std::future<Result<Lookup>> make_later(const Key& key, const Bytes& request, Maker make, const GetOptions& options);
     Result<Lookup> make_past(Maker make, const Metadata& metadata);
 
-    std::unique_ptr<engine::Engine> m_engine;
-    friend class engine::Engine;
+    std::unique_ptr<Parts> m_parts;
 };
 
 }  // namespace hearth

@@ -42,11 +42,11 @@ public:
     CompileResult(const Lookup& lookup, Request request, std::string bypass)
         : m_artifact(lookup.share()), m_request(std::move(request)), m_reason(std::move(bypass))
     {
-        const bool made = lookup.tier() == "made";
+
         if (!m_reason.empty()) {
             m_outcome = Outcome::bypassed;
-        } else if (made) {
-            m_outcome = lookup.coalesced() ? Outcome::coalesced : Outcome::compiled;
+        } else if (lookup.compiled()) {
+            m_outcome = lookup.waited() ? Outcome::coalesced : Outcome::compiled;
             m_reason = to_string(lookup.why());
         } else {
             m_tier = lookup.tier();

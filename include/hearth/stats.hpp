@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth {
@@ -66,6 +67,39 @@ struct Stats {
     HEARTH_API std::uint64_t corrupt() const;
     // Hits among lookups; 0 when there were none.
     HEARTH_API double hit_rate() const;
+};
+
+// A count, and what it is called.
+template <class Of>
+struct CountName {
+    std::uint64_t Of::*member;
+    std::string_view name;  // as `hearth stats --json` shows it; of a time, in seconds
+    std::string_view note;  // as the note beside the entries has it; never changes
+    bool nanoseconds = false;
+};
+
+// Every count there is, once: summing, adding, writing down and showing them all go by these tables.
+inline constexpr std::array k_counts{
+    CountName<Stats>{&Stats::hits, "hits", "hits"},
+    CountName<Stats>{&Stats::outages, "outages", "outages"},
+    CountName<Stats>{&Stats::stores, "stores", "stores"},
+    CountName<Stats>{&Stats::makes, "compiles", "makes"},
+    CountName<Stats>{&Stats::make_failures, "compile_failures", "make_failures"},
+    CountName<Stats>{&Stats::failures_replayed, "failures_replayed", "failures_replayed"},
+    CountName<Stats>{&Stats::coalesced, "coalesced", "coalesced"},
+    CountName<Stats>{&Stats::forbidden, "forbidden", "forbidden"},
+    CountName<Stats>{&Stats::dropped_stores, "dropped_stores", "dropped_stores"},
+    CountName<Stats>{&Stats::make_ns_spent, "compile_seconds_spent", "make_ns_spent", true},
+    CountName<Stats>{&Stats::make_ns_saved, "compile_seconds_saved", "make_ns_saved", true},
+};
+inline constexpr std::array k_tier_counts{
+    CountName<TierStats>{&TierStats::hits, "hits", "hits"},
+    CountName<TierStats>{&TierStats::stores, "stores", "stores"},
+    CountName<TierStats>{&TierStats::evictions, "evictions", "evictions"},
+    CountName<TierStats>{&TierStats::demotions, "demotions", "demotions"},
+    CountName<TierStats>{&TierStats::promotions, "promotions", "promotions"},
+    CountName<TierStats>{&TierStats::corrupt, "corrupt", "corrupt"},
+    CountName<TierStats>{&TierStats::outages, "outages", "outages"},
 };
 
 enum class Scope : std::uint8_t {

@@ -21,8 +21,30 @@ namespace hearth {
 // Why a lookup gave nothing. `outage` and `timeout` say nothing about whether the entry exists.
 // `untrusted`: a signature is demanded, and the entry has none by a key that is trusted.
 enum class Miss : std::uint8_t { absent, corrupt, incompatible, expired, timeout, outage, bypassed, untrusted };
-HEARTH_API std::string_view to_string(Miss reason);
 inline constexpr std::size_t k_miss_reasons = 8;
+
+constexpr std::string_view to_string(Miss reason)
+{
+    switch (reason) {
+    case Miss::absent:
+        return "absent";
+    case Miss::corrupt:
+        return "corrupt";
+    case Miss::incompatible:
+        return "incompatible";
+    case Miss::expired:
+        return "expired";
+    case Miss::timeout:
+        return "timeout";
+    case Miss::outage:
+        return "outage";
+    case Miss::bypassed:
+        return "bypassed";
+    case Miss::untrusted:
+        return "untrusted";
+    }
+    return "unknown";
+}
 
 struct Limits {
     std::uint64_t max_bytes = 0;      // 0: no limit

@@ -30,12 +30,13 @@ public:
     Result<vram::Report> report() const;
 
 private:
-    friend class engine::Engine;
-    Vram(engine::Engine* engine, std::size_t place, DeviceTier* tier) : m_engine(engine), m_place(place), m_tier(tier)
-    {
-    }
+    friend class Cache;
+    Vram() = default;
+    Vram(Cache::Parts& parts, std::size_t place, DeviceTier* tier) : m_parts(&parts), m_place(place), m_tier(tier) {}
 
-    engine::Engine* m_engine = nullptr;
+    Result<StoreReport> store(const Key& key, const Entry& entry, const vram::Placement& placement) const;
+
+    Cache::Parts* m_parts = nullptr;
     std::size_t m_place = 0;
     DeviceTier* m_tier = nullptr;
 };

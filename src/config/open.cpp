@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "config/log_sink.hpp"
-#include "engine/engine.hpp"
+#include "engine/parts.hpp"
 #include "hearth/bundle.hpp"
 #include "hearth/cache.hpp"
 #include "hearth/device_tier.hpp"
@@ -145,7 +145,7 @@ Result<Cache> Cache::open(CacheOptions options)
         chosen.recording = Recording{absolute_path(*resolved.record_to), chosen.log};
     chosen.on_evict = std::move(resolved.on_evict);
     chosen.clock = resolved.clock ? resolved.clock : &base::system_clock();
-    return engine::Engine::as_cache(std::make_unique<engine::Engine>(std::move(chosen)));
+    return Cache(std::make_unique<Parts>(std::move(chosen)));
 }
 
 }  // namespace hearth

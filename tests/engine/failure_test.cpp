@@ -148,7 +148,7 @@ TEST_F(Failures, a_failed_artifact_is_an_answer_with_every_section_and_is_replay
         EXPECT_EQ((*got)->status, 6);
         EXPECT_EQ((*got)->sections, broken.sections);
         EXPECT_EQ((*got)->metadata.label, "k");
-        EXPECT_EQ(got->tier(), (Names{"made", "memory", "disk"}[static_cast<std::size_t>(round)]));
+        EXPECT_EQ(got->tier(), (Names{"", "memory", "disk"}[static_cast<std::size_t>(round)]));
     }
     EXPECT_EQ(makes, 1);
     EXPECT_EQ(cache.stats().failures_replayed, 2U);

@@ -1,5 +1,5 @@
 #include "cache_test.hpp"
-#include "engine/pace.hpp"
+#include "engine/transport/pace.hpp"
 #include "hearth/bundle.hpp"
 #include "hearth/prewarm.hpp"
 #include "hooked_tier.hpp"

@@ -132,7 +132,7 @@ TEST_F(Processes, what_the_holder_stores_is_what_the_waiter_gets)
         const Result<Lookup> got = cache.get_or_make(key_of("kernel"), [] { return "never"; });
         ASSERT_TRUE(got.ok());
         EXPECT_EQ((*got)->text(), "cubin");
-        EXPECT_TRUE(got->coalesced());
+        EXPECT_TRUE(got->waited());
     });
     busy.wait();
     EXPECT_EQ(holder->ask("cubin"), "got made cubin");

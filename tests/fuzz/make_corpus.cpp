@@ -2,7 +2,7 @@
 //
 //   make_corpus FOLDER     FOLDER/NAME/* for each NAME_fuzz; files that are there, such as failures kept, stay
 
-#include "engine/stats_note.hpp"
+#include "engine/stats/stats_note.hpp"
 #include "format/archive.hpp"
 #include "format/bundle_writer.hpp"
 #include "format/entry.hpp"

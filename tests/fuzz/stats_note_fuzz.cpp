@@ -1,4 +1,4 @@
-#include "engine/stats_note.hpp"
+#include "engine/stats/stats_note.hpp"
 #include "fuzz/fuzz.hpp"
 
 #include <algorithm>

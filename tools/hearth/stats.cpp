@@ -26,24 +26,27 @@ double seconds(std::uint64_t nanoseconds)
     return static_cast<double>(nanoseconds) / 1e9;
 }
 
+template <class Of, std::size_t Rows>
+void add_counts(nlohmann::ordered_json& object, const Of& stats, const std::array<CountName<Of>, Rows>& counts)
+{
+    for (const CountName<Of>& count : counts)
+        if (count.nanoseconds)
+            object[std::string(count.name)] = seconds(stats.*count.member);
+        else
+            object[std::string(count.name)] = stats.*count.member;
+}
+
 nlohmann::ordered_json tier_as_json(const TierStats& tier)
 {
     nlohmann::ordered_json object{{"name", tier.name},
                                   {"note", tier.note},
                                   {"capacity_bytes", tier.capacity_bytes},
                                   {"used_bytes", tier.used_bytes},
-                                  {"entries", tier.entries},
-                                  {"hits", tier.hits},
-                                  {"stores", tier.stores},
-                                  {"evictions", tier.evictions},
-                                  {"demotions", tier.demotions},
-                                  {"promotions", tier.promotions},
-                                  {"corrupt", tier.corrupt},
-                                  {"outages", tier.outages},
-                                  {"latency_us",
-                                   {{"p50", tier.latency.percentile_us(0.50)},
-                                    {"p99", tier.latency.percentile_us(0.99)},
-                                    {"mean", tier.latency.mean_us()}}}};
+                                  {"entries", tier.entries}};
+    add_counts(object, tier, k_tier_counts);
+    object["latency_us"] = {{"p50", tier.latency.percentile_us(0.50)},
+                            {"p99", tier.latency.percentile_us(0.99)},
+                            {"mean", tier.latency.mean_us()}};
     if (tier.remote)
         object["remote"] = {{"state", to_string(tier.remote->state)},
                             {"server", tier.remote->server},
@@ -61,23 +64,10 @@ nlohmann::ordered_json misses_as_json(const Stats& stats)
 
 void print_as_json(const Stats& stats)
 {
-    nlohmann::ordered_json object{{"lookups", stats.lookups()},
-                                  {"hits", stats.hits},
-                                  {"misses", misses_as_json(stats)},
-                                  {"stores", stats.stores},
-                                  {"evictions", stats.evictions()},
-                                  {"demotions", stats.demotions()},
-                                  {"corrupt", stats.corrupt()},
-                                  {"outages", stats.outages},
-                                  {"compile_seconds_spent", seconds(stats.make_ns_spent)},
-                                  {"compile_seconds_saved", seconds(stats.make_ns_saved)},
-                                  {"hit_rate", stats.hit_rate()},
-                                  {"compiles", stats.makes},
-                                  {"compile_failures", stats.make_failures},
-                                  {"failures_replayed", stats.failures_replayed},
-                                  {"coalesced", stats.coalesced},
-                                  {"forbidden", stats.forbidden},
-                                  {"dropped_stores", stats.dropped_stores}};
+    nlohmann::ordered_json object{{"lookups", stats.lookups()},      {"hit_rate", stats.hit_rate()},
+                                  {"misses", misses_as_json(stats)}, {"evictions", stats.evictions()},
+                                  {"demotions", stats.demotions()},  {"corrupt", stats.corrupt()}};
+    add_counts(object, stats, k_counts);
     auto& tiers = object["tiers"] = nlohmann::ordered_json::array();
     for (const TierStats& tier : stats.tiers)
         tiers.push_back(tier_as_json(tier));

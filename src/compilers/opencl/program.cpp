@@ -192,12 +192,12 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
         const Result<Lookup> found = look_up(cache, *planned, job, options);
         if (!found)
             return found.error();
-        const bool hit = found->tier() != "made";
+        const bool hit = !found->compiled();
         state->artifact = found->share();
         state->tier = hit ? found->tier() : std::string_view{};
         state->program = job->take();
         if (state->outcome != Outcome::rebuilt) {
-            state->outcome = hit ? Outcome::hit : found->coalesced() ? Outcome::coalesced : Outcome::compiled;
+            state->outcome = hit ? Outcome::hit : found->waited() ? Outcome::coalesced : Outcome::compiled;
             state->reason = hit ? std::string_view{} : to_string(found->why());
         }
         if (state->artifact->failed() || state->program)

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace hearth::engine {
+namespace hearth::base {
 
 inline constexpr std::size_t k_problems_told = 100;
 
@@ -14,4 +15,4 @@ inline void tell(std::vector<std::string>& problems, std::string problem)
         problems.push_back(std::move(problem));
 }
 
-}  // namespace hearth::engine
+}  // namespace hearth::base

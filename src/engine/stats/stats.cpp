@@ -83,27 +83,4 @@ double Stats::hit_rate() const
     return lookups() == 0 ? 0 : static_cast<double>(hits) / static_cast<double>(lookups());
 }
 
-std::string_view to_string(Miss reason)
-{
-    switch (reason) {
-    case Miss::absent:
-        return "absent";
-    case Miss::corrupt:
-        return "corrupt";
-    case Miss::incompatible:
-        return "incompatible";
-    case Miss::expired:
-        return "expired";
-    case Miss::timeout:
-        return "timeout";
-    case Miss::outage:
-        return "outage";
-    case Miss::bypassed:
-        return "bypassed";
-    case Miss::untrusted:
-        return "untrusted";
-    }
-    return "unknown";
-}
-
 }  // namespace hearth

@@ -1,7 +1,7 @@
-#include "engine/prewarm_job.hpp"
+#include "engine/transport/prewarm_job.hpp"
 
 #include "base/own_thread.hpp"
-#include "engine/problems.hpp"
+#include "base/problems.hpp"
 
 #include <exception>
 #include <fmt/format.h>
@@ -120,7 +120,7 @@ void PrewarmJob::tell(std::string problem)
     const std::lock_guard lock(m_mutex);
     // A full disk would say the same of every entry.
     if (m_report.problems.empty() || m_report.problems.back() != problem)
-        engine::tell(m_report.problems, std::move(problem));
+        base::tell(m_report.problems, std::move(problem));
 }
 
 }  // namespace hearth::engine

@@ -2,9 +2,9 @@
 
 #include "base/clock.hpp"
 #include "base/priority.hpp"
-#include "engine/engine.hpp"
-#include "engine/pace.hpp"
-#include "engine/prewarm_job.hpp"
+#include "engine/parts.hpp"
+#include "engine/transport/pace.hpp"
+#include "engine/transport/prewarm_job.hpp"
 #include "format/signature.hpp"
 
 #include <algorithm>
@@ -32,13 +32,12 @@ bool is_unusable(Miss why)
     return why == Miss::corrupt || why == Miss::untrusted || why == Miss::incompatible;
 }
 
-}  // namespace
-
 // Brings entries into one tier, one after the other, on the thread of its job.
-class Engine::Filler {
+class Filler {
 public:
-    Filler(Engine& engine, PrewarmJob& job, PrewarmPlan plan)
-        : m_engine(engine), m_job(job), m_plan(std::move(plan)), m_pace(m_plan.options.bytes_per_second)
+    Filler(const EngineOptions& options, Stack& stack, PrewarmJob& job, PrewarmPlan plan)
+        : m_options(options), m_stack(stack), m_tiers(stack.tiers()), m_job(job), m_plan(std::move(plan)),
+          m_pace(m_plan.options.bytes_per_second)
     {
     }
 
@@ -78,12 +77,15 @@ private:
     Counter store(const Key& key, const Found& found);
     Found fetch(const Key& key, Miss& why);
     Found ask(std::size_t tier, const Key& key);
+    std::string names() const;
     bool has_room(std::uint64_t bytes);
     std::uint64_t size_there(const Found& found) const;
-    Tier& target() { return *m_engine.m_tiers[m_target]; }
-    const std::string& target_name() const { return m_engine.m_names[m_target]; }
+    Tier& target() { return *m_tiers[m_target].tier; }
+    const std::string& target_name() const { return m_tiers[m_target].name; }
 
-    Engine& m_engine;
+    const EngineOptions& m_options;
+    Stack& m_stack;
+    const Tiers& m_tiers;
     PrewarmJob& m_job;
     PrewarmPlan m_plan;
     Pace m_pace;
@@ -96,43 +98,47 @@ private:
     bool m_spent = false;  // an entry would have gone beyond max_bytes
 };
 
-bool Engine::Filler::choose_target()
+bool Filler::choose_target()
 {
     const std::string& name = m_plan.options.tier;
-    for (std::size_t i = 0; i < m_engine.m_tiers.size() && m_target == k_none; ++i) {
-        const TierTraits traits = m_engine.m_tiers[i]->traits();
-        if (name.empty() ? traits.writable && !traits.remote : m_engine.m_names[i] == name)
+    for (std::size_t i = 0; i < m_tiers.size() && m_target == k_none; ++i)
+        if (name.empty() ? m_tiers[i].takes_victims : m_tiers[i].name == name)
             m_target = i;
-    }
     if (m_target == k_none && name.empty())
         m_job.tell("No tier of this cache can be filled: none can be written. `hearth doctor` says why.");
     else if (m_target == k_none)
-        m_job.tell(fmt::format("There is no tier \"{}\" to fill. There is: {}.", name,
-                               m_engine.m_names.empty() ? "none" : fmt::to_string(fmt::join(m_engine.m_names, ", "))));
-    else if (m_engine.m_remotes[m_target])
+        m_job.tell(fmt::format("There is no tier \"{}\" to fill. There is: {}.", name, names()));
+    else if (m_tiers[m_target].remote)
         m_job.tell(fmt::format("Tier \"{}\" is on a server, and is not filled from here. Send it entries with "
                                "Cache::push() or `hearth push`.",
                                name));
-    if (m_target == k_none || m_engine.m_remotes[m_target])
+    if (m_target == k_none || m_tiers[m_target].remote)
         return false;
-    m_traits = target().traits();
+    m_traits = m_tiers[m_target].traits;
     return true;
 }
 
-bool Engine::Filler::choose_keys()
+std::string Filler::names() const
+{
+    std::vector<std::string_view> names;
+    for (const Place& place : m_tiers)
+        names.emplace_back(place.name);
+    return names.empty() ? "none" : fmt::to_string(fmt::join(names, ", "));
+}
+
+bool Filler::choose_keys()
 {
     if (m_plan.source)
         return list_source();
     if (m_plan.hottest != 0)
-        for (const EntryRow& row : m_engine.hottest(m_plan.hottest))
+        for (const EntryRow& row : m_stack.hottest(m_plan.hottest))
             m_plan.keys.push_back(row.key);
     return true;
 }
 
-bool Engine::Filler::list_source()
+bool Filler::list_source()
 {
-    Result<std::unique_ptr<Tier>> opened =
-        m_plan.source->open({&m_engine.m_clock, m_engine.m_options.log, m_engine.m_options.policy});
+    Result<std::unique_ptr<Tier>> opened = m_plan.source->open({m_options.clock, m_options.log, m_options.policy});
     if (!opened) {
         m_job.tell(opened.error().message);
         return false;
@@ -157,7 +163,7 @@ bool Engine::Filler::list_source()
     return !m_job.told_to_stop();
 }
 
-Engine::Filler::Counter Engine::Filler::fill(const Key& key)
+Filler::Counter Filler::fill(const Key& key)
 {
     // Read, not only looked for: what is damaged there would be a miss later.
     const Found there = target().peek(key);
@@ -180,7 +186,7 @@ Engine::Filler::Counter Engine::Filler::fill(const Key& key)
 }
 
 // In a tier that is only read: what it has is read and checked, and that is all.
-Engine::Filler::Counter Engine::Filler::leave_lacking(const Key& key, Miss why)
+Filler::Counter Filler::leave_lacking(const Key& key, Miss why)
 {
     if (is_unusable(why))
         m_job.tell(fmt::format("Entry {} in tier \"{}\" is {}.", key.hex(), target_name(), to_string(why)));
@@ -191,11 +197,11 @@ Engine::Filler::Counter Engine::Filler::leave_lacking(const Key& key, Miss why)
 
 // From the source, or from the first tier that has it: where it is to be kept as bytes, as bytes if anybody on this
 // machine has them, since they may be signed.
-Found Engine::Filler::fetch(const Key& key, Miss& why)
+Found Filler::fetch(const Key& key, Miss& why)
 {
     Found best;
-    for (std::size_t i = 0; i < (m_source ? 1 : m_engine.m_tiers.size()); ++i) {
-        if (!m_source && (i == m_target || (best && m_engine.m_remotes[i])))
+    for (std::size_t i = 0; i < (m_source ? 1 : m_tiers.size()); ++i) {
+        if (!m_source && (i == m_target || (best && m_tiers[i].remote)))
             continue;
         Found found = ask(i, key);
         if (!found) {
@@ -211,11 +217,11 @@ Found Engine::Filler::fetch(const Key& key, Miss& why)
     return best;
 }
 
-Found Engine::Filler::ask(std::size_t tier, const Key& key)
+Found Filler::ask(std::size_t tier, const Key& key)
 {
-    auto* const remote = m_source ? dynamic_cast<RemoteTier*>(m_source.get()) : m_engine.m_remotes[tier];
+    auto* const remote = m_source ? dynamic_cast<RemoteTier*>(m_source.get()) : m_tiers[tier].remote;
     if (!remote)
-        return m_source ? m_source->peek(key) : m_engine.m_tiers[tier]->peek(key);
+        return m_source ? m_source->peek(key) : m_tiers[tier]->peek(key);
     if (m_outages[tier] >= k_most_outages)
         return Found::miss(Miss::outage);
     // By the deadline of transfers: no lookup waits for this.
@@ -227,10 +233,10 @@ Found Engine::Filler::ask(std::size_t tier, const Key& key)
     return std::move(found.front());
 }
 
-Engine::Filler::Counter Engine::Filler::store(const Key& key, const Found& found)
+Filler::Counter Filler::store(const Key& key, const Found& found)
 {
     const std::chrono::seconds max_age = target().limits().max_age;
-    if (max_age.count() > 0 && found.artifact->created <= base::time_before(m_engine.m_clock.now(), max_age)) {
+    if (max_age.count() > 0 && found.artifact->created <= base::time_before(m_options.clock->now(), max_age)) {
         m_job.tell(fmt::format("Entry {} is older than tier \"{}\" keeps entries ({} s).", key.hex(), target_name(),
                                max_age.count()));
         return &PrewarmReport::refused;
@@ -240,7 +246,7 @@ Engine::Filler::Counter Engine::Filler::store(const Key& key, const Found& found
     m_spent = most != 0 && m_stored + bytes > most;
     if (m_spent || !has_room(bytes))
         return &PrewarmReport::no_room;
-    const Result<StoreReport> stored = m_engine.store_in(m_target, key, found.as_entry());
+    const Result<StoreReport> stored = m_stack.store_in(m_target, key, found.as_entry());
     if (!stored) {
         m_job.tell(stored.error().message);
         const bool full = stored.error().code == Code::too_large || stored.error().code == Code::no_space;
@@ -257,7 +263,7 @@ Engine::Filler::Counter Engine::Filler::store(const Key& key, const Found& found
     return &PrewarmReport::filled;
 }
 
-bool Engine::Filler::has_room(std::uint64_t bytes)
+bool Filler::has_room(std::uint64_t bytes)
 {
     const Limits limits = target().limits();
     const TierUsage usage = target().usage();
@@ -266,39 +272,41 @@ bool Engine::Filler::has_room(std::uint64_t bytes)
 }
 
 // At most: a tier that signs adds a signature.
-std::uint64_t Engine::Filler::size_there(const Found& found) const
+std::uint64_t Filler::size_there(const Found& found) const
 {
     if (!m_traits.persistent)
         return found.artifact->size();
     return format::k_trailer_size + (found.encoded ? found.encoded->size() : found.artifact->size() + k_head_at_most);
 }
 
-Prewarm Engine::prewarm(PrewarmPlan plan)
-{
-    auto job = std::make_shared<PrewarmJob>();
-    {
-        const std::lock_guard lock(m_prewarm_mutex);
-        std::erase_if(m_prewarms, [](const std::weak_ptr<PrewarmJob>& one) { return one.expired(); });
-        m_prewarms.push_back(job);
-    }
-    // The job outlives its thread, and the engine too: it ends its jobs before itself.
-    job->start([this, &at = *job, plan = std::move(plan)]() mutable {
-        Filler filler(*this, at, std::move(plan));
-        return filler.run();
-    });
-    return Prewarm(std::move(job));
-}
+}  // namespace
 
-void Engine::end_prewarms()
+Prewarms::~Prewarms()
 {
     std::vector<std::weak_ptr<PrewarmJob>> all;
     {
-        const std::lock_guard lock(m_prewarm_mutex);
-        all.swap(m_prewarms);
+        const std::lock_guard lock(m_mutex);
+        all.swap(m_jobs);
     }
     for (const std::weak_ptr<PrewarmJob>& one : all)
         if (const std::shared_ptr<PrewarmJob> job = one.lock())
             job->end();
+}
+
+Prewarm Prewarms::start(PrewarmPlan plan)
+{
+    auto job = std::make_shared<PrewarmJob>();
+    {
+        const std::lock_guard lock(m_mutex);
+        std::erase_if(m_jobs, [](const std::weak_ptr<PrewarmJob>& one) { return one.expired(); });
+        m_jobs.push_back(job);
+    }
+    // The job outlives its thread, and so does the cache: it ends its jobs before itself.
+    job->start([this, &at = *job, plan = std::move(plan)]() mutable {
+        Filler filler(m_options, m_stack, at, std::move(plan));
+        return filler.run();
+    });
+    return Prewarm(std::move(job));
 }
 
 }  // namespace hearth::engine
@@ -307,17 +315,17 @@ namespace hearth {
 
 Prewarm prewarm(Cache& cache, std::vector<Key> keys, PrewarmOptions options)
 {
-    return engine::Engine::of(cache).prewarm({.keys = std::move(keys), .options = std::move(options)});
+    return cache.parts().prewarms.start({.keys = std::move(keys), .options = std::move(options)});
 }
 
 Prewarm prewarm(Cache& cache, const TierSpec& source, PrewarmOptions options)
 {
-    return engine::Engine::of(cache).prewarm({.source = source, .options = std::move(options)});
+    return cache.parts().prewarms.start({.source = source, .options = std::move(options)});
 }
 
 Prewarm prewarm_hottest(Cache& cache, std::size_t count, PrewarmOptions options)
 {
-    return engine::Engine::of(cache).prewarm({.hottest = count, .options = std::move(options)});
+    return cache.parts().prewarms.start({.hottest = count, .options = std::move(options)});
 }
 
 }  // namespace hearth

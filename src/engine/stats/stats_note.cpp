@@ -1,4 +1,4 @@
-#include "engine/stats_note.hpp"
+#include "engine/stats/stats_note.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -11,21 +11,12 @@ namespace {
 
 constexpr std::string_view k_head = "hearth stats 1\n";
 
-// Every count of a Stats with the name it has in a note: the one list that encoding, decoding and arithmetic go by.
+// Every count of a Stats with the name it has in a note.
 template <class StatsT, class Visit>
 void for_each_count(StatsT& stats, Visit&& visit)
 {
-    visit("hits", stats.hits);
-    visit("outages", stats.outages);
-    visit("stores", stats.stores);
-    visit("makes", stats.makes);
-    visit("make_failures", stats.make_failures);
-    visit("failures_replayed", stats.failures_replayed);
-    visit("coalesced", stats.coalesced);
-    visit("forbidden", stats.forbidden);
-    visit("dropped_stores", stats.dropped_stores);
-    visit("make_ns_spent", stats.make_ns_spent);
-    visit("make_ns_saved", stats.make_ns_saved);
+    for (const CountName<Stats>& count : k_counts)
+        visit(count.note, stats.*count.member);
     for (std::size_t i = 0; i < stats.misses.size(); ++i)
         visit(fmt::format("miss.{}", to_string(static_cast<Miss>(i))), stats.misses[i]);
 }
@@ -33,13 +24,8 @@ void for_each_count(StatsT& stats, Visit&& visit)
 template <class TierT, class Visit>
 void for_each_tier_count(TierT& tier, Visit&& visit)
 {
-    visit("hits", tier.hits);
-    visit("stores", tier.stores);
-    visit("evictions", tier.evictions);
-    visit("demotions", tier.demotions);
-    visit("promotions", tier.promotions);
-    visit("corrupt", tier.corrupt);
-    visit("outages", tier.outages);
+    for (const CountName<TierStats>& count : k_tier_counts)
+        visit(count.note, tier.*count.member);
     visit("latency.total_ns", tier.latency.total_ns);
     visit("latency.samples", tier.latency.samples);
     for (std::size_t i = 0; i < tier.latency.buckets.size(); ++i)

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string_view>
 
 // Exact counts that cost a hit nothing shared: every thread adds to a stripe of its own, and reading sums the stripes.
 
@@ -18,27 +20,26 @@ namespace hearth::engine {
 
 inline constexpr std::size_t k_max_tiers = 8;
 
-enum class Count : std::uint8_t {
-    stores,
-    makes,
-    make_failures,
-    failures_replayed,
-    coalesced,
-    forbidden,
-    dropped_stores,
-    make_ns_spent,
-    outages,
-    first_miss,  // k_miss_reasons of them follow
-    end = first_miss + k_miss_reasons,
-};
+// A latency histogram many threads add to.
+class LatencyCounter {
+public:
+    void add(std::uint64_t ns)
+    {
+        m_buckets[Latency::bucket_of(ns)].fetch_add(1, std::memory_order_relaxed);
+        m_total_ns.fetch_add(ns, std::memory_order_relaxed);
+    }
+    Latency read() const;
 
-enum class TierCount : std::uint8_t { hits, saved_ns, stores, evictions, demotions, promotions, corrupt, outages, end };
+private:
+    std::array<std::atomic<std::uint64_t>, Latency::k_buckets> m_buckets{};
+    std::atomic<std::uint64_t> m_total_ns{0};
+};
 
 // Thread safety: all of it. Cost of add(): a load and a store in the calling thread's own cache line.
 class Counters {
-    static constexpr std::size_t k_per_tier = static_cast<std::size_t>(TierCount::end);
-    static constexpr std::size_t k_tier_counts = k_max_tiers * k_per_tier;
-    static constexpr std::size_t k_values = k_tier_counts + static_cast<std::size_t>(Count::end);
+    static constexpr std::size_t k_first_miss = k_counts.size();
+    static constexpr std::size_t k_first_tier = k_first_miss + k_miss_reasons;
+    static constexpr std::size_t k_values = k_first_tier + k_max_tiers * k_tier_counts.size();
     static constexpr std::size_t k_stripes = 256;
 
     struct alignas(64) Stripe {
@@ -55,10 +56,22 @@ class Counters {
         }
     };
 
-    static constexpr std::size_t place(Count count) { return k_tier_counts + static_cast<std::size_t>(count); }
-    static constexpr std::size_t place(std::size_t tier, TierCount count)
+    // The place of a count in its table, found while this is compiled.
+    template <class Of, std::size_t Rows>
+    static consteval std::size_t row(const std::array<CountName<Of>, Rows>& table, std::uint64_t Of::*member)
     {
-        return tier * k_per_tier + static_cast<std::size_t>(count);
+        std::size_t at = 0;
+        while (table.at(at).member != member)
+            ++at;
+        return at;
+    }
+    template <std::uint64_t Stats::*Member>
+    static constexpr std::size_t k_place = row(k_counts, Member);
+    template <std::uint64_t TierStats::*Member>
+    static constexpr std::size_t place(std::size_t tier)
+    {
+        constexpr std::size_t k_row = row(k_tier_counts, Member);
+        return k_first_tier + tier * k_tier_counts.size() + k_row;
     }
 
 public:
@@ -67,12 +80,21 @@ public:
     Counters(const Counters&) = delete;
     Counters& operator=(const Counters&) = delete;
 
-    void add(Count count, std::uint64_t amount = 1) { stripe().add(place(count), amount); }
-    void add(std::size_t tier, TierCount count, std::uint64_t amount = 1) { stripe().add(place(tier, count), amount); }
+    template <std::uint64_t Stats::*Member>
+    void add(std::uint64_t amount = 1)
+    {
+        stripe().add(k_place<Member>, amount);
+    }
+    template <std::uint64_t TierStats::*Member>
+    void add(std::size_t tier, std::uint64_t amount = 1)
+    {
+        stripe().add(place<Member>(tier), amount);
+    }
     void miss(Miss why, std::uint64_t amount = 1)
     {
-        stripe().add(place(Count::first_miss) + static_cast<std::size_t>(why), amount);
+        stripe().add(k_first_miss + static_cast<std::size_t>(why), amount);
     }
+    void took(std::size_t tier, std::uint64_t ns) { m_latency[tier].add(ns); }
 
     // The calling thread's own counts, to be got once for a lookup.
     class Mine {
@@ -80,12 +102,12 @@ public:
         // Whether the next hit in this tier is to be timed: every 128th of a thread is.
         bool time_next(std::size_t tier) const
         {
-            return m_stripe.values[place(tier, TierCount::hits)].load(std::memory_order_relaxed) % 128 == 0;
+            return m_stripe.values[place<&TierStats::hits>(tier)].load(std::memory_order_relaxed) % 128 == 0;
         }
         void hit(std::size_t tier, std::chrono::nanoseconds saved)
         {
-            m_stripe.add(place(tier, TierCount::hits), 1);
-            m_stripe.add(place(tier, TierCount::saved_ns),
+            m_stripe.add(place<&TierStats::hits>(tier), 1);
+            m_stripe.add(k_place<&Stats::make_ns_saved>,
                          static_cast<std::uint64_t>(std::max<std::int64_t>(saved.count(), 0)));
         }
 
@@ -96,9 +118,13 @@ public:
     };
     Mine mine() { return Mine(stripe()); }
 
-    std::uint64_t sum(Count count) const { return sum_at(place(count)); }
-    std::uint64_t sum(std::size_t tier, TierCount count) const { return sum_at(place(tier, count)); }
-    std::uint64_t misses(Miss why) const { return sum_at(place(Count::first_miss) + static_cast<std::size_t>(why)); }
+    template <std::uint64_t Stats::*Member>
+    std::uint64_t sum() const
+    {
+        return sum_at(k_place<Member>);
+    }
+    // Everything that was counted, for tiers of these names.
+    Stats sums(std::span<const std::string_view> tiers) const;
 
 private:
     Stripe& stripe()
@@ -118,21 +144,7 @@ private:
 
     std::array<std::atomic<Stripe*>, k_stripes> m_stripes{};
     base::ForkSafeMutex m_mutex{base::LockLevel::counters};
-};
-
-// A latency histogram many threads add to.
-class LatencyCounter {
-public:
-    void add(std::uint64_t ns)
-    {
-        m_buckets[Latency::bucket_of(ns)].fetch_add(1, std::memory_order_relaxed);
-        m_total_ns.fetch_add(ns, std::memory_order_relaxed);
-    }
-    Latency read() const;
-
-private:
-    std::array<std::atomic<std::uint64_t>, Latency::k_buckets> m_buckets{};
-    std::atomic<std::uint64_t> m_total_ns{0};
+    std::array<LatencyCounter, k_max_tiers> m_latency;
 };
 
 }  // namespace hearth::engine

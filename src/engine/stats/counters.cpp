@@ -1,4 +1,4 @@
-#include "engine/counters.hpp"
+#include "engine/stats/counters.hpp"
 
 #include <algorithm>
 
@@ -28,6 +28,25 @@ std::uint64_t Counters::sum_at(std::size_t at) const
         if (const Stripe* there = stripe.load(std::memory_order_acquire))
             total += there->values[at].load(std::memory_order_relaxed);
     return total;
+}
+
+Stats Counters::sums(std::span<const std::string_view> tiers) const
+{
+    Stats stats;
+    std::size_t at = 0;
+    for (const CountName<Stats>& count : k_counts)
+        stats.*count.member = sum_at(at++);
+    for (std::uint64_t& misses : stats.misses)
+        misses = sum_at(at++);
+    for (std::size_t i = 0; i < tiers.size(); ++i) {
+        TierStats& tier = stats.tiers.emplace_back();
+        tier.name = tiers[i];
+        for (const CountName<TierStats>& count : k_tier_counts)
+            tier.*count.member = sum_at(at++);
+        tier.latency = m_latency[i].read();
+        stats.hits += tier.hits;
+    }
+    return stats;
 }
 
 Latency LatencyCounter::read() const

@@ -1,6 +1,6 @@
 // What is in the cache: one entry, all of them, the hottest.
 
-#include "engine/engine.hpp"
+#include "engine/stack/stack.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -11,7 +11,7 @@ namespace hearth::engine {
 
 namespace {
 
-// Uses in memory are told to the disk now and then: those must not be counted in both.
+// What Credits has told the disk of must not be counted in both.
 struct UsesOfTiers {
     std::uint32_t in_volatile = 0;
     std::uint32_t in_persistent = 0;
@@ -24,33 +24,42 @@ struct UsesOfTiers {
 
 }  // namespace
 
-std::optional<EntryRow> Engine::info(const Key& key)
+std::vector<std::string> Stack::where(const Key& key)
+{
+    std::vector<std::string> names;
+    for (const Place& tier : m_tiers)
+        if (tier->contains(key))
+            names.push_back(tier.name);
+    return names;
+}
+
+std::optional<EntryRow> Stack::info(const Key& key)
 {
     std::optional<EntryRow> row;
     UsesOfTiers uses;
-    for (const std::unique_ptr<Tier>& tier : m_tiers) {
-        if (row && tier->traits().remote)
+    for (const Place& tier : m_tiers) {
+        if (row && tier.traits.remote)
             continue;  // it would be asked for what is known
         std::optional<EntryRow> here = tier->info(key);
         if (!here)
             continue;
-        uses.add(tier->traits(), here->uses);
+        uses.add(tier.traits, here->uses);
         if (!row)
             row = std::move(here);
         else
             row->last_used = std::max(row->last_used, here->last_used);
     }
     if (row)
-        row->uses = uses.in_persistent + not_credited(key, uses.in_volatile);
+        row->uses = uses.in_persistent + m_credits.not_told(key, uses.in_volatile);
     return row;
 }
 
-void Engine::list(const std::function<bool(const EntryRow&)>& visit)
+void Stack::list(const std::function<bool(const EntryRow&)>& visit)
 {
     std::unordered_set<Key> seen;
     bool go_on = true;
     for (std::size_t i = 0; i < m_tiers.size() && go_on; ++i) {
-        if (m_tiers[i]->traits().remote)
+        if (m_tiers[i].traits.remote)
             continue;
         const bool last = i + 1 == m_tiers.size();
         m_tiers[i]->for_each([&](const EntryRow& row) {
@@ -61,16 +70,16 @@ void Engine::list(const std::function<bool(const EntryRow&)>& visit)
     }
 }
 
-std::vector<EntryRow> Engine::hottest(std::size_t count)
+std::vector<EntryRow> Stack::hottest(std::size_t count)
 {
     std::unordered_map<Key, std::pair<EntryRow, UsesOfTiers>> rows;
-    for (const std::unique_ptr<Tier>& tier : m_tiers) {
-        if (tier->traits().remote)
+    for (const Place& tier : m_tiers) {
+        if (tier.traits.remote)
             continue;
-        tier->for_each([&, traits = tier->traits()](const EntryRow& row) {
+        tier->for_each([&](const EntryRow& row) {
             auto& [known, uses] = rows.try_emplace(row.key, row, UsesOfTiers{}).first->second;
             known.last_used = std::max(known.last_used, row.last_used);
-            uses.add(traits, row.uses);
+            uses.add(tier.traits, row.uses);
             return true;
         });
     }
@@ -78,7 +87,7 @@ std::vector<EntryRow> Engine::hottest(std::size_t count)
     sorted.reserve(rows.size());
     for (auto& [key, row_and_uses] : rows) {
         auto& [row, uses] = row_and_uses;
-        row.uses = uses.in_persistent + not_credited(key, uses.in_volatile);
+        row.uses = uses.in_persistent + m_credits.not_told(key, uses.in_volatile);
         sorted.push_back(std::move(row));
     }
     const auto hotter = [](const EntryRow& a, const EntryRow& b) {
@@ -88,14 +97,6 @@ std::vector<EntryRow> Engine::hottest(std::size_t count)
     std::partial_sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted), sorted.end(), hotter);
     sorted.resize(wanted);
     return sorted;
-}
-
-// Uses of a volatile tier that the tiers below do not count as theirs already.
-std::uint32_t Engine::not_credited(const Key& key, std::uint32_t uses)
-{
-    const std::lock_guard lock(m_credit_mutex);
-    const auto credited = m_credited.find(key);
-    return credited == m_credited.end() ? uses : uses - std::min(uses, credited->second);
 }
 
 }  // namespace hearth::engine

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "hearth/result.hpp"
+
+#include <fmt/format.h>
+#include <utility>
+
+// How an Error is made, and how one is handed on.
+//
+//   return error(Code::too_large, "Entry of {} bytes is larger than tier \"{}\" can hold ({}).", bytes, name, most);
+//   HEARTH_TRY(file.write(bytes));                        // returns from here with the Error, if there is one
+//   HEARTH_TRY_SET(const Bytes bytes, read(path));        // the same, and what came of it is `bytes`
+
+namespace hearth {
+
+template <class... Arguments>
+Error error(Code code, fmt::format_string<Arguments...> sentence, Arguments&&... arguments)
+{
+    return {code, fmt::format(sentence, std::forward<Arguments>(arguments)...), {}};
+}
+
+}  // namespace hearth
+
+#define HEARTH_JOIN_(a, b) a##b
+#define HEARTH_JOIN(a, b) HEARTH_JOIN_(a, b)
+#define HEARTH_TRY_AS_(name, declaration, ...)                                                                         \
+    auto name = (__VA_ARGS__);                                                                                         \
+    if (!name.ok())                                                                                                    \
+        return name.error();                                                                                           \
+    declaration = *std::move(name)
+
+#define HEARTH_TRY(...)                                                                                                \
+    do {                                                                                                               \
+        if (const auto& hearth_tried = (__VA_ARGS__); !hearth_tried.ok())                                              \
+            return hearth_tried.error();                                                                               \
+    } while (false)
+#define HEARTH_TRY_SET(declaration, ...) HEARTH_TRY_AS_(HEARTH_JOIN(hearth_tried_, __LINE__), declaration, __VA_ARGS__)

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace hearth::engine {
+
+// How many may compile at once. A compile inside a compile, on the same thread, needs no place of its own.
+class CompileLimit {
+public:
+    explicit CompileLimit(std::uint32_t most) : m_most(most) {}
+
+    // Holds a place, and waits for one first.
+    class Place {
+    public:
+        explicit Place(CompileLimit& limit) : m_limit(limit) { limit.enter(); }
+        ~Place() { m_limit.leave(); }
+        Place(const Place&) = delete;
+        Place& operator=(const Place&) = delete;
+
+    private:
+        CompileLimit& m_limit;
+    };
+
+    // While one stands, the place of the compile on this thread, if there is one, is free for others. Whoever waits for
+    // another's compile takes one: that compile may be the next in line for our place.
+    class StepAside {
+    public:
+        StepAside();
+        ~StepAside();
+        StepAside(const StepAside&) = delete;
+        StepAside& operator=(const StepAside&) = delete;
+
+    private:
+        CompileLimit* m_place;
+    };
+
+private:
+    void enter();
+    void leave();
+    void take_place();
+    void give_place();
+
+    const std::uint32_t m_most;  // 0: as many as ask
+    std::mutex m_mutex;
+    std::condition_variable m_left;
+    std::uint32_t m_inside = 0;
+};
+
+}  // namespace hearth::engine

@@ -1,0 +1,235 @@
+#include "engine/flights/flights.hpp"
+
+#include "base/clock.hpp"
+#include "engine/flights/compile_errors.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+namespace hearth::engine {
+
+namespace {
+
+// A failure that came as an Error is kept in these sections, so that it comes back as one.
+constexpr std::string_view k_error_section = "hearth.error";
+constexpr std::string_view k_log_section = "log";
+
+Artifact failure_artifact(const Error& error)
+{
+    Artifact artifact;
+    artifact.status = 1;
+    artifact.sections.push_back({std::string(k_error_section), Bytes::copy_of(error.message)});
+    artifact.sections.push_back({std::string(k_log_section), Bytes::copy_of(error.log)});
+    return artifact;
+}
+
+Result<Artifact> call(const Maker& compile)
+try {
+    return compile();
+} catch (const std::exception& thrown) {
+    return error(Code::io, "The compile threw: {}", thrown.what());
+} catch (...) {
+    return error(Code::io, "The compile threw something that is no std::exception.");
+}
+
+// An artifact of a failure that came as an Error is that Error again; any other is a result.
+Result<Lookup> as_result(Lookup lookup)
+{
+    if (const Section* section = lookup->find(k_error_section); section && lookup->failed())
+        return Error{Code::make_failed, std::string(section->data.text()), std::string(lookup->text(k_log_section))};
+    return lookup;
+}
+
+}  // namespace
+
+Flights::Flights(const EngineOptions& options, Stack& stack)
+    : m_options(options), m_stack(stack), m_tiers(stack.tiers())
+{
+    prepare();
+}
+
+Flights::~Flights()
+{
+    m_workers->stop();
+}
+
+void Flights::prepare()
+{
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    m_flights = std::make_unique<SingleFlight>();
+    m_limit = std::make_unique<CompileLimit>(m_options.max_parallel_makes);
+    m_workers = std::make_unique<base::Workers>(m_options.max_parallel_makes != 0 ? m_options.max_parallel_makes
+                                                                                  : std::max<std::size_t>(cores, 4));
+}
+
+// What waits for, or belongs to, threads that this process does not have is left behind, not destroyed: destroying it
+// would wait for them.
+void Flights::after_fork()
+{
+    static_cast<void>(m_flights.release());
+    static_cast<void>(m_limit.release());
+    static_cast<void>(m_workers.release());
+    prepare();
+}
+
+Result<Lookup> Flights::compile_missing(Order order, Lookup found, Reach asked)
+{
+    if (found) {
+        m_stack.counters().add<&Stats::failures_replayed>();
+        return as_result(std::move(found));
+    }
+    order.why = found.why();
+    if (m_options.making == Making::forbidden && order.options.counted)
+        return forbidden(fmt::format("Entry {} is missing ({})", order.key.hex(), to_string(order.why)));
+    if (asked == Reach::this_machine)
+        return race(order);
+    if (order.options.deadline.count() <= 0)
+        return fly(order, std::nullopt);
+
+    // The compile cannot be stopped, but its caller can go: it runs elsewhere and finishes for whoever asks next.
+    const auto deadline = std::chrono::steady_clock::now() + order.options.deadline;
+    auto promise = std::make_shared<std::promise<Result<Lookup>>>();
+    std::future<Result<Lookup>> future = promise->get_future();
+    const base::Workers::StepAside thread(*m_workers);
+    m_workers->submit([this, order, deadline, promise](base::Workers::Call call_kind) {
+        if (call_kind == base::Workers::Call::run)
+            promise->set_value(fly(order, deadline));
+        else
+            promise->set_value(closed());
+    });
+    const CompileLimit::StepAside place;
+    if (future.wait_until(deadline) != std::future_status::ready)
+        return out_of_time(order.options.deadline);
+    return future.get();
+}
+
+Error Flights::forbidden(const std::string& what)
+{
+    m_stack.counters().add<&Stats::forbidden>();
+    return error(
+        Code::make_forbidden,
+        "{} and this cache may not make it. Fill the cache beforehand, or allow making (HEARTH_FORBID_MAKE=0).", what);
+}
+
+Result<Lookup> Flights::compile_past_the_cache(const Maker& compile, const Metadata& metadata)
+{
+    m_stack.counters().miss(Miss::bypassed);
+    if (m_options.making == Making::forbidden)
+        return forbidden("This cannot be cached,");
+    const CompileLimit::Place place(*m_limit);
+    const Order order{.compile = compile, .options = {.metadata = metadata}, .why = Miss::bypassed};
+    HEARTH_TRY_SET(SharedArtifact artifact, run(order));
+    return as_result(Lookup(ArtifactLease(std::move(artifact)), CompiledBy::this_call, order.why));
+}
+
+void Flights::run_later(std::function<void(const Status&)> work)
+{
+    m_workers->submit([work = std::move(work)](base::Workers::Call call_kind) {
+        work(call_kind == base::Workers::Call::run ? Status{} : Status{closed()});
+    });
+}
+
+std::future<Result<Lookup>> Flights::compile_later(Order order)
+{
+    auto promise = std::make_shared<std::promise<Result<Lookup>>>();
+    std::future<Result<Lookup>> future = promise->get_future();
+    Reach asked = Reach::everywhere;
+    Lookup found = look(order.key, order.options, asked);
+    if (found && !found->failed()) {
+        promise->set_value(std::move(found));
+        return future;
+    }
+    auto shared = std::make_shared<Lookup>(std::move(found));
+    m_workers->submit([this, order = std::move(order), asked, promise, shared](base::Workers::Call call_kind) {
+        if (call_kind == base::Workers::Call::run)
+            promise->set_value(compile_missing(order, std::move(*shared), asked));
+        else
+            promise->set_value(closed());
+    });
+    return future;
+}
+
+Result<Lookup> Flights::fly(const Order& order, const Deadline& deadline)
+{
+    const SingleFlight::Boarding boarding = m_flights->board(order.key);
+    if (!boarding.leader) {
+        if (boarding.flight->is_mine())
+            return error(Code::invalid_argument,
+                         "The compile of entry {} asks for that same entry: it would wait for itself.",
+                         order.key.hex());
+        count<&Stats::coalesced>(order.options);
+        const CompileLimit::StepAside place;
+        std::optional<Result<SharedArtifact>> landed = boarding.flight->wait(deadline);
+        if (!landed)
+            return out_of_time(order.options.deadline);
+        HEARTH_TRY(*landed);
+        return as_result(Lookup(ArtifactLease(**std::move(landed)), CompiledBy::another, order.why));
+    }
+    CompiledBy by = CompiledBy::this_call;
+    Result<SharedArtifact> landed = lead(order, by);
+    m_flights->land(order.key, boarding.flight, landed);
+    HEARTH_TRY(landed);
+    return as_result(Lookup(ArtifactLease(*std::move(landed)), by, order.why));
+}
+
+// From here on no deadline counts: a caller who has one waits elsewhere, and others who have none may have joined.
+Result<SharedArtifact> Flights::lead(const Order& order, CompiledBy& by)
+{
+    // Somebody may have compiled it between our lookup and our turn to lead. (Servers have just been asked; should
+    // another node be at it, its lease tells.)
+    SharedArtifact meanwhile = m_stack.peek(order.key, Reach::this_machine).share();
+    std::unique_ptr<hearth::Flight> of_machine;
+    std::unique_ptr<hearth::Flight> of_fleet;
+    if (!meanwhile)
+        of_machine = wait_for_machine(order.key, meanwhile);
+    if (!meanwhile && order.options.counted && !is_quick(order.options))
+        of_fleet = wait_for_fleet(order.key, meanwhile);
+    if (meanwhile) {
+        by = CompiledBy::another;
+        count<&Stats::coalesced>(order.options);
+        return meanwhile;
+    }
+    const CompileLimit::Place place(*m_limit);
+    HEARTH_TRY_SET(SharedArtifact artifact, run(order));
+    if (!artifact->failed() || m_options.failure_ttl.count() > 0)
+        remember(order, *artifact);
+    return artifact;
+}
+
+Result<SharedArtifact> Flights::run(const Order& order)
+{
+    const std::uint64_t start = base::monotonic_ns();
+    Result<Artifact> compiled = call(order.compile);
+    const std::uint64_t spent = base::monotonic_ns() - start;
+    count<&Stats::makes>(order.options);
+    count<&Stats::make_ns_spent>(order.options, spent);
+    if (!compiled || compiled->failed())
+        count<&Stats::make_failures>(order.options);
+    if (!compiled && compiled.error().code != Code::make_failed)
+        return compiled.error();  // out of memory, a missing library: may well succeed next time
+
+    Artifact artifact = compiled ? *std::move(compiled) : failure_artifact(compiled.error());
+    if (artifact.cost.count() == 0)
+        artifact.cost = std::chrono::nanoseconds(static_cast<std::int64_t>(spent));
+    if (artifact.request.empty())
+        artifact.request = order.request;
+    if (artifact.metadata == Metadata{})
+        artifact.metadata = order.options.metadata;
+    artifact.created = m_options.clock->now();
+    if (artifact.failed())
+        artifact.expires = artifact.created + m_options.failure_ttl;
+    return {std::make_shared<const Artifact>(std::move(artifact))};
+}
+
+void Flights::remember(const Order& order, const Artifact& artifact)
+{
+    // Where a server won the race while this was being compiled, it is here already, and the fleet has it.
+    if (m_options.race_under.count() > 0 && order.options.counted)
+        if (const Lookup here = m_stack.peek(order.key, Reach::this_machine); here && !here->failed())
+            return;
+    if (!m_stack.insert(order.key, artifact, {.counted = order.options.counted}))
+        count<&Stats::dropped_stores>(order.options);
+}
+
+}  // namespace hearth::engine

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "base/fork.hpp"
+#include "base/workers.hpp"
+#include "engine/flights/compile_limit.hpp"
+#include "engine/flights/single_flight.hpp"
+#include "engine/options.hpp"
+#include "engine/stack/stack.hpp"
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+
+namespace hearth::engine {
+
+// A compile, what it is for, and why it is needed.
+struct Order {
+    Key key{};
+    Bytes request{};  // Request::encoding(), or empty
+    Maker compile;
+    GetOptions options{};
+    Miss why = Miss::absent;
+};
+
+// What happens on a miss: one compile for a key in this process, on this machine and in the fleet; no more at once than
+// are allowed; and failures that are remembered.
+// Thread safety: all of it. No lock is held over a compile.
+//   flights.cpp  flights in this process, compiling, remembering
+//   waiting.cpp  flights of other processes and other nodes
+//   racing.cpp   quick compiles, which do not wait for servers
+class Flights {
+public:
+    Flights(const EngineOptions& options, Stack& stack);
+    ~Flights();
+    Flights(const Flights&) = delete;
+    Flights& operator=(const Flights&) = delete;
+
+    // The lookup of a caller who can compile. Where that is expected to be quick, servers are left to
+    // compile_missing().
+    Lookup look(const Key& key, const GetOptions& options, Reach& asked);
+    // After look() found nothing, or a compile that failed.
+    Result<Lookup> compile_missing(Order order, Lookup found, Reach asked);
+    std::future<Result<Lookup>> compile_later(Order order);
+    Result<Lookup> compile_past_the_cache(const Maker& compile, const Metadata& metadata);
+
+    void run_later(std::function<void(const Status&)> work);
+    bool races() const noexcept;
+
+private:
+    using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+    Result<Lookup> fly(const Order& order, const Deadline& deadline);
+    Result<Lookup> race(const Order& order);
+    bool is_quick(const GetOptions& options) const;
+    Result<SharedArtifact> lead(const Order& order, CompiledBy& by);
+    std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, SharedArtifact& found);
+    std::unique_ptr<hearth::Flight> wait_for_fleet(const Key& key, SharedArtifact& found);
+    Result<SharedArtifact> run(const Order& order);
+    void remember(const Order& order, const Artifact& artifact);
+    Error forbidden(const std::string& what);
+    template <std::uint64_t Stats::*Member>
+    void count(const GetOptions& options, std::uint64_t by = 1)
+    {
+        if (options.counted)
+            m_stack.counters().add<Member>(by);
+    }
+
+    void prepare();
+    void after_fork();
+
+    const EngineOptions& m_options;
+    Stack& m_stack;
+    const Tiers& m_tiers;
+    // By pointer: a forked child leaves these behind, with the threads that did not come along, and makes new ones.
+    std::unique_ptr<SingleFlight> m_flights;
+    std::unique_ptr<CompileLimit> m_limit;
+    std::unique_ptr<base::Workers> m_workers;
+    const base::ForkGuard m_fork_guard{[this] { after_fork(); }};
+};
+
+}  // namespace hearth::engine

@@ -1,0 +1,42 @@
+#include "engine/flights/single_flight.hpp"
+
+#include <utility>
+
+namespace hearth::engine {
+
+std::optional<Result<SharedArtifact>>
+SingleFlight::Flight::wait(std::optional<std::chrono::steady_clock::time_point> deadline)
+{
+    std::unique_lock lock(m_mutex);
+    const auto landed = [&] { return m_result.has_value(); };
+    if (!deadline)
+        m_landed.wait(lock, landed);
+    else if (!m_landed.wait_until(lock, *deadline, landed))
+        return std::nullopt;
+    return m_result;
+}
+
+SingleFlight::Boarding SingleFlight::board(const Key& key)
+{
+    const std::lock_guard lock(m_mutex);
+    std::shared_ptr<Flight>& flight = m_flights[key];
+    if (flight)
+        return {flight, false};
+    flight = std::make_shared<Flight>();
+    return {flight, true};
+}
+
+void SingleFlight::land(const Key& key, const std::shared_ptr<Flight>& flight, Result<SharedArtifact> result)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_flights.erase(key);
+    }
+    {
+        const std::lock_guard lock(flight->m_mutex);
+        flight->m_result.emplace(std::move(result));
+    }
+    flight->m_landed.notify_all();
+}
+
+}  // namespace hearth::engine

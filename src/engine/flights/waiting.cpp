@@ -1,0 +1,79 @@
+// Flights of other processes of this machine, and of other nodes.
+
+#include "base/clock.hpp"
+#include "engine/flights/flights.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace hearth::engine {
+
+std::unique_ptr<hearth::Flight> Flights::wait_for_machine(const Key& key, SharedArtifact& found)
+{
+    Tier* const keeper = m_tiers.writable_keeper();
+    if (!keeper)
+        return nullptr;
+    const auto give_up = std::chrono::steady_clock::now() + m_options.flight_wait;
+    auto pause = std::chrono::microseconds(500);
+    bool waited = false;
+    for (;;) {
+        FlightAttempt attempt = keeper->try_flight(key);
+        const bool held = attempt.outcome == FlightAttempt::Outcome::held;
+        // Whoever held it before us has most likely stored what we want.
+        if (held || waited) {
+            if (const Found there = keeper->peek(key)) {
+                found = there.artifact.share();
+                return nullptr;
+            }
+        }
+        if (attempt.outcome != FlightAttempt::Outcome::busy)
+            return std::move(attempt.flight);
+        if (std::chrono::steady_clock::now() >= give_up)
+            return nullptr;  // its holder takes too long: compile it ourselves rather than wait for ever
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, std::chrono::microseconds(10000));
+        waited = true;
+    }
+}
+
+// The same for other nodes, by the first remote that keeps leases. What another node has compiled is brought home.
+std::unique_ptr<hearth::Flight> Flights::wait_for_fleet(const Key& key, SharedArtifact& found)
+{
+    const auto give_up = std::chrono::steady_clock::now() + m_options.flight_wait;
+    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
+        Tier& tier = *m_tiers[i].tier;
+        if (!m_tiers[i].traits.remote)
+            continue;
+        const auto look = [&] {
+            const Found there = tier.peek(key);
+            if (there) {
+                m_stack.bring_home(i, key, there.as_entry());
+                found = there.artifact.share();
+            }
+            return static_cast<bool>(there);
+        };
+        FlightAttempt attempt = tier.try_flight(key);
+        auto pause = std::chrono::microseconds(5000);
+        for (int asked = 1; attempt.outcome == FlightAttempt::Outcome::busy; ++asked) {
+            if (std::chrono::steady_clock::now() >= give_up)
+                return nullptr;  // compiled twice rather than waited for without end
+            // Thousands may wait for the same: each asks in its own time, and less and less often.
+            std::this_thread::sleep_for(pause * 3 / 4 + pause * (base::monotonic_ns() % 512) / 1024);
+            pause = std::min(pause * 2, std::chrono::microseconds(500'000));
+            if (look())
+                return nullptr;
+            // The lease is asked for now and then only: its holder may be dead.
+            if (asked % 4 == 0)
+                attempt = tier.try_flight(key);
+        }
+        if (attempt.outcome != FlightAttempt::Outcome::held)
+            continue;
+        // Whoever held it before us, since we looked, has sent what we want.
+        if (look())
+            return nullptr;
+        return std::move(attempt.flight);
+    }
+    return nullptr;
+}
+
+}  // namespace hearth::engine

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "hearth/cache.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace hearth::engine {
+
+// Everything a Cache is made of, with nothing left to be decided.
+struct EngineOptions {
+    std::vector<TierSpec> tiers;  // fastest first
+    PolicyFactory policy;
+    Making making = Making::allowed;
+    std::uint32_t max_parallel_makes = 0;
+    std::chrono::milliseconds flight_wait{60000};
+    std::chrono::milliseconds race_under{0};
+    std::chrono::milliseconds failure_ttl{60000};
+    Maintenance maintenance = Maintenance::background;
+    std::chrono::milliseconds maintenance_interval{60000};
+    std::function<void(const Eviction&)> on_evict;
+    std::optional<Recording> recording;
+    LogSink log;
+    const Clock* clock = nullptr;
+};
+
+}  // namespace hearth::engine

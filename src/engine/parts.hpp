@@ -1,0 +1,31 @@
+#pragma once
+
+#include "engine/flights/flights.hpp"
+#include "engine/options.hpp"
+#include "engine/stack/stack.hpp"
+#include "engine/stats/statistics.hpp"
+#include "engine/transport/prewarms.hpp"
+#include "engine/upkeep/upkeep.hpp"
+
+namespace hearth {
+
+// What a Cache is made of. Each part knows those before it, and is closed before they are.
+struct Cache::Parts {
+    explicit Parts(engine::EngineOptions chosen)
+        : options(std::move(chosen)), tiers(options.tiers, {options.clock, options.log, options.policy}),
+          statistics(tiers, counters), stack(options, tiers, counters, statistics, [this] { upkeep.start(); }),
+          upkeep(options, stack, statistics), flights(options, stack), prewarms(options, stack)
+    {
+    }
+
+    const engine::EngineOptions options;
+    const engine::Tiers tiers;
+    engine::Counters counters;
+    engine::Statistics statistics;
+    engine::Stack stack;
+    engine::Upkeep upkeep;
+    engine::Flights flights;
+    engine::Prewarms prewarms;
+};
+
+}  // namespace hearth

@@ -1,0 +1,58 @@
+#include "engine/stack/credits.hpp"
+
+#include "hearth/policy.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+namespace hearth::engine {
+
+void Credits::tell()
+{
+    Tier* const keeper = m_tiers.writable_keeper();
+    if (!keeper)
+        return;
+    struct Used {
+        std::uint32_t uses = 0;
+        WallTime last{};
+    };
+    std::unordered_map<Key, Used> used;
+    for (const Place& place : m_tiers) {
+        if (place.traits.persistent)
+            continue;
+        place->for_each([&](const EntryRow& row) {
+            if (row.uses != 0) {
+                used[row.key].uses += row.uses;
+                used[row.key].last = std::max(used[row.key].last, row.last_used);
+            }
+            return true;
+        });
+    }
+    const WallTime now = m_clock.now();
+    const std::lock_guard lock(m_mutex);
+    for (const auto& [key, use] : used) {
+        std::uint32_t& told = m_told[key];
+        // A saturated count no longer grows: that it was used since the last time is then worth one.
+        const bool saturated = use.uses >= Resident::k_max_uses;
+        if (use.uses > told || (saturated && use.last > m_told_at))
+            keeper->touch(key, std::max<std::uint32_t>(use.uses - std::min(use.uses, told), 1));
+        told = use.uses;
+    }
+    m_told_at = now;
+    std::erase_if(m_told, [&](const auto& item) { return !used.contains(item.first); });
+}
+
+void Credits::forget()
+{
+    const std::lock_guard lock(m_mutex);
+    m_told.clear();
+}
+
+std::uint32_t Credits::not_told(const Key& key, std::uint32_t uses)
+{
+    const std::lock_guard lock(m_mutex);
+    const auto told = m_told.find(key);
+    return told == m_told.end() ? uses : uses - std::min(uses, told->second);
+}
+
+}  // namespace hearth::engine

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "base/fork.hpp"
+#include "engine/stack/tiers.hpp"
+
+#include <cstdint>
+#include <unordered_map>
+
+namespace hearth::engine {
+
+// An entry that memory has looks idle to the tiers below, and would be evicted there first. So the disk is told of uses
+// in memory now and then; those must not be counted in both.
+// Thread safety: all of it.
+class Credits {
+public:
+    Credits(const Tiers& tiers, const Clock& clock) : m_tiers(tiers), m_clock(clock) {}
+
+    void tell();
+    void forget();
+    // Of so many uses in volatile tiers, those that the disk has not been told of.
+    std::uint32_t not_told(const Key& key, std::uint32_t uses);
+
+private:
+    const Tiers& m_tiers;
+    const Clock& m_clock;
+    base::ForkSafeMutex m_mutex{base::LockLevel::engine};
+    std::unordered_map<Key, std::uint32_t> m_told;
+    WallTime m_told_at{};
+};
+
+}  // namespace hearth::engine

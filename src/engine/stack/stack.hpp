@@ -1,0 +1,93 @@
+#pragma once
+
+#include "base/fork.hpp"
+#include "engine/options.hpp"
+#include "engine/stack/credits.hpp"
+#include "engine/stack/tiers.hpp"
+#include "engine/stats/statistics.hpp"
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hearth::engine {
+
+// Whether servers are asked too.
+enum class Reach : std::uint8_t { this_machine, everywhere };
+
+// What of this machine is kept as entries says so, and is not sent to servers by hand either.
+inline constexpr std::string_view k_of_this_machine = "hearth";
+
+// The tiers as one: lookups fall through them, used entries move up, evicted ones move down.
+// Thread safety: all of it. No lock is held over a callback, or a tier's find or store.
+//   stack.cpp    lookups, inserts, settings of tiers
+//   moving.cpp   how entries move between tiers
+//   listing.cpp  what is in the cache
+class Stack {
+public:
+    // `lasting` is called after a store into a tier that persists.
+    Stack(const EngineOptions& options, const Tiers& tiers, Counters& counters, Statistics& statistics,
+          std::function<void()> lasting);
+
+    const Tiers& tiers() const { return m_tiers; }
+    Counters& counters() { return m_counters; }
+    Credits& credits() { return m_credits; }
+
+    Lookup find(const Key& key);
+    // Among some tiers only; what is missing there is not counted as a miss of the cache.
+    Lookup find_among(std::size_t first, std::size_t end, const Key& key, Miss why);
+    // From a tier on, after those before it gave `why`.
+    Lookup find_from(std::size_t first, const Key& key, Miss why);
+    Lookup peek(const Key& key, Reach reach);
+    Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
+    bool remove(const Key& key);
+
+    // Stores and deals with the victims. Every store of every kind comes through one of these.
+    Result<StoreReport> store_in(std::size_t tier, const Key& key, const Entry& entry);
+    Result<StoreReport> settle_store(std::size_t tier, Result<StoreReport> stored);
+    void settle_victims(std::size_t tier, std::vector<Victim>&& victims);
+    // Of what a remote had: the fastest tier that has it now, or none.
+    const std::string* bring_home(std::size_t tier, const Key& key, const Entry& entry);
+    MoveReport promote(const Key& key);
+    MoveReport demote(const Key& key);
+
+    std::vector<std::string> where(const Key& key);
+    std::optional<EntryRow> info(const Key& key);
+    void list(const std::function<bool(const EntryRow&)>& visit);
+    std::vector<EntryRow> hottest(std::size_t count);
+
+    std::vector<TierStatus> status();
+    Status set_limits(std::string_view tier, const Limits& limits);
+    Status set_policy(std::string_view tier, const PolicyFactory& policy);
+
+private:
+    void count_miss(Miss why);
+    Miss failed_find(std::size_t tier, Miss why, Miss before);
+    void log_once(std::size_t tier, const std::string& message);
+
+    const std::string* promote_after_hit(std::size_t tier, const Key& key, const Found& found);
+    std::size_t fastest_with(const Key& key);
+    std::size_t bundle_with(std::size_t below, const Key& key);
+    std::size_t demote_victim(std::size_t tier, const Victim& victim);
+    void tell_of(const Eviction& eviction);
+    MoveReport move(const Key& key, std::size_t from, std::size_t to);
+
+    Tier* m_plain_top = nullptr;  // the first tier, when it is so fast that only some of its hits are timed
+    Counters& m_counters;
+    const Tiers& m_tiers;
+    const EngineOptions& m_options;
+    Statistics& m_statistics;
+    Credits m_credits;
+    const std::function<void()> m_lasting;
+
+    base::ForkSafeMutex m_policy_mutex{base::LockLevel::engine};
+    std::vector<std::shared_ptr<const Policy>> m_promotion;  // per tier: whether its entries move up
+
+    std::array<std::atomic<bool>, k_max_tiers + 1> m_logged{};  // a tier's first trouble; the last: anything else's
+};
+
+}  // namespace hearth::engine

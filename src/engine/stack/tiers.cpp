@@ -1,0 +1,66 @@
+#include "engine/stack/tiers.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace hearth::engine {
+
+Tiers::Tiers(const std::vector<TierSpec>& specs, const TierContext& context)
+{
+    const auto warn = [&](const std::string& message) {
+        if (context.log)
+            context.log(LogLevel::warning, message);
+    };
+    for (const TierSpec& spec : specs) {
+        if (m_places.size() == k_max_tiers) {
+            warn(fmt::format("Tier \"{}\" is left out: a cache has at most {} tiers.", spec.name, k_max_tiers));
+            break;
+        }
+        Result<std::unique_ptr<Tier>> opened = spec.open(context);
+        if (!opened) {
+            // The program goes on with the tiers that are there, as if this one had not been asked for.
+            warn(opened.error().message);
+            continue;
+        }
+        Place& place = m_places.emplace_back();
+        place.tier = *std::move(opened);
+        place.name = place->name();
+        place.traits = place->traits();
+        place.remote = dynamic_cast<RemoteTier*>(place.tier.get());
+        place.device = dynamic_cast<DeviceTier*>(place.tier.get());
+        place.takes_victims = place.traits.writable && !place.traits.remote;
+        place.keeps_here = place.traits.persistent && !place.traits.remote;
+        place.keeps_its_copy = place.traits.persistent || place.traits.in_place;
+    }
+    for (std::size_t i = m_places.size(); i-- > 0;) {
+        m_places[i].above = above(i);
+        if (i + 1 < m_places.size() && (m_places[i + 1].takes_victims || m_places[i + 1].victims == Victims::keep))
+            m_places[i].victims = Victims::keep;
+        if (m_places[i].keeps_here)
+            m_keeper = m_places[i].tier.get();
+        if (m_places[i].keeps_here && m_places[i].traits.writable)
+            m_writable_keeper = m_places[i].tier.get();
+    }
+    m_first_remote = m_places.size();
+    while (m_first_remote != 0 && m_places[m_first_remote - 1].traits.remote)
+        --m_first_remote;
+}
+
+std::size_t Tiers::named(std::string_view name) const
+{
+    const auto found = std::find_if(begin(), end(), [&](const Place& place) { return place.name == name; });
+    return found == end() ? k_none : static_cast<std::size_t>(found - begin());
+}
+
+// Past tiers that take nothing in. A bundle lies on this machine as the disk does: what it holds goes past what
+// persists.
+std::size_t Tiers::above(std::size_t place) const
+{
+    const bool past_disks = m_places[place].traits.fixed;
+    for (std::size_t to = place; to-- > 0;)
+        if (const TierTraits& traits = m_places[to].traits; traits.writable && !(past_disks && traits.persistent))
+            return to;
+    return k_none;
+}
+
+}  // namespace hearth::engine

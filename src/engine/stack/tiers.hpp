@@ -1,0 +1,60 @@
+#pragma once
+
+#include "engine/stats/counters.hpp"
+#include "hearth/device_tier.hpp"
+#include "hearth/remote.hpp"
+#include "hearth/tier.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hearth::engine {
+
+inline constexpr std::size_t k_none = ~std::size_t{0};
+
+// One tier of a cache, and what follows from its traits and its place. All of it is asked once, when it is opened.
+struct Place {
+    std::unique_ptr<Tier> tier;
+    std::string name;  // lookups point to it
+    TierTraits traits;
+    RemoteTier* remote = nullptr;        // null: it is on this machine
+    DeviceTier* device = nullptr;        // null: it is not in device memory
+    bool takes_victims = false;          // what a faster tier lets go of; a remote got everything when it was compiled
+    bool keeps_here = false;             // it outlives the process, on this machine
+    bool keeps_its_copy = false;         // of an entry that moves up
+    std::size_t above = k_none;          // where what it has moves up to
+    Victims victims = Victims::discard;  // keep: a slower tier may take them
+
+    Tier* operator->() const { return tier.get(); }
+};
+
+// The tiers of a cache that could be opened, fastest first. They stay the same until it is closed.
+class Tiers {
+public:
+    Tiers(const std::vector<TierSpec>& specs, const TierContext& context);
+
+    std::size_t size() const { return m_places.size(); }
+    const Place& operator[](std::size_t place) const { return m_places[place]; }
+    auto begin() const { return m_places.begin(); }
+    auto end() const { return m_places.end(); }
+
+    std::size_t named(std::string_view name) const;  // or k_none
+    // The first tier of this machine that persists: where notes are. The first of those that can be written: where
+    // uses are credited, and flights are held.
+    Tier* keeper() const { return m_keeper; }
+    Tier* writable_keeper() const { return m_writable_keeper; }
+    // From here on there are only remotes.
+    std::size_t first_remote() const { return m_first_remote; }
+
+private:
+    std::size_t above(std::size_t place) const;
+
+    std::vector<Place> m_places;
+    Tier* m_keeper = nullptr;
+    Tier* m_writable_keeper = nullptr;
+    std::size_t m_first_remote = 0;
+};
+
+}  // namespace hearth::engine

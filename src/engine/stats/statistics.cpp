@@ -1,0 +1,99 @@
+#include "engine/stats/statistics.hpp"
+
+#include "engine/stats/stats_note.hpp"
+
+#include <mutex>
+
+namespace hearth::engine {
+
+namespace {
+
+constexpr std::string_view k_stats_note = "stats";
+constexpr std::uint64_t k_stats_interval_ns = 1'000'000'000;
+
+}  // namespace
+
+Statistics::Statistics(const Tiers& tiers, const Counters& counters) : m_tiers(tiers), m_counters(counters)
+{
+    for (const Place& place : tiers)
+        m_names.emplace_back(place.name);
+}
+
+Stats Statistics::counted() const
+{
+    Stats stats = m_counters.sums(m_names);
+    for (std::size_t i = 0; i < m_tiers.size(); ++i)
+        stats.tiers[i].note = m_tiers[i]->note();
+    return stats;
+}
+
+Stats Statistics::read(Scope scope)
+{
+    Stats stats;
+    {
+        const std::lock_guard lock(m_mutex);
+        const Stats now = counted();
+        Tier* const keeper = scope == Scope::directory ? m_tiers.keeper() : nullptr;
+        if (keeper) {
+            // In lookup order, tiers of ours first; then those that only other processes had.
+            stats = counts_since(now, m_written);
+            add_counts(stats, decode_stats(keeper->read_note(k_stats_note)));
+        } else {
+            stats = counts_since(now, m_base);
+        }
+    }
+    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
+        const TierUsage usage = m_tiers[i]->usage();
+        stats.tiers[i].capacity_bytes = m_tiers[i]->limits().max_bytes;
+        stats.tiers[i].used_bytes = usage.bytes;
+        stats.tiers[i].entries = usage.entries;
+        if (m_tiers[i].remote)
+            stats.tiers[i].remote = m_tiers[i].remote->report();
+    }
+    return stats;
+}
+
+void Statistics::write()
+{
+    Tier* const keeper = m_tiers.keeper();
+    if (!keeper)
+        return;
+    const std::lock_guard lock(m_mutex);
+    const Stats now = counted();
+    const Stats fresh = counts_since(now, m_written);
+    if (fresh.lookups() + fresh.stores + fresh.makes + fresh.evictions() + fresh.corrupt() == 0)
+        return;
+    const bool written = keeper->update_note(k_stats_note, [&](ByteView old) {
+        Stats all = decode_stats(old);
+        add_counts(all, fresh);
+        return encode_stats(all);
+    });
+    if (written)
+        m_written = now;
+}
+
+void Statistics::write_now_and_then(std::uint64_t now_ns)
+{
+    std::uint64_t due = m_due_ns.load(std::memory_order_relaxed);
+    if (now_ns < due || !m_due_ns.compare_exchange_strong(due, now_ns + k_stats_interval_ns))
+        return;
+    // The first hit of a process only starts the clock: a short-lived one writes once, when it ends.
+    if (due != 0)
+        write();
+}
+
+void Statistics::forget()
+{
+    m_base = counted();
+    m_written = m_base;
+}
+
+void Statistics::reset()
+{
+    const std::lock_guard lock(m_mutex);
+    forget();
+    if (Tier* const keeper = m_tiers.keeper())
+        keeper->update_note(k_stats_note, [](ByteView) { return encode_stats({}); });
+}
+
+}  // namespace hearth::engine

@@ -1,0 +1,84 @@
+// Entries of an archive, taken in.
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/problems.hpp"
+#include "engine/parts.hpp"
+#include "format/archive.hpp"
+#include "format/entry.hpp"
+
+namespace hearth {
+
+namespace {
+
+struct Taken {
+    bool stored = false;               // false: it was there already
+    std::optional<Error> too_large{};  // no tier could take it, ever
+};
+
+// Straight into the persistent tiers, in the bytes it came in; memory is for what is used.
+Result<Taken> take_in(engine::Stack& stack, const Key& key, const Entry& entry)
+{
+    Taken taken;
+    bool there = false;
+    std::optional<Error> refused;
+    const engine::Tiers& tiers = stack.tiers();
+    for (std::size_t i = 0; i < tiers.size(); ++i) {
+        if (!tiers[i].keeps_here || !tiers[i].traits.writable)
+            continue;
+        if (tiers[i]->contains(key))
+            there = true;
+        else if (const Result<StoreReport> put = stack.store_in(i, key, entry))
+            taken.stored = true;
+        else
+            refused = put.error();
+    }
+    if (taken.stored || there)
+        return taken;
+    if (!refused)
+        return error(Code::unavailable, "There is no writable persistent tier to import into.");
+    if (refused->code != Code::too_large)
+        return *refused;
+    taken.too_large = std::move(refused);
+    return taken;
+}
+
+}  // namespace
+
+Result<TransferReport> Cache::import_from(const std::string& path, const Progress& progress)
+{
+    HEARTH_TRY_SET(format::ArchiveReader archive, format::ArchiveReader::open(base::system_files(), path));
+    TransferReport report;
+    for (;;) {
+        Result<std::optional<Bytes>> next = archive.next();
+        if (!next) {
+            base::tell(report.problems, next.error().message);
+            ++report.rejected;
+            return report.entries + report.already_there == 0 ? Result<TransferReport>(next.error()) : report;
+        }
+        if (!*next)
+            return report;
+        if (progress && !progress(archive.position(), archive.size()))
+            return report;
+        const Bytes& bytes = **next;
+        const std::optional<Key> key = format::claimed_key(bytes);
+        const format::DecodedEntry decoded = key ? format::decode_entry(bytes, *key) : format::DecodedEntry{};
+        if (!decoded.artifact) {
+            ++report.rejected;
+            base::tell(report.problems,
+                       fmt::format("The entry before byte {} is damaged or of another format version; rejected.",
+                                   archive.position()));
+            continue;
+        }
+        HEARTH_TRY_SET(const Taken taken, take_in(m_parts->stack, *key, Entry(decoded.artifact, bytes)));
+        if (taken.too_large) {
+            ++report.rejected;
+            base::tell(report.problems, taken.too_large->message);
+            continue;
+        }
+        (taken.stored ? report.entries : report.already_there) += 1;
+        report.bytes += taken.stored ? bytes.size() : 0;
+    }
+}
+
+}  // namespace hearth

@@ -1,0 +1,176 @@
+// Entries carried to servers and fetched from them by hand, many at once; and how such a server is.
+
+#include "base/error.hpp"
+#include "base/problems.hpp"
+#include "engine/parts.hpp"
+#include "format/entry_row.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace hearth {
+
+namespace {
+
+constexpr std::size_t k_at_once = 128;
+constexpr std::uint64_t k_bytes_at_once = 16_MiB;
+
+Error stopped(const char* what)
+{
+    return error(Code::timeout, "{} was stopped; what had gone by then is there.", what);
+}
+
+Result<RemoteTier*> remote_named(const engine::Tiers& tiers, std::string_view name)
+{
+    std::string names;
+    for (const engine::Place& place : tiers) {
+        if (place.remote && (name.empty() || place.name == name))
+            return place.remote;
+        if (place.remote)
+            names += (names.empty() ? "" : ", ") + place.name;
+    }
+    if (names.empty())
+        return error(Code::not_found,
+                     "No remote is configured. Set HEARTH_REMOTE, as in HEARTH_REMOTE=redis://cache:6379.");
+    return error(Code::not_found, "There is no remote \"{}\". There is: {}.", name, names);
+}
+
+bool is_on_this_machine(const engine::Tiers& tiers, const Key& key)
+{
+    return std::any_of(tiers.begin(), tiers.end(),
+                       [&](const engine::Place& place) { return place.keeps_here && place->contains(key); });
+}
+
+// Into every tier of this machine that persists. False: there is none that takes it.
+bool keep_here(engine::Stack& stack, const Key& key, const Entry& entry)
+{
+    bool stored = false;
+    for (std::size_t i = 0; i < stack.tiers().size(); ++i)
+        if (stack.tiers()[i].keeps_here && stack.tiers()[i].traits.writable)
+            stored |= stack.store_in(i, key, entry).ok();
+    return stored;
+}
+
+}  // namespace
+
+Result<remote::Check> Cache::check_remote(std::string_view tier, std::uint64_t samples)
+{
+    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(m_parts->tiers, tier));
+    return remote->check(samples);
+}
+
+Result<TransferReport> Cache::push(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
+                                   const Progress& progress)
+{
+    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(m_parts->tiers, tier));
+    std::vector<EntryRow> rows;
+    m_parts->stack.list([&](const EntryRow& row) {
+        if (row.metadata.compiler != engine::k_of_this_machine && (!choose || choose(row)))
+            rows.push_back(row);
+        return true;
+    });
+    TransferReport report;
+    std::uint64_t done = 0;
+    for (std::size_t at = 0; at < rows.size();) {
+        std::vector<Key> keys;
+        for (std::size_t i = at; i < std::min(at + k_at_once, rows.size()); ++i)
+            keys.push_back(rows[i].key);
+        const std::vector<Result<bool>> there = remote->has_many(keys);
+        HEARTH_TRY(there.front());
+        std::vector<KeyedEntry> entries;
+        std::vector<std::uint64_t> sizes;
+        std::uint64_t bytes = 0;
+        const auto send = [&]() -> std::optional<Error> {
+            const std::vector<Status> sent = remote->send_many(entries);
+            for (std::size_t i = 0; i < sent.size(); ++i) {
+                if (sent[i].ok()) {
+                    ++report.entries;
+                    report.bytes += sizes[i];
+                    continue;
+                }
+                // One that is too large leaves the rest alone; a server that is gone takes them all.
+                if (sent[i].error().code != Code::too_large)
+                    return sent[i].error();
+                ++report.rejected;
+                base::tell(report.problems, sent[i].error().message);
+            }
+            entries.clear();
+            sizes.clear();
+            bytes = 0;
+            return std::nullopt;
+        };
+        for (std::size_t i = 0; i < keys.size(); ++i, ++done) {
+            if (progress && !progress(done, rows.size()))
+                return stopped("The push");
+            if (there[i].ok() && *there[i]) {
+                ++report.already_there;
+                continue;
+            }
+            const Found found = m_parts->tiers[m_parts->tiers.named(rows[at + i].tier)]->peek(keys[i]);
+            if (!found) {
+                ++report.rejected;
+                base::tell(report.problems, fmt::format("Entry {} could not be read ({}); left out.", keys[i].hex(),
+                                                        to_string(found.why)));
+                continue;
+            }
+            entries.push_back({keys[i], found.as_entry()});
+            sizes.push_back(found.bytes);
+            bytes += found.bytes;
+            if (bytes >= k_bytes_at_once)
+                if (std::optional<Error> failed = send())
+                    return *failed;
+        }
+        if (std::optional<Error> failed = send())
+            return *failed;
+        at += keys.size();
+    }
+    if (progress)
+        progress(done, rows.size());
+    return report;
+}
+
+Result<TransferReport> Cache::pull(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
+                                   const Progress& progress)
+{
+    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(m_parts->tiers, tier));
+    std::vector<Key> keys;
+    HEARTH_TRY(remote->for_each_key([&](const Key& key) {
+        keys.push_back(key);
+        return true;
+    }));
+    TransferReport report;
+    const std::uint64_t all = keys.size();
+    std::erase_if(keys, [&](const Key& key) { return is_on_this_machine(m_parts->tiers, key); });
+    report.already_there = all - keys.size();
+    for (std::size_t at = 0; at < keys.size(); at += k_at_once) {
+        if (progress && !progress(at, keys.size()))
+            return stopped("The pull");
+        const std::span<const Key> some = std::span(keys).subspan(at, std::min(k_at_once, keys.size() - at));
+        const std::vector<Found> found = remote->fetch_many(some);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            if (!found[i]) {
+                if (found[i].why == Miss::outage || found[i].why == Miss::timeout)
+                    return error(Code::unavailable, "{}", remote->report().problem);
+                if (found[i].why == Miss::absent || found[i].why == Miss::expired)
+                    continue;  // gone since it was listed
+                ++report.rejected;
+                base::tell(report.problems,
+                           fmt::format("Entry {} is {}; it was not taken.", some[i].hex(), to_string(found[i].why)));
+                continue;
+            }
+            if (choose && !choose(format::row_of(some[i], found[i])))
+                continue;
+            if (!keep_here(m_parts->stack, some[i], found[i].as_entry()))
+                return error(Code::unavailable,
+                             "There is no persistent tier on this machine that takes what was fetched. `hearth doctor` "
+                             "says why.");
+            ++report.entries;
+            report.bytes += found[i].bytes;
+        }
+    }
+    if (progress)
+        progress(keys.size(), keys.size());
+    return report;
+}
+
+}  // namespace hearth
