@@ -49,8 +49,8 @@ void bench_hits(Report& report, const Scratch& scratch, const Size& size)
         keys.push_back(Key::of("bench.bundle", size.bytes, i));
         (void)on_disk.insert(keys.back(), assembly_artifact(size.bytes, i));
     }
-    (void)bundle::create(file, on_disk);
-    Cache in_bundle = open_with(bundle::at(file));
+    (void)bundles::create(file, on_disk);
+    Cache in_bundle = open_with(bundle(file));
     const auto find_all = [&keys](Cache& cache) {
         for (const Key& key : keys)
             keep(cache.find(key)->status);
@@ -61,10 +61,10 @@ void bench_hits(Report& report, const Scratch& scratch, const Size& size)
                       "the same in the disk tier", pair.second * 1e6 / k_entries, 1.0);
     // With signatures demanded every entry is also digested.
     const SigningKey signer = SigningKey::generate().value();
-    (void)bundle::merge(file + "-signed", {file}, {.sign_with = signer});
-    bundle::Options demanding{.path = file + "-signed"};
+    (void)bundles::merge(file + "-signed", {file}, {.sign_with = signer});
+    BundleOptions demanding{.path = file + "-signed"};
     demanding.trust = {Signatures::demanded, {signer.public_key()}, {}};
-    Cache signed_only = open_with(bundle::tier(demanding));
+    Cache signed_only = open_with(bundle(demanding));
     const Pair beside_plain = side_by_side(
         k_tries, [&] { find_all(signed_only); }, [&] { find_all(in_bundle); });
     report.add_beside(std::string("bundle_hit.") + size.name + ".signed", beside_plain.first * 1e6 / k_entries, "us",
@@ -132,7 +132,7 @@ int bundle_child(const std::vector<std::string>& arguments)
 {
     const std::uint64_t turn = std::strtoull(arguments.at(1).c_str(), nullptr, 10);
     const std::uint64_t start = now_ns();
-    Cache cache = open_with(bundle::at(arguments.at(0)));
+    Cache cache = open_with(bundle(arguments.at(0)));
     const std::uint64_t opened = now_ns();
     std::vector<double> firsts;
     std::vector<double> hits;

@@ -35,12 +35,12 @@ bool record(const std::string& directory, const std::string& file)
     CacheOptions options;
     options.directory = directory;
     options.maintenance = Maintenance::by_hand;
-    options.making = Making::forbidden;
+    options.compiling = Compiling::forbidden;
     options.record_to = file;
     Cache cache = Cache::open(options).value();
     for (int i = 0; i < k_recipes; ++i)
         if (const auto compiled = nvrtc::compile(cache, small_program(i));
-            !compiled && compiled.error().code != Code::make_forbidden)
+            !compiled && compiled.error().code != Code::compile_forbidden)
             return false;
     return true;
 }
@@ -83,7 +83,7 @@ void recorded_hits(Report& report, const Scratch& scratch)
 int recipe_child(const std::vector<std::string>& /*arguments*/)
 {
     CacheOptions options;
-    options.disabled = true;
+    options.caching = Switch::off;
     Cache cache = Cache::open(options).value();
     for (int i = 0; i < k_recipes; ++i)
         if (const auto compiled = nvrtc::compile(cache, small_program(i)); !compiled || compiled->failed())

@@ -46,7 +46,7 @@ Artifact random_artifact(std::size_t size, std::uint64_t seed)
 Cache open_remote(const std::string& url)
 {
     CacheOptions options;
-    options.tiers = {remote::tier({.url = url, .timeout = std::chrono::seconds(5)})};
+    options.tiers = {remote({.url = url, .timeout = std::chrono::seconds(5)})};
     options.maintenance = Maintenance::by_hand;
     return Cache::open(options).value();
 }
@@ -111,14 +111,14 @@ void redis_many(Report& report, std::uint16_t port, const std::string& folder)
     fill(writer, k_sizes[0], k_many);
     const auto open = [&](const std::string& name) {
         CacheOptions options;
-        options.tiers = {disk(folder + "/" + name), remote::tier({.url = url, .timeout = std::chrono::seconds(5)})};
+        options.tiers = {disk(folder + "/" + name), remote({.url = url, .timeout = std::chrono::seconds(5)})};
         options.maintenance = Maintenance::by_hand;
         return Cache::open(options).value();
     };
     Cache batched = open("batched");
     Cache single = open("single");
     const std::uint64_t start = now_ns();
-    const bool all = batched.pull("").value().entries == k_many;
+    const bool all = admin::pull(batched, "").value().entries == k_many;
     const std::uint64_t middle = now_ns();
     for (std::uint64_t i = 0; i < k_many; ++i)
         keep(single.find(Key::of(k_sizes[0].name, i)).hit());
@@ -198,8 +198,8 @@ void dead_remote(Report& report, const std::string& folder)
         CacheOptions options;
         options.tiers = {memory(16_MiB), disk(folder + "/" + name)};
         if (with_remote)
-            options.tiers.push_back(remote::tier({.url = fmt::format("redis://127.0.0.1:{}", test::free_port()),
-                                                  .state_directory = folder + "/" + name + "/remotes"}));
+            options.tiers.push_back(remote({.url = fmt::format("redis://127.0.0.1:{}", test::free_port()),
+                                            .state_directory = folder + "/" + name + "/remotes"}));
         options.maintenance = Maintenance::by_hand;
         return Cache::open(options).value();
     };
@@ -243,16 +243,16 @@ int remote_child(const std::vector<std::string>& arguments)
     const std::string folder = fmt::format("{}/{}", arguments.at(1), ::getpid());
     CacheOptions options;
     options.tiers = {memory(16_MiB), disk(folder),
-                     remote::tier({.url = arguments.at(0),
-                                   .connect_timeout = std::chrono::seconds(5),
-                                   .timeout = std::chrono::seconds(5),
-                                   .lease = arguments.at(2) == "1" ? remote::FleetLease::on : remote::FleetLease::off,
-                                   .state_directory = folder + "/remotes"})};
+                     remote({.url = arguments.at(0),
+                             .connect_timeout = std::chrono::seconds(5),
+                             .timeout = std::chrono::seconds(5),
+                             .lease = arguments.at(2) == "1" ? FleetLease::on : FleetLease::off,
+                             .state_directory = folder + "/remotes"})};
     options.maintenance = Maintenance::by_hand;
     Cache cache = Cache::open(options).value();
     int compiles = 0;
     for (std::uint64_t i = 0; i < k_kernels; ++i)
-        (void)cache.get_or_make(Key::of("node kernel", i), [&] {
+        (void)cache.get_or_compile(Key::of("node kernel", i), [&] {
             ++compiles;
             const std::uint64_t end = now_ns() + static_cast<std::uint64_t>(k_compile_seconds * 1e9);
             while (now_ns() < end)

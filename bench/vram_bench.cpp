@@ -134,7 +134,7 @@ public:
         many();
         inserts();
         waste();
-        const vram::Report report = *m_cache.vram().report();
+        const device::Report report = *m_cache.vram().report();
         m_report.note(fmt::format("vram.*: {} {}{}", to_string(report.backend), report.devices.front().name,
                                   report.fallback.empty() ? "" : ", as " + report.fallback));
     }
@@ -143,7 +143,7 @@ private:
     static Cache open(std::uint64_t bytes)
     {
         CacheOptions options;
-        options.tiers = {vram::tier(bytes)};
+        options.tiers = {vram(bytes)};
         options.maintenance = Maintenance::by_hand;
         return Cache::open(options).value();
     }
@@ -292,7 +292,7 @@ private:
             const std::size_t size = random() % 4 == 0 ? random() % (200 << 10) : random() % (16 << 10);
             (void)cache.vram().insert(Key::of("waste", i), bytes.slice(0, size));
         }
-        const vram::PartitionUsage usage = cache.vram().report()->partitions.front();
+        const device::PartitionUsage usage = cache.vram().report()->partitions.front();
         const auto percent = [&](std::uint64_t part) {
             return static_cast<double>(part) * 100 / static_cast<double>(usage.reserved_bytes);
         };

@@ -23,7 +23,7 @@ void note(const Event& event);
 // Whether anybody wants to know: HEARTH_RUN_LOG names a file.
 bool is_noting();
 
-// What get_or_make() gave: outcome, tier, reason and what was saved.
+// What get_or_compile() gave: outcome, tier, reason and what was saved.
 Event event_of(const Lookup& lookup);
 
 }  // namespace hearth::proxy

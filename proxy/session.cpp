@@ -62,7 +62,7 @@ Cache* cache()
 
 bool making_is_forbidden()
 {
-    return made_once(g_forbidden, [] { return resolve().options.making == Making::forbidden; });
+    return made_once(g_forbidden, [] { return resolve().options.compiling == Compiling::forbidden; });
 }
 
 Event event_of(const CompileResult& result)
@@ -71,7 +71,7 @@ Event event_of(const CompileResult& result)
     event.outcome = to_string(result.outcome());
     event.tier = result.tier();
     event.reason = result.reason();
-    if (result.outcome() == Outcome::hit || result.outcome() == Outcome::coalesced)
+    if (result.outcome() == Outcome::hit || result.outcome() == Outcome::waited)
         event.saved_ms = std::chrono::duration<double, std::milli>(result.artifact().cost).count();
     return event;
 }

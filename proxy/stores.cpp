@@ -8,7 +8,7 @@ namespace {
 
 __attribute__((constructor)) void choose_stores()
 {
-    remote::choose_stores(remote::Stores::of_dropins);
+    remotes::choose_stores(remotes::Stores::of_dropins);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ hearth::Result<Inputs> Inputs::list(const Toolchain& toolchain, const std::strin
     if (!listed)
         return listed.error();
     if (listed->status != 0)
-        return hearth::Error{hearth::Code::make_failed, "The headers of " + source + " could not be listed.",
+        return hearth::Error{hearth::Code::compile_failed, "The headers of " + source + " could not be listed.",
                              listed->said};
 
     std::string text;

@@ -51,7 +51,7 @@ hearth::Result<Inputs> inputs_of(hearth::Cache& cache, const Toolchain& toolchai
         artifact.metadata.label = "headers of " + fs::path(source).filename().string();
         return artifact;
     };
-    hearth::Result<hearth::Lookup> found = cache.get_or_make(request, list);
+    hearth::Result<hearth::Lookup> found = cache.get_or_compile(request, list);
     if (!found)
         return found.error();
     if (Inputs inputs{std::string((*found)->text())}; inputs.unchanged(digests))
@@ -75,7 +75,7 @@ hearth::Result<hearth::Lookup> compile(hearth::Cache& cache, const Toolchain& to
         return inputs.error();
     hearth::KeyBuilder key = key_of("demo output", toolchain, source, digests);
     key.text("inputs", inputs->text());
-    return cache.get_or_make(key.build(), [&]() -> hearth::Result<hearth::Artifact> {
+    return cache.get_or_compile(key.build(), [&]() -> hearth::Result<hearth::Artifact> {
         hearth::Result<hearth::Artifact> made = toolchain.compile(source);
         // What was compiled may not be what the key says: better no entry than a wrong one.
         if (made && !inputs->unchanged(digests))

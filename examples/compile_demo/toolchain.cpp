@@ -74,7 +74,7 @@ hearth::Result<hearth::Artifact> Toolchain::compile(const std::string& source) c
     if (!compiled)
         return compiled.error();
     if (compiled->status != 0)
-        return hearth::Error{hearth::Code::make_failed, source + " does not compile.", compiled->said};
+        return hearth::Error{hearth::Code::compile_failed, source + " does not compile.", compiled->said};
     const hearth::Result<Finished> version = run({program, "--version"}, "/");
 
     hearth::Artifact artifact;

@@ -20,7 +20,8 @@ struct Toolchain {
 
     std::vector<std::string> command() const;
 
-    // Compiles `source`. What the compiler says no to is Code::make_failed with its log; the cache remembers that too.
+    // Compiles `source`. What the compiler says no to is Code::compile_failed with its log; the cache remembers that
+    // too.
     hearth::Result<hearth::Artifact> compile(const std::string& source) const;
 };
 

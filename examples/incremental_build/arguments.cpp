@@ -49,13 +49,13 @@ std::optional<Number> number_in(std::string_view text)
     return problem == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-std::optional<hearth::vram::Backend> backend_named(std::string_view name)
+std::optional<hearth::device::Backend> backend_named(std::string_view name)
 {
-    using hearth::vram::Backend;
+    using hearth::device::Backend;
     if (name == "auto")
         return Backend::automatic;
     for (const Backend backend : {Backend::cuda, Backend::opencl, Backend::webgpu, Backend::host})
-        if (hearth::vram::to_string(backend) == name)
+        if (hearth::device::to_string(backend) == name)
             return backend;
     return std::nullopt;
 }
@@ -78,7 +78,7 @@ hearth::Status take_value(Arguments& arguments, std::string_view option, std::st
             return wrong("--directory takes the path of a directory, not nothing.");
         arguments.directory = value;
     } else {
-        const std::optional<hearth::vram::Backend> backend = backend_named(value);
+        const std::optional<hearth::device::Backend> backend = backend_named(value);
         if (!backend)
             return wrong("--backend takes auto, cuda, opencl, webgpu or host, not " + shown + ".");
         arguments.backend = *backend;

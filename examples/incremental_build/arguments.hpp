@@ -13,7 +13,7 @@ struct Arguments {
     std::uint32_t modules = 200;
     std::uint64_t seed = 1;
     std::string directory{};  // empty: a temporary one
-    hearth::vram::Backend backend = hearth::vram::Backend::automatic;
+    hearth::device::Backend backend = hearth::device::Backend::automatic;
     bool json = false;
     bool again = false;
     bool help = false;

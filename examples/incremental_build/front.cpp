@@ -13,11 +13,11 @@ constexpr std::string_view k_vram = "vram";
 }  // namespace
 
 IrCache::IrCache(std::uint64_t vram_bytes, const std::string& directory, Describe describe,
-                 hearth::vram::Backend backend)
+                 hearth::device::Backend backend)
     : m_describe(std::move(describe))
 {
     hearth::Result<hearth::Cache> cache = hearth::Cache::open({
-        .tiers = {hearth::vram::tier({.name = std::string(k_vram), .backend = backend, .max_bytes = vram_bytes}),
+        .tiers = {hearth::vram({.name = std::string(k_vram), .backend = backend, .max_bytes = vram_bytes}),
                   hearth::disk(directory)},
         .promote_after = 1,  // what one build needs the next one needs: the first hit brings it into device memory
     });
@@ -28,7 +28,7 @@ IrCache::IrCache(std::uint64_t vram_bytes, const std::string& directory, Describ
     m_cache.emplace(std::move(*cache));
     // Nothing is asked of a device before something is to be stored there.
     const hearth::Key probe = hearth::Key::of("eph-ir", "probe");
-    if (m_cache->insert(probe, hearth::Artifact("probe"), {.tier = std::string(k_vram), .counted = false}))
+    if (m_cache->insert(probe, hearth::Artifact("probe"), {.tier = std::string(k_vram), .kind = EntryKind::derived}))
         m_cache->remove(probe);
 }
 
@@ -50,8 +50,8 @@ std::vector<std::optional<Ir>> IrCache::get_many(std::span<const std::string> fi
 
     const auto started = std::chrono::steady_clock::now();
     if (const hearth::Vram vram = m_cache->vram()) {
-        if (hearth::Result<hearth::vram::HostCopy> copied = vram.read_many(keys)) {
-            const auto owner = std::make_shared<const hearth::vram::HostCopy>(std::move(*copied));
+        if (hearth::Result<hearth::device::HostCopy> copied = vram.read_many(keys)) {
+            const auto owner = std::make_shared<const hearth::device::HostCopy>(std::move(*copied));
             for (std::size_t i = 0; i < keys.size(); ++i)
                 if (owner->has(i))
                     found[i] = Ir{owner->bytes(i), std::string(k_vram), owner};
@@ -96,13 +96,13 @@ void IrCache::insert(std::string_view file, hearth::ByteView ir, std::chrono::na
     static_cast<void>(m_cache->insert(*request, std::move(artifact)));
 }
 
-hearth::vram::Lease IrCache::lease(std::string_view file)
+hearth::device::Lease IrCache::lease(std::string_view file)
 {
     const hearth::Request request = asked(file);
     if (!m_cache)
         return {};
-    hearth::Result<hearth::vram::Lease> lease = m_cache->vram().load(request);
-    return lease ? std::move(*lease) : hearth::vram::Lease();
+    hearth::Result<hearth::device::Lease> lease = m_cache->vram().load(request);
+    return lease ? std::move(*lease) : hearth::device::Lease();
 }
 
 hearth::Request IrCache::asked(std::string_view file)
@@ -113,7 +113,7 @@ hearth::Request IrCache::asked(std::string_view file)
     return request;
 }
 
-hearth::Result<hearth::vram::Report> IrCache::memory()
+hearth::Result<hearth::device::Report> IrCache::memory()
 {
     if (!m_cache)
         return hearth::Error{hearth::Code::unavailable, m_problem, {}};

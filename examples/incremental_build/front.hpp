@@ -62,7 +62,7 @@ public:
 
     // Takes hold of the device right away, which can take half a second, so that no lookup has to.
     IrCache(std::uint64_t vram_bytes, const std::string& directory, Describe describe,
-            hearth::vram::Backend backend = hearth::vram::Backend::automatic);
+            hearth::device::Backend backend = hearth::device::Backend::automatic);
 
     std::optional<Ir> get(std::string_view file);
     // Many at once, in the order asked: what is in device memory comes with one gather and one wait.
@@ -73,11 +73,11 @@ public:
 
     // Where it lies on the device, without a copy: for a compiler whose next stage runs there. Brought there from disk
     // if need be; empty when it is nowhere.
-    hearth::vram::Lease lease(std::string_view file);
+    hearth::device::Lease lease(std::string_view file);
 
     IrStatistics statistics() const;
     // Which memory it is, and why not another; or why there is no cache.
-    hearth::Result<hearth::vram::Report> memory();
+    hearth::Result<hearth::device::Report> memory();
 
 private:
     hearth::Request asked(std::string_view file);

@@ -169,8 +169,9 @@ void run_all(const Workspace& workspace, const demo::Arguments& arguments, demo:
     checked(demo::write_file(workspace.source(edited), text));
     expect("a signature edited", 1 + importers, builder.build("a signature edited").compiled.size());
 
-    const std::string backend(
-        arguments.backend == hearth::vram::Backend::automatic ? "auto" : hearth::vram::to_string(arguments.backend));
+    const std::string backend(arguments.backend == hearth::device::Backend::automatic
+                                  ? "auto"
+                                  : hearth::device::to_string(arguments.backend));
     const std::optional<demo::Row> fresh = demo::row_from_json(
         checked(demo::run_self({"--again", "--json", "--directory", workspace.path(), "--backend", backend})));
     if (!fresh)

@@ -24,7 +24,7 @@ hearth::Status Sources::read()
         try {
             source.outline = eph::outline_of(source.text);
         } catch (const eph::CompileError& problem) {
-            return hearth::Error{hearth::Code::make_failed, eph::describe(problem, file, source.text), {}};
+            return hearth::Error{hearth::Code::compile_failed, eph::describe(problem, file, source.text), {}};
         }
         source.interface_digest = hearth::Key::of("eph-interface", source.outline.interface.text()).hex();
     }

@@ -20,13 +20,13 @@ Row row_of(std::string build, const BuildReport& report, std::string memory)
 
 std::string describe_memory(IrCache& cache)
 {
-    const hearth::Result<hearth::vram::Report> report = cache.memory();
+    const hearth::Result<hearth::device::Report> report = cache.memory();
     if (!report)
         return "none (" + report.error().message + ")";
-    if (report->backend == hearth::vram::Backend::host)
+    if (report->backend == hearth::device::Backend::host)
         return report->fallback.empty() ? "host memory" : "host memory (" + report->fallback + ")";
-    std::string text(hearth::vram::to_string(report->backend));
-    for (const hearth::vram::Device& device : report->devices)
+    std::string text(hearth::device::to_string(report->backend));
+    for (const hearth::device::Device& device : report->devices)
         text += " (" + device.name + ")";
     return text;
 }

@@ -5,6 +5,6 @@
 #define HEARTH_API __attribute__((visibility("default")))
 
 #define HEARTH_VERSION_MAJOR 0
-#define HEARTH_VERSION_MINOR 1
+#define HEARTH_VERSION_MINOR 2
 #define HEARTH_VERSION_PATCH 0
-#define HEARTH_VERSION "0.1.0"
+#define HEARTH_VERSION "0.2.0"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "hearth/bytes.hpp"
+#include "hearth/clock.hpp"
 #include "hearth/key.hpp"
 
 #include <chrono>
@@ -11,8 +12,6 @@
 #include <vector>
 
 namespace hearth {
-
-using WallTime = std::chrono::sys_time<std::chrono::nanoseconds>;
 
 // One named output of a compile: "cubin", "ptx", "log", "names", or whatever a maker calls it.
 struct Section {

@@ -19,9 +19,7 @@ namespace hearth {
 
 class Cache;
 
-namespace bundle {
-
-struct Options {
+struct BundleOptions {
     std::string path{};
     std::string name = "bundle";
     Trust trust{};  // signatures demanded: the bundle as a whole must be signed by one of the trusted keys
@@ -29,8 +27,10 @@ struct Options {
 
 // A tier that answers from a bundle and takes nothing in. Its file may be replaced by rename at any time: who has it
 // open keeps the old one.
-HEARTH_API TierSpec tier(Options options);
-HEARTH_API TierSpec at(std::string path);
+HEARTH_API TierSpec bundle(BundleOptions options);
+HEARTH_API TierSpec bundle(std::string path);
+
+namespace bundles {
 
 // What entries say of themselves, and how many of them do.
 struct Named {
@@ -98,6 +98,6 @@ struct Verified : VerifyReport {
 // Reads every entry. An error when it is no bundle, or `trust` demands a signature that it lacks.
 HEARTH_API Result<Verified> verify(const std::string& path, const Trust& trust = {}, const Progress& progress = {});
 
-}  // namespace bundle
+}  // namespace bundles
 
 }  // namespace hearth

@@ -10,11 +10,11 @@ namespace hearth {
 
 // Where the result of a compile came from.
 enum class Outcome : std::uint8_t {
-    hit,        // the cache had it
-    compiled,   // the compiler made it, and it is stored
-    rebuilt,    // a driver refused what was stored, which was removed; made again, and it is stored
-    bypassed,   // the compiler made it, and it cannot be stored; reason() says why
-    coalesced,  // another was compiling it, and this one waited for that
+    hit,             // the cache had it
+    compiled,        // the compiler made it, and it is stored
+    rebuilt,         // a driver refused what was stored, which was removed; made again, and it is stored
+    past_the_cache,  // the compiler made it, and it cannot be stored; reason() says why
+    waited,          // another was compiling it, and this one waited for that
 };
 
 constexpr std::string_view to_string(Outcome outcome)
@@ -26,9 +26,9 @@ constexpr std::string_view to_string(Outcome outcome)
         return "miss";
     case Outcome::rebuilt:
         return "rebuilt";
-    case Outcome::bypassed:
+    case Outcome::past_the_cache:
         return "bypassed";
-    case Outcome::coalesced:
+    case Outcome::waited:
         return "coalesced";
     }
     return "";
@@ -38,15 +38,15 @@ constexpr std::string_view to_string(Outcome outcome)
 // with its log.
 class CompileResult {
 public:
-    // Of what get_or_make() or, with a reason to bypass the cache, make_uncached() gave.
+    // Of what get_or_compile() or, with a reason to go past the cache, compile_past_the_cache() gave.
     CompileResult(const Lookup& lookup, Request request, std::string bypass)
         : m_artifact(lookup.share()), m_request(std::move(request)), m_reason(std::move(bypass))
     {
 
         if (!m_reason.empty()) {
-            m_outcome = Outcome::bypassed;
+            m_outcome = Outcome::past_the_cache;
         } else if (lookup.compiled()) {
-            m_outcome = lookup.waited() ? Outcome::coalesced : Outcome::compiled;
+            m_outcome = lookup.waited() ? Outcome::waited : Outcome::compiled;
             m_reason = to_string(lookup.why());
         } else {
             m_tier = lookup.tier();

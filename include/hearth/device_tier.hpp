@@ -24,7 +24,7 @@ namespace base {
 struct HazardSlot;
 }
 
-namespace vram {
+namespace device {
 
 enum class Backend : std::uint8_t {
     automatic,  // the best that is here
@@ -197,35 +197,33 @@ enum class Fallback : std::uint8_t {
     host,  // host memory is used instead, and statistics and `hearth doctor` say so
 };
 
-struct Options {
-    std::string name = "vram";
-    Backend backend = Backend::automatic;
-    std::vector<int> devices{0};              // of the backend; each has its own entries
-    std::uint64_t max_bytes = k_recommended;  // of each device; 0: no limit
-    std::uint64_t max_entries = 0;            // 0: no limit
-    // Beside the one without a name, each with its own budget: one that is full leaves the others alone.
-    std::vector<Partition> partitions{};
-    Fallback fallback = Fallback::host;
-};
+}  // namespace device
 
-}  // namespace vram
+struct VramOptions {
+    std::string name = "vram";
+    device::Backend backend = device::Backend::automatic;
+    std::vector<int> devices{0};                      // of the backend; each has its own entries
+    std::uint64_t max_bytes = device::k_recommended;  // of each device; 0: no limit
+    std::uint64_t max_entries = 0;                    // 0: no limit
+    // Beside the one without a name, each with its own budget: one that is full leaves the others alone.
+    std::vector<device::Partition> partitions{};
+    device::Fallback fallback = device::Fallback::host;
+};
 
 // What a tier in device memory can do beyond what every tier can. The engine and its users know it by this interface.
 class DeviceTier : public Tier {
 public:
-    virtual vram::Lease lease(const Key& key, const vram::LeaseOptions& options) = 0;
-    virtual Result<vram::HostCopy> read_many(std::span<const Key> keys) = 0;
-    virtual Result<StoreReport> store_at(const Key& key, const Entry& entry, const vram::Placement& placement,
+    virtual device::Lease lease(const Key& key, const device::LeaseOptions& options) = 0;
+    virtual Result<device::HostCopy> read_many(std::span<const Key> keys) = 0;
+    virtual Result<StoreReport> store_at(const Key& key, const Entry& entry, const device::Placement& placement,
                                          Victims victims) = 0;
     virtual Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) = 0;
-    virtual vram::Report report() = 0;
+    virtual device::Report report() = 0;
 };
 
 // A tier in device memory; nothing is asked of the device before something is stored there.
-//   Cache::open({.tiers = {memory(256_MiB), vram::tier(512_MiB), disk("cache")}})
-namespace vram {
-HEARTH_API TierSpec tier(Options options);
-HEARTH_API TierSpec tier(std::uint64_t max_bytes);
-}  // namespace vram
+//   Cache::open({.tiers = {memory(256_MiB), vram(512_MiB), disk("cache")}})
+HEARTH_API TierSpec vram(VramOptions options);
+HEARTH_API TierSpec vram(std::uint64_t max_bytes);
 
 }  // namespace hearth

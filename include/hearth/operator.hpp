@@ -1,8 +1,9 @@
 #pragma once
 
 #include "hearth/api.hpp"
+#include "hearth/log.hpp"
 #include "hearth/result.hpp"
-#include "hearth/tier.hpp"
+#include "hearth/switch.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace hearth {
 
 struct OperatorOptions {
-    bool enabled = true;             // HEARTH_DISABLE in the environment switches it off all the same
+    Switch fast = Switch::on;        // HEARTH_DISABLE in the environment switches it off all the same
     std::uint32_t max_failures = 3;  // in a row; then the original alone is called, until retry(). 0: never give up
     LogSink log{};                   // is told of the first failure
 };
@@ -50,7 +51,7 @@ public:
 
     Operator(std::string name, Fast fast, Original original, OperatorOptions options = {})
         : m_name(std::move(name)), m_fast(std::move(fast)), m_original(std::move(original)),
-          m_options(std::move(options)), m_enabled(m_options.enabled && !detail::disabled_by_environment())
+          m_options(std::move(options)), m_enabled(m_options.fast == Switch::on && !detail::disabled_by_environment())
     {
     }
     Operator(const Operator&) = delete;
@@ -96,9 +97,9 @@ private:
         try {
             return m_fast(arguments...);
         } catch (const std::exception& error) {
-            return Error{Code::make_failed, error.what(), {}};
+            return Error{Code::compile_failed, error.what(), {}};
         } catch (...) {
-            return Error{Code::make_failed, "It threw something that is no std::exception.", {}};
+            return Error{Code::compile_failed, "It threw something that is no std::exception.", {}};
         }
     }
 

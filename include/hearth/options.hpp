@@ -3,6 +3,7 @@
 #include "hearth/api.hpp"
 #include "hearth/policy.hpp"
 #include "hearth/result.hpp"
+#include "hearth/switch.hpp"
 #include "hearth/tier.hpp"
 
 #include <chrono>
@@ -21,7 +22,7 @@ enum class Preset : std::uint8_t {
     high_performance,  // room and speed: 1 GiB, 50 GiB, first hit moves to memory, no compression
 };
 
-enum class Making : std::uint8_t { allowed, forbidden };
+enum class Compiling : std::uint8_t { allowed, forbidden };
 enum class Maintenance : std::uint8_t { background, by_hand };
 
 // An entry that a tier has let go of, as the owner of the cache is told.
@@ -40,7 +41,7 @@ struct CacheOptions {
     // The default tiers, memory over disk, are shaped by these...
     std::optional<std::string> directory{};
     std::optional<std::uint64_t> memory_bytes{};
-    // Between the two, a tier in device memory: 0 for none, vram::k_recommended for what suits the device.
+    // Between the two, a tier in device memory: 0 for none, device::k_recommended for what suits the device.
     std::optional<std::uint64_t> vram_bytes{};
     std::optional<std::string> vram_backend{};  // "auto", "cuda", "opencl", "webgpu" or "host"
     std::optional<std::uint64_t> disk_bytes{};
@@ -48,7 +49,7 @@ struct CacheOptions {
     std::optional<std::chrono::seconds> max_age{};
     std::optional<int> compression{};
     std::optional<Access> access{};
-    std::optional<bool> shared{};
+    std::optional<Users> users{};
     // Behind them files of entries that ship with an application, in the order in which they are asked:
     // docs/bundles.md.
     std::optional<std::vector<std::string>> bundles{};
@@ -65,14 +66,14 @@ struct CacheOptions {
     std::optional<std::string> policy_name{};  // ...or "gdsf" or "lru"
     std::optional<std::uint32_t> promote_after{};
 
-    std::optional<bool> disabled{};  // no tiers at all: every lookup is a miss, makers still run once a key
-    std::optional<Making> making{};
-    std::optional<std::uint32_t> max_parallel_makes{};       // 0: as many as ask
-    std::optional<std::chrono::milliseconds> flight_wait{};  // how long to wait for another process's make
-    // A make that is expected to take less, and may outlive its caller (GetOptions), begins while servers are still
-    // being asked; who is first answers. 0: never.
+    std::optional<Switch> caching{};  // off: no tiers at all; every lookup is a miss, a key is still compiled once
+    std::optional<Compiling> compiling{};
+    std::optional<std::uint32_t> max_parallel_compiles{};    // 0: as many as ask
+    std::optional<std::chrono::milliseconds> flight_wait{};  // how long to wait for another process's compile
+    // A compile that is expected to take less, and owns its captures (GetOptions), begins while servers are still
+    // being asked; who is first counts. 0: never.
     std::optional<std::chrono::milliseconds> race_under{};
-    std::optional<std::chrono::milliseconds> failure_ttl{};  // how long a failed make is remembered; 0: not at all
+    std::optional<std::chrono::milliseconds> failure_ttl{};  // how long a failed compile is remembered; 0: not at all
     std::optional<Maintenance> maintenance{};
     std::optional<std::chrono::milliseconds> maintenance_interval{};
 

@@ -21,11 +21,16 @@ namespace engine {
 class PrewarmJob;
 }
 
+enum class Priority : std::uint8_t {
+    idle,   // takes only what nobody else wants of processor and disk
+    usual,  // as its program does
+};
+
 struct PrewarmOptions {
     std::string tier{};                  // to be filled, by its name; empty: the fastest that can be written
     std::uint64_t max_bytes = 0;         // to be stored, and no more; 0: as much as the tier has room for
     std::uint64_t bytes_per_second = 0;  // to be read; 0: no limit
-    bool idle_priority = true;           // takes only what nobody else wants of processor and disk
+    Priority priority = Priority::idle;
 };
 
 // How far it has come. Each entry that is done counts in one of `filled` to `refused`.
@@ -74,9 +79,9 @@ private:
 
 // What any tier has of these, servers included, in their order.
 HEARTH_API Prewarm prewarm(Cache& cache, std::vector<Key> keys, PrewarmOptions options = {});
-// Everything in a tier that need not be one of the cache's, such as bundle::at(path).
+// Everything in a tier that need not be one of the cache's, such as bundle(path).
 HEARTH_API Prewarm prewarm(Cache& cache, const TierSpec& source, PrewarmOptions options = {});
-// What was used most, the most used first: Cache::hottest().
+// What was used most, the most used first: admin::hottest().
 HEARTH_API Prewarm prewarm_hottest(Cache& cache, std::size_t count, PrewarmOptions options = {});
 
 }  // namespace hearth

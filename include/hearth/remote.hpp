@@ -15,14 +15,12 @@
 
 namespace hearth {
 
-namespace remote {
-
 enum class FleetLease : std::uint8_t {
     off,
     on,  // who compiles says so in the remote, and others wait for the result, within bounds
 };
 
-struct Options {
+struct RemoteOptions {
     // redis://HOST:PORT, rediss://, redis+unix:///PATH, redis+cluster://HOST:PORT,HOST:PORT, http(s)://HOST/PATH,
     // s3://BUCKET/PREFIX. What stands behind a '?' may set the rest: docs/remote.md.
     std::string url{};
@@ -43,6 +41,12 @@ struct Options {
     // Where processes of this machine tell each other that a server is down; empty: each finds out by itself.
     std::string state_directory{};
 };
+
+// A tier on a server; nothing is asked of it before it is needed.
+HEARTH_API TierSpec remote(RemoteOptions options);
+HEARTH_API TierSpec remote(std::string url);
+
+namespace remotes {
 
 // Whether lookups go to the server.
 enum class State : std::uint8_t {
@@ -81,7 +85,7 @@ struct Check {
     std::string server;
 };
 
-}  // namespace remote
+}  // namespace remotes
 
 struct KeyedEntry {
     Key key;
@@ -95,20 +99,13 @@ class RemoteTier : public Tier {
 public:
     // True while the server is left alone: find() would answer Miss::outage. Cheaper to ask than that.
     virtual bool resting() = 0;
-    virtual remote::Report report() = 0;
-    virtual remote::Check check(std::uint64_t samples) = 0;
+    virtual remotes::Report report() = 0;
+    virtual remotes::Check check(std::uint64_t samples) = 0;
     // Many in few round trips. One answer each, in their order.
     virtual std::vector<Result<bool>> has_many(std::span<const Key> keys) = 0;
     virtual std::vector<Found> fetch_many(std::span<const Key> keys) = 0;
     virtual std::vector<Status> send_many(std::span<const KeyedEntry> entries) = 0;
     virtual Status for_each_key(const std::function<bool(const Key&)>& visit) = 0;
 };
-
-namespace remote {
-
-HEARTH_API TierSpec tier(Options options);
-HEARTH_API TierSpec at(std::string url);
-
-}  // namespace remote
 
 }  // namespace hearth

@@ -11,18 +11,18 @@
 namespace hearth {
 
 enum class Code : std::uint8_t {
-    invalid_argument,  // the caller asked for something that cannot be
-    not_found,         // no such entry, file or tier
-    too_large,         // larger than any tier can hold
-    io,                // the operating system refused
-    no_space,          // the disk or the budget is full
-    corrupt,           // bytes that are not what they claim to be
-    incompatible,      // another version's or another machine's bytes
-    make_failed,       // the maker (a compiler) said no; `log` holds its words
-    make_forbidden,    // a miss in a cache that may not make
-    timeout,           // the deadline passed first
-    unavailable,       // the tier, the server or the library is not there
-    denied,            // who was asked said no: password, signature, certificate, permission
+    invalid_argument,   // the caller asked for something that cannot be
+    not_found,          // no such entry, file or tier
+    too_large,          // larger than any tier can hold
+    io,                 // the operating system refused
+    no_space,           // the disk or the budget is full
+    corrupt,            // bytes that are not what they claim to be
+    other_version,      // another version's or another machine's bytes
+    compile_failed,     // the compiler said no; `log` holds its words
+    compile_forbidden,  // a miss in a cache that may not compile
+    timeout,            // the deadline passed first
+    unavailable,        // the tier, the server or the library is not there
+    denied,             // who was asked said no: password, signature, certificate, permission
 };
 
 // A sentence for people, with the value, the limit and the fix; `log` is the compiler's own output.

@@ -40,8 +40,8 @@ struct TierStats {
     std::uint64_t promotions = 0;  // entries that moved up into this tier
     std::uint64_t corrupt = 0;
     std::uint64_t outages = 0;
-    Latency latency;                         // of hits; of a memory tier every 128th is timed
-    std::optional<remote::Report> remote{};  // of a tier on a server: how it is, as this process sees it
+    Latency latency;                          // of hits; of a memory tier every 128th is timed
+    std::optional<remotes::Report> remote{};  // of a tier on a server: how it is, as this process sees it
 };
 
 // Counts are exact: they equal what happened, whatever the threads did.
@@ -50,14 +50,14 @@ struct Stats {
     std::array<std::uint64_t, k_miss_reasons> misses{};  // by Miss; the place of Miss::outage stays 0
     std::uint64_t outages = 0;  // lookups that no tier answered and at least one could not: not misses
     std::uint64_t stores = 0;
-    std::uint64_t makes = 0;
-    std::uint64_t make_failures = 0;
+    std::uint64_t compiles = 0;
+    std::uint64_t compile_failures = 0;
     std::uint64_t failures_replayed = 0;
-    std::uint64_t coalesced = 0;       // lookups that waited for another's make instead of making
-    std::uint64_t forbidden = 0;       // misses in a cache that may not make
+    std::uint64_t waited = 0;          // lookups that waited for another's compile instead of compiling
+    std::uint64_t forbidden = 0;       // misses in a cache that may not compile
     std::uint64_t dropped_stores = 0;  // results that could not be stored; the caller got them all the same
-    std::uint64_t make_ns_spent = 0;
-    std::uint64_t make_ns_saved = 0;
+    std::uint64_t compile_ns_spent = 0;
+    std::uint64_t compile_ns_saved = 0;
     std::vector<TierStats> tiers;  // in lookup order
 
     HEARTH_API std::uint64_t misses_in_all() const;
@@ -75,7 +75,7 @@ struct CountName {
     std::uint64_t Of::*member;
     std::string_view name;  // as `hearth stats --json` shows it; of a time, in seconds
     std::string_view note;  // as the note beside the entries has it; never changes
-    bool nanoseconds = false;
+    enum class Unit : std::uint8_t { one, nanosecond } unit = Unit::one;
 };
 
 // Every count there is, once: summing, adding, writing down and showing them all go by these tables.
@@ -83,14 +83,16 @@ inline constexpr std::array k_counts{
     CountName<Stats>{&Stats::hits, "hits", "hits"},
     CountName<Stats>{&Stats::outages, "outages", "outages"},
     CountName<Stats>{&Stats::stores, "stores", "stores"},
-    CountName<Stats>{&Stats::makes, "compiles", "makes"},
-    CountName<Stats>{&Stats::make_failures, "compile_failures", "make_failures"},
+    CountName<Stats>{&Stats::compiles, "compiles", "makes"},
+    CountName<Stats>{&Stats::compile_failures, "compile_failures", "make_failures"},
     CountName<Stats>{&Stats::failures_replayed, "failures_replayed", "failures_replayed"},
-    CountName<Stats>{&Stats::coalesced, "coalesced", "coalesced"},
+    CountName<Stats>{&Stats::waited, "coalesced", "coalesced"},
     CountName<Stats>{&Stats::forbidden, "forbidden", "forbidden"},
     CountName<Stats>{&Stats::dropped_stores, "dropped_stores", "dropped_stores"},
-    CountName<Stats>{&Stats::make_ns_spent, "compile_seconds_spent", "make_ns_spent", true},
-    CountName<Stats>{&Stats::make_ns_saved, "compile_seconds_saved", "make_ns_saved", true},
+    CountName<Stats>{&Stats::compile_ns_spent, "compile_seconds_spent", "make_ns_spent",
+                     CountName<Stats>::Unit::nanosecond},
+    CountName<Stats>{&Stats::compile_ns_saved, "compile_seconds_saved", "make_ns_saved",
+                     CountName<Stats>::Unit::nanosecond},
 };
 inline constexpr std::array k_tier_counts{
     CountName<TierStats>{&TierStats::hits, "hits", "hits"},

@@ -1,10 +1,13 @@
 #pragma once
 
-#include "hearth/artifact.hpp"
-#include "hearth/lease.hpp"
+#include "hearth/api.hpp"
+#include "hearth/clock.hpp"
+#include "hearth/entry.hpp"
+#include "hearth/log.hpp"
 #include "hearth/policy.hpp"
 #include "hearth/result.hpp"
 #include "hearth/trust.hpp"
+#include "hearth/units.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -17,34 +20,6 @@
 #include <vector>
 
 namespace hearth {
-
-// Why a lookup gave nothing. `outage` and `timeout` say nothing about whether the entry exists.
-// `untrusted`: a signature is demanded, and the entry has none by a key that is trusted.
-enum class Miss : std::uint8_t { absent, corrupt, incompatible, expired, timeout, outage, bypassed, untrusted };
-inline constexpr std::size_t k_miss_reasons = 8;
-
-constexpr std::string_view to_string(Miss reason)
-{
-    switch (reason) {
-    case Miss::absent:
-        return "absent";
-    case Miss::corrupt:
-        return "corrupt";
-    case Miss::incompatible:
-        return "incompatible";
-    case Miss::expired:
-        return "expired";
-    case Miss::timeout:
-        return "timeout";
-    case Miss::outage:
-        return "outage";
-    case Miss::bypassed:
-        return "bypassed";
-    case Miss::untrusted:
-        return "untrusted";
-    }
-    return "unknown";
-}
 
 struct Limits {
     std::uint64_t max_bytes = 0;      // 0: no limit
@@ -67,75 +42,17 @@ struct TierUsage {
     std::uint64_t entries = 0;
 };
 
-// An artifact on its way between tiers: decoded, encoded, or both. Each tier takes the form it keeps.
-// Thread safety: as an int. Cost: encoding or decoding happens on first demand, once.
-class Entry {
-public:
-    explicit Entry(std::shared_ptr<const Artifact> artifact, Bytes encoded = {})
-        : m_artifact(std::move(artifact)), m_encoded(std::move(encoded))
-    {
-    }
-    const std::shared_ptr<const Artifact>& artifact() const noexcept { return m_artifact; }
-    // The bytes an earlier tier held, or empty when nobody has encoded it yet.
-    const Bytes& encoded() const noexcept { return m_encoded; }
-
-private:
-    std::shared_ptr<const Artifact> m_artifact;
-    Bytes m_encoded;
+// What a tier is to come down to.
+struct EvictTo {
+    std::optional<std::uint64_t> max_bytes{};  // 0: nothing is left
+    std::optional<std::uint64_t> max_entries{};
+    std::optional<std::chrono::seconds> unused_for{};  // what was not used for so long goes first, in any case
 };
-
-// What a tier answers: an artifact under lease, or why not.
-struct Found {
-    ArtifactLease artifact;
-    // The entry's bytes, where the tier has them at hand and a slower tier may want them.
-    std::unique_ptr<const Bytes> encoded;
-    std::uint32_t uses = 0;            // how often this process has been answered from here, this time included
-    std::uint64_t bytes = 0;           // what the entry takes of this tier's budget
-    std::chrono::nanoseconds cost{0};  // the artifact's own, at hand without a look at it
-    Miss why = Miss::absent;           // meaningful only without an artifact
-
-    explicit operator bool() const noexcept { return static_cast<bool>(artifact); }
-    // On its way to another tier.
-    Entry as_entry() const { return Entry(artifact.share(), encoded ? *encoded : Bytes{}); }
-    static Found miss(Miss reason)
-    {
-        Found found;
-        found.why = reason;
-        return found;
-    }
-};
-
-enum class EvictionCause : std::uint8_t { capacity, age, limit_lowered };
-
-// An entry a tier has just let go of. `entry` is filled where the tier was asked to keep it for demotion.
-struct Victim {
-    Key key;
-    std::uint64_t bytes = 0;
-    double cost = 0;
-    EvictionCause cause = EvictionCause::capacity;
-    std::optional<Entry> entry;
-};
-
-enum class Victims : std::uint8_t { discard, keep };
 
 struct StoreReport {
     std::uint64_t bytes = 0;  // what it takes of the tier's budget now
     bool replaced = false;
     std::vector<Victim> victims;
-};
-
-// What is known of one entry at rest; what `hearth ls` prints.
-struct EntryRow {
-    Key key;
-    Metadata metadata;
-    std::uint64_t bytes = 0;         // of the artifact
-    std::uint64_t stored_bytes = 0;  // of the tier's budget
-    WallTime created{};
-    WallTime last_used{};  // empty when never
-    std::uint32_t uses = 0;
-    std::chrono::nanoseconds cost{0};
-    std::int32_t status = 0;
-    std::string tier;
 };
 
 // Says how far a long operation has come; answers false to stop it. A total of 0 is not yet known.
@@ -147,7 +64,7 @@ struct VerifyReport {
     std::uint64_t checked = 0;
     std::uint64_t intact = 0;
     std::uint64_t corrupt = 0;
-    std::uint64_t incompatible = 0;     // of another format version: left alone
+    std::uint64_t other_version = 0;    // of another format version: left alone
     std::uint64_t stray = 0;            // files that are no entries: abandoned temporaries, foreign files
     std::uint64_t removed = 0;          // corrupt entries and abandoned temporaries, with Repair::yes
     bool accounting_exact = true;       // recorded bytes and counts equalled what was found
@@ -198,8 +115,9 @@ public:
     virtual std::optional<EntryRow> info(const Key& key) = 0;
     // Visits every entry, in no order, until the visitor answers false.
     virtual void for_each(const std::function<bool(const EntryRow&)>& visit) = 0;
-    // Evicts what has not been used for `idle`. Its victims are gone: they were asked to go.
-    virtual std::uint64_t remove_idle(std::chrono::seconds idle, const Progress& progress) = 0;
+    // Evicts, for once, until no more is left; its limits stay as they are. Who went is told, and gone for good. A tier
+    // that takes nothing in, or has no budget of ours, lets nothing go.
+    virtual std::vector<Victim> evict_to(const EvictTo& goal, const Progress& progress) = 0;
     virtual VerifyReport verify(Repair repair, const Progress& progress) = 0;
 
     // Credits uses that a faster tier answered, so that a popular entry is not idle down here.
@@ -218,16 +136,6 @@ public:
         return false;
     }
 };
-
-// Tells the time. Tests hand in one they can set.
-class Clock {
-public:
-    virtual ~Clock() = default;
-    virtual WallTime now() const = 0;
-};
-
-enum class LogLevel : std::uint8_t { info, warning };
-using LogSink = std::function<void(LogLevel, std::string_view)>;
 
 // What a tier is given to work with.
 struct TierContext {
@@ -250,6 +158,12 @@ struct MemoryOptions {
 
 enum class Access : std::uint8_t { read_write, read_only };
 
+// Whose directory it may be.
+enum class Users : std::uint8_t {
+    one,   // ours alone: another user's is refused
+    many,  // it is meant to be shared
+};
+
 struct DiskOptions {
     std::string name = "disk";
     std::string directory{};
@@ -258,8 +172,7 @@ struct DiskOptions {
     std::chrono::seconds max_age{0};  // 0: no limit
     int compression = 1;              // zstd level; 0 stores sections as they are
     Access access = Access::read_write;
-    // A directory that belongs to another user is refused unless it is meant to be shared.
-    bool shared = false;
+    Users users = Users::one;
     Trust trust{};
 };
 

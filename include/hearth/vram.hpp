@@ -14,27 +14,27 @@ public:
     explicit operator bool() const noexcept { return m_tier != nullptr; }
 
     // Empty when it is not there. Waits for a copy that is still under way, unless a stream is given.
-    vram::Lease lease(const Key& key, const vram::LeaseOptions& options = {}) const;
+    device::Lease lease(const Key& key, const device::LeaseOptions& options = {}) const;
     // The same, after having brought it there from whichever tier has it.
-    Result<vram::Lease> load(const Key& key, const vram::Placement& placement = {}) const;
+    Result<device::Lease> load(const Key& key, const device::Placement& placement = {}) const;
     // To the host, through pinned memory.
-    Result<vram::HostCopy> read(const Key& key) const;
+    Result<device::HostCopy> read(const Key& key) const;
     // Any number of keys with one gather and one wait; those that are not there have no bytes.
-    Result<vram::HostCopy> read_many(std::span<const Key> keys) const;
+    Result<device::HostCopy> read_many(std::span<const Key> keys) const;
     // Here and nowhere else: what other tiers had under this key goes. (Cache::insert() stores where it lasts.)
     // Returns once the bytes may be reused. A lease taken later finds them in place.
-    Result<InsertReport> insert(const Key& key, Artifact artifact, const vram::Placement& placement = {}) const;
-    Result<InsertReport> insert(const Key& key, ByteView bytes, const vram::Placement& placement = {}) const;
+    Result<InsertReport> insert(const Key& key, Artifact artifact, const device::Placement& placement = {}) const;
+    Result<InsertReport> insert(const Key& key, ByteView bytes, const device::Placement& placement = {}) const;
     // A copy of it on another device of the tier, by peer copy where there is one.
     Status copy_to_device(const Key& key, int device) const;
-    Result<vram::Report> report() const;
+    Result<device::Report> report() const;
 
 private:
     friend class Cache;
     Vram() = default;
     Vram(Cache::Parts& parts, std::size_t place, DeviceTier* tier) : m_parts(&parts), m_place(place), m_tier(tier) {}
 
-    Result<StoreReport> store(const Key& key, const Entry& entry, const vram::Placement& placement) const;
+    Result<StoreReport> store(const Key& key, const Entry& entry, const device::Placement& placement) const;
 
     Cache::Parts* m_parts = nullptr;
     std::size_t m_place = 0;

@@ -193,13 +193,13 @@ int Link::step(Call call)
     if (store != nullptr && !build.empty()) {
         const Request request = request_of(m_calls.back(), build);
         m_key = request.key();
-        found = store->get_or_make(request, [this] { return make_step(); });
+        found = store->get_or_compile(request, [this] { return make_step(); });
     }
     Event event;
     if (found && found->ok()) {
         m_seen = (*found)->share();
         event = event_of(**found);
-    } else if (found && found->error().code == Code::make_forbidden) {
+    } else if (found && found->error().code == Code::compile_forbidden) {
         return refuse(found->error().message);
     } else if (making_is_forbidden()) {
         return refuse("Only nvJitLink itself can answer this, and compiling is forbidden. Allow it with "
@@ -349,14 +349,14 @@ int link_version(unsigned* major, unsigned* minor)
     const std::string build = store != nullptr ? build_of_file(*store, real_path()) : std::string{};
     if (build.empty())
         return ask();
-    const Result<Lookup> known =
-        store->get_or_make(Key::of("nvjitlink version", build),
-                           [&]() -> Result<Artifact> {
-                               if (ask() != k_link_success)
-                                   return Error{Code::unavailable, "nvJitLink does not tell its version.", {}};
-                               return Artifact{std::string_view(std::to_string(*major) + " " + std::to_string(*minor))};
-                           },
-                           {.counted = false});
+    const Result<Lookup> known = store->get_or_compile(
+        Key::of("nvjitlink version", build),
+        [&]() -> Result<Artifact> {
+            if (ask() != k_link_success)
+                return Error{Code::unavailable, "nvJitLink does not tell its version.", {}};
+            return Artifact{std::string_view(std::to_string(*major) + " " + std::to_string(*minor))};
+        },
+        {.kind = EntryKind::derived});
     if (!known || std::sscanf(std::string((*known)->text()).c_str(), "%u %u", major, minor) != 2)
         return ask();
     return k_link_success;

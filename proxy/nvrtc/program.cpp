@@ -134,7 +134,7 @@ int Program::compile_cached(Cache& store)
     Result<nvrtc::Compiled> compiled = nvrtc::compile(store, m_asked, {.library = real_path()});
     const double spent = milliseconds_since(start);
     if (!compiled) {
-        if (compiled.error().code == Code::make_forbidden)
+        if (compiled.error().code == Code::compile_forbidden)
             return refuse(compiled.error().message, spent);
         // Whatever is wrong with the cache is none of the program's business.
         return compile_real(compiled.error().message);

@@ -64,8 +64,8 @@ std::vector<TierSpec> default_tiers(const CacheOptions& options, const LogSink& 
         tiers.push_back(memory(*options.memory_bytes));
     if (*options.vram_bytes != 0)
         tiers.push_back(
-            vram::tier({.backend = vram::backend_named(*options.vram_backend).value_or(vram::Backend::automatic),
-                        .max_bytes = *options.vram_bytes}));
+            vram({.backend = device::backend_named(*options.vram_backend).value_or(device::Backend::automatic),
+                  .max_bytes = *options.vram_bytes}));
     DiskOptions on_disk;
     on_disk.directory = *options.directory;
     on_disk.max_bytes = *options.disk_bytes;
@@ -73,26 +73,26 @@ std::vector<TierSpec> default_tiers(const CacheOptions& options, const LogSink& 
     on_disk.max_age = *options.max_age;
     on_disk.compression = *options.compression;
     on_disk.access = *options.access;
-    on_disk.shared = *options.shared;
+    on_disk.users = *options.users;
     on_disk.trust = trust_of("disk", "disk", options, log);
     tiers.push_back(disk(std::move(on_disk)));
     std::set<std::string> names{"memory", "vram", "disk"};
     for (const std::string& path : *options.bundles) {
-        bundle::Options one{.path = path};
+        BundleOptions one{.path = path};
         for (int number = 2; !names.insert(one.name).second; ++number)
             one.name = fmt::format("bundle{}", number);
         one.trust = trust_of(one.name, "bundles", options, log);
-        tiers.push_back(bundle::tier(std::move(one)));
+        tiers.push_back(bundle(std::move(one)));
     }
     for (const std::string& url : *options.remotes) {
-        remote::Options one{.url = url};
-        const Result<remote::Resolved> known = remote::resolve_options(one);
+        RemoteOptions one{.url = url};
+        const Result<remotes::Resolved> known = remotes::resolve_options(one);
         one.name = known ? known->options.name : "remote";
         for (int number = 2; !names.insert(one.name).second; ++number)
             one.name = fmt::format("{}{}", known ? known->options.name : "remote", number);
         one.trust = trust_of(one.name, "remotes", options, log);
         one.state_directory = *options.directory + "/remotes";
-        tiers.push_back(remote::tier(std::move(one)));
+        tiers.push_back(remote(std::move(one)));
     }
     return tiers;
 }
@@ -116,7 +116,7 @@ Result<Cache> Cache::open(CacheOptions options)
     if (chosen.log)
         for (const std::string& problem : settings.problems)
             chosen.log(LogLevel::warning, problem);
-    if (!*resolved.disabled)
+    if (*resolved.caching == Switch::on)
         chosen.tiers = resolved.tiers.empty() ? default_tiers(resolved, chosen.log) : std::move(resolved.tiers);
     std::set<std::string_view> names;
     for (const TierSpec& tier : chosen.tiers) {
@@ -134,14 +134,14 @@ Result<Cache> Cache::open(CacheOptions options)
     }
     const PolicyOptions policy{.promote_after = *resolved.promote_after};
     chosen.policy = resolved.policy ? resolved.policy : *resolved.policy_name == "lru" ? lru(policy) : gdsf(policy);
-    chosen.making = *resolved.making;
-    chosen.max_parallel_makes = *resolved.max_parallel_makes;
+    chosen.compiling = *resolved.compiling;
+    chosen.max_parallel_compiles = *resolved.max_parallel_compiles;
     chosen.flight_wait = *resolved.flight_wait;
     chosen.race_under = *resolved.race_under;
     chosen.failure_ttl = *resolved.failure_ttl;
     chosen.maintenance = *resolved.maintenance;
     chosen.maintenance_interval = *resolved.maintenance_interval;
-    if (!*resolved.disabled && !resolved.record_to->empty())
+    if (*resolved.caching == Switch::on && !resolved.record_to->empty())
         chosen.recording = Recording{absolute_path(*resolved.record_to), chosen.log};
     chosen.on_evict = std::move(resolved.on_evict);
     chosen.clock = resolved.clock ? resolved.clock : &base::system_clock();

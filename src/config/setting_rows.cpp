@@ -97,6 +97,19 @@ SettingRow row(const char* name, const char* environment, const char* meaning, c
             [member, write](const CacheOptions& options) { return write((options.*member).value()); }};
 }
 
+// The same for one of two values that is said as 0 or 1.
+template <class T>
+SettingRow flag(const char* name, const char* environment, const char* meaning, std::optional<T> CacheOptions::*member,
+                T no, T yes)
+{
+    const auto read = [no, yes](std::string_view text) -> std::optional<T> {
+        const std::optional<bool> said = parse_flag(text);
+        return said ? std::optional<T>(*said ? yes : no) : std::nullopt;
+    };
+    const auto write = [yes](T value) -> std::string { return value == yes ? "true" : "false"; };
+    return row(name, environment, meaning, "0 or 1", member, read, write);
+}
+
 // The same for a list of words.
 SettingRow words(const char* name, const char* environment, const char* meaning, const char* takes,
                  std::optional<std::vector<std::string>> CacheOptions::*member,
@@ -134,13 +147,13 @@ SettingRow with_reason(SettingRow setting, std::function<std::string(std::string
 // Never with a password in it: settings are shown, and problems are logged.
 std::string shown_address(const std::string& text)
 {
-    const Result<remote::Url> url = remote::parse_url(text);
+    const Result<remotes::Url> url = remotes::parse_url(text);
     return url ? url->shown() : "(no address)";
 }
 
 bool is_address(const std::string& text)
 {
-    return remote::resolve_options({.url = text}).ok();
+    return remotes::resolve_options({.url = text}).ok();
 }
 
 // Why the first address that is none is none; it does not repeat the text.
@@ -148,14 +161,13 @@ std::string about_addresses(std::string_view text)
 {
     std::istringstream in{std::string(text)};
     for (std::string word; in >> word;)
-        if (const Result<remote::Resolved> resolved = remote::resolve_options({.url = word}); !resolved)
+        if (const Result<remotes::Resolved> resolved = remotes::resolve_options({.url = word}); !resolved)
             return resolved.error().message;
     return "It holds no address.";
 }
 
 constexpr const char* k_size = "a size such as 512M or 10GiB";
 constexpr const char* k_duration = "a duration such as 250ms, 12h or 30d";
-constexpr const char* k_flag = "0 or 1";
 constexpr const char* k_number = "a whole number";
 
 }  // namespace
@@ -163,7 +175,6 @@ constexpr const char* k_number = "a whole number";
 // Built for every use and not kept in a static: a process forked while another thread builds that would wait for it.
 std::vector<SettingRow> setting_rows()
 {
-    const auto flag_text = [](bool flag) -> std::string { return flag ? "true" : "false"; };
     const auto number_text = [](auto number) { return std::to_string(number); };
     const auto any_word = [](const std::string&) { return true; };
     const auto as_it_is = [](const std::string& word) { return word; };
@@ -181,8 +192,7 @@ std::vector<SettingRow> setting_rows()
     return {
         row("preset", "HEARTH_PRESET", "which defaults to start from", "development, production or high_performance",
             &CacheOptions::preset, parse_preset, preset_name),
-        row("disabled", "HEARTH_DISABLE", "use no cache at all", k_flag, &CacheOptions::disabled, parse_flag,
-            flag_text),
+        flag("disabled", "HEARTH_DISABLE", "use no cache at all", &CacheOptions::caching, Switch::on, Switch::off),
         row("directory", "HEARTH_DIR", "where entries are kept", "a path", &CacheOptions::directory, parse_path,
             [](const std::string& path) { return path; }),
         row("memory_bytes", "HEARTH_MEMORY_BYTES", "budget of the memory tier; 0 leaves it out", k_size,
@@ -191,14 +201,14 @@ std::vector<SettingRow> setting_rows()
             "vram", "HEARTH_VRAM", "budget of a tier in device memory; 0 leaves it out", "a size such as 512M, or auto",
             &CacheOptions::vram_bytes,
             [](std::string_view text) {
-                return text == "auto" ? std::optional(vram::k_recommended) : parse_size(text);
+                return text == "auto" ? std::optional(device::k_recommended) : parse_size(text);
             },
-            [](std::uint64_t bytes) { return bytes == vram::k_recommended ? "auto" : format_size(bytes); }),
+            [](std::uint64_t bytes) { return bytes == device::k_recommended ? "auto" : format_size(bytes); }),
         row(
             "vram_backend", "HEARTH_VRAM_BACKEND", "whose memory that is", "auto, cuda, opencl, webgpu or host",
             &CacheOptions::vram_backend,
             [](std::string_view text) {
-                return vram::backend_named(text) ? std::optional<std::string>(text) : std::nullopt;
+                return device::backend_named(text) ? std::optional<std::string>(text) : std::nullopt;
             },
             [](const std::string& name) { return name; }),
         row("max_bytes", "HEARTH_MAX_BYTES", "budget of the disk tier", k_size, &CacheOptions::disk_bytes,
@@ -219,17 +229,10 @@ std::vector<SettingRow> setting_rows()
                 return level && *level >= 0 && *level <= 19 ? level : std::nullopt;
             },
             number_text),
-        row(
-            "read_only", "HEARTH_READ_ONLY", "read the directory but never write to it", k_flag, &CacheOptions::access,
-            [](std::string_view text) -> std::optional<Access> {
-                const auto flag = parse_flag(text);
-                if (!flag)
-                    return std::nullopt;
-                return *flag ? Access::read_only : Access::read_write;
-            },
-            [flag_text](Access access) { return flag_text(access == Access::read_only); }),
-        row("shared", "HEARTH_SHARED", "the directory may belong to another user", k_flag, &CacheOptions::shared,
-            parse_flag, flag_text),
+        flag("read_only", "HEARTH_READ_ONLY", "read the directory but never write to it", &CacheOptions::access,
+             Access::read_write, Access::read_only),
+        flag("shared", "HEARTH_SHARED", "the directory may belong to another user", &CacheOptions::users, Users::one,
+             Users::many),
         words("bundles", "HEARTH_BUNDLES", "files of entries that ship with an application, asked after the disk",
               "paths of bundles, with blanks between", &CacheOptions::bundles, any_word, as_it_is),
         with_reason(words("remote", "HEARTH_REMOTE", "servers that a fleet shares, asked after this machine's tiers",
@@ -254,17 +257,10 @@ std::vector<SettingRow> setting_rows()
             [](const std::string& name) { return name; }),
         row("promote_after", "HEARTH_PROMOTE_AFTER", "uses after which an entry moves one tier up", k_number,
             &CacheOptions::promote_after, parse_number<std::uint32_t>, number_text),
-        row(
-            "forbid_make", "HEARTH_FORBID_MAKE", "a miss is an error, not a compile", k_flag, &CacheOptions::making,
-            [](std::string_view text) -> std::optional<Making> {
-                const auto flag = parse_flag(text);
-                if (!flag)
-                    return std::nullopt;
-                return *flag ? Making::forbidden : Making::allowed;
-            },
-            [flag_text](Making making) { return flag_text(making == Making::forbidden); }),
+        flag("forbid_make", "HEARTH_FORBID_MAKE", "a miss is an error, not a compile", &CacheOptions::compiling,
+             Compiling::allowed, Compiling::forbidden),
         row("max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES", "compiles at once in this process; 0 for no limit",
-            k_number, &CacheOptions::max_parallel_makes, parse_number<std::uint32_t>, number_text),
+            k_number, &CacheOptions::max_parallel_compiles, parse_number<std::uint32_t>, number_text),
         row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile", k_duration,
             &CacheOptions::flight_wait, parse_duration, format_duration),
         row("race_under", "HEARTH_RACE_UNDER", "compiles expected to be quicker do not wait for servers; 0 is none",
@@ -296,7 +292,7 @@ CacheOptions preset_options(Preset preset)
 {
     CacheOptions options;
     options.preset = preset;
-    options.disabled = false;
+    options.caching = Switch::on;
     options.memory_bytes = 256_MiB;
     options.vram_bytes = 0;
     options.vram_backend = "auto";
@@ -305,7 +301,7 @@ CacheOptions preset_options(Preset preset)
     options.max_age = std::chrono::seconds(0);
     options.compression = 1;
     options.access = Access::read_write;
-    options.shared = false;
+    options.users = Users::one;
     options.bundles.emplace();
     options.remotes.emplace();
     options.sign_with = "";
@@ -313,8 +309,8 @@ CacheOptions preset_options(Preset preset)
     options.demand_signatures.emplace();
     options.policy_name = "gdsf";
     options.promote_after = 3;
-    options.making = Making::allowed;
-    options.max_parallel_makes = 0;
+    options.compiling = Compiling::allowed;
+    options.max_parallel_compiles = 0;
     options.flight_wait = std::chrono::minutes(1);
     options.race_under = std::chrono::milliseconds(0);
     options.failure_ttl = std::chrono::minutes(1);

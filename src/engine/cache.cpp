@@ -3,8 +3,6 @@
 #include "engine/parts.hpp"
 #include "hearth/vram.hpp"
 
-// (What the command does to a cache besides is in transport/ and upkeep/.)
-
 namespace hearth {
 
 Cache::Cache(std::unique_ptr<Parts> parts) : m_parts(std::move(parts)) {}
@@ -30,9 +28,9 @@ Lookup Cache::look(const Key& key, const GetOptions& options, Servers& servers)
     return found;
 }
 
-Result<Lookup> Cache::make_past(Maker make, const Metadata& metadata)
+Result<Lookup> Cache::compile_past(const CompileFunction& compile, const Metadata& metadata)
 {
-    return m_parts->flights.compile_past_the_cache(make, metadata);
+    return m_parts->flights.compile_past_the_cache(compile, metadata);
 }
 
 Result<InsertReport> Cache::insert(const Key& key, Artifact artifact, const InsertOptions& options)
@@ -46,18 +44,18 @@ Result<InsertReport> Cache::insert(const Request& request, Artifact artifact, co
     return insert(request.key(), std::move(artifact), options);
 }
 
-Result<Lookup> Cache::make_missing(const Key& key, const Bytes& request, Maker make, const GetOptions& options,
-                                   Lookup found, Servers servers)
+Result<Lookup> Cache::compile_missing(const Key& key, const Bytes& request, CompileFunction compile,
+                                      const GetOptions& options, Lookup found, Servers servers)
 {
-    return m_parts->flights.compile_missing({key, request, std::move(make), options}, std::move(found),
+    return m_parts->flights.compile_missing({key, request, std::move(compile), options}, std::move(found),
                                             servers == Servers::asked ? engine::Reach::everywhere
                                                                       : engine::Reach::this_machine);
 }
 
-std::future<Result<Lookup>> Cache::make_later(const Key& key, const Bytes& request, Maker make,
-                                              const GetOptions& options)
+std::future<Result<Lookup>> Cache::compile_later(const Key& key, const Bytes& request, CompileFunction compile,
+                                                 const GetOptions& options)
 {
-    return m_parts->flights.compile_later({key, request, std::move(make), options});
+    return m_parts->flights.compile_later({key, request, std::move(compile), options});
 }
 
 bool Cache::races() const noexcept
@@ -75,69 +73,14 @@ bool Cache::remove(const Key& key)
     return m_parts->stack.remove(key);
 }
 
-std::vector<std::string> Cache::where(const Key& key)
-{
-    return m_parts->stack.where(key);
-}
-
-MoveReport Cache::promote(const Key& key)
-{
-    return m_parts->stack.promote(key);
-}
-
-MoveReport Cache::demote(const Key& key)
-{
-    return m_parts->stack.demote(key);
-}
-
-std::vector<TierStatus> Cache::tiers()
-{
-    return m_parts->stack.status();
-}
-
-Status Cache::set_limits(std::string_view tier, const Limits& limits)
-{
-    return m_parts->stack.set_limits(tier, limits);
-}
-
-Status Cache::set_policy(std::string_view tier, const PolicyFactory& policy)
-{
-    return m_parts->stack.set_policy(tier, policy);
-}
-
-std::optional<EntryRow> Cache::info(const Key& key)
-{
-    return m_parts->stack.info(key);
-}
-
-void Cache::list(const std::function<bool(const EntryRow&)>& visit)
-{
-    m_parts->stack.list(visit);
-}
-
-std::vector<EntryRow> Cache::hottest(std::size_t count)
-{
-    return m_parts->stack.hottest(count);
-}
-
 void Cache::flush()
 {
     m_parts->upkeep.flush();
 }
 
-void Cache::maintain()
-{
-    m_parts->upkeep.maintain({});
-}
-
 Stats Cache::stats(Scope scope)
 {
     return m_parts->statistics.read(scope);
-}
-
-void Cache::reset_stats()
-{
-    m_parts->statistics.reset();
 }
 
 const Recording* Cache::recording() const noexcept
@@ -152,25 +95,6 @@ Vram Cache::vram(std::string_view tier)
         if (tiers[i].device && (tier.empty() || tiers[i].name == tier))
             return {*m_parts, i, tiers[i].device};
     return {};
-}
-
-std::string_view to_string(MoveReport::Outcome outcome)
-{
-    switch (outcome) {
-    case MoveReport::Outcome::moved:
-        return "moved";
-    case MoveReport::Outcome::not_found:
-        return "not found";
-    case MoveReport::Outcome::already_top:
-        return "already in the fastest tier";
-    case MoveReport::Outcome::already_bottom:
-        return "already in the slowest tier";
-    case MoveReport::Outcome::does_not_fit:
-        return "does not fit";
-    case MoveReport::Outcome::refused:
-        return "refused";
-    }
-    return "unknown";
 }
 
 }  // namespace hearth

@@ -1,5 +1,7 @@
 #include "hearth/explain.hpp"
 
+#include "hearth/admin.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -97,11 +99,11 @@ Explanation explain(Cache& cache, const Request& request, std::size_t limit)
 {
     Explanation explanation;
     explanation.key = request.key();
-    explanation.tiers = cache.where(request.key());
+    explanation.tiers = admin::where(cache, request.key());
     if (!explanation.tiers.empty())
         return explanation;
     std::vector<EntryRow> rows;
-    cache.list([&](const EntryRow& row) {
+    admin::list(cache, [&](const EntryRow& row) {
         rows.push_back(row);
         return true;
     });

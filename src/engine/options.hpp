@@ -14,8 +14,8 @@ namespace hearth::engine {
 struct EngineOptions {
     std::vector<TierSpec> tiers;  // fastest first
     PolicyFactory policy;
-    Making making = Making::allowed;
-    std::uint32_t max_parallel_makes = 0;
+    Compiling compiling = Compiling::allowed;
+    std::uint32_t max_parallel_compiles = 0;
     std::chrono::milliseconds flight_wait{60000};
     std::chrono::milliseconds race_under{0};
     std::chrono::milliseconds failure_ttl{60000};

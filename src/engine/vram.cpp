@@ -14,17 +14,17 @@ Error no_vram()
 {
     return error(Code::not_found, "{}",
                  "This cache has no tier in device memory. Open it with one: .tiers = {memory(256_MiB), "
-                 "vram::tier(512_MiB), disk(\"cache\")}, or set HEARTH_VRAM.");
+                 "vram(512_MiB), disk(\"cache\")}, or set HEARTH_VRAM.");
 }
 
 }  // namespace
 
 // What is not here may be in a slower tier: a miss is counted where there is none.
-vram::Lease Vram::lease(const Key& key, const vram::LeaseOptions& options) const
+device::Lease Vram::lease(const Key& key, const device::LeaseOptions& options) const
 {
     if (!m_tier)
         return {};
-    vram::Lease found = m_tier->lease(key, options);
+    device::Lease found = m_tier->lease(key, options);
     if (found)
         m_parts->counters.mine().hit(m_place, {});
     else if (m_place + 1 == m_parts->tiers.size())
@@ -32,12 +32,12 @@ vram::Lease Vram::lease(const Key& key, const vram::LeaseOptions& options) const
     return found;
 }
 
-Result<vram::Lease> Vram::load(const Key& key, const vram::Placement& placement) const
+Result<device::Lease> Vram::load(const Key& key, const device::Placement& placement) const
 {
     if (!m_tier)
         return no_vram();
-    const vram::LeaseOptions there{.device = placement.device, .stream = placement.stream};
-    if (vram::Lease found = lease(key, there))
+    const device::LeaseOptions there{.device = placement.device, .stream = placement.stream};
+    if (device::Lease found = lease(key, there))
         return found;
     if (!copy_to_device(key, placement.device).ok()) {
         const Lookup elsewhere = m_parts->stack.find(key);
@@ -45,26 +45,26 @@ Result<vram::Lease> Vram::load(const Key& key, const vram::Placement& placement)
             return error(Code::not_found, "Entry {} is in no tier ({}).", key.hex(), to_string(elsewhere.why()));
         HEARTH_TRY(store(key, Entry(elsewhere.share()), placement));
     }
-    if (vram::Lease found = lease(key, there))
+    if (device::Lease found = lease(key, there))
         return found;
     return error(Code::unavailable, "Entry {} was evicted as soon as it was loaded.", key.hex());
 }
 
-Result<vram::HostCopy> Vram::read(const Key& key) const
+Result<device::HostCopy> Vram::read(const Key& key) const
 {
-    Result<vram::HostCopy> copy = read_many({&key, 1});
+    Result<device::HostCopy> copy = read_many({&key, 1});
     if (copy && !copy->has())
         return error(Code::not_found, "Entry {} is not in device memory.", key.hex());
     return copy;
 }
 
-Result<vram::HostCopy> Vram::read_many(std::span<const Key> keys) const
+Result<device::HostCopy> Vram::read_many(std::span<const Key> keys) const
 {
     if (!m_tier)
         return no_vram();
     engine::Counters& counters = m_parts->counters;
     const std::uint64_t start = base::monotonic_ns();
-    Result<vram::HostCopy> copy = m_tier->read_many(keys);
+    Result<device::HostCopy> copy = m_tier->read_many(keys);
     if (!copy) {
         counters.add<&TierStats::outages>(m_place);
         return copy;
@@ -78,13 +78,13 @@ Result<vram::HostCopy> Vram::read_many(std::span<const Key> keys) const
     return copy;
 }
 
-Result<StoreReport> Vram::store(const Key& key, const Entry& entry, const vram::Placement& placement) const
+Result<StoreReport> Vram::store(const Key& key, const Entry& entry, const device::Placement& placement) const
 {
     return m_parts->stack.settle_store(m_place,
                                        m_tier->store_at(key, entry, placement, m_parts->tiers[m_place].victims));
 }
 
-Result<InsertReport> Vram::insert(const Key& key, Artifact artifact, const vram::Placement& placement) const
+Result<InsertReport> Vram::insert(const Key& key, Artifact artifact, const device::Placement& placement) const
 {
     if (!m_tier)
         return no_vram();
@@ -99,7 +99,7 @@ Result<InsertReport> Vram::insert(const Key& key, Artifact artifact, const vram:
     return InsertReport{{m_parts->tiers[m_place].name}, {}};
 }
 
-Result<InsertReport> Vram::insert(const Key& key, ByteView bytes, const vram::Placement& placement) const
+Result<InsertReport> Vram::insert(const Key& key, ByteView bytes, const device::Placement& placement) const
 {
     return insert(key, Artifact(Bytes::copy_of(bytes)), placement);
 }
@@ -113,7 +113,7 @@ Status Vram::copy_to_device(const Key& key, int device) const
     return {};
 }
 
-Result<vram::Report> Vram::report() const
+Result<device::Report> Vram::report() const
 {
     if (!m_tier)
         return no_vram();

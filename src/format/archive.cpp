@@ -86,7 +86,7 @@ Result<ArchiveReader> ArchiveReader::open(base::Files& files, const std::string&
     base::WireReader reader(as_bytes({header + k_archive_magic.size(), 2}));
     if (const auto version = reader.number<std::uint16_t>(); version != k_archive_version)
         return Error{
-            Code::incompatible,
+            Code::other_version,
             fmt::format("{} is an export of version {}; this Hearth reads version {}. Use the Hearth that wrote it.",
                         path, version, k_archive_version),
             {}};

@@ -54,13 +54,13 @@ Bytes message_of(const base::Sha256& root)
     return Bytes::copy_of(message.view());
 }
 
-bool read_names(base::WireReader& reader, std::vector<bundle::Named>& names)
+bool read_names(base::WireReader& reader, std::vector<bundles::Named>& names)
 {
     const auto count = reader.number<std::uint32_t>();
     if (count > k_max_bundle_names)
         return false;
     for (std::uint32_t i = 0; i < count && !reader.failed(); ++i) {
-        bundle::Named one;
+        bundles::Named one;
         one.name = reader.prefixed<std::uint16_t>();
         one.entries = reader.number<std::uint64_t>();
         if (one.name.size() > k_max_bundle_name_bytes || (!names.empty() && names.back().name >= one.name))
@@ -81,10 +81,10 @@ bool read_facts(ByteView bytes, BundleFacts& facts)
     return std::all_of(padding.begin(), padding.end(), [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-void write_names(base::WireWriter& out, const std::vector<bundle::Named>& names)
+void write_names(base::WireWriter& out, const std::vector<bundles::Named>& names)
 {
     out.number(static_cast<std::uint32_t>(names.size()));
-    for (const bundle::Named& one : names) {
+    for (const bundles::Named& one : names) {
         out.prefixed<std::uint16_t>(one.name);
         out.number(one.entries);
     }
@@ -110,14 +110,14 @@ Result<BundleHeader> decode_bundle_header(ByteView bytes, std::uint64_t file_siz
     const auto entry_version = reader.number<std::uint16_t>();
     if (!reader.failed() && version != k_bundle_version)
         return Error{
-            Code::incompatible,
+            Code::other_version,
             fmt::format("{} is a bundle of version {}; this Hearth reads version {}. Use the Hearth that wrote "
                         "it, or make the bundle again with this one.",
                         path, version, k_bundle_version),
             {}};
     if (!reader.failed() && entry_version != k_entry_version)
         return Error{
-            Code::incompatible,
+            Code::other_version,
             fmt::format("{} holds entries of format {}; this Hearth reads format {}. Use the Hearth that wrote "
                         "it, or make the bundle again with this one.",
                         path, entry_version, k_entry_version),

@@ -82,8 +82,8 @@ struct BundleRow {
 
 struct BundleFacts {
     base::Sha256 base{};  // the root of the bundle that this is a delta over; zeros: it is none
-    std::vector<bundle::Named> targets;
-    std::vector<bundle::Named> compilers;
+    std::vector<bundles::Named> targets;
+    std::vector<bundles::Named> compilers;
 };
 
 // What opening has to read, decoded and found in order.

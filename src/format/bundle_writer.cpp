@@ -21,9 +21,9 @@ void count(std::map<std::string, std::uint64_t>& counts, const std::string& name
         ++counts[name];
 }
 
-std::vector<bundle::Named> named(const std::map<std::string, std::uint64_t>& counts)
+std::vector<bundles::Named> named(const std::map<std::string, std::uint64_t>& counts)
 {
-    std::vector<bundle::Named> names;
+    std::vector<bundles::Named> names;
     names.reserve(counts.size());
     for (const auto& [name, entries] : counts)
         names.push_back({name, entries});
@@ -45,7 +45,7 @@ Status BundleWriter::add(ByteView entry)
 {
     const DecodedHead decoded = decode_head(entry);
     if (decoded.outcome != DecodedHead::Outcome::ok || without_signature(entry).size() != decoded.head.total)
-        return Error{decoded.outcome == DecodedHead::Outcome::incompatible ? Code::incompatible : Code::corrupt,
+        return Error{decoded.outcome == DecodedHead::Outcome::incompatible ? Code::other_version : Code::corrupt,
                      fmt::format("{} bytes that are no entry of format {} cannot go into a bundle.", entry.size(),
                                  k_entry_version),
                      {}};

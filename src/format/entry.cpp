@@ -285,7 +285,7 @@ try {
     Fixed fixed;
     const Outcome outcome = read_fixed(bytes, fixed);
     if (outcome != Outcome::ok)
-        return {nullptr, outcome == Outcome::incompatible ? Miss::incompatible : Miss::corrupt};
+        return {nullptr, outcome == Outcome::incompatible ? Miss::other_version : Miss::corrupt};
     const auto kind = static_cast<base::ChecksumKind>(fixed.checksum);
     const std::size_t body = bytes.size() < k_sum_size ? 0 : bytes.size() - k_sum_size;
     if (fixed.head.total != bytes.size() || fixed.head.key != expected || !head_sum_right(fixed, bytes) ||

@@ -360,7 +360,7 @@ Result<DecodedRecipes> decode_recipes(ByteView bytes, const std::string& name)
         if (in_vain / k_patience > all.size())
             break;
         if (found && found->version > k_recipe_version)
-            return Error{Code::incompatible,
+            return Error{Code::other_version,
                          fmt::format("{} has recipes of version {}; this Hearth reads up to version {}. Use a Hearth "
                                      "as new as the one that recorded it.",
                                      name, found->version, k_recipe_version),

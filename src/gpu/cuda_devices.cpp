@@ -7,7 +7,7 @@ namespace hearth::gpu {
 
 namespace {
 
-Result<vram::Device> describe_device(const CudaDriver& driver, int index, int& ordinal)
+Result<device::Device> describe_device(const CudaDriver& driver, int index, int& ordinal)
 {
     std::array<char, 256> name{};
     std::size_t bytes = 0;
@@ -22,7 +22,7 @@ Result<vram::Device> describe_device(const CudaDriver& driver, int index, int& o
                                  "hides some.",
                                  index, describe(driver, error)),
                      {}};
-    return vram::Device{
+    return device::Device{
         .backend = Backend::cuda, .index = index, .name = name.data(), .gpu = true, .total_bytes = bytes};
 }
 
@@ -32,7 +32,7 @@ Result<std::shared_ptr<DeviceMemory>> open(int index, KeptCudaContext::Kind kind
     if (!driver)
         return driver.error();
     int ordinal = 0;
-    Result<vram::Device> device = describe_device(**driver, index, ordinal);
+    Result<device::Device> device = describe_device(**driver, index, ordinal);
     if (!device)
         return device.error();
     const Result<std::shared_ptr<const KeptCudaContext>> context = KeptCudaContext::take(**driver, ordinal, kind);
@@ -59,7 +59,7 @@ BackendProbe probe_cuda()
     int count = 0;
     (*driver)->device_count(&count);
     for (int i = 0, ordinal = 0; i < count; ++i)
-        if (Result<vram::Device> device = describe_device(**driver, i, ordinal))
+        if (Result<device::Device> device = describe_device(**driver, i, ordinal))
             probe.devices.push_back(*std::move(device));
     if (probe.devices.empty())
         probe.missing = {Code::unavailable,

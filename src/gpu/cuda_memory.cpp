@@ -153,7 +153,7 @@ Status CudaMemory::wait(WriteTicket ticket)
     return {};
 }
 
-Status CudaMemory::order_after(WriteTicket ticket, vram::Stream stream)
+Status CudaMemory::order_after(WriteTicket ticket, device::Stream stream)
 {
     if (settled(ticket))
         return {};

@@ -18,7 +18,7 @@ namespace hearth::gpu {
 //   cuda_devices.cpp  which devices there are, and their memory opened
 class CudaMemory final : public DeviceMemory {
 public:
-    CudaMemory(vram::Device device, std::shared_ptr<const KeptCudaContext> context)
+    CudaMemory(device::Device device, std::shared_ptr<const KeptCudaContext> context)
         : m_driver(context->driver()), m_device(std::move(device)), m_kept(std::move(context)),
           m_context(m_kept->context()), m_staging(std::make_shared<CudaStagingPool>(m_kept))
     {
@@ -28,7 +28,7 @@ public:
     // Once, with the context current.
     Status prepare();
 
-    const vram::Device& device() const noexcept override { return m_device; }
+    const device::Device& device() const noexcept override { return m_device; }
     std::uint64_t alignment() const noexcept override { return 128; }  // a cache line of the device
     bool lost() noexcept override;
 
@@ -42,7 +42,7 @@ public:
         return ticket <= m_done.load(std::memory_order_acquire);
     }
     Status wait(WriteTicket ticket) override;
-    Status order_after(WriteTicket ticket, vram::Stream stream) override;
+    Status order_after(WriteTicket ticket, device::Stream stream) override;
 
     Status read(const DevicePart& from, std::span<std::byte> out) override;
     Status gather(std::span<const GatherPart> parts, std::span<std::byte> out) override;
@@ -78,7 +78,7 @@ private:
     bool gather_kernel();
 
     const CudaDriver& m_driver;
-    const vram::Device m_device;
+    const device::Device m_device;
     const std::shared_ptr<const KeptCudaContext> m_kept;
     const CudaContext m_context;
     std::atomic<bool> m_lost{false};

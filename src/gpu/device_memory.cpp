@@ -89,9 +89,9 @@ Result<std::shared_ptr<DeviceMemory>> open_device_memory(Backend backend, int in
             continue;
         // Devices that are the host's own processor have no memory that the host does not have: nothing is gained.
         const BackendProbe probe = row.probe();
-        std::vector<vram::Device> worth;
+        std::vector<device::Device> worth;
         std::copy_if(probe.devices.begin(), probe.devices.end(), std::back_inserter(worth),
-                     [&](const vram::Device& device) { return device.gpu || row.backend == Backend::host; });
+                     [&](const device::Device& device) { return device.gpu || row.backend == Backend::host; });
         if (!worth.empty() && index >= 0 && static_cast<std::size_t>(index) < worth.size())
             return row.open(worth[static_cast<std::size_t>(index)].index);
         if (!worth.empty())
@@ -102,7 +102,7 @@ Result<std::shared_ptr<DeviceMemory>> open_device_memory(Backend backend, int in
 
 }  // namespace gpu
 
-namespace vram {
+namespace device {
 
 std::string_view to_string(Backend backend)
 {
@@ -148,6 +148,6 @@ std::uint64_t recommended_bytes(std::uint64_t device_bytes)
     return device_bytes / 1000 * share;
 }
 
-}  // namespace vram
+}  // namespace device
 
 }  // namespace hearth

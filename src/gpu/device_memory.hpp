@@ -14,7 +14,7 @@
 
 namespace hearth::gpu {
 
-using vram::Backend;
+using device::Backend;
 
 // Memory as it was allocated. Where it is found depends on the backend: at an address (CUDA, host) or in a buffer
 // (cl_mem, WGPUBuffer).
@@ -70,7 +70,7 @@ class DeviceMemory {
 public:
     virtual ~DeviceMemory() = default;
 
-    virtual const vram::Device& device() const noexcept = 0;
+    virtual const device::Device& device() const noexcept = 0;
     // Parts of a block should start at multiples of this, so that kernels may use them as they are.
     virtual std::uint64_t alignment() const noexcept = 0;
     // Cheap enough to ask before every use.
@@ -90,7 +90,7 @@ public:
     virtual Status wait(WriteTicket ticket) = 0;
     // What is put into the caller's stream (CUstream) from now on comes after that write. Where streams are of no use
     // to the backend it waits for it.
-    virtual Status order_after(WriteTicket ticket, vram::Stream stream) = 0;
+    virtual Status order_after(WriteTicket ticket, device::Stream stream) = 0;
 
     virtual Status read(const DevicePart& from, std::span<std::byte> out) = 0;
     // All parts with one wait. They lie in `out` as they say.
@@ -112,7 +112,7 @@ Status copy_through_host(DeviceMemory& from_memory, const DevicePart& from, Devi
 // What a backend found on this machine: its devices, or an Error that says what was looked for and how to get it.
 struct BackendProbe {
     Backend backend = Backend::host;
-    std::vector<vram::Device> devices;
+    std::vector<device::Device> devices;
     Error missing;  // meaningful only without devices
 };
 

@@ -32,9 +32,9 @@ std::uint64_t physical_bytes(int name)
 
 class HostMemory final : public DeviceMemory {
 public:
-    explicit HostMemory(vram::Device device) : m_device(std::move(device)) {}
+    explicit HostMemory(device::Device device) : m_device(std::move(device)) {}
 
-    const vram::Device& device() const noexcept override { return m_device; }
+    const device::Device& device() const noexcept override { return m_device; }
     std::uint64_t alignment() const noexcept override { return k_alignment; }
     bool lost() noexcept override { return false; }
 
@@ -55,7 +55,7 @@ public:
     }
     bool settled(WriteTicket /*ticket*/) const noexcept override { return true; }
     Status wait(WriteTicket /*ticket*/) override { return {}; }
-    Status order_after(WriteTicket /*ticket*/, vram::Stream /*stream*/) override { return {}; }
+    Status order_after(WriteTicket /*ticket*/, device::Stream /*stream*/) override { return {}; }
 
     Status read(const DevicePart& from, std::span<std::byte> out) override
     {
@@ -79,10 +79,10 @@ public:
     std::unique_ptr<StagingBuffer> staging(std::uint64_t bytes) override { return PlainStaging::take(bytes); }
 
 private:
-    const vram::Device m_device;
+    const device::Device m_device;
 };
 
-vram::Device host_device(int index)
+device::Device host_device(int index)
 {
     return {.backend = Backend::host,
             .index = index,

@@ -22,7 +22,7 @@ cl::MemId cl_buffer_of(const DevicePart& part)
 
 class OpenClMemory final : public DeviceMemory {
 public:
-    OpenClMemory(std::shared_ptr<const cl::Api> api, vram::Device device, cl::DeviceId id)
+    OpenClMemory(std::shared_ptr<const cl::Api> api, device::Device device, cl::DeviceId id)
         : m_api(std::move(api)), m_device(std::move(device)),
           m_alignment(std::max<std::uint64_t>(k_least_alignment,
                                               cl::number_of<cl::UInt>(*m_api, id, cl::k_device_base_alignment) / 8U)),
@@ -53,7 +53,7 @@ public:
         return {};
     }
 
-    const vram::Device& device() const noexcept override { return m_device; }
+    const device::Device& device() const noexcept override { return m_device; }
     std::uint64_t alignment() const noexcept override { return m_alignment; }
     bool lost() noexcept override { return m_lost.load(std::memory_order_relaxed); }
     std::uint64_t max_block_bytes() const noexcept override { return m_max_block; }
@@ -93,7 +93,7 @@ public:
     }
     bool settled(WriteTicket /*ticket*/) const noexcept override { return true; }
     Status wait(WriteTicket /*ticket*/) override { return {}; }
-    Status order_after(WriteTicket /*ticket*/, vram::Stream /*stream*/) override { return {}; }
+    Status order_after(WriteTicket /*ticket*/, device::Stream /*stream*/) override { return {}; }
 
     Status read(const DevicePart& from, std::span<std::byte> out) override
     {
@@ -161,7 +161,7 @@ private:
     }
 
     const std::shared_ptr<const cl::Api> m_api;
-    const vram::Device m_device;
+    const device::Device m_device;
     const std::uint64_t m_alignment;
     const std::uint64_t m_max_block;
     cl::ContextId m_context = nullptr;
@@ -169,7 +169,7 @@ private:
     std::atomic<bool> m_lost{false};
 };
 
-vram::Device describe_device(const cl::Api& api, cl::DeviceId id, int index)
+device::Device describe_device(const cl::Api& api, cl::DeviceId id, int index)
 {
     const auto type = cl::number_of<cl::ULong>(api, id, cl::k_device_type);
     return {.backend = Backend::opencl,

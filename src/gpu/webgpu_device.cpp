@@ -35,7 +35,7 @@ RankedAdapter describe(const wgpu::Api& api, wgpu::Adapter handle)
 {
     RankedAdapter found;
     found.adapter.handle = {handle, {api.release_adapter}};
-    found.adapter.device.backend = vram::Backend::webgpu;
+    found.adapter.device.backend = device::Backend::webgpu;
     wgpu::AdapterInfo info;
     if (api.adapter_info(handle, &info) != wgpu::k_success) {
         found.rank = rank(wgpu::AdapterType::unknown);

@@ -19,7 +19,7 @@ namespace hearth::gpu {
 // A device that WebGPU could be opened on.
 struct WebGpuAdapter {
     wgpu::Owned<wgpu::Adapter> handle;
-    vram::Device device;
+    device::Device device;
 };
 
 // What WebGPU finds on this machine, GPUs first.
@@ -52,7 +52,7 @@ public:
     WebGpuDevice(const WebGpuDevice&) = delete;
     WebGpuDevice& operator=(const WebGpuDevice&) = delete;
 
-    const vram::Device& device() const noexcept { return m_device; }
+    const device::Device& device() const noexcept { return m_device; }
     std::uint64_t max_buffer_bytes() const noexcept { return m_limits.max_buffer_size; }
     std::uint64_t max_storage_bytes() const noexcept { return m_limits.max_storage_binding; }
     bool lost() const noexcept;
@@ -110,7 +110,7 @@ private:
     Signals m_signals;
     Mapping m_mapping;
     std::shared_ptr<const wgpu::Api> m_api;
-    vram::Device m_device;
+    device::Device m_device;
     wgpu::Limits m_limits;
     wgpu::Owned<wgpu::Instance> m_instance;
     wgpu::Owned<wgpu::Adapter> m_adapter;

@@ -73,7 +73,7 @@ public:
     {
     }
 
-    const vram::Device& device() const noexcept override { return m_device->device(); }
+    const device::Device& device() const noexcept override { return m_device->device(); }
     std::uint64_t alignment() const noexcept override { return k_alignment; }
     bool lost() noexcept override { return m_device->lost(); }
     std::uint64_t max_block_bytes() const noexcept override
@@ -87,7 +87,7 @@ public:
     Result<WriteTicket> write(const DevicePart& to, ByteView data) override;
     bool settled(WriteTicket ticket) const noexcept override;
     Status wait(WriteTicket ticket) override;
-    Status order_after(WriteTicket ticket, vram::Stream /*stream*/) override { return wait(ticket); }
+    Status order_after(WriteTicket ticket, device::Stream /*stream*/) override { return wait(ticket); }
 
     Status read(const DevicePart& from, std::span<std::byte> out) override;
     Status gather(std::span<const GatherPart> parts, std::span<std::byte> out) override;

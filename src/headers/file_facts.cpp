@@ -28,7 +28,7 @@ std::string fact_of_file(Cache& cache, std::string_view what, const std::string&
     if (!fact.empty() && is_settled(*file) && identify(path) == file) {
         Artifact artifact{std::string_view(fact)};
         artifact.metadata.label = fmt::format("{} of {}", what, std::filesystem::path(path).filename().string());
-        static_cast<void>(cache.insert(key, std::move(artifact), {.counted = false}));
+        static_cast<void>(cache.insert(key, std::move(artifact), {.kind = EntryKind::derived}));
     }
     return fact;
 }

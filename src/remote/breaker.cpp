@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fcntl.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -171,4 +171,4 @@ void Breaker::write_file(const State& state)
     static_cast<void>(base::write_all(m_files, file(), out.view(), 0));
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -24,7 +24,7 @@
 // anything else, says nothing, and the server is tried. Who tries it has moved down_until ahead first, under the file's
 // lock, so that nobody else does; should that process die, the next one tries after that.
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 class Breaker {
 public:
@@ -79,4 +79,4 @@ private:
     bool m_tried_to_open = false;
 };
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

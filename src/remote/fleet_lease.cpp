@@ -10,7 +10,7 @@
 #include <random>
 #include <unistd.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -65,7 +65,7 @@ FlightAttempt StoreTier::try_flight(const Key& key)
     Bytes token = fresh_token();
     const Result<bool> taken = settled((*store)->put_if_absent(name, token, m_options.lease_time, read_deadline()));
     if (!taken) {
-        if (taken.error().code == Code::incompatible) {
+        if (taken.error().code == Code::other_version) {
             const std::lock_guard lock(m_mutex);
             m_lease_problem = taken.error().message;
         }
@@ -116,4 +116,4 @@ std::chrono::milliseconds StoreTier::renew_leases()
     return any ? std::max(m_options.lease_time / 6, std::chrono::milliseconds(1)) : std::chrono::milliseconds(0);
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -3,7 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -55,4 +55,4 @@ void Hedge::after_fork() noexcept
     m_threads = std::make_unique<base::Workers>(k_most_threads);
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

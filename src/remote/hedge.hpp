@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 // A request that has had no answer for a while is sent a second time, beside the first; the first good answer counts.
 // Threads are started when they are first needed. Thread safety: all of it but after_fork().
@@ -31,4 +31,4 @@ private:
     std::unique_ptr<base::Workers> m_threads = std::make_unique<base::Workers>(k_most_threads);
 };
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

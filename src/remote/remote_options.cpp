@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -35,7 +35,7 @@ Error unusable(const std::string& name, const std::string& value, const char* ta
 
 }  // namespace
 
-Result<Resolved> resolve_options(Options options)
+Result<Resolved> resolve_options(RemoteOptions options)
 {
     Result<Url> parsed = parse_url(options.url);
     if (!parsed)
@@ -64,10 +64,11 @@ Result<Resolved> resolve_options(Options options)
     }
     struct Time {
         const char* name;
-        std::chrono::milliseconds Options::*member;
+        std::chrono::milliseconds RemoteOptions::*member;
     };
-    for (const Time& time : {Time{"timeout", &Options::timeout}, Time{"connect-timeout", &Options::connect_timeout},
-                             Time{"hedge", &Options::hedge_after}})
+    for (const Time& time :
+         {Time{"timeout", &RemoteOptions::timeout}, Time{"connect-timeout", &RemoteOptions::connect_timeout},
+          Time{"hedge", &RemoteOptions::hedge_after}})
         if (const auto text = taken(time.name)) {
             const auto value = parse_duration(*text);
             if (!value || value->count() <= 0)
@@ -88,9 +89,13 @@ Result<Resolved> resolve_options(Options options)
     return all;
 }
 
-TierSpec tier(Options options)
+}  // namespace hearth::remotes
+
+namespace hearth {
+
+TierSpec remote(RemoteOptions options)
 {
-    const Result<Resolved> resolved = resolve_options(options);
+    const Result<remotes::Resolved> resolved = remotes::resolve_options(options);
     // A name to be known by, also where the rest cannot be used: opening it says why.
     const std::string name = resolved ? resolved->options.name : options.name.empty() ? "remote" : options.name;
     return {name, [resolved](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
@@ -103,13 +108,14 @@ TierSpec tier(Options options)
                                              "could ever be used. Set HEARTH_TRUSTED_KEYS.",
                                              resolved->url.shown()),
                                  {}};
-                return {std::make_unique<StoreTier>(resolved->options, resolved->url, context, open_store)};
+                return {std::make_unique<remotes::StoreTier>(resolved->options, resolved->url, context,
+                                                             remotes::open_store)};
             }};
 }
 
-TierSpec at(std::string url)
+TierSpec remote(std::string url)
 {
-    return tier(Options{.url = std::move(url)});
+    return remote(RemoteOptions{.url = std::move(url)});
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth

@@ -17,7 +17,7 @@
 // What a remote tier needs of a server: bytes under names. One implementation a protocol, in a library of its own that
 // is loaded only where a remote of that kind is configured (remote/store_library.hpp).
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
@@ -82,4 +82,4 @@ public:
 
 using OpenStore = Result<std::unique_ptr<RemoteStore>>(const StoreOptions& options);
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

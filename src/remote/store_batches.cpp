@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -67,8 +67,8 @@ VerifyReport StoreTier::verify(Repair repair, const Progress& progress)
             ++report.checked;
             if (found[i] || found[i].why == Miss::expired) {
                 ++report.intact;
-            } else if (found[i].why == Miss::incompatible) {
-                ++report.incompatible;
+            } else if (found[i].why == Miss::other_version) {
+                ++report.other_version;
             } else if (found[i].why == Miss::corrupt || found[i].why == Miss::untrusted) {
                 ++report.corrupt;
                 report.problems.push_back(fmt::format("Entry {} at {} is {}.", some[i].hex(), m_url.shown(),
@@ -166,4 +166,4 @@ Status StoreTier::for_each_key(const std::function<bool(const Key&)>& visit)
     return listed;
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

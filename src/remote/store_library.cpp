@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -65,7 +65,7 @@ Result<std::unique_ptr<RemoteStore>> open_store(const StoreOptions& options)
                      {}};
     OpenSymbol* const open = library->find<OpenSymbol>(k_open_symbol);
     if (open == nullptr)
-        return Error{Code::incompatible,
+        return Error{Code::other_version,
                      fmt::format("{} is another version's, and {} is not used. Install both of the same version.", file,
                                  options.url.shown()),
                      {}};
@@ -74,4 +74,4 @@ Result<std::unique_ptr<RemoteStore>> open_store(const StoreOptions& options)
     return opened;
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 // What a store's library shows. The number changes with RemoteStore or StoreOptions.
 inline constexpr const char* k_open_symbol = "hearth_open_store_1";
@@ -24,13 +24,13 @@ void choose_stores(Stores which) noexcept;
 // looks; an Error says what is missing and how to get it.
 Result<std::unique_ptr<RemoteStore>> open_store(const StoreOptions& options);
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes
 
 // In the one source file of a store's library that defines what opens it.
 #define HEARTH_STORE_LIBRARY(function)                                                                                 \
     extern "C" __attribute__((visibility("default"))) void hearth_open_store_1(                                        \
-        const hearth::remote::StoreOptions& options, void* registry,                                                   \
-        hearth::Result<std::unique_ptr<hearth::remote::RemoteStore>>& opened)                                          \
+        const hearth::remotes::StoreOptions& options, void* registry,                                                  \
+        hearth::Result<std::unique_ptr<hearth::remotes::RemoteStore>>& opened)                                         \
     {                                                                                                                  \
         hearth::base::use_fork_registry(registry);                                                                     \
         opened = function(options);                                                                                    \

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 std::string_view to_string(State state)
 {
@@ -111,4 +111,4 @@ Check StoreTier::check(std::uint64_t samples)
     return check;
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -11,7 +11,7 @@
 
 namespace hearth {
 
-namespace remote {
+namespace remotes {
 
 namespace {
 
@@ -29,7 +29,7 @@ std::uint64_t wall_ns()
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-std::string state_file(const Options& options, const Url& url)
+std::string state_file(const RemoteOptions& options, const Url& url)
 {
     if (options.state_directory.empty())
         return {};
@@ -52,7 +52,7 @@ Breaker::Failure kind_of(const Error& error)
 
 }  // namespace
 
-StoreTier::StoreTier(Options options, Url url, const TierContext& context, Opener open)
+StoreTier::StoreTier(RemoteOptions options, Url url, const TierContext& context, Opener open)
     : m_options(std::move(options)), m_url(std::move(url)), m_clock(*context.clock), m_log(context.log),
       m_open(std::move(open)), m_breaker(state_file(m_options, m_url), wall_ns),
       m_writes(
@@ -141,7 +141,7 @@ Result<RemoteStore*> StoreTier::opened_or_down()
 
 void StoreTier::settle(const Error* error)
 {
-    if (error == nullptr || error->code == Code::too_large || error->code == Code::incompatible) {
+    if (error == nullptr || error->code == Code::too_large || error->code == Code::other_version) {
         m_breaker.succeeded();  // it answered
         return;
     }
@@ -158,7 +158,7 @@ Found StoreTier::accept(const Key& key, const Result<std::optional<Bytes>>& got)
 {
     if (!got) {
         if (got.error().code == Code::too_large)
-            return Found::miss(Miss::incompatible);
+            return Found::miss(Miss::other_version);
         return Found::miss(got.error().code == Code::timeout ? Miss::timeout : Miss::outage);
     }
     if (!got->has_value())
@@ -374,6 +374,6 @@ void StoreTier::forget_parent() noexcept
         m_owned->after_fork();
 }
 
-}  // namespace remote
+}  // namespace remotes
 
 }  // namespace hearth

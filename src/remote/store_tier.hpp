@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 // Entries on a server that a RemoteStore talks to: verified on arrival, sent in the background, left alone while the
 // server is not well. Nothing is loaded, connected or started before it is first needed.
@@ -29,7 +29,7 @@ class StoreTier final : public RemoteTier {
 public:
     using Opener = std::function<OpenStore>;
 
-    StoreTier(Options options, Url url, const TierContext& context, Opener open);
+    StoreTier(RemoteOptions options, Url url, const TierContext& context, Opener open);
     ~StoreTier() override;
 
     std::string_view name() const override { return m_options.name; }
@@ -52,7 +52,7 @@ public:
     void set_policy(const PolicyFactory& /*policy*/) override {}
     std::optional<EntryRow> info(const Key& key) override;
     void for_each(const std::function<bool(const EntryRow&)>& visit) override;
-    std::uint64_t remove_idle(std::chrono::seconds /*idle*/, const Progress& /*progress*/) override { return 0; }
+    std::vector<Victim> evict_to(const EvictTo& /*goal*/, const Progress& /*progress*/) override { return {}; }
     VerifyReport verify(Repair repair, const Progress& progress) override;
 
     bool resting() override { return m_breaker.rests(); }
@@ -93,7 +93,7 @@ private:
     void say_once(const std::string& message);
     void forget_parent() noexcept;
 
-    const Options m_options;
+    const RemoteOptions m_options;
     const Url m_url;
     const Clock& m_clock;
     const LogSink m_log;
@@ -130,4 +130,4 @@ private:
     const base::ForkGuard m_at_fork{[this] { forget_parent(); }};
 };
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -37,4 +37,4 @@ Result<TlsOptions> tls_options(const Url& url)
     return options;
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

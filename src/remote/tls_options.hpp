@@ -15,7 +15,7 @@
 //   ?insecure=1            takes any certificate
 //   ?cert=FILE&key=FILE    what we show to a server that demands a certificate of its clients
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 inline constexpr std::array<std::string_view, 4> k_names_of_tls_options = {"ca", "insecure", "cert", "key"};
 
@@ -30,4 +30,4 @@ struct TlsOptions {
 // Reads the files of `ours`, to see that they can be used. An Error's message is the end of a sentence.
 Result<TlsOptions> tls_options(const Url& url);
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

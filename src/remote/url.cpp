@@ -4,7 +4,7 @@
 #include <charconv>
 #include <fmt/format.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -175,4 +175,4 @@ Result<Url> parse_url(std::string_view text)
     return url;
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -17,7 +17,7 @@
 //
 // User, password, path and options may hold %XX. Nothing else of RFC 3986 is of use here.
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 struct HostPort {
     std::string host;
@@ -41,4 +41,4 @@ struct Url {
 
 Result<Url> parse_url(std::string_view text);
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <memory>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -153,4 +153,4 @@ void WriteBehind::forget_parent() noexcept
         m_thread.detach();
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

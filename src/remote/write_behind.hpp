@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 // What is on its way to a server, in the order in which it was handed in.
 struct Outgoing {
@@ -81,4 +81,4 @@ private:
     const base::ForkGuard m_at_fork{[this] { forget_parent(); }};
 };
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

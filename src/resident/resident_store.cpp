@@ -304,10 +304,30 @@ void ResidentStore::clear()
     remove_if([](const Node&) { return true; });
 }
 
-std::uint64_t ResidentStore::remove_idle(std::chrono::seconds idle)
+Departed ResidentStore::evict_to(const EvictTo& goal)
 {
-    const WallTime since = base::time_before(m_clock.now(), idle);
-    return remove_if([&](const Node& node) { return wall_time(node.resident.last_used()) < since; });
+    Departed departed;
+    const std::lock_guard lock(m_mutex);
+    if (goal.unused_for) {
+        const WallTime since = base::time_before(m_clock.now(), *goal.unused_for);
+        std::vector<Node*> idle;
+        m_table.for_each([&](Node& node) {
+            if (wall_time(node.resident.last_used()) < since)
+                idle.push_back(&node);
+        });
+        for (Node* node : idle)
+            take_out(*node, EvictionCause::age, departed);
+    }
+    const auto more = [](const std::optional<std::uint64_t>& most, std::uint64_t there) {
+        return most && there > *most;
+    };
+    while (more(goal.max_bytes, m_bytes) || more(goal.max_entries, m_table.size())) {
+        Node* const node = victim(nullptr);
+        if (!node)
+            break;
+        take_out(*node, EvictionCause::limit_lowered, departed);
+    }
+    return departed;
 }
 
 TierUsage ResidentStore::usage() const

@@ -83,7 +83,6 @@ public:
     bool remove_if(const Key& key, const std::function<bool(const Node&)>& goes);
     // Those for which `goes` says yes; how many there were.
     std::uint64_t remove_if(const std::function<bool(const Node&)>& goes);
-    std::uint64_t remove_idle(std::chrono::seconds idle);
     void clear();
 
     TierUsage usage() const;
@@ -91,6 +90,8 @@ public:
     // What has expired and what no longer fits.
     Departed set_limits(const Limits& limits);
     Departed depart_expired();
+    // Until no more is left, whatever the limits are.
+    Departed evict_to(const EvictTo& goal);
     void set_policy(std::unique_ptr<Policy> policy);
     void touch(const Key& key, std::uint32_t uses);
 

@@ -1,3 +1,4 @@
+#include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
@@ -100,7 +101,7 @@ TEST_F(Location, is_created_on_demand_for_its_owner_only)
     EXPECT_FALSE(cache.find(Key::of("test", 1)).hit());
     EXPECT_FALSE(fs::exists(m_scratch / "deep")) << "looking makes nothing";
     ASSERT_TRUE(cache.insert(Key::of("test", 1), Artifact("x")).ok());
-    EXPECT_EQ(cache.where(Key::of("test", 1)), (std::vector<std::string>{"memory", "disk"}));
+    EXPECT_EQ(admin::where(cache, Key::of("test", 1)), (std::vector<std::string>{"memory", "disk"}));
     for (const std::string path : {"deep/below/hearth", "deep/below/hearth/v1", "deep/below/hearth/v1/entries"})
         EXPECT_EQ(fs::status(m_scratch / path).permissions(), fs::perms::owner_all) << path;
     for (const auto& item : fs::recursive_directory_iterator(m_scratch / "deep/below/hearth"))

@@ -1,3 +1,4 @@
+#include "hearth/admin.hpp"
 #include "hearth/bundle.hpp"
 #include "hearth/cache.hpp"
 #include "hearth/vram.hpp"
@@ -25,7 +26,7 @@ protected:
     static Names names_of_tiers(Cache& cache)
     {
         Names names;
-        for (const TierStatus& tier : cache.tiers())
+        for (const TierStatus& tier : admin::tiers(cache))
             names.push_back(tier.name);
         return names;
     }
@@ -55,7 +56,7 @@ TEST_F(Opening, with_device_memory_puts_it_between_the_two)
     {
         Cache cache = Cache::open().value();
         EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "vram", "disk"}));
-        EXPECT_EQ(cache.tiers()[1].limits.max_bytes, 1_MiB);
+        EXPECT_EQ(admin::tiers(cache)[1].limits.max_bytes, 1_MiB);
         ASSERT_TRUE(cache.vram().insert(key, as_bytes("ir")).ok());
         EXPECT_TRUE(cache.vram().lease(key));
         EXPECT_EQ(cache.stats().tiers[1].note, "host: host memory");
@@ -75,9 +76,9 @@ TEST_F(Opening, puts_bundles_behind_the_disk_and_before_servers)
         for (int number = 1; number <= 2; ++number) {
             ASSERT_TRUE(cache.insert(Key::of("test", number), Artifact("x")).ok());
             const auto this_one = [&](const EntryRow& row) { return row.key == Key::of("test", number); };
-            ASSERT_TRUE(bundle::create(bundles[static_cast<std::size_t>(number) - 1], cache, this_one).ok());
+            ASSERT_TRUE(bundles::create(bundles[static_cast<std::size_t>(number) - 1], cache, this_one).ok());
         }
-        cache.clear();
+        admin::clear(cache);
     }
     m_environment.set("HEARTH_BUNDLES", bundles[0] + "  " + bundles[1]);
     m_environment.set("HEARTH_REMOTE", "redis://127.0.0.1:1");
@@ -104,7 +105,7 @@ TEST_F(Opening, signatures_are_demanded_of_bundles_by_name_or_all_at_once)
     const std::string file = m_scratch / "plain";
     {
         Cache cache = Cache::open().value();
-        ASSERT_TRUE(bundle::create(file, cache).ok());
+        ASSERT_TRUE(bundles::create(file, cache).ok());
     }
     m_environment.set("HEARTH_BUNDLES", file);
     m_environment.set("HEARTH_TRUSTED_KEYS", SigningKey::generate()->public_key().text());
@@ -117,7 +118,7 @@ TEST_F(Opening, signatures_are_demanded_of_bundles_by_name_or_all_at_once)
         m_environment.set("HEARTH_DEMAND_SIGNATURES", word);
         Cache cache = Cache::open().value();
         EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "disk", "bundle"})) << word;
-        EXPECT_FALSE(cache.tiers()[2].traits.demands_signatures);
+        EXPECT_FALSE(admin::tiers(cache)[2].traits.demands_signatures);
     }
 }
 
@@ -137,20 +138,20 @@ TEST_F(Opening, takes_limits_from_the_environment)
     m_environment.set("HEARTH_MAX_ENTRIES", "3");
     m_environment.set("HEARTH_MAX_AGE", "1h");
     Cache cache = Cache::open().value();
-    EXPECT_EQ(cache.tiers()[1].limits,
+    EXPECT_EQ(admin::tiers(cache)[1].limits,
               (Limits{.max_bytes = 7_MiB, .max_entries = 3, .max_age = std::chrono::hours(1)}));
     for (int i = 0; i < 5; ++i)
         ASSERT_TRUE(cache.insert(Key::of("test", i), Artifact("x")).ok());
-    EXPECT_EQ(cache.tiers()[1].usage.entries, 3U);
+    EXPECT_EQ(admin::tiers(cache)[1].usage.entries, 3U);
 }
 
 TEST_F(Opening, read_only_by_the_environment_writes_nothing)
 {
     m_environment.set("HEARTH_READ_ONLY", "1");
     Cache cache = Cache::open().value();
-    EXPECT_FALSE(cache.tiers()[1].traits.writable);
+    EXPECT_FALSE(admin::tiers(cache)[1].traits.writable);
     ASSERT_TRUE(cache.insert(Key::of("test", 1), Artifact("x")).ok());
-    EXPECT_EQ(cache.where(Key::of("test", 1)), Names{"memory"});
+    EXPECT_EQ(admin::where(cache, Key::of("test", 1)), Names{"memory"});
     EXPECT_FALSE(fs::exists(m_scratch / "cache"));
 }
 
@@ -160,10 +161,10 @@ TEST_F(Opening, hearth_disable_takes_every_tier_away)
     CacheOptions options;
     options.tiers = {memory(1_MiB)};
     Cache cache = Cache::open(options).value();
-    EXPECT_TRUE(cache.tiers().empty());
+    EXPECT_TRUE(admin::tiers(cache).empty());
     int makes = 0;
     for (int i = 0; i < 2; ++i)
-        EXPECT_TRUE(cache.get_or_make(Key::of("test", 1), [&] { return std::to_string(++makes); }).ok());
+        EXPECT_TRUE(cache.get_or_compile(Key::of("test", 1), [&] { return std::to_string(++makes); }).ok());
     EXPECT_EQ(makes, 2);
     EXPECT_FALSE(fs::exists(m_scratch / "cache"));
 }
@@ -172,9 +173,9 @@ TEST_F(Opening, hearth_forbid_make_forbids_making)
 {
     m_environment.set("HEARTH_FORBID_MAKE", "1");
     Cache cache = Cache::open().value();
-    const Result<Lookup> got = cache.get_or_make(Key::of("test", 1), [] { return "never"; });
+    const Result<Lookup> got = cache.get_or_compile(Key::of("test", 1), [] { return "never"; });
     ASSERT_FALSE(got.ok());
-    EXPECT_EQ(got.error().code, Code::make_forbidden);
+    EXPECT_EQ(got.error().code, Code::compile_forbidden);
     EXPECT_NE(got.error().message.find("HEARTH_FORBID_MAKE"), std::string::npos);
 }
 
@@ -246,7 +247,7 @@ TEST_F(Opening, a_policy_of_the_environment_decides_who_goes_first)
         EXPECT_TRUE(cache.insert(Key::of("test", "dear"), dear).ok());
         EXPECT_TRUE(cache.insert(Key::of("test", "cheap"), cheap).ok());
         EXPECT_TRUE(cache.insert(Key::of("test", "new"), Artifact(std::string(100, 'n'))).ok());
-        return cache.where(Key::of("test", "dear")).empty() ? "cheap" : "dear";
+        return admin::where(cache, Key::of("test", "dear")).empty() ? "cheap" : "dear";
     };
     EXPECT_STREQ(survivors("lru"), "cheap") << "the older one goes";
     EXPECT_STREQ(survivors("gdsf"), "dear") << "the cheaper one goes";

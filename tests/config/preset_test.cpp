@@ -1,3 +1,4 @@
+#include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
@@ -34,7 +35,10 @@ protected:
                 differing[setting.name] = setting.value;
         return differing;
     }
-    static std::uint64_t capacity(Cache& cache, std::size_t tier) { return cache.tiers().at(tier).limits.max_bytes; }
+    static std::uint64_t capacity(Cache& cache, std::size_t tier)
+    {
+        return admin::tiers(cache).at(tier).limits.max_bytes;
+    }
 
     IsolatedEnvironment m_environment;
     ScratchDirectory m_scratch;
@@ -52,7 +56,7 @@ TEST_F(Presets, development_is_small_short_lived_and_talks)
     Cache cache = Cache::open(with(Preset::development)).value();
     EXPECT_EQ(capacity(cache, 0), 64_MiB);
     EXPECT_EQ(capacity(cache, 1), 1_GiB);
-    EXPECT_EQ(cache.tiers()[1].limits.max_age, 24h * 7);
+    EXPECT_EQ(admin::tiers(cache)[1].limits.max_age, 24h * 7);
 }
 
 TEST_F(Presets, production_is_bounded_and_quiet_and_the_default)
@@ -64,7 +68,7 @@ TEST_F(Presets, production_is_bounded_and_quiet_and_the_default)
     Cache cache = Cache::open(with(Preset::production)).value();
     EXPECT_EQ(capacity(cache, 0), 256_MiB);
     EXPECT_EQ(capacity(cache, 1), 10_GiB);
-    EXPECT_EQ(cache.tiers()[1].limits.max_age, 0s) << "no expiry";
+    EXPECT_EQ(admin::tiers(cache)[1].limits.max_age, 0s) << "no expiry";
 }
 
 TEST_F(Presets, high_performance_has_room_moves_up_at_once_and_does_not_compress)
@@ -77,8 +81,8 @@ TEST_F(Presets, high_performance_has_room_moves_up_at_once_and_does_not_compress
     EXPECT_EQ(capacity(cache, 1), 50_GiB);
     const Key key = Key::of("test", 1);
     ASSERT_TRUE(cache.insert(key, Artifact(std::string(100'000, 'x'))).ok());
-    EXPECT_GE(cache.tiers()[1].usage.bytes, 100'000U);
-    cache.clear_memory();
+    EXPECT_GE(admin::tiers(cache)[1].usage.bytes, 100'000U);
+    admin::clear_memory(cache);
     EXPECT_EQ(cache.find(key).promoted_to(), "memory");
 }
 

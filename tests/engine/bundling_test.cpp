@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/bundle.hpp"
 
 #include <algorithm>
@@ -23,14 +24,14 @@ protected:
         Cache builder = open({memory(0), disk(m_scratch / ("builder of " + name))});
         for (std::uint64_t number = first; number <= last; ++number)
             put(builder, number, size, {}, version);
-        const Result<bundle::WriteReport> report = bundle::create(file(name), builder);
+        const Result<bundles::WriteReport> report = bundles::create(file(name), builder);
         EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
         EXPECT_EQ(report->entries, last - first + 1);
         return file(name);
     }
     static TierSpec named(const std::string& name, const std::string& path)
     {
-        return bundle::tier({.path = path, .name = name});
+        return bundle({.path = path, .name = name});
     }
 };
 
@@ -38,34 +39,34 @@ TEST_F(Bundling, a_program_that_ships_its_kernels_makes_none)
 {
     make(1, 50, 100, "kernels.bundle");
     CacheOptions chosen = options();
-    chosen.tiers = {memory(0), disk_here(), bundle::at(file())};
-    chosen.making = Making::forbidden;
+    chosen.tiers = {memory(0), disk_here(), bundle(file())};
+    chosen.compiling = Compiling::forbidden;
     Cache cache = open(chosen);
     for (std::uint64_t number = 1; number <= 50; ++number) {
-        const Result<Lookup> got = cache.get_or_make(numbered_key(number), [] { return "made again"; });
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(number), [] { return "made again"; });
         ASSERT_TRUE(got.ok()) << got.error().message;
         EXPECT_EQ((*got)->text(), sample_bytes(numbered_key(number), 100).text());
         EXPECT_EQ(got->tier(), "bundle");
     }
-    EXPECT_EQ(cache.stats().makes, 0U);
+    EXPECT_EQ(cache.stats().compiles, 0U);
     EXPECT_EQ(stats_of(cache, "bundle").hits, 50U);
     EXPECT_EQ(stats_of(cache, "bundle").note, file());
-    EXPECT_FALSE(cache.get_or_make(numbered_key(51), [] { return "made"; }).ok());
+    EXPECT_FALSE(cache.get_or_compile(numbered_key(51), [] { return "made"; }).ok());
 }
 
 TEST_F(Bundling, what_is_used_often_moves_to_memory_and_never_to_the_disk)
 {
     make(1, 3, 100, "kernels.bundle");
     CacheOptions chosen = options();
-    chosen.tiers = {memory(0), disk_here(), bundle::at(file())};
+    chosen.tiers = {memory(0), disk_here(), bundle(file())};
     chosen.promote_after = 2;
     Cache cache = open(chosen);
     EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "");
     EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "memory");
     EXPECT_EQ(cache.find(numbered_key(1)).tier(), "memory");
-    EXPECT_EQ(cache.where(numbered_key(1)), (Names{"memory", "bundle"}));
-    EXPECT_EQ(cache.promote(numbered_key(2)).to, "memory") << "by hand too";
-    EXPECT_EQ(cache.where(numbered_key(2)), (Names{"memory", "bundle"}));
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"memory", "bundle"}));
+    EXPECT_EQ(admin::promote(cache, numbered_key(2)).to, "memory") << "by hand too";
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), (Names{"memory", "bundle"}));
     EXPECT_EQ(status_of(cache, "disk").usage.entries, 0U);
     EXPECT_EQ(stats_of(cache, "memory").promotions, 2U);
 }
@@ -80,7 +81,7 @@ TEST_F(Bundling, what_a_disk_holds_moves_past_a_bundle_that_stands_before_it)
     put(cache, 8, 50, "disk");
     EXPECT_EQ(cache.find(numbered_key(7)).promoted_to(), "memory");
     EXPECT_EQ(cache.find(numbered_key(7)).tier(), "memory");
-    const MoveReport by_hand = cache.promote(numbered_key(8));
+    const MoveReport by_hand = admin::promote(cache, numbered_key(8));
     EXPECT_EQ(by_hand.outcome, MoveReport::Outcome::moved) << by_hand.reason;
     EXPECT_EQ(by_hand.to, "memory");
 }
@@ -102,20 +103,20 @@ TEST_F(Bundling, without_memory_what_it_holds_stays_where_it_is)
 {
     make(1, 3, 100, "kernels.bundle");
     CacheOptions chosen = options();
-    chosen.tiers = {disk_here(), bundle::at(file())};
+    chosen.tiers = {disk_here(), bundle(file())};
     chosen.promote_after = 1;
     Cache cache = open(chosen);
     EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "");
-    EXPECT_EQ(cache.promote(numbered_key(1)).outcome, MoveReport::Outcome::already_top);
-    EXPECT_EQ(cache.demote(numbered_key(1)).outcome, MoveReport::Outcome::already_bottom);
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"bundle"});
+    EXPECT_EQ(admin::promote(cache, numbered_key(1)).outcome, MoveReport::Outcome::already_top);
+    EXPECT_EQ(admin::demote(cache, numbered_key(1)).outcome, MoveReport::Outcome::already_bottom);
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"bundle"});
 }
 
 TEST_F(Bundling, memory_lets_go_of_what_a_bundle_has_without_a_copy_on_the_disk)
 {
     make(1, 4, 100, "kernels.bundle");
     CacheOptions chosen = options();
-    chosen.tiers = {memory(250), disk_here(), bundle::at(file())};
+    chosen.tiers = {memory(250), disk_here(), bundle(file())};
     chosen.promote_after = 1;
     Cache cache = open(chosen);
     for (std::uint64_t number = 1; number <= 4; ++number)
@@ -130,14 +131,14 @@ TEST_F(Bundling, memory_lets_go_of_what_a_bundle_has_without_a_copy_on_the_disk)
     // What no bundle has is demoted as ever.
     put(cache, 9, 100, "memory");
     put(cache, 10, 200, "memory");
-    EXPECT_EQ(cache.where(numbered_key(9)), Names{"disk"});
+    EXPECT_EQ(admin::where(cache, numbered_key(9)), Names{"disk"});
 }
 
 TEST_F(Bundling, where_nothing_can_be_written_below_a_victim_is_still_said_to_be_in_the_bundle)
 {
     make(1, 3, 100, "kernels.bundle");
     CacheOptions chosen = options();
-    chosen.tiers = {memory(150), bundle::at(file())};
+    chosen.tiers = {memory(150), bundle(file())};
     chosen.promote_after = 1;
     Cache cache = open(chosen);
     EXPECT_TRUE(holds(cache, 1, 100));
@@ -153,16 +154,16 @@ TEST_F(Bundling, nothing_is_stored_in_it_removed_from_it_or_collected)
 {
     make(1, 3, 100, "kernels.bundle");
     const std::string before = read_file(file());
-    Cache cache = open({memory(0), disk_here(), bundle::at(file())});
+    Cache cache = open({memory(0), disk_here(), bundle(file())});
     EXPECT_EQ(put(cache, 1, 50, {}, 1).tiers, (Names{"memory", "disk"}));
     EXPECT_TRUE(holds(cache, 1, 50, 1)) << "what was made here comes first";
     EXPECT_FALSE(cache.insert(numbered_key(9), Artifact("x"), {.tier = "bundle"}).ok());
     EXPECT_TRUE(cache.remove(numbered_key(1)));
     EXPECT_FALSE(cache.remove(numbered_key(2)));
     EXPECT_TRUE(holds(cache, 1, 100)) << "the bundle's own is there again";
-    cache.gc({.max_entries = 0});
-    cache.clear();
-    cache.maintain();
+    admin::gc(cache, {.max_entries = 0});
+    admin::clear(cache);
+    admin::maintain(cache);
     EXPECT_EQ(status_of(cache, "bundle").usage.entries, 3U);
     EXPECT_EQ(read_file(file()), before);
 }
@@ -173,11 +174,11 @@ TEST_F(Bundling, a_damaged_entry_is_made_again_and_answered_from_here_on)
     std::string bytes = read_file(file());
     bytes[bytes.size() - 100] ^= 1;  // in the last entry
     write_file(file(), bytes);
-    Cache cache = open({memory(0), disk_here(), bundle::at(file())});
+    Cache cache = open({memory(0), disk_here(), bundle(file())});
     std::uint64_t made = 0;
     for (int round = 0; round < 2; ++round)
         for (std::uint64_t number = 1; number <= 3; ++number) {
-            const Result<Lookup> got = cache.get_or_make(numbered_key(number), [&] {
+            const Result<Lookup> got = cache.get_or_compile(numbered_key(number), [&] {
                 ++made;
                 return *sample_artifact(numbered_key(number), 1000);
             });
@@ -187,13 +188,13 @@ TEST_F(Bundling, a_damaged_entry_is_made_again_and_answered_from_here_on)
     EXPECT_EQ(made, 1U);
     EXPECT_EQ(misses(cache.stats(), Miss::corrupt), 1U);
     EXPECT_EQ(stats_of(cache, "bundle").corrupt, 1U);
-    EXPECT_EQ(cache.verify(Repair::yes).corrupt, 1U);
+    EXPECT_EQ(admin::verify(cache, Repair::yes).corrupt, 1U);
 }
 
 TEST_F(Bundling, one_that_is_missing_is_told_of_once_and_the_cache_goes_on)
 {
-    Cache cache = open({memory(0), disk_here(), bundle::at(file("missing"))});
-    EXPECT_EQ(cache.tiers().size(), 2U);
+    Cache cache = open({memory(0), disk_here(), bundle(file("missing"))});
+    EXPECT_EQ(admin::tiers(cache).size(), 2U);
     put(cache, 1, 10);
     EXPECT_TRUE(holds(cache, 1, 10));
     ASSERT_EQ(warnings().size(), 1U);
@@ -208,11 +209,11 @@ TEST_F(Bundling, the_same_entries_give_the_same_file_whatever_came_first)
         put(forward, number, 20'000);
     for (std::uint64_t number = 200; number >= 1; --number)
         put(backward, number, 20'000);
-    ASSERT_TRUE(bundle::create(file("forward.bundle"), forward).ok());
-    ASSERT_TRUE(bundle::create(file("backward.bundle"), backward).ok());
+    ASSERT_TRUE(bundles::create(file("forward.bundle"), forward).ok());
+    ASSERT_TRUE(bundles::create(file("backward.bundle"), backward).ok());
     EXPECT_TRUE(read_file(file("forward.bundle")) == read_file(file("backward.bundle")));
     EXPECT_EQ(forward.stats().lookups(), 0U) << "carrying entries is no use of them";
-    EXPECT_EQ(forward.info(numbered_key(1))->uses, 0U);
+    EXPECT_EQ(admin::info(forward, numbered_key(1))->uses, 0U);
 }
 
 TEST_F(Bundling, only_what_is_chosen_and_lasts_goes_into_one)
@@ -221,16 +222,16 @@ TEST_F(Bundling, only_what_is_chosen_and_lasts_goes_into_one)
     for (std::uint64_t number = 1; number <= 5; ++number)
         put(cache, number, number * 10);
     put(cache, 6, 100, "memory");
-    EXPECT_FALSE(cache.get_or_make(numbered_key(7), []() -> Result<Artifact> { return failed_compile(); }).ok());
-    ASSERT_TRUE(cache.insert(numbered_key(8), Artifact("derived here"), {.counted = false}).ok());
-    const Result<bundle::WriteReport> all = bundle::create(file(), cache);
+    EXPECT_FALSE(cache.get_or_compile(numbered_key(7), []() -> Result<Artifact> { return failed_compile(); }).ok());
+    ASSERT_TRUE(cache.insert(numbered_key(8), Artifact("derived here"), {.kind = EntryKind::derived}).ok());
+    const Result<bundles::WriteReport> all = bundles::create(file(), cache);
     ASSERT_TRUE(all.ok()) << all.error().message;
     EXPECT_EQ(all->entries, 6U) << "neither the failed compile nor what was derived here";
     EXPECT_EQ(all->rejected, 0U);
     EXPECT_EQ(all->bytes, read_file(file()).size());
-    EXPECT_EQ(all->id, bundle::read(file())->id);
-    const Result<bundle::WriteReport> some =
-        bundle::create(file("some"), cache, [](const EntryRow& row) { return row.bytes > 35; });
+    EXPECT_EQ(all->id, bundles::read(file())->id);
+    const Result<bundles::WriteReport> some =
+        bundles::create(file("some"), cache, [](const EntryRow& row) { return row.bytes > 35; });
     EXPECT_EQ(some->entries, 3U);
 }
 
@@ -243,10 +244,10 @@ TEST_F(Bundling, entries_go_in_as_they_lie_on_the_disk_with_their_signatures)
     on_disk.trust.sign_with = {signer};
     Cache cache = open({memory(0), disk(on_disk)});
     ASSERT_TRUE(cache.insert(numbered_key(1), Artifact(std::string(50'000, 'x'))).ok());
-    ASSERT_TRUE(bundle::create(file(), cache, {}, {.sign_with = signer}).ok());
+    ASSERT_TRUE(bundles::create(file(), cache, {}, {.sign_with = signer}).ok());
     EXPECT_NE(read_file(file()).find(read_file(file_of(numbered_key(1)))), std::string::npos)
         << "neither compressed nor stripped of its signature on the way";
-    EXPECT_EQ(bundle::read(file())->signed_by, signer.public_key());
+    EXPECT_EQ(bundles::read(file())->signed_by, signer.public_key());
 }
 
 TEST_F(Bundling, an_entry_that_cannot_be_read_is_left_out_and_said)
@@ -255,13 +256,13 @@ TEST_F(Bundling, an_entry_that_cannot_be_read_is_left_out_and_said)
     for (std::uint64_t number = 1; number <= 3; ++number)
         put(cache, number, 10);
     write_file(file_of(numbered_key(2)), "damaged");
-    const Result<bundle::WriteReport> report = bundle::create(file(), cache);
+    const Result<bundles::WriteReport> report = bundles::create(file(), cache);
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 2U);
     EXPECT_EQ(report->rejected, 1U);
     ASSERT_EQ(report->problems.size(), 1U);
     EXPECT_NE(report->problems[0].find(numbered_key(2).hex()), std::string::npos);
-    EXPECT_EQ(bundle::verify(file())->intact, 2U);
+    EXPECT_EQ(bundles::verify(file())->intact, 2U);
 }
 
 TEST_F(Bundling, what_was_stopped_or_cannot_be_written_leaves_the_old_file)
@@ -272,12 +273,12 @@ TEST_F(Bundling, what_was_stopped_or_cannot_be_written_leaves_the_old_file)
     write_file(file(), "the old one");
     for (const std::uint64_t calls : {1U, 7U}) {  // while it lists, and while it writes
         std::uint64_t left = calls;
-        const Result<bundle::WriteReport> stopped =
-            bundle::create(file(), cache, {}, {}, [&](std::uint64_t, std::uint64_t) { return left-- > 0; });
+        const Result<bundles::WriteReport> stopped =
+            bundles::create(file(), cache, {}, {}, [&](std::uint64_t, std::uint64_t) { return left-- > 0; });
         ASSERT_FALSE(stopped.ok());
         EXPECT_EQ(stopped.error().code, Code::timeout);
     }
-    EXPECT_FALSE(bundle::create(m_scratch / "no/such/folder", cache).ok());
+    EXPECT_FALSE(bundles::create(m_scratch / "no/such/folder", cache).ok());
     EXPECT_EQ(read_file(file()), "the old one");
     std::uint64_t beside = 0;
     for (const auto& item : fs::directory_iterator(m_scratch.path()))
@@ -288,10 +289,10 @@ TEST_F(Bundling, what_was_stopped_or_cannot_be_written_leaves_the_old_file)
 TEST_F(Bundling, a_bundle_of_a_cache_with_a_bundle_holds_both)
 {
     make(1, 3, 100, "kernels.bundle");
-    Cache cache = open({memory(0), disk_here(), bundle::at(file())});
+    Cache cache = open({memory(0), disk_here(), bundle(file())});
     put(cache, 4, 100);
-    EXPECT_EQ(bundle::create(file("both"), cache)->entries, 4U);
-    EXPECT_EQ(cache.hottest(10).size(), 4U);
+    EXPECT_EQ(bundles::create(file("both"), cache)->entries, 4U);
+    EXPECT_EQ(admin::hottest(cache, 10).size(), 4U);
 }
 
 TEST_F(Bundling, one_that_is_signed_holds_nothing_of_bundles_that_nobody_has_checked)
@@ -299,21 +300,21 @@ TEST_F(Bundling, one_that_is_signed_holds_nothing_of_bundles_that_nobody_has_che
     const SigningKey signer = SigningKey::generate().value();
     make(1, 3, 100, "kernels.bundle");
     CacheOptions chosen = options();
-    chosen.tiers = {memory(0), bundle::at(file()), disk_here()};
+    chosen.tiers = {memory(0), bundle(file()), disk_here()};
     chosen.promote_after = 1;
     Cache cache = open(chosen);
     put(cache, 3, 100, "disk");
     put(cache, 4, 100, "disk");
     put(cache, 5, 100, "memory");
     EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "memory") << "from where it must not be signed either";
-    const Result<bundle::WriteReport> report = bundle::create(file("signed"), cache, {}, {.sign_with = signer});
+    const Result<bundles::WriteReport> report = bundles::create(file("signed"), cache, {}, {.sign_with = signer});
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 3U);
     EXPECT_EQ(report->rejected, 0U);
     ASSERT_EQ(report->problems.size(), 1U);
     EXPECT_EQ(report->problems[0].rfind("Left out: 2 entries", 0), 0U) << report->problems[0];
     std::vector<Key> keys;
-    ASSERT_TRUE(bundle::list(file("signed"), [&](const EntryRow& row) {
+    ASSERT_TRUE(bundles::list(file("signed"), [&](const EntryRow& row) {
                     keys.push_back(row.key);
                     return true;
                 }).ok());
@@ -325,12 +326,11 @@ TEST_F(Bundling, one_that_is_signed_holds_what_bundles_with_a_checked_signature_
 {
     const SigningKey theirs = SigningKey::generate().value();
     const SigningKey ours = SigningKey::generate().value();
-    ASSERT_TRUE(bundle::merge(file("theirs"), {make(1, 3, 100, "kernels.bundle")}, {.sign_with = theirs}).ok());
-    Cache cache =
-        open({memory(0), disk_here(),
-              bundle::tier({.path = file("theirs"), .trust = {Signatures::demanded, {theirs.public_key()}, {}}})});
+    ASSERT_TRUE(bundles::merge(file("theirs"), {make(1, 3, 100, "kernels.bundle")}, {.sign_with = theirs}).ok());
+    Cache cache = open({memory(0), disk_here(),
+                        bundle({.path = file("theirs"), .trust = {Signatures::demanded, {theirs.public_key()}, {}}})});
     put(cache, 4, 100);
-    EXPECT_EQ(bundle::create(file("signed"), cache, {}, {.sign_with = ours})->entries, 4U);
+    EXPECT_EQ(bundles::create(file("signed"), cache, {}, {.sign_with = ours})->entries, 4U);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 
 namespace hearth::test {
 
@@ -72,7 +73,7 @@ bool CacheTest::holds(Cache& cache, std::uint64_t number, std::size_t size, std:
 
 TierStatus CacheTest::status_of(Cache& cache, std::string_view tier)
 {
-    for (TierStatus& status : cache.tiers())
+    for (TierStatus& status : admin::tiers(cache))
         if (status.name == tier)
             return status;
     ADD_FAILURE() << "there is no tier " << tier;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/manual_clock.hpp"
@@ -58,7 +59,7 @@ private:
 
 inline Error failed_compile(std::string message = "error: expected ';'", std::string log = "k.cu(3): expected ';'\n")
 {
-    return {Code::make_failed, std::move(message), std::move(log)};
+    return {Code::compile_failed, std::move(message), std::move(log)};
 }
 
 }  // namespace hearth::test

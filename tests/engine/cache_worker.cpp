@@ -1,13 +1,13 @@
 // A process of its own with a cache on DIR, told what to do line by line and answering each with one line:
-//   make KEY      get_or_make; the maker says "making", waits for a line and returns it:   got TIER TEXT | error CODE
-//   find KEY                                                                               hit TIER TEXT | miss REASON
-//   find_many KEY TIMES                                                                    hits COUNT
-//   put KEY TEXT                                                                           stored
-//   flush | reset                                                                          done
-//   stats         of the directory                                                         HITS MISSES STORES MAKES
+//   make KEY      get_or_compile; the maker says "making", waits for a line and returns it:   got TIER TEXT | error
+//   CODE find KEY                                                                               hit TIER TEXT | miss
+//   REASON find_many KEY TIMES                                                                    hits COUNT put KEY
+//   TEXT                                                                           stored flush | reset done stats of
+//   the directory                                                         HITS MISSES STORES MAKES
 //
 // cache_worker DIR FLIGHT_WAIT_MS
 
+#include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
 
 #include <chrono>
@@ -39,7 +39,7 @@ void say(const std::string& line)
 
 std::string made(hearth::Cache& cache, const std::string& name)
 {
-    const hearth::Result<hearth::Lookup> got = cache.get_or_make(key_of(name), [] {
+    const hearth::Result<hearth::Lookup> got = cache.get_or_compile(key_of(name), [] {
         say("making");
         return next_line();
     });
@@ -85,13 +85,13 @@ std::string answer(hearth::Cache& cache, const std::string& line)
         return cache.insert(key_of(name), hearth::Artifact(text)).ok() ? "stored" : "refused";
     }
     if (command == "flush" || command == "reset") {
-        command == "flush" ? cache.flush() : cache.reset_stats();
+        command == "flush" ? cache.flush() : admin::reset_stats(cache);
         return "done";
     }
     if (command == "stats") {
         const hearth::Stats stats = cache.stats(hearth::Scope::directory);
         std::ostringstream text;
-        text << stats.hits << ' ' << stats.misses_in_all() << ' ' << stats.stores << ' ' << stats.makes;
+        text << stats.hits << ' ' << stats.misses_in_all() << ' ' << stats.stores << ' ' << stats.compiles;
         return text.str();
     }
     return "unknown command";

@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 
 #include <atomic>
 #include <latch>
@@ -25,7 +26,7 @@ protected:
     static void expect_the_compilers_words(const Result<Lookup>& got)
     {
         ASSERT_FALSE(got.ok());
-        EXPECT_EQ(got.error().code, Code::make_failed);
+        EXPECT_EQ(got.error().code, Code::compile_failed);
         EXPECT_EQ(got.error().message, failed_compile().message);
         EXPECT_EQ(got.error().log, failed_compile().log);
     }
@@ -37,13 +38,13 @@ TEST_F(Failures, the_same_error_and_log_replay_without_a_second_make)
 {
     Cache cache = open_usual();
     for (int round = 0; round < 3; ++round)
-        expect_the_compilers_words(cache.get_or_make(numbered_key(1), failing()));
-    expect_the_compilers_words(cache.get_or_make_async(numbered_key(1), failing()).get());
-    expect_the_compilers_words(cache.get_or_make(numbered_key(1), failing(), {.deadline = 1h}));
+        expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
+    expect_the_compilers_words(cache.get_or_compile_async(numbered_key(1), failing()).get());
+    expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing(), {.deadline = 1h}));
     EXPECT_EQ(m_makes, 1);
     const Stats stats = cache.stats();
-    EXPECT_EQ(stats.makes, 1U);
-    EXPECT_EQ(stats.make_failures, 1U);
+    EXPECT_EQ(stats.compiles, 1U);
+    EXPECT_EQ(stats.compile_failures, 1U);
     EXPECT_EQ(stats.failures_replayed, 4U);
 }
 
@@ -51,10 +52,10 @@ TEST_F(Failures, a_failure_is_remembered_across_a_restart)
 {
     {
         Cache cache = open_usual();
-        expect_the_compilers_words(cache.get_or_make(numbered_key(1), failing()));
+        expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
     }
     Cache later = open_usual();
-    expect_the_compilers_words(later.get_or_make(numbered_key(1), failing()));
+    expect_the_compilers_words(later.get_or_compile(numbered_key(1), failing()));
     EXPECT_EQ(m_makes, 1);
 }
 
@@ -64,38 +65,38 @@ TEST_F(Failures, a_remembered_failure_expires)
     brief.tiers = {memory(0), disk_here()};
     brief.failure_ttl = 10s;
     Cache cache = open(brief);
-    expect_the_compilers_words(cache.get_or_make(numbered_key(1), failing()));
+    expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
     m_clock.advance(10s - 1ns);
-    expect_the_compilers_words(cache.get_or_make(numbered_key(1), failing()));
+    expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
     EXPECT_EQ(m_makes, 1);
     m_clock.advance(1ns);
-    const Result<Lookup> repaired = cache.get_or_make(numbered_key(1), [] { return Artifact("compiles now"); });
+    const Result<Lookup> repaired = cache.get_or_compile(numbered_key(1), [] { return Artifact("compiles now"); });
     ASSERT_TRUE(repaired.ok());
     EXPECT_EQ((*repaired)->text(), "compiles now");
     EXPECT_EQ(misses(cache.stats(), Miss::expired), 1U);
     m_clock.advance(1h);
-    EXPECT_TRUE(cache.get_or_make(numbered_key(1), failing()).ok()) << "a success does not expire with the failure";
+    EXPECT_TRUE(cache.get_or_compile(numbered_key(1), failing()).ok()) << "a success does not expire with the failure";
     EXPECT_EQ(m_makes, 1);
 }
 
 TEST_F(Failures, a_failure_is_never_stored_as_a_success)
 {
     Cache cache = open_usual();
-    expect_the_compilers_words(cache.get_or_make(numbered_key(1), failing()));
+    expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
     const Lookup found = cache.find(numbered_key(1));
     ASSERT_TRUE(found.hit());
     EXPECT_TRUE(found->failed());
     EXPECT_EQ(found->text("log"), failed_compile().log);
-    EXPECT_EQ(cache.info(numbered_key(1))->status, 1);
+    EXPECT_EQ(admin::info(cache, numbered_key(1))->status, 1);
     EXPECT_EQ(found->expires, ManualClock::k_start + 1min);
 }
 
 TEST_F(Failures, an_inserted_success_takes_the_failures_place)
 {
     Cache cache = open_usual();
-    expect_the_compilers_words(cache.get_or_make(numbered_key(1), failing()));
+    expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
     put(cache, 1, 10);
-    EXPECT_TRUE(cache.get_or_make(numbered_key(1), failing()).ok());
+    EXPECT_TRUE(cache.get_or_compile(numbered_key(1), failing()).ok());
     EXPECT_EQ(m_makes, 1);
 }
 
@@ -104,17 +105,17 @@ TEST_F(Failures, errors_that_may_pass_are_not_remembered)
     Cache cache = open_usual();
     int makes = 0;
     for (const Code code : {Code::io, Code::no_space, Code::unavailable, Code::timeout, Code::not_found}) {
-        const Result<Lookup> got = cache.get_or_make(numbered_key(1), [&]() -> Result<Artifact> {
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&]() -> Result<Artifact> {
             ++makes;
             return Error{code, "may well succeed next time", "log"};
         });
         ASSERT_FALSE(got.ok());
         EXPECT_EQ(got.error().code, code);
         EXPECT_EQ(got.error().log, "log");
-        EXPECT_TRUE(cache.where(numbered_key(1)).empty());
+        EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
     }
     EXPECT_EQ(makes, 5);
-    EXPECT_TRUE(cache.get_or_make(numbered_key(1), [] { return Artifact("at last"); }).ok());
+    EXPECT_TRUE(cache.get_or_compile(numbered_key(1), [] { return Artifact("at last"); }).ok());
 }
 
 TEST_F(Failures, with_a_time_of_zero_no_failure_is_remembered)
@@ -124,9 +125,9 @@ TEST_F(Failures, with_a_time_of_zero_no_failure_is_remembered)
     forgetful.failure_ttl = 0ms;
     Cache cache = open(forgetful);
     for (int round = 0; round < 2; ++round)
-        expect_the_compilers_words(cache.get_or_make(numbered_key(1), failing()));
+        expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
     EXPECT_EQ(m_makes, 2);
-    EXPECT_TRUE(cache.where(numbered_key(1)).empty());
+    EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
 }
 
 TEST_F(Failures, a_failed_artifact_is_an_answer_with_every_section_and_is_replayed_as_one)
@@ -139,8 +140,8 @@ TEST_F(Failures, a_failed_artifact_is_an_answer_with_every_section_and_is_replay
     int makes = 0;
     for (int round = 0; round < 3; ++round) {
         if (round == 2)
-            cache.clear_memory();
-        const Result<Lookup> got = cache.get_or_make(numbered_key(1), [&] {
+            admin::clear_memory(cache);
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
             ++makes;
             return broken;
         });
@@ -163,13 +164,13 @@ TEST_F(Failures, all_who_waited_for_a_make_that_failed_get_its_error)
     std::vector<std::thread> threads;
     for (int i = 0; i < 16; ++i)
         threads.emplace_back([&] {
-            expect_the_compilers_words(cache.get_or_make(numbered_key(1), [&]() -> Result<Artifact> {
+            expect_the_compilers_words(cache.get_or_compile(numbered_key(1), [&]() -> Result<Artifact> {
                 ++m_makes;
                 finish.wait();
                 return failed_compile();
             }));
         });
-    while (cache.stats().coalesced != 15)
+    while (cache.stats().waited != 15)
         std::this_thread::yield();
     finish.count_down();
     for (std::thread& thread : threads)
@@ -185,12 +186,12 @@ TEST_F(Failures, a_long_log_comes_back_to_the_last_byte)
     log += std::string("\0end", 4);
     Cache cache = open_usual();
     for (int round = 0; round < 2; ++round) {
-        const Result<Lookup> got =
-            cache.get_or_make(numbered_key(1), [&]() -> Result<Artifact> { return failed_compile("too much", log); });
+        const Result<Lookup> got = cache.get_or_compile(
+            numbered_key(1), [&]() -> Result<Artifact> { return failed_compile("too much", log); });
         EXPECT_EQ(got.error().log, log);
-        cache.clear_memory();
+        admin::clear_memory(cache);
     }
-    EXPECT_EQ(cache.stats().makes, 1U);
+    EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "support/scale.hpp"
 
 #include <atomic>
@@ -42,17 +43,17 @@ TEST_F(Forks, a_child_finds_stores_makes_and_closes)
     CacheOptions busy = options();
     busy.tiers = {memory(0), disk_here()};
     busy.maintenance = Maintenance::background;
-    busy.max_parallel_makes = 2;
+    busy.max_parallel_compiles = 2;
     std::optional<Cache> cache = open(busy);
     put(*cache, 1, 100);
     // A worker and the maintenance thread run when the process forks; the child has neither.
-    EXPECT_TRUE(cache->get_or_make_async(numbered_key(2), [] { return "async"; }).get().ok());
+    EXPECT_TRUE(cache->get_or_compile_async(numbered_key(2), [] { return "async"; }).get().ok());
     EXPECT_TRUE(in_child([&] {
         bool right = holds(*cache, 1, 100) && cache->find(numbered_key(2)).tier() == "memory";
         put(*cache, 3, 100);
-        right &= cache->get_or_make(numbered_key(4), [] { return "made by the child"; }).ok();
-        right &= cache->get_or_make_async(numbered_key(5), [] { return "async in the child"; }).get().ok();
-        right &= cache->stats().makes == 2;
+        right &= cache->get_or_compile(numbered_key(4), [] { return "made by the child"; }).ok();
+        right &= cache->get_or_compile_async(numbered_key(5), [] { return "async in the child"; }).get().ok();
+        right &= cache->stats().compiles == 2;
         cache.reset();
         return right;
     }));
@@ -60,7 +61,7 @@ TEST_F(Forks, a_child_finds_stores_makes_and_closes)
     EXPECT_EQ(cache->find(numbered_key(3)).tier(), "disk");
     EXPECT_EQ(cache->find(numbered_key(4))->text(), "made by the child");
     EXPECT_EQ(cache->find(numbered_key(5))->text(), "async in the child");
-    EXPECT_EQ(cache->stats().makes, 1U);
+    EXPECT_EQ(cache->stats().compiles, 1U);
 }
 
 TEST_F(Forks, statistics_of_parent_and_child_add_up)
@@ -94,12 +95,12 @@ TEST_F(Forks, a_child_that_a_maker_starts_does_not_hold_the_makers_flight)
     };
     Cache cache = open_usual();
     EXPECT_TRUE(cache
-                    .get_or_make(numbered_key(1),
-                                 [&] {
-                                     EXPECT_TRUE(holds_a_flight());
-                                     EXPECT_TRUE(in_child([&] { return !holds_a_flight(); }));
-                                     return "made";
-                                 })
+                    .get_or_compile(numbered_key(1),
+                                    [&] {
+                                        EXPECT_TRUE(holds_a_flight());
+                                        EXPECT_TRUE(in_child([&] { return !holds_a_flight(); }));
+                                        return "made";
+                                    })
                     .ok());
 }
 
@@ -122,7 +123,7 @@ TEST_F(Forks, a_fork_in_the_middle_of_other_threads_work_leaves_the_child_workin
                 const std::uint64_t number = (round * 7 + thread) % 50;
                 put(cache, number, 100 + number);
                 std::ignore = cache.find(numbered_key(number + 1));
-                std::ignore = cache.get_or_make(numbered_key(100 + round % 100), [] { return "made"; });
+                std::ignore = cache.get_or_compile(numbered_key(100 + round % 100), [] { return "made"; });
                 cache.remove(numbered_key(100 + round % 100));
                 std::ignore = cache.stats();
                 if (round % 50 == 0)
@@ -133,8 +134,8 @@ TEST_F(Forks, a_fork_in_the_middle_of_other_threads_work_leaves_the_child_workin
         EXPECT_TRUE(in_child([&] {
             put(cache, 1000 + child, 10);
             bool right = holds(cache, 1000 + child, 10);
-            right &= cache.get_or_make(numbered_key(2000 + child), [] { return "made by a child"; }).ok();
-            right &= cache.verify(Repair::no).corrupt == 0;
+            right &= cache.get_or_compile(numbered_key(2000 + child), [] { return "made by a child"; }).ok();
+            right &= admin::verify(cache, Repair::no).corrupt == 0;
             cache.flush();
             return right;
         })) << "child "
@@ -142,7 +143,7 @@ TEST_F(Forks, a_fork_in_the_middle_of_other_threads_work_leaves_the_child_workin
     done = true;
     for (std::thread& thread : threads)
         thread.join();
-    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+    EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
 }
 
 }  // namespace

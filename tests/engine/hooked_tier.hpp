@@ -57,9 +57,9 @@ public:
     void set_policy(const PolicyFactory& policy) override { m_inner->set_policy(policy); }
     std::optional<EntryRow> info(const Key& key) override { return m_inner->info(key); }
     void for_each(const std::function<bool(const EntryRow&)>& visit) override { m_inner->for_each(visit); }
-    std::uint64_t remove_idle(std::chrono::seconds idle, const Progress& progress) override
+    std::vector<Victim> evict_to(const EvictTo& goal, const Progress& progress) override
     {
-        return m_inner->remove_idle(idle, progress);
+        return m_inner->evict_to(goal, progress);
     }
     VerifyReport verify(Repair repair, const Progress& progress) override { return m_inner->verify(repair, progress); }
     void touch(const Key& key, std::uint32_t uses) override { m_inner->touch(key, uses); }

@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "hooked_tier.hpp"
 
 #include <filesystem>
@@ -19,8 +20,8 @@ TEST_F(Lookups, a_key_nobody_inserted_is_a_miss_that_says_absent)
     EXPECT_FALSE(found.hit());
     EXPECT_EQ(found.why(), Miss::absent);
     EXPECT_TRUE(found.tier().empty());
-    EXPECT_FALSE(cache.info(numbered_key(1)));
-    EXPECT_TRUE(cache.where(numbered_key(1)).empty());
+    EXPECT_FALSE(admin::info(cache, numbered_key(1)));
+    EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
 }
 
 TEST_F(Lookups, what_was_inserted_comes_back_whole)
@@ -41,7 +42,7 @@ TEST_F(Lookups, what_was_inserted_comes_back_whole)
     ASSERT_TRUE(from_memory.hit());
     EXPECT_EQ(*from_memory, artifact);
     EXPECT_EQ(from_memory.tier(), "memory");
-    cache.clear_memory();
+    admin::clear_memory(cache);
     Lookup from_disk = cache.find(request);
     ASSERT_TRUE(from_disk.hit());
     EXPECT_EQ(*from_disk, artifact);
@@ -53,7 +54,7 @@ TEST_F(Lookups, an_entry_of_a_request_can_be_explained_field_by_field)
     const Request request = Request::of("test", "saxpy", std::vector<std::string>{"-O3", "-lineinfo"}, 90);
     Cache cache = open_usual();
     ASSERT_TRUE(cache.insert(request, Artifact("cubin")).ok());
-    cache.clear_memory();
+    admin::clear_memory(cache);
     const Lookup found = cache.find(request);
     ASSERT_TRUE(found.hit());
     EXPECT_EQ(Request(request.key(), found->request).fields(), request.fields());
@@ -106,7 +107,7 @@ TEST_F(Lookups, an_artifact_may_be_empty)
     Cache cache = open_usual();
     ASSERT_TRUE(cache.insert(numbered_key(1), Artifact()).ok());
     ASSERT_TRUE(cache.insert(numbered_key(2), Artifact("")).ok());
-    cache.clear_memory();
+    admin::clear_memory(cache);
     EXPECT_TRUE(cache.find(numbered_key(1))->sections.empty());
     EXPECT_EQ(cache.find(numbered_key(2))->sections.size(), 1U);
 }
@@ -134,13 +135,13 @@ TEST_F(Lookups, insert_into_a_named_tier_goes_there_and_nowhere_else)
     Cache cache = open({memory_named("fast", 0), memory_named("slow", 0), disk_here()});
     for (const std::string tier : {"slow", "disk", "fast"}) {
         EXPECT_EQ(put(cache, 1, 10, tier).tiers, Names{tier});
-        EXPECT_EQ(cache.where(numbered_key(1)), Names{tier}) << "an older copy must not stay behind";
+        EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{tier}) << "an older copy must not stay behind";
     }
     const Result<InsertReport> nowhere = cache.insert(numbered_key(1), Artifact("x"), {.tier = "vram"});
     ASSERT_FALSE(nowhere.ok());
     EXPECT_EQ(nowhere.error().code, Code::not_found);
     EXPECT_NE(nowhere.error().message.find("\"vram\""), std::string::npos);
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"fast"});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"fast"});
 }
 
 TEST_F(Lookups, too_large_for_every_tier_is_a_typed_error_that_disturbs_nothing)
@@ -168,13 +169,13 @@ TEST_F(Lookups, an_oversized_replace_keeps_the_old_value)
     Cache cache = open({memory_named("fast", 100), disk_here(1000)});
     put(cache, 1, 80);
     EXPECT_FALSE(cache.insert(numbered_key(1), *sample_artifact(numbered_key(1), 5000, 1)).ok());
-    EXPECT_EQ(cache.where(numbered_key(1)), (Names{"fast", "disk"}));
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"fast", "disk"}));
     EXPECT_TRUE(holds(cache, 1, 80));
     const Result<InsertReport> named =
         cache.insert(numbered_key(1), *sample_artifact(numbered_key(1), 101, 1), {.tier = "fast"});
     ASSERT_FALSE(named.ok());
     EXPECT_EQ(named.error().code, Code::too_large);
-    EXPECT_EQ(cache.where(numbered_key(1)), (Names{"fast", "disk"}));
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"fast", "disk"}));
     EXPECT_TRUE(holds(cache, 1, 80));
 }
 
@@ -183,7 +184,7 @@ TEST_F(Lookups, a_replace_that_fits_only_the_lower_tier_removes_the_stale_upper_
     Cache cache = open({memory_named("fast", 100), disk_here()});
     put(cache, 1, 100);
     EXPECT_EQ(put(cache, 1, 200, {}, 1).tiers, Names{"disk"});
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"disk"});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"disk"});
     EXPECT_TRUE(holds(cache, 1, 200, 1));
     EXPECT_EQ(status_of(cache, "fast").usage.bytes, 0U);
 }
@@ -197,7 +198,7 @@ TEST_F(Lookups, replacing_100_bytes_by_200_accounts_200)
     EXPECT_EQ(status_of(cache, "fast").usage.entries, 1U);
     EXPECT_EQ(status_of(cache, "disk").usage.entries, 1U);
     EXPECT_TRUE(holds(cache, 1, 200, 1));
-    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+    EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
 }
 
 TEST_F(Lookups, a_tier_that_cannot_store_costs_its_copy_and_serves_no_older_one)
@@ -211,7 +212,7 @@ TEST_F(Lookups, a_tier_that_cannot_store_costs_its_copy_and_serves_no_older_one)
     const InsertReport report = put(cache, 1, 20, {}, 1);
     EXPECT_EQ(report.tiers, Names{"fast"});
     EXPECT_EQ(report.refused, Names{broken->message});
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"fast"});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"fast"});
     EXPECT_TRUE(holds(cache, 1, 20, 1));
     EXPECT_EQ(stats_of(cache, "disk").outages, 1U);
     put(cache, 2, 20);
@@ -226,7 +227,7 @@ TEST_F(Lookups, remove_takes_the_entry_from_every_tier)
     EXPECT_TRUE(cache.remove(numbered_key(1)));
     EXPECT_FALSE(cache.remove(numbered_key(1)));
     EXPECT_FALSE(cache.find(numbered_key(1)).hit());
-    EXPECT_TRUE(cache.where(numbered_key(1)).empty());
+    EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
     EXPECT_TRUE(holds(cache, 2, 10));
     EXPECT_EQ(status_of(cache, "disk").usage.entries, 1U);
 }
@@ -235,10 +236,10 @@ TEST_F(Lookups, where_lists_tiers_in_lookup_order_and_counts_no_lookup)
 {
     Cache cache = open({memory_named("fast", 0), memory_named("slow", 0), disk_here()});
     put(cache, 1, 10);
-    EXPECT_EQ(cache.where(numbered_key(1)), (Names{"fast", "disk"}));
-    EXPECT_EQ(cache.where(numbered_key(2)), Names{});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"fast", "disk"}));
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), Names{});
     EXPECT_EQ(cache.stats().lookups(), 0U);
-    EXPECT_EQ(cache.info(numbered_key(1))->uses, 0U);
+    EXPECT_EQ(admin::info(cache, numbered_key(1))->uses, 0U);
 }
 
 TEST_F(Lookups, list_names_every_entry_once_with_the_fastest_tier_that_holds_it)
@@ -248,11 +249,11 @@ TEST_F(Lookups, list_names_every_entry_once_with_the_fastest_tier_that_holds_it)
     put(cache, 2, 20, "slow");
     put(cache, 3, 30, "disk");
     std::map<Key, std::string> rows;
-    cache.list([&](const EntryRow& row) { return rows.emplace(row.key, row.tier).second; });
+    admin::list(cache, [&](const EntryRow& row) { return rows.emplace(row.key, row.tier).second; });
     EXPECT_EQ(rows, (std::map<Key, std::string>{
                         {numbered_key(1), "fast"}, {numbered_key(2), "slow"}, {numbered_key(3), "disk"}}));
     int visited = 0;
-    cache.list([&](const EntryRow&) { return ++visited < 2; });
+    admin::list(cache, [&](const EntryRow&) { return ++visited < 2; });
     EXPECT_EQ(visited, 2) << "a visitor that answers false is not called again, in no tier";
 }
 
@@ -260,7 +261,7 @@ TEST_F(Lookups, tiers_tell_name_capacity_and_use)
 {
     Cache cache = open({memory_named("fast", 100), disk_here(1_MiB)});
     put(cache, 1, 60);
-    const std::vector<TierStatus> tiers = cache.tiers();
+    const std::vector<TierStatus> tiers = admin::tiers(cache);
     ASSERT_EQ(tiers.size(), 2U);
     EXPECT_EQ(tiers[0].name, "fast");
     EXPECT_FALSE(tiers[0].traits.persistent);
@@ -287,20 +288,20 @@ TEST_F(Lookups, a_cache_can_be_moved)
 TEST_F(Lookups, a_disabled_cache_misses_and_says_so_on_insert)
 {
     CacheOptions off = options();
-    off.disabled = true;
+    off.caching = Switch::off;
     Cache cache = open(off);
-    EXPECT_TRUE(cache.tiers().empty());
+    EXPECT_TRUE(admin::tiers(cache).empty());
     const Result<InsertReport> inserted = cache.insert(numbered_key(1), Artifact("x"));
     ASSERT_FALSE(inserted.ok());
     EXPECT_EQ(inserted.error().code, Code::unavailable);
     EXPECT_FALSE(cache.find(numbered_key(1)).hit());
     EXPECT_FALSE(cache.remove(numbered_key(1)));
-    EXPECT_EQ(to_string(cache.promote(numbered_key(1)).outcome), "not found");
+    EXPECT_EQ(to_string(admin::promote(cache, numbered_key(1)).outcome), "not found");
     cache.flush();
-    cache.maintain();
-    cache.clear();
-    EXPECT_EQ(cache.verify(Repair::yes).checked, 0U);
-    EXPECT_EQ(cache.gc({.max_bytes = 0}).removed_entries, 0U);
+    admin::maintain(cache);
+    admin::clear(cache);
+    EXPECT_EQ(admin::verify(cache, Repair::yes).checked, 0U);
+    EXPECT_EQ(admin::gc(cache, {.max_bytes = 0}).removed_entries, 0U);
     EXPECT_FALSE(std::filesystem::exists(directory()));
 }
 
@@ -331,7 +332,7 @@ TEST_F(Lookups, a_ninth_tier_is_left_out_and_said)
     for (int i = 1; i <= 9; ++i)
         tiers.push_back(memory_named("m" + std::to_string(i), 0));
     Cache cache = open(tiers);
-    EXPECT_EQ(cache.tiers().size(), 8U);
+    EXPECT_EQ(admin::tiers(cache).size(), 8U);
     ASSERT_EQ(warnings().size(), 1U);
     EXPECT_NE(warnings()[0].find("\"m9\""), std::string::npos);
     put(cache, 1, 10);

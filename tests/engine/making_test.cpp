@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/compiled.hpp"
 #include "hooked_tier.hpp"
 
@@ -37,7 +38,7 @@ protected:
     Cache limited(std::uint32_t most, std::vector<TierSpec> tiers)
     {
         CacheOptions chosen = options();
-        chosen.max_parallel_makes = most;
+        chosen.max_parallel_compiles = most;
         chosen.tiers = std::move(tiers);
         return open(chosen);
     }
@@ -65,7 +66,7 @@ TEST_F(Making, get_or_make_makes_once_per_key)
     Cache cache = open_usual();
     int makes = 0;
     for (int round = 0; round < 3; ++round) {
-        const Result<Lookup> got = cache.get_or_make(numbered_key(1), [&] {
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
             ++makes;
             return Artifact("compiled");
         });
@@ -74,8 +75,8 @@ TEST_F(Making, get_or_make_makes_once_per_key)
         EXPECT_EQ(got->tier(), round == 0 ? "" : "memory");
     }
     EXPECT_EQ(makes, 1);
-    EXPECT_EQ(cache.where(numbered_key(1)), (Names{"memory", "disk"}));
-    EXPECT_EQ(cache.stats().makes, 1U);
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"memory", "disk"}));
+    EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
 TEST_F(Making, makers_may_return_artifacts_bytes_texts_and_results_of_them)
@@ -83,7 +84,7 @@ TEST_F(Making, makers_may_return_artifacts_bytes_texts_and_results_of_them)
     Cache cache = open({memory(0)});
     std::uint64_t next = 0;
     const auto made_by = [&](auto&& maker) {
-        return std::string((*cache.get_or_make(numbered_key(++next), std::forward<decltype(maker)>(maker)))->text());
+        return std::string((*cache.get_or_compile(numbered_key(++next), std::forward<decltype(maker)>(maker)))->text());
     };
     const std::string text = "text";
     EXPECT_EQ(made_by([] { return Artifact("artifact"); }), "artifact");
@@ -97,15 +98,16 @@ TEST_F(Making, makers_may_return_artifacts_bytes_texts_and_results_of_them)
     const auto named = [] { return Artifact("an lvalue"); };
     EXPECT_EQ(made_by(named), "an lvalue");
     EXPECT_EQ(made_by([count = 0]() mutable { return std::to_string(++count); }), "1");
-    EXPECT_EQ(made_by(Maker([] { return Artifact("a Maker"); })), "a Maker");
+    EXPECT_EQ(made_by(CompileFunction([] { return Artifact("a CompileFunction"); })), "a CompileFunction");
 
     const Result<Lookup> failed =
-        cache.get_or_make(numbered_key(++next), []() -> Result<Bytes> { return failed_compile("no", "log"); });
+        cache.get_or_compile(numbered_key(++next), []() -> Result<Bytes> { return failed_compile("no", "log"); });
     ASSERT_FALSE(failed.ok());
-    EXPECT_EQ(failed.error().code, Code::make_failed);
+    EXPECT_EQ(failed.error().code, Code::compile_failed);
     EXPECT_EQ(failed.error().log, "log");
-    EXPECT_EQ(cache.get_or_make_async(numbered_key(++next), [] { return std::string("later"); }).get().value()->text(),
-              "later");
+    EXPECT_EQ(
+        cache.get_or_compile_async(numbered_key(++next), [] { return std::string("later"); }).get().value()->text(),
+        "later");
 }
 
 TEST_F(Making, what_is_made_is_stored_with_its_request_metadata_and_cost)
@@ -113,13 +115,13 @@ TEST_F(Making, what_is_made_is_stored_with_its_request_metadata_and_cost)
     const Request request = Request::of("test", "saxpy");
     Cache cache = open_usual();
     const Metadata metadata{"saxpy", "nvrtc 12.4", "sm_90", {"-O3"}};
-    ASSERT_TRUE(cache.get_or_make(request, [] { return std::string("cubin"); }, {.metadata = metadata}).ok());
-    const std::uint64_t spent = cache.stats().make_ns_spent;
+    ASSERT_TRUE(cache.get_or_compile(request, [] { return std::string("cubin"); }, {.metadata = metadata}).ok());
+    const std::uint64_t spent = cache.stats().compile_ns_spent;
     Artifact own("other");
     own.metadata.label = "the maker's own";
     own.cost = 7s;
-    ASSERT_TRUE(cache.get_or_make(numbered_key(2), [&] { return own; }, {.metadata = metadata}).ok());
-    cache.clear_memory();
+    ASSERT_TRUE(cache.get_or_compile(numbered_key(2), [&] { return own; }, {.metadata = metadata}).ok());
+    admin::clear_memory(cache);
 
     const Lookup plain = cache.find(request);
     EXPECT_EQ(plain->metadata, metadata);
@@ -143,7 +145,7 @@ TEST_F(Making, sixty_four_threads_on_one_key_make_once_and_other_keys_hits_do_no
     std::atomic<int> right{0};
     for (int i = 0; i < k_threads; ++i)
         threads.emplace_back([&] {
-            const Result<Lookup> got = cache.get_or_make(numbered_key(1), [&] {
+            const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
                 ++makes;
                 making.count_down();
                 finish.wait();
@@ -152,12 +154,12 @@ TEST_F(Making, sixty_four_threads_on_one_key_make_once_and_other_keys_hits_do_no
             right += got.ok() && (*got)->text() == "slow" ? 1 : 0;
         });
     making.wait();
-    wait_until([&] { return cache.stats().coalesced == k_threads - 1; });
+    wait_until([&] { return cache.stats().waited == k_threads - 1; });
     // All but one wait and the make is under way: a hit, a miss, a store and a make of other keys are answered.
     EXPECT_TRUE(holds(cache, 2, 10));
     EXPECT_FALSE(cache.find(numbered_key(3)).hit());
     put(cache, 4, 10);
-    EXPECT_TRUE(cache.get_or_make(numbered_key(5), [] { return Artifact("quick"); }).ok());
+    EXPECT_TRUE(cache.get_or_compile(numbered_key(5), [] { return Artifact("quick"); }).ok());
     finish.count_down();
     for (std::thread& thread : threads)
         thread.join();
@@ -175,7 +177,7 @@ TEST_F(Making, those_who_only_waited_for_anothers_make_say_so)
     std::vector<std::thread> threads;
     for (int i = 0; i < k_threads; ++i)
         threads.emplace_back([&] {
-            const Result<Lookup> got = cache.get_or_make(numbered_key(1), [&] {
+            const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
                 finish.wait();
                 return Artifact("slow");
             });
@@ -183,15 +185,15 @@ TEST_F(Making, those_who_only_waited_for_anothers_make_say_so)
             EXPECT_TRUE(got->compiled());
             const CompileResult result(*got, Request::of("test", "slow"), {});
             made += result.outcome() == Outcome::compiled ? 1 : 0;
-            coalesced += result.outcome() == Outcome::coalesced ? 1 : 0;
+            coalesced += result.outcome() == Outcome::waited ? 1 : 0;
         });
-    wait_until([&] { return cache.stats().coalesced == k_threads - 1; });
+    wait_until([&] { return cache.stats().waited == k_threads - 1; });
     finish.count_down();
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(made, 1);
     EXPECT_EQ(coalesced, k_threads - 1);
-    EXPECT_EQ(to_string(Outcome::coalesced), "coalesced");
+    EXPECT_EQ(to_string(Outcome::waited), "coalesced");
     EXPECT_FALSE(cache.find(numbered_key(1)).waited());
 }
 
@@ -208,7 +210,7 @@ TEST_F(Making, what_was_stored_between_the_lookup_and_the_lead_is_anothers_make)
     };
     Cache cache = open({hooked(memory(0), hooks)});
     opened = &cache;
-    const Result<Lookup> got = cache.get_or_make(numbered_key(1), [] {
+    const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [] {
         ADD_FAILURE() << "made although it is there";
         return Artifact("ours");
     });
@@ -227,7 +229,7 @@ TEST_F(Making, many_threads_on_many_keys_make_each_once)
         threads.emplace_back([&, thread] {
             for (std::uint64_t i = 0; i < k_keys; ++i) {
                 const std::uint64_t number = (i * 7 + thread * 3) % k_keys;
-                const Result<Lookup> got = cache.get_or_make(numbered_key(number), [&] {
+                const Result<Lookup> got = cache.get_or_compile(numbered_key(number), [&] {
                     ++makes[number];
                     return sample_bytes(numbered_key(number), 100);
                 });
@@ -238,20 +240,20 @@ TEST_F(Making, many_threads_on_many_keys_make_each_once)
         thread.join();
     for (const std::atomic<int>& count : makes)
         EXPECT_EQ(count, 1);
-    EXPECT_EQ(cache.stats().makes, k_keys);
+    EXPECT_EQ(cache.stats().compiles, k_keys);
 }
 
 TEST_F(Making, a_damaged_entry_is_made_again_once)
 {
     Cache cache = open_usual();
     put(cache, 1, 1000);
-    cache.clear_memory();
+    admin::clear_memory(cache);
     std::string bytes = read_file(file_of(numbered_key(1)));
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
     write_file(file_of(numbered_key(1)), bytes);
     int makes = 0;
     for (int round = 0; round < 3; ++round) {
-        const Result<Lookup> got = cache.get_or_make(numbered_key(1), [&] {
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
             ++makes;
             return Artifact("again");
         });
@@ -265,7 +267,7 @@ TEST_F(Making, what_no_tier_can_hold_is_given_to_the_caller_all_the_same)
 {
     Cache cache = open({memory_named("fast", 10)});
     for (int round = 1; round <= 2; ++round) {
-        const Result<Lookup> got = cache.get_or_make(numbered_key(1), [] { return std::string(11, 'x'); });
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [] { return std::string(11, 'x'); });
         ASSERT_TRUE(got.ok());
         EXPECT_EQ((*got)->size(), 11U);
         EXPECT_EQ(cache.stats().dropped_stores, static_cast<std::uint64_t>(round));
@@ -275,7 +277,7 @@ TEST_F(Making, what_no_tier_can_hold_is_given_to_the_caller_all_the_same)
 TEST_F(Making, a_disabled_cache_still_makes_once_for_all_who_wait)
 {
     CacheOptions off = options();
-    off.disabled = true;
+    off.caching = Switch::off;
     Cache cache = open(off);
     std::atomic<int> makes{0};
     std::latch finish(1);
@@ -286,28 +288,28 @@ TEST_F(Making, a_disabled_cache_still_makes_once_for_all_who_wait)
     };
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i)
-        threads.emplace_back([&] { EXPECT_TRUE(cache.get_or_make(numbered_key(1), make).ok()); });
-    wait_until([&] { return cache.stats().coalesced == 7; });
+        threads.emplace_back([&] { EXPECT_TRUE(cache.get_or_compile(numbered_key(1), make).ok()); });
+    wait_until([&] { return cache.stats().waited == 7; });
     finish.count_down();
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(makes, 1);
-    EXPECT_TRUE(cache.get_or_make(numbered_key(1), make).ok());
+    EXPECT_TRUE(cache.get_or_compile(numbered_key(1), make).ok());
     EXPECT_EQ(makes, 2) << "nothing was kept";
 }
 
 TEST_F(Making, a_make_may_ask_for_other_entries)
 {
     Cache cache = limited(1, {memory(0), disk_here()});
-    const Result<Lookup> outer = cache.get_or_make(numbered_key(1), [&]() -> Result<std::string> {
-        const Result<Lookup> inner = cache.get_or_make(numbered_key(2), [&] {
-            return "(" + std::string((*cache.get_or_make(numbered_key(3), [] { return "core"; }))->text()) + ")";
+    const Result<Lookup> outer = cache.get_or_compile(numbered_key(1), [&]() -> Result<std::string> {
+        const Result<Lookup> inner = cache.get_or_compile(numbered_key(2), [&] {
+            return "(" + std::string((*cache.get_or_compile(numbered_key(3), [] { return "core"; }))->text()) + ")";
         });
         return "[" + std::string((*inner)->text()) + "]";
     });
     ASSERT_TRUE(outer.ok());
     EXPECT_EQ((*outer)->text(), "[(core)]");
-    EXPECT_EQ(cache.stats().makes, 3U);
+    EXPECT_EQ(cache.stats().compiles, 3U);
 }
 
 TEST_F(Making, a_make_that_waits_for_one_that_waits_for_its_place_does_not_deadlock)
@@ -316,16 +318,16 @@ TEST_F(Making, a_make_that_waits_for_one_that_waits_for_its_place_does_not_deadl
     std::latch two_has_a_leader(1);
     Cache cache = limited(1, {hooked(memory(0), when_led(numbered_key(2), two_has_a_leader))});
     std::thread other;
-    const Result<Lookup> got = cache.get_or_make(numbered_key(1), [&] {
-        other =
-            std::thread([&] { EXPECT_EQ((*cache.get_or_make(numbered_key(2), [] { return "two"; }))->text(), "two"); });
+    const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
+        other = std::thread(
+            [&] { EXPECT_EQ((*cache.get_or_compile(numbered_key(2), [] { return "two"; }))->text(), "two"); });
         two_has_a_leader.wait();
-        return "one and " + std::string((*cache.get_or_make(numbered_key(2), [] { return "two"; }))->text());
+        return "one and " + std::string((*cache.get_or_compile(numbered_key(2), [] { return "two"; }))->text());
     });
     other.join();
     ASSERT_TRUE(got.ok());
     EXPECT_EQ((*got)->text(), "one and two");
-    EXPECT_EQ(cache.stats().makes, 2U);
+    EXPECT_EQ(cache.stats().compiles, 2U);
 }
 
 TEST_F(Making, a_maker_that_asks_for_its_own_key_gets_a_clear_error)
@@ -333,12 +335,12 @@ TEST_F(Making, a_maker_that_asks_for_its_own_key_gets_a_clear_error)
     Cache cache = open_usual();
     std::optional<Error> inner;
     const auto own = [&]() -> Result<std::string> {
-        const Result<Lookup> got = cache.get_or_make(numbered_key(1), [] { return "never"; });
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [] { return "never"; });
         if (!got)
             inner = got.error();
         return std::string("outer");
     };
-    EXPECT_EQ((*cache.get_or_make(numbered_key(1), own))->text(), "outer");
+    EXPECT_EQ((*cache.get_or_compile(numbered_key(1), own))->text(), "outer");
     ASSERT_TRUE(inner);
     EXPECT_EQ(inner->code, Code::invalid_argument);
     EXPECT_NE(inner->message.find(numbered_key(1).hex()), std::string::npos);
@@ -346,15 +348,15 @@ TEST_F(Making, a_maker_that_asks_for_its_own_key_gets_a_clear_error)
     // Through another entry, and on a worker, it is the same.
     inner.reset();
     const auto through_another = [&]() -> Result<std::string> {
-        const Result<Lookup> between = cache.get_or_make(numbered_key(3), [&]() -> Result<std::string> {
-            const Result<Lookup> got = cache.get_or_make(numbered_key(2), [] { return "never"; });
+        const Result<Lookup> between = cache.get_or_compile(numbered_key(3), [&]() -> Result<std::string> {
+            const Result<Lookup> got = cache.get_or_compile(numbered_key(2), [] { return "never"; });
             if (!got)
                 inner = got.error();
             return std::string("between");
         });
         return std::string((*between)->text());
     };
-    EXPECT_EQ((*cache.get_or_make_async(numbered_key(2), through_another).get())->text(), "between");
+    EXPECT_EQ((*cache.get_or_compile_async(numbered_key(2), through_another).get())->text(), "between");
     ASSERT_TRUE(inner);
     EXPECT_EQ(inner->code, Code::invalid_argument);
 }
@@ -362,17 +364,17 @@ TEST_F(Making, a_maker_that_asks_for_its_own_key_gets_a_clear_error)
 TEST_F(Making, what_a_maker_throws_comes_back_as_an_error)
 {
     Cache cache = open_usual();
-    const Result<Lookup> known = cache.get_or_make(
+    const Result<Lookup> known = cache.get_or_compile(
         numbered_key(1), []() -> Artifact { throw std::runtime_error("the compiler library is gone"); });
     ASSERT_FALSE(known.ok());
     EXPECT_NE(known.error().message.find("the compiler library is gone"), std::string::npos);
-    const Result<Lookup> unknown = cache.get_or_make(numbered_key(1), []() -> Artifact { throw 7; });
+    const Result<Lookup> unknown = cache.get_or_compile(numbered_key(1), []() -> Artifact { throw 7; });
     ASSERT_FALSE(unknown.ok());
     const Result<Lookup> elsewhere =
-        cache.get_or_make_async(numbered_key(1), []() -> Artifact { throw std::runtime_error("async"); }).get();
+        cache.get_or_compile_async(numbered_key(1), []() -> Artifact { throw std::runtime_error("async"); }).get();
     ASSERT_FALSE(elsewhere.ok());
-    EXPECT_TRUE(cache.get_or_make(numbered_key(1), [] { return "now"; }).ok()) << "nothing is left behind";
-    EXPECT_EQ(cache.stats().make_failures, 3U);
+    EXPECT_TRUE(cache.get_or_compile(numbered_key(1), [] { return "now"; }).ok()) << "nothing is left behind";
+    EXPECT_EQ(cache.stats().compile_failures, 3U);
 }
 
 TEST_F(Making, an_asynchronous_make_does_not_hold_its_caller_up)
@@ -380,7 +382,7 @@ TEST_F(Making, an_asynchronous_make_does_not_hold_its_caller_up)
     Cache cache = open_usual();
     std::latch finish(1);
     const auto caller = std::this_thread::get_id();
-    std::future<Result<Lookup>> future = cache.get_or_make_async(numbered_key(1), [&] {
+    std::future<Result<Lookup>> future = cache.get_or_compile_async(numbered_key(1), [&] {
         finish.wait();
         EXPECT_NE(std::this_thread::get_id(), caller);
         return "later";
@@ -389,8 +391,8 @@ TEST_F(Making, an_asynchronous_make_does_not_hold_its_caller_up)
     EXPECT_TRUE(holds(cache, 2, 10));
     finish.count_down();
     EXPECT_EQ((*future.get())->text(), "later");
-    EXPECT_EQ(cache.get_or_make_async(numbered_key(1), [] { return "never"; }).get()->tier(), "memory");
-    EXPECT_EQ(cache.stats().makes, 1U);
+    EXPECT_EQ(cache.get_or_compile_async(numbered_key(1), [] { return "never"; }).get()->tier(), "memory");
+    EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
 TEST_F(Making, many_asynchronous_calls_make_each_key_once)
@@ -399,7 +401,7 @@ TEST_F(Making, many_asynchronous_calls_make_each_key_once)
     std::atomic<int> makes{0};
     std::vector<std::future<Result<Lookup>>> futures;
     for (std::uint64_t i = 0; i < 200; ++i)
-        futures.push_back(cache.get_or_make_async(numbered_key(i % 20), [&makes, i] {
+        futures.push_back(cache.get_or_compile_async(numbered_key(i % 20), [&makes, i] {
             ++makes;
             return std::to_string(i % 20);
         }));
@@ -413,26 +415,26 @@ TEST_F(Making, a_deadline_is_a_timeout_and_the_make_finishes_for_a_later_call)
     Cache cache = open_usual();
     std::latch begun(1);
     std::latch finish(1);
-    const Result<Lookup> late = cache.get_or_make(numbered_key(1),
-                                                  [&] {
-                                                      begun.count_down();
-                                                      finish.wait();
-                                                      return "slow";
-                                                  },
-                                                  {.deadline = 1ms});
+    const Result<Lookup> late = cache.get_or_compile(numbered_key(1),
+                                                     [&] {
+                                                         begun.count_down();
+                                                         finish.wait();
+                                                         return "slow";
+                                                     },
+                                                     {.deadline = 1ms});
     ASSERT_FALSE(late.ok());
     EXPECT_EQ(late.error().code, Code::timeout);
     EXPECT_NE(late.error().message.find("1 ms"), std::string::npos);
     begun.wait();  // the deadline may pass before the maker has begun
     // Who joins it in the air has a deadline of his own.
-    const Result<Lookup> joined = cache.get_or_make(numbered_key(1), [] { return "never"; }, {.deadline = 1ms});
+    const Result<Lookup> joined = cache.get_or_compile(numbered_key(1), [] { return "never"; }, {.deadline = 1ms});
     ASSERT_FALSE(joined.ok());
     EXPECT_EQ(joined.error().code, Code::timeout);
     finish.count_down();
-    const Result<Lookup> later = cache.get_or_make(numbered_key(1), [] { return "never"; });
+    const Result<Lookup> later = cache.get_or_compile(numbered_key(1), [] { return "never"; });
     ASSERT_TRUE(later.ok());
     EXPECT_EQ((*later)->text(), "slow");
-    EXPECT_EQ(cache.stats().makes, 1U);
+    EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
 TEST_F(Making, an_asynchronous_call_with_a_deadline_answers_with_a_timeout_too)
@@ -445,19 +447,19 @@ TEST_F(Making, an_asynchronous_call_with_a_deadline_answers_with_a_timeout_too)
         finish.wait();
         return "slow";
     };
-    EXPECT_EQ(cache.get_or_make_async(numbered_key(1), slow, {.deadline = 1ms}).get().error().code, Code::timeout);
+    EXPECT_EQ(cache.get_or_compile_async(numbered_key(1), slow, {.deadline = 1ms}).get().error().code, Code::timeout);
     begun.wait();
     finish.count_down();
-    EXPECT_EQ((*cache.get_or_make(numbered_key(1), [] { return "never"; }))->text(), "slow");
-    EXPECT_EQ(cache.stats().makes, 1U);
+    EXPECT_EQ((*cache.get_or_compile(numbered_key(1), [] { return "never"; }))->text(), "slow");
+    EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
 TEST_F(Making, a_deadline_that_is_kept_changes_nothing)
 {
     Cache cache = open_usual();
-    EXPECT_EQ((*cache.get_or_make(numbered_key(1), [] { return "quick"; }, {.deadline = 1h}))->text(), "quick");
-    EXPECT_EQ(cache.get_or_make(numbered_key(1), [] { return "never"; }, {.deadline = 1ms})->tier(), "memory");
-    EXPECT_EQ((*cache.get_or_make_async(numbered_key(2), [] { return "async"; }, {.deadline = 1h}).get())->text(),
+    EXPECT_EQ((*cache.get_or_compile(numbered_key(1), [] { return "quick"; }, {.deadline = 1h}))->text(), "quick");
+    EXPECT_EQ(cache.get_or_compile(numbered_key(1), [] { return "never"; }, {.deadline = 1ms})->tier(), "memory");
+    EXPECT_EQ((*cache.get_or_compile_async(numbered_key(2), [] { return "async"; }, {.deadline = 1h}).get())->text(),
               "async");
 }
 
@@ -470,22 +472,22 @@ TEST_F(Making, ones_deadline_is_not_anothers)
     std::latch started(1);
     std::thread occupant([&] {
         EXPECT_TRUE(cache
-                        .get_or_make(numbered_key(1),
-                                     [&] {
-                                         started.count_down();
-                                         finish.wait();
-                                         return "occupied";
-                                     })
+                        .get_or_compile(numbered_key(1),
+                                        [&] {
+                                            started.count_down();
+                                            finish.wait();
+                                            return "occupied";
+                                        })
                         .ok());
     });
     started.wait();
     std::thread hasty([&] {
-        const Result<Lookup> got = cache.get_or_make(numbered_key(2), [] { return "two"; }, {.deadline = 50ms});
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(2), [] { return "two"; }, {.deadline = 50ms});
         EXPECT_EQ(got.error().code, Code::timeout);
     });
     two_has_a_leader.wait();
     std::thread patient([&] {
-        const Result<Lookup> got = cache.get_or_make(numbered_key(2), [] { return "two"; });
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(2), [] { return "two"; });
         ASSERT_TRUE(got.ok()) << got.error().message;
         EXPECT_EQ((*got)->text(), "two");
     });
@@ -493,7 +495,7 @@ TEST_F(Making, ones_deadline_is_not_anothers)
     finish.count_down();
     patient.join();
     occupant.join();
-    EXPECT_EQ(cache.stats().makes, 2U);
+    EXPECT_EQ(cache.stats().compiles, 2U);
 }
 
 TEST_F(Making, no_more_makers_run_at_once_than_the_limit_says)
@@ -510,18 +512,18 @@ TEST_F(Making, no_more_makers_run_at_once_than_the_limit_says)
     };
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < 12; ++i)
-        threads.emplace_back([&, i] { EXPECT_TRUE(cache.get_or_make(numbered_key(i), make).ok()); });
+        threads.emplace_back([&, i] { EXPECT_TRUE(cache.get_or_compile(numbered_key(i), make).ok()); });
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(crowd.most(), k_limit);
 
     std::vector<std::future<Result<Lookup>>> futures;
     for (std::uint64_t i = 20; i < 32; ++i)
-        futures.push_back(cache.get_or_make_async(numbered_key(i), make));
+        futures.push_back(cache.get_or_compile_async(numbered_key(i), make));
     for (std::future<Result<Lookup>>& future : futures)
         EXPECT_TRUE(future.get().ok());
     EXPECT_EQ(crowd.most(), k_limit);
-    EXPECT_EQ(cache.stats().makes, 24U);
+    EXPECT_EQ(cache.stats().compiles, 24U);
 }
 
 TEST_F(Making, nested_makes_keep_to_the_limit_too)
@@ -537,19 +539,19 @@ TEST_F(Making, nested_makes_keep_to_the_limit_too)
                 const auto outer = [&] {
                     for (std::uint64_t inner = 0; inner < 3; ++inner)
                         EXPECT_TRUE(cache
-                                        .get_or_make(numbered_key(1000 + (i + inner) % 10),
-                                                     [&] {
-                                                         crowd.enter();
-                                                         std::this_thread::yield();
-                                                         crowd.leave();
-                                                         return "inner";
-                                                     })
+                                        .get_or_compile(numbered_key(1000 + (i + inner) % 10),
+                                                        [&] {
+                                                            crowd.enter();
+                                                            std::this_thread::yield();
+                                                            crowd.leave();
+                                                            return "inner";
+                                                        })
                                         .ok());
                     return "outer";
                 };
-                EXPECT_TRUE(cache.get_or_make(numbered_key(thread * 100 + i), outer).ok());
+                EXPECT_TRUE(cache.get_or_compile(numbered_key(thread * 100 + i), outer).ok());
                 if (i % 5 == 4)
-                    cache.clear();
+                    admin::clear(cache);
             }
         });
     for (std::thread& thread : threads)
@@ -561,15 +563,15 @@ TEST_F(Making, a_make_with_a_deadline_may_ask_for_one_with_a_deadline)
 {
     // One worker and one place: both are lent to the inner make while the outer one waits for it.
     Cache cache = limited(1, {memory(0)});
-    const Result<Lookup> got = cache.get_or_make(numbered_key(1),
-                                                 [&]() -> Result<std::string> {
-                                                     const Result<Lookup> inner = cache.get_or_make(
-                                                         numbered_key(2), [] { return "inner"; }, {.deadline = 1h});
-                                                     if (!inner)
-                                                         return inner.error();
-                                                     return "outer of " + std::string((*inner)->text());
-                                                 },
-                                                 {.deadline = 1h});
+    const Result<Lookup> got = cache.get_or_compile(numbered_key(1),
+                                                    [&]() -> Result<std::string> {
+                                                        const Result<Lookup> inner = cache.get_or_compile(
+                                                            numbered_key(2), [] { return "inner"; }, {.deadline = 1h});
+                                                        if (!inner)
+                                                            return inner.error();
+                                                        return "outer of " + std::string((*inner)->text());
+                                                    },
+                                                    {.deadline = 1h});
     ASSERT_TRUE(got.ok()) << got.error().message;
     EXPECT_EQ((*got)->text(), "outer of inner");
 }
@@ -584,17 +586,17 @@ TEST_F(Making, closing_the_cache_waits_for_a_running_make_and_gives_up_the_other
     std::thread releaser;
     {
         Cache cache = limited(1, {memory(0)});
-        running = cache.get_or_make_async(numbered_key(1), [&] {
+        running = cache.get_or_compile_async(numbered_key(1), [&] {
             started.count_down();
             finish.wait();
             // The cache is on its way out: what is asked of it now is answered, one way or the other.
-            const Result<Lookup> got = cache.get_or_make(numbered_key(3), [] { return "x"; }, {.deadline = 1h});
+            const Result<Lookup> got = cache.get_or_compile(numbered_key(3), [] { return "x"; }, {.deadline = 1h});
             if (!got)
                 inner = got.error();
             return "finished";
         });
         started.wait();
-        queued = cache.get_or_make_async(numbered_key(2), [] { return "never"; });
+        queued = cache.get_or_compile_async(numbered_key(2), [] { return "never"; });
         releaser = std::thread([&] {
             queued.wait();
             finish.count_down();
@@ -616,7 +618,7 @@ TEST_F(Making, where_making_is_forbidden_a_miss_is_an_error_and_a_count)
         put(filler, 1, 10);
     }
     CacheOptions forbidding = options();
-    forbidding.making = hearth::Making::forbidden;
+    forbidding.compiling = hearth::Compiling::forbidden;
     forbidding.tiers = {memory(0), disk_here()};
     Cache cache = open(forbidding);
     bool made = false;
@@ -624,26 +626,26 @@ TEST_F(Making, where_making_is_forbidden_a_miss_is_an_error_and_a_count)
         made = true;
         return "made";
     };
-    EXPECT_TRUE(cache.get_or_make(numbered_key(1), make).ok());
-    const Result<Lookup> missing = cache.get_or_make(numbered_key(2), make);
+    EXPECT_TRUE(cache.get_or_compile(numbered_key(1), make).ok());
+    const Result<Lookup> missing = cache.get_or_compile(numbered_key(2), make);
     ASSERT_FALSE(missing.ok());
-    EXPECT_EQ(missing.error().code, Code::make_forbidden);
+    EXPECT_EQ(missing.error().code, Code::compile_forbidden);
     EXPECT_NE(missing.error().message.find(numbered_key(2).hex()), std::string::npos);
     EXPECT_NE(missing.error().message.find("absent"), std::string::npos) << "why it was missing is said";
-    EXPECT_EQ(cache.get_or_make_async(numbered_key(2), make).get().error().code, Code::make_forbidden);
-    EXPECT_EQ(cache.get_or_make(numbered_key(2), make, {.deadline = 1h}).error().code, Code::make_forbidden);
-    EXPECT_EQ(cache.get_or_make_async(numbered_key(2), make, {.deadline = 1h}).get().error().code,
-              Code::make_forbidden);
+    EXPECT_EQ(cache.get_or_compile_async(numbered_key(2), make).get().error().code, Code::compile_forbidden);
+    EXPECT_EQ(cache.get_or_compile(numbered_key(2), make, {.deadline = 1h}).error().code, Code::compile_forbidden);
+    EXPECT_EQ(cache.get_or_compile_async(numbered_key(2), make, {.deadline = 1h}).get().error().code,
+              Code::compile_forbidden);
     EXPECT_FALSE(made);
     EXPECT_EQ(cache.stats().forbidden, 4U);
-    EXPECT_EQ(cache.stats().makes, 0U);
+    EXPECT_EQ(cache.stats().compiles, 0U);
     EXPECT_EQ(misses(cache.stats(), Miss::absent), 4U);
 }
 
 TEST_F(Making, what_is_only_derived_is_made_once_and_appears_in_no_statistics)
 {
     CacheOptions forbidding = options();
-    forbidding.making = hearth::Making::forbidden;
+    forbidding.compiling = hearth::Compiling::forbidden;
     forbidding.tiers = {memory(64_KiB), disk_here()};
     Cache cache = open(forbidding);
     int makes = 0;
@@ -652,15 +654,16 @@ TEST_F(Making, what_is_only_derived_is_made_once_and_appears_in_no_statistics)
         return "derived";
     };
     for (int i = 0; i < 3; ++i) {
-        const Result<Lookup> got = cache.get_or_make(numbered_key(1), make, {.counted = false});
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), make, {.kind = EntryKind::derived});
         ASSERT_TRUE(got.ok()) << got.error().message;
         EXPECT_EQ((*got)->text(), "derived");
     }
-    EXPECT_EQ((*cache.get_or_make_async(numbered_key(1), make, {.counted = false}).get())->text(), "derived");
+    EXPECT_EQ((*cache.get_or_compile_async(numbered_key(1), make, {.kind = EntryKind::derived}).get())->text(),
+              "derived");
     EXPECT_EQ(makes, 1);
     const Stats stats = cache.stats();
     EXPECT_EQ(stats.lookups(), 0U);
-    EXPECT_EQ(stats.makes, 0U);
+    EXPECT_EQ(stats.compiles, 0U);
     EXPECT_EQ(stats.stores, 0U);
     EXPECT_EQ(stats.forbidden, 0U);
 }

@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "hooked_tier.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
@@ -48,12 +49,12 @@ TEST_F(Moving, two_accesses_stay_and_the_third_moves_and_the_caller_is_told)
         const Lookup found = cache.find(numbered_key(1));
         EXPECT_EQ(found.tier(), "slow");
         EXPECT_EQ(found.promoted_to(), "");
-        EXPECT_EQ(cache.where(numbered_key(1)), Names{"slow"});
+        EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"slow"});
     }
     const Lookup third = cache.find(numbered_key(1));
     EXPECT_EQ(third.tier(), "slow");
     EXPECT_EQ(third.promoted_to(), "fast");
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"fast"}) << "a volatile tier hands the entry over";
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"fast"}) << "a volatile tier hands the entry over";
     const Lookup fourth = cache.find(numbered_key(1));
     EXPECT_EQ(fourth.tier(), "fast");
     EXPECT_EQ(fourth.promoted_to(), "");
@@ -70,7 +71,7 @@ TEST_F(Moving, promotion_from_disk_leaves_the_persistent_copy)
     EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "");
     EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "");
     EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "memory");
-    EXPECT_EQ(cache.where(numbered_key(1)), (Names{"memory", "disk"}));
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"memory", "disk"}));
     EXPECT_EQ(cache.find(numbered_key(1)).tier(), "memory");
 }
 
@@ -119,9 +120,9 @@ TEST_F(Moving, promotion_into_a_full_tier_demotes_its_victim)
         put(cache, 2, 100, "slow");
         if (fast == 400)
             put(cache, 3, 300, "fast");
-        EXPECT_EQ(to_string(cache.promote(numbered_key(2)).outcome), "moved");
-        EXPECT_EQ(cache.where(numbered_key(2)), Names{"fast"});
-        EXPECT_EQ(cache.where(numbered_key(1)), Names{"slow"}) << fast << " over " << slow;
+        EXPECT_EQ(to_string(admin::promote(cache, numbered_key(2)).outcome), "moved");
+        EXPECT_EQ(admin::where(cache, numbered_key(2)), Names{"fast"});
+        EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"slow"}) << fast << " over " << slow;
         EXPECT_TRUE(holds(cache, 1, 100));
         EXPECT_TRUE(holds(cache, 2, 100));
         EXPECT_LE(status_of(cache, "fast").usage.bytes, fast);
@@ -136,8 +137,8 @@ TEST_F(Moving, a_promoting_hit_into_a_full_tier_demotes_its_victim)
     put(cache, 2, 100, "slow");
     for (int access = 1; access <= 3; ++access)
         EXPECT_TRUE(holds(cache, 2, 100));
-    EXPECT_EQ(cache.where(numbered_key(2)), Names{"fast"});
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"slow"});
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), Names{"fast"});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"slow"});
     EXPECT_TRUE(holds(cache, 1, 100));
     EXPECT_EQ(stats_of(cache, "fast").demotions, 1U);
 }
@@ -149,13 +150,13 @@ TEST_F(Moving, promotion_into_a_tier_smaller_than_the_entry_leaves_that_tier_int
     put(cache, 2, 101, "slow");
     for (int access = 1; access <= 5; ++access)
         EXPECT_EQ(cache.find(numbered_key(2)).promoted_to(), "");
-    const MoveReport report = cache.promote(numbered_key(2));
+    const MoveReport report = admin::promote(cache, numbered_key(2));
     EXPECT_EQ(to_string(report.outcome), "does not fit");
     EXPECT_EQ(report.from, "slow");
     EXPECT_EQ(report.to, "fast");
     EXPECT_NE(report.reason.find("101 bytes"), std::string::npos);
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"fast"});
-    EXPECT_EQ(cache.where(numbered_key(2)), Names{"slow"});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"fast"});
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), Names{"slow"});
     EXPECT_EQ(status_of(cache, "fast").usage.bytes, 60U);
     EXPECT_TRUE(evictions().empty());
     EXPECT_EQ(stats_of(cache, "fast").promotions, 0U);
@@ -164,14 +165,14 @@ TEST_F(Moving, promotion_into_a_tier_smaller_than_the_entry_leaves_that_tier_int
 TEST_F(Moving, promotion_by_hand_answers_what_happened)
 {
     Cache cache = two_tiers(1000, 1000);
-    EXPECT_EQ(to_string(cache.promote(numbered_key(1)).outcome), "not found");
+    EXPECT_EQ(to_string(admin::promote(cache, numbered_key(1)).outcome), "not found");
     put(cache, 1, 10, "slow");
-    const MoveReport moved = cache.promote(numbered_key(1));
+    const MoveReport moved = admin::promote(cache, numbered_key(1));
     EXPECT_EQ(to_string(moved.outcome), "moved");
     EXPECT_EQ(moved.from, "slow");
     EXPECT_EQ(moved.to, "fast");
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"fast"});
-    const MoveReport top = cache.promote(numbered_key(1));
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"fast"});
+    const MoveReport top = admin::promote(cache, numbered_key(1));
     EXPECT_EQ(to_string(top.outcome), "already in the fastest tier");
     EXPECT_EQ(top.from, "fast");
     EXPECT_EQ(stats_of(cache, "fast").promotions, 1U);
@@ -180,16 +181,16 @@ TEST_F(Moving, promotion_by_hand_answers_what_happened)
 TEST_F(Moving, demotion_goes_one_tier_down_and_at_the_bottom_does_nothing)
 {
     Cache cache = open({memory_named("fast", 0), memory_named("slow", 0), disk_here()});
-    EXPECT_EQ(to_string(cache.demote(numbered_key(1)).outcome), "not found");
+    EXPECT_EQ(to_string(admin::demote(cache, numbered_key(1)).outcome), "not found");
     put(cache, 1, 10, "fast");
     for (const auto& [from, to] : {std::pair<std::string, std::string>{"fast", "slow"}, {"slow", "disk"}}) {
-        const MoveReport report = cache.demote(numbered_key(1));
+        const MoveReport report = admin::demote(cache, numbered_key(1));
         EXPECT_EQ(to_string(report.outcome), "moved");
         EXPECT_EQ(report.from, from);
         EXPECT_EQ(report.to, to);
-        EXPECT_EQ(cache.where(numbered_key(1)), Names{to});
+        EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{to});
     }
-    const MoveReport bottom = cache.demote(numbered_key(1));
+    const MoveReport bottom = admin::demote(cache, numbered_key(1));
     EXPECT_EQ(to_string(bottom.outcome), "already in the slowest tier");
     EXPECT_EQ(bottom.from, "disk");
     EXPECT_TRUE(holds(cache, 1, 10));
@@ -199,8 +200,8 @@ TEST_F(Moving, demotion_to_a_tier_that_has_the_entry_only_drops_the_upper_copy)
 {
     Cache cache = open_usual();
     put(cache, 1, 10);
-    EXPECT_EQ(to_string(cache.demote(numbered_key(1)).outcome), "moved");
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"disk"});
+    EXPECT_EQ(to_string(admin::demote(cache, numbered_key(1)).outcome), "moved");
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"disk"});
     EXPECT_EQ(stats_of(cache, "disk").stores, 1U);
 }
 
@@ -208,17 +209,17 @@ TEST_F(Moving, demotion_into_a_tier_that_cannot_take_it_leaves_the_entry_where_i
 {
     Cache cache = two_tiers(1000, 50);
     put(cache, 1, 60, "fast");
-    EXPECT_EQ(to_string(cache.demote(numbered_key(1)).outcome), "does not fit");
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"fast"});
+    EXPECT_EQ(to_string(admin::demote(cache, numbered_key(1)).outcome), "does not fit");
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"fast"});
 
     TierHooks hooks;
     hooks.store = [](const Key&) { return Error{Code::no_space, "The disk is full.", {}}; };
     Cache full = open({memory_named("fast", 0), hooked(memory_named("slow", 0), hooks)});
     put(full, 1, 60);
-    const MoveReport refused = full.demote(numbered_key(1));
+    const MoveReport refused = admin::demote(full, numbered_key(1));
     EXPECT_EQ(to_string(refused.outcome), "refused");
     EXPECT_EQ(refused.reason, "The disk is full.");
-    EXPECT_EQ(full.where(numbered_key(1)), Names{"fast"});
+    EXPECT_EQ(admin::where(full, numbered_key(1)), Names{"fast"});
 }
 
 TEST_F(Moving, a_read_only_tier_is_never_moved_into)
@@ -232,11 +233,11 @@ TEST_F(Moving, a_read_only_tier_is_never_moved_into)
     read_only.access = Access::read_only;
     Cache cache = open({memory_named("fast", 10), disk(read_only)});
     put(cache, 2, 10);
-    EXPECT_EQ(to_string(cache.demote(numbered_key(2)).outcome), "already in the slowest tier");
+    EXPECT_EQ(to_string(admin::demote(cache, numbered_key(2)).outcome), "already in the slowest tier");
     put(cache, 3, 10);
-    EXPECT_TRUE(cache.where(numbered_key(2)).empty()) << "there is nowhere to demote to";
+    EXPECT_TRUE(admin::where(cache, numbered_key(2)).empty()) << "there is nowhere to demote to";
     EXPECT_FALSE(cache.remove(numbered_key(1)));
-    cache.clear();
+    admin::clear(cache);
     EXPECT_TRUE(holds(cache, 1, 10));
 }
 
@@ -246,11 +247,11 @@ TEST_F(Moving, moves_count_neither_as_lookups_nor_as_uses)
     put(cache, 1, 10, "fast");
     EXPECT_TRUE(holds(cache, 1, 10));
     for (int round = 0; round < 5; ++round) {
-        cache.demote(numbered_key(1));
-        cache.promote(numbered_key(1));
+        admin::demote(cache, numbered_key(1));
+        admin::promote(cache, numbered_key(1));
     }
     EXPECT_EQ(cache.stats().lookups(), 1U);
-    EXPECT_LE(cache.info(numbered_key(1))->uses, 1U);
+    EXPECT_LE(admin::info(cache, numbered_key(1))->uses, 1U);
 }
 
 TEST_F(Moving, evicting_from_memory_demotes_to_disk)
@@ -258,7 +259,7 @@ TEST_F(Moving, evicting_from_memory_demotes_to_disk)
     Cache cache = open({memory_named("fast", 100), disk_here()});
     put(cache, 1, 60, "fast");
     put(cache, 2, 60, "fast");
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"disk"});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"disk"});
     EXPECT_TRUE(holds(cache, 1, 60));
     ASSERT_EQ(evictions().size(), 1U);
     EXPECT_EQ(evictions()[0].key, numbered_key(1));
@@ -275,7 +276,7 @@ TEST_F(Moving, evicting_what_a_lower_tier_has_stores_it_no_second_time)
     Cache cache = open({memory_named("fast", 100), disk_here()});
     put(cache, 1, 60);
     put(cache, 2, 60);
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"disk"});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"disk"});
     ASSERT_EQ(evictions().size(), 1U);
     EXPECT_EQ(evictions()[0].demoted_to, "disk") << "it can still be found there";
     EXPECT_EQ(stats_of(cache, "fast").evictions, 1U);
@@ -288,12 +289,12 @@ TEST_F(Moving, victims_fall_tier_by_tier_until_one_holds_them)
     Cache cache = open({memory_named("a", 100), memory_named("b", 100), memory_named("c", 300)});
     for (std::uint64_t number = 1; number <= 5; ++number)
         put(cache, number, 100);
-    EXPECT_EQ(cache.where(numbered_key(5)), Names{"a"});
-    EXPECT_EQ(cache.where(numbered_key(4)), Names{"b"});
+    EXPECT_EQ(admin::where(cache, numbered_key(5)), Names{"a"});
+    EXPECT_EQ(admin::where(cache, numbered_key(4)), Names{"b"});
     for (std::uint64_t number = 1; number <= 3; ++number)
-        EXPECT_EQ(cache.where(numbered_key(number)), Names{"c"});
+        EXPECT_EQ(admin::where(cache, numbered_key(number)), Names{"c"});
     put(cache, 6, 100);
-    EXPECT_TRUE(cache.where(numbered_key(1)).empty());
+    EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
     EXPECT_EQ(evictions().back().key, numbered_key(6 - 1)) << "the first victim is told after those it pushed out";
     EXPECT_EQ(cache.stats().evictions(), evictions().size());
 }
@@ -303,7 +304,7 @@ TEST_F(Moving, a_victim_that_fits_nowhere_below_is_gone_and_told_so)
     Cache cache = two_tiers(100, 50);
     put(cache, 1, 60);
     put(cache, 2, 60);
-    EXPECT_TRUE(cache.where(numbered_key(1)).empty());
+    EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
     ASSERT_EQ(evictions().size(), 1U);
     EXPECT_EQ(evictions()[0].demoted_to, "");
     EXPECT_EQ(stats_of(cache, "fast").demotions, 0U);
@@ -316,8 +317,8 @@ TEST_F(Moving, a_victim_of_age_is_not_demoted)
     brief.expires = ManualClock::k_start + 10s;
     ASSERT_TRUE(cache.insert(numbered_key(1), brief).ok());
     m_clock.advance(10s);
-    cache.maintain();
-    EXPECT_TRUE(cache.where(numbered_key(1)).empty());
+    admin::maintain(cache);
+    EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
     ASSERT_EQ(evictions().size(), 1U);
     EXPECT_EQ(evictions()[0].cause, EvictionCause::age);
     EXPECT_EQ(evictions()[0].demoted_to, "");
@@ -331,7 +332,7 @@ TEST_F(Moving, callbacks_equal_evictions)
         put(cache, random() % 200, 1 + random() % 600);
         std::ignore = cache.find(numbered_key(random() % 200));
         if (step % 500 == 250) {
-            ASSERT_TRUE(cache.set_limits("fast", {.max_bytes = 1000 + random() % 2000}).ok());
+            ASSERT_TRUE(admin::set_limits(cache, "fast", {.max_bytes = 1000 + random() % 2000}).ok());
         }
     }
     std::map<std::string, std::uint64_t> told;
@@ -353,7 +354,7 @@ TEST_F(Moving, a_callback_may_use_the_cache)
     calling.tiers = {memory_named("fast", 100), memory_named("slow", 0)};
     calling.on_evict = [&](const Eviction& eviction) {
         if (known)
-            found_in = known->where(eviction.key);
+            found_in = admin::where(*known, eviction.key);
     };
     Cache cache = open(calling);
     known = &cache;
@@ -370,7 +371,7 @@ TEST_F(Moving, a_callback_that_throws_costs_nothing_and_is_said_once)
     Cache cache = open(throwing);
     for (std::uint64_t number = 1; number <= 4; ++number)
         put(cache, number, 60);
-    EXPECT_TRUE(cache.get_or_make(numbered_key(5), [] { return Artifact(std::string(60, 'x')); }).ok());
+    EXPECT_TRUE(cache.get_or_compile(numbered_key(5), [] { return Artifact(std::string(60, 'x')); }).ok());
     EXPECT_EQ(cache.find(numbered_key(5))->size(), 60U);
     ASSERT_EQ(warnings().size(), 1U);
     EXPECT_NE(warnings()[0].find("callback broke"), std::string::npos);
@@ -389,13 +390,13 @@ TEST_F(Moving, a_leased_artifact_outlives_eviction_clear_and_the_cache)
         put(cache, 1, 600);
         evicted = cache.find(key);
         put(cache, 2, 600);
-        EXPECT_EQ(cache.where(key), Names{"disk"});
+        EXPECT_EQ(admin::where(cache, key), Names{"disk"});
         from_disk = cache.find(key);
         put(cache, 1, 600);
         cleared = cache.find(key);
         shared = cleared.share();
-        cache.clear();
-        EXPECT_TRUE(cache.where(key).empty());
+        admin::clear(cache);
+        EXPECT_TRUE(admin::where(cache, key).empty());
         put(cache, 1, 600);
         closed = cache.find(key);
     }
@@ -411,16 +412,16 @@ TEST_F(Moving, a_lowered_limit_evicts_now)
     Cache cache = open({memory_named("fast", 0), disk_here()});
     for (std::uint64_t number = 1; number <= 10; ++number)
         put(cache, number, 100);
-    ASSERT_TRUE(cache.set_limits("fast", {.max_bytes = 300}).ok());
+    ASSERT_TRUE(admin::set_limits(cache, "fast", {.max_bytes = 300}).ok());
     EXPECT_EQ(status_of(cache, "fast").usage.bytes, 300U);
     EXPECT_EQ(status_of(cache, "fast").limits.max_bytes, 300U);
     EXPECT_EQ(evictions().size(), 7U);
     EXPECT_EQ(evictions()[0].cause, EvictionCause::limit_lowered);
     EXPECT_EQ(evictions()[0].key, numbered_key(1)) << "the one used longest ago goes first";
-    ASSERT_TRUE(cache.set_limits("disk", {.max_entries = 4}).ok());
+    ASSERT_TRUE(admin::set_limits(cache, "disk", {.max_entries = 4}).ok());
     EXPECT_EQ(status_of(cache, "disk").usage.entries, 4U);
     EXPECT_EQ(cache.stats().evictions(), 13U);
-    ASSERT_TRUE(cache.set_limits("fast", {}).ok());
+    ASSERT_TRUE(admin::set_limits(cache, "fast", {}).ok());
     put(cache, 11, 5000);
     EXPECT_EQ(status_of(cache, "fast").usage.bytes, 5300U) << "raised as well as lowered";
 }
@@ -430,9 +431,9 @@ TEST_F(Moving, a_lowered_limit_demotes_what_the_lower_tier_lacks)
     Cache cache = two_tiers(0, 0);
     put(cache, 1, 100);
     put(cache, 2, 100);
-    ASSERT_TRUE(cache.set_limits("fast", {.max_bytes = 100}).ok());
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"slow"});
-    EXPECT_EQ(cache.where(numbered_key(2)), Names{"fast"});
+    ASSERT_TRUE(admin::set_limits(cache, "fast", {.max_bytes = 100}).ok());
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"slow"});
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), Names{"fast"});
 }
 
 TEST_F(Moving, a_shorter_age_limit_takes_effect_now)
@@ -443,16 +444,16 @@ TEST_F(Moving, a_shorter_age_limit_takes_effect_now)
     ASSERT_TRUE(cache.insert(numbered_key(2), Artifact("young")).ok());
     m_clock.advance(1s);
     for (const std::string tier : {"memory", "disk"})
-        ASSERT_TRUE(cache.set_limits(tier, {.max_age = 30min}).ok());
-    EXPECT_TRUE(cache.where(numbered_key(1)).empty());
-    EXPECT_EQ(cache.where(numbered_key(2)), (Names{"memory", "disk"}));
+        ASSERT_TRUE(admin::set_limits(cache, tier, {.max_age = 30min}).ok());
+    EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), (Names{"memory", "disk"}));
 }
 
 TEST_F(Moving, limits_and_policies_of_unknown_tiers_are_an_error)
 {
     Cache cache = open_usual();
-    EXPECT_EQ(cache.set_limits("vram", {}).error().code, Code::not_found);
-    EXPECT_EQ(cache.set_policy("vram", lru()).error().code, Code::not_found);
+    EXPECT_EQ(admin::set_limits(cache, "vram", {}).error().code, Code::not_found);
+    EXPECT_EQ(admin::set_policy(cache, "vram", lru()).error().code, Code::not_found);
 }
 
 TEST_F(Moving, a_policy_changed_at_run_time_takes_effect_at_once)
@@ -461,31 +462,31 @@ TEST_F(Moving, a_policy_changed_at_run_time_takes_effect_at_once)
     put(cache, 1, 60);
     put(cache, 2, 30);
     EXPECT_TRUE(holds(cache, 1, 60));
-    ASSERT_TRUE(cache.set_policy("fast", largest_first()).ok());
+    ASSERT_TRUE(admin::set_policy(cache, "fast", largest_first()).ok());
     put(cache, 3, 20);
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"slow"}) << "the largest goes, though it was used last";
-    EXPECT_EQ(cache.where(numbered_key(2)), Names{"fast"});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"slow"}) << "the largest goes, though it was used last";
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), Names{"fast"});
 
     put(cache, 4, 10, "slow");
     EXPECT_EQ(cache.find(numbered_key(4)).promoted_to(), "");
-    ASSERT_TRUE(cache.set_policy("slow", largest_first()).ok());
+    ASSERT_TRUE(admin::set_policy(cache, "slow", largest_first()).ok());
     EXPECT_EQ(cache.find(numbered_key(4)).promoted_to(), "fast") << "the tier's policy decides what leaves it upwards";
 }
 
 TEST_F(Moving, accessed_1_2_1_gives_frequencies_2_and_1_and_hottest_1)
 {
     const auto expect_frequencies = [](Cache& cache) {
-        const std::vector<EntryRow> rows = cache.hottest(10);
+        const std::vector<EntryRow> rows = admin::hottest(cache, 10);
         ASSERT_EQ(rows.size(), 3U);
         EXPECT_EQ(rows[0].key, numbered_key(1));
         EXPECT_EQ(rows[0].uses, 2U);
         EXPECT_EQ(rows[1].key, numbered_key(2));
         EXPECT_EQ(rows[1].uses, 1U);
         EXPECT_EQ(rows[2].uses, 0U);
-        EXPECT_EQ(cache.hottest(1).size(), 1U);
-        EXPECT_TRUE(cache.hottest(0).empty());
-        EXPECT_EQ(cache.info(numbered_key(1))->uses, 2U);
-        EXPECT_EQ(cache.info(numbered_key(2))->uses, 1U);
+        EXPECT_EQ(admin::hottest(cache, 1).size(), 1U);
+        EXPECT_TRUE(admin::hottest(cache, 0).empty());
+        EXPECT_EQ(admin::info(cache, numbered_key(1))->uses, 2U);
+        EXPECT_EQ(admin::info(cache, numbered_key(2))->uses, 1U);
     };
     {
         Cache cache = open_usual();
@@ -497,9 +498,9 @@ TEST_F(Moving, accessed_1_2_1_gives_frequencies_2_and_1_and_hottest_1)
         // Uses are told to the disk now and then; nothing may count them twice.
         cache.flush();
         expect_frequencies(cache);
-        cache.maintain();
+        admin::maintain(cache);
         expect_frequencies(cache);
-        cache.clear_memory();
+        admin::clear_memory(cache);
         expect_frequencies(cache);
     }
     Cache later = open_usual();
@@ -514,11 +515,11 @@ TEST_F(Moving, uses_in_memory_and_on_disk_add_up_across_restarts)
             put(cache, 1, 10);
         for (int access = 0; access < 5; ++access)
             EXPECT_TRUE(holds(cache, 1, 10));
-        EXPECT_EQ(cache.info(numbered_key(1))->uses, static_cast<std::uint32_t>(5 * run));
+        EXPECT_EQ(admin::info(cache, numbered_key(1))->uses, static_cast<std::uint32_t>(5 * run));
         if (run == 2)
-            cache.clear_memory();
+            admin::clear_memory(cache);
         cache.flush();
-        EXPECT_EQ(cache.info(numbered_key(1))->uses, static_cast<std::uint32_t>(5 * run));
+        EXPECT_EQ(admin::info(cache, numbered_key(1))->uses, static_cast<std::uint32_t>(5 * run));
     }
 }
 
@@ -529,13 +530,13 @@ TEST_F(Moving, frequency_recency_size_and_cost_are_readable)
     m_clock.advance(1h);
     put(cache, 2, 100);
     EXPECT_TRUE(holds(cache, 1, 100));
-    const EntryRow row = cache.info(numbered_key(1)).value();
+    const EntryRow row = admin::info(cache, numbered_key(1)).value();
     EXPECT_EQ(row.uses, 1U);
     EXPECT_GE(row.last_used, ManualClock::k_start + 1h);
     EXPECT_EQ(row.created, ManualClock::k_start);
     EXPECT_EQ(row.bytes, 100U);
     EXPECT_EQ(row.cost, 100ms);
-    EXPECT_EQ(cache.info(numbered_key(2))->last_used, WallTime{}) << "never";
+    EXPECT_EQ(admin::info(cache, numbered_key(2))->last_used, WallTime{}) << "never";
 }
 
 TEST_F(Moving, sixty_five_thousand_keys_keep_their_frequencies)
@@ -548,7 +549,7 @@ TEST_F(Moving, sixty_five_thousand_keys_keep_their_frequencies)
         for (std::uint64_t access = 0; access <= number % 3; ++access)
             ASSERT_TRUE(cache.find(numbered_key(number)).hit());
     std::map<std::uint32_t, std::uint64_t> keys_with;
-    cache.list([&](const EntryRow& row) {
+    admin::list(cache, [&](const EntryRow& row) {
         ++keys_with[row.uses];
         return true;
     });

@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "hooked_tier.hpp"
 
 #include <algorithm>
@@ -45,12 +46,12 @@ protected:
         for (std::uint64_t number = 1; number <= 3; ++number) {
             put(cache, number, 10);
             EXPECT_TRUE(holds(cache, number, 10));
-            EXPECT_TRUE(cache.get_or_make(numbered_key(100 + number), [] { return "made"; }).ok());
+            EXPECT_TRUE(cache.get_or_compile(numbered_key(100 + number), [] { return "made"; }).ok());
         }
         cache.flush();
-        cache.maintain();
-        EXPECT_EQ(cache.stats().makes, 3U);
-        EXPECT_EQ(cache.where(numbered_key(1)), Names{"memory"});
+        admin::maintain(cache);
+        EXPECT_EQ(cache.stats().compiles, 3U);
+        EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"memory"});
         ASSERT_EQ(warnings().size(), 1U) << "said, and said once";
         EXPECT_NE(warnings()[0].find(unusable), std::string::npos) << warnings()[0];
         EXPECT_NE(warnings()[0].find("HEARTH_DIR"), std::string::npos) << warnings()[0];
@@ -62,19 +63,19 @@ TEST_F(Persistence, survives_a_restart_with_zero_makes)
     {
         Cache cache = open_usual();
         for (std::uint64_t number = 0; number < 50; ++number)
-            ASSERT_TRUE(
-                cache
-                    .get_or_make(numbered_key(number), [&] { return sample_bytes(numbered_key(number), 100 * number); })
-                    .ok());
+            ASSERT_TRUE(cache
+                            .get_or_compile(numbered_key(number),
+                                            [&] { return sample_bytes(numbered_key(number), 100 * number); })
+                            .ok());
     }
     Cache later = open_usual();
     for (std::uint64_t number = 0; number < 50; ++number) {
-        const Result<Lookup> got = later.get_or_make(numbered_key(number), [] { return "made again"; });
+        const Result<Lookup> got = later.get_or_compile(numbered_key(number), [] { return "made again"; });
         ASSERT_TRUE(got.ok());
         EXPECT_EQ(got->tier(), "disk");
         EXPECT_EQ((*got)->text(), sample_bytes(numbered_key(number), 100 * number).text());
     }
-    EXPECT_EQ(later.stats().makes, 0U);
+    EXPECT_EQ(later.stats().compiles, 0U);
     EXPECT_EQ(later.stats().hits, 50U);
 }
 
@@ -101,7 +102,7 @@ TEST_F(Persistence, metadata_survives_a_restart)
     }
     Cache later = open_usual();
     std::vector<EntryRow> rows;
-    later.list([&](const EntryRow& row) {
+    admin::list(later, [&](const EntryRow& row) {
         rows.push_back(row);
         return true;
     });
@@ -125,15 +126,15 @@ TEST_F(Persistence, clear_memory_keeps_the_disk_and_clear_clears_all)
     Cache cache = open({memory_named("fast", 0), memory_named("slow", 0), disk_here()});
     put(cache, 1, 10);
     put(cache, 2, 10, "slow");
-    cache.clear_memory();
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"disk"});
-    EXPECT_TRUE(cache.where(numbered_key(2)).empty());
+    admin::clear_memory(cache);
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"disk"});
+    EXPECT_TRUE(admin::where(cache, numbered_key(2)).empty());
     EXPECT_TRUE(holds(cache, 1, 10));
     EXPECT_EQ(status_of(cache, "fast").usage.bytes, 0U);
     EXPECT_EQ(status_of(cache, "slow").usage.entries, 0U);
     put(cache, 3, 10);
-    cache.clear();
-    for (const TierStatus& tier : cache.tiers()) {
+    admin::clear(cache);
+    for (const TierStatus& tier : admin::tiers(cache)) {
         EXPECT_EQ(tier.usage.bytes, 0U) << tier.name;
         EXPECT_EQ(tier.usage.entries, 0U) << tier.name;
     }
@@ -165,7 +166,7 @@ TEST_F(Persistence, gc_by_bytes_keeps_what_was_used_last)
         put(cache, number, 1000);
     const std::uint64_t each = status_of(cache, "disk").usage.bytes / 10;
     EXPECT_TRUE(holds(cache, 1, 1000));
-    const GcReport report = cache.gc({.max_bytes = 3 * each});
+    const GcReport report = admin::gc(cache, {.max_bytes = 3 * each});
     EXPECT_EQ(report.removed_entries, 7U);
     EXPECT_EQ(report.removed_bytes, 7 * each);
     EXPECT_EQ(report.left.entries, 3U);
@@ -183,14 +184,14 @@ TEST_F(Persistence, gc_by_entries_and_down_to_nothing)
     Cache cache = open_usual();
     for (std::uint64_t number = 1; number <= 10; ++number)
         put(cache, number, 100);
-    EXPECT_EQ(cache.gc({}).removed_entries, 0U);
-    EXPECT_EQ(cache.gc({.max_entries = 4}).removed_entries, 6U);
+    EXPECT_EQ(admin::gc(cache, {}).removed_entries, 0U);
+    EXPECT_EQ(admin::gc(cache, {.max_entries = 4}).removed_entries, 6U);
     EXPECT_EQ(status_of(cache, "disk").usage.entries, 4U);
     EXPECT_EQ(status_of(cache, "memory").usage.entries, 10U) << "memory is the program's own";
-    EXPECT_EQ(cache.gc({.max_entries = 0}).removed_entries, 4U);
+    EXPECT_EQ(admin::gc(cache, {.max_entries = 0}).removed_entries, 4U);
     EXPECT_EQ(status_of(cache, "disk").usage.bytes, 0U);
     put(cache, 20, 100);
-    const GcReport all = cache.gc({.max_bytes = 0});
+    const GcReport all = admin::gc(cache, {.max_bytes = 0});
     EXPECT_EQ(all.removed_entries, 1U);
     EXPECT_EQ(all.left.entries, 0U);
 }
@@ -200,8 +201,8 @@ TEST_F(Persistence, gc_never_raises_a_limit)
     Cache cache = open({disk_here()});
     for (std::uint64_t number = 1; number <= 5; ++number)
         put(cache, number, 100);
-    ASSERT_TRUE(cache.set_limits("disk", {.max_entries = 3}).ok());
-    EXPECT_EQ(cache.gc({.max_entries = 100}).removed_entries, 0U);
+    ASSERT_TRUE(admin::set_limits(cache, "disk", {.max_entries = 3}).ok());
+    EXPECT_EQ(admin::gc(cache, {.max_entries = 100}).removed_entries, 0U);
     put(cache, 6, 100);
     EXPECT_EQ(status_of(cache, "disk").usage.entries, 3U);
 }
@@ -211,7 +212,7 @@ TEST_F(Persistence, gc_removes_what_nobody_used_for_a_while)
     // What memory answers the disk must hear of, also when a count is too high to grow.
     for (const int uses : {0, 1, 300}) {
         Cache cache = open_usual();
-        cache.clear();
+        admin::clear(cache);
         put(cache, 1, 100);
         put(cache, 2, 100);
         for (int use = 0; use < uses; ++use)
@@ -220,13 +221,13 @@ TEST_F(Persistence, gc_removes_what_nobody_used_for_a_while)
         m_clock.advance(10h);
         ASSERT_TRUE(cache.insert(numbered_key(3), Artifact("new")).ok());
         EXPECT_TRUE(holds(cache, 1, 100));
-        const GcReport report = cache.gc({.unused_for = 1h});
+        const GcReport report = admin::gc(cache, {.unused_for = 1h});
         EXPECT_EQ(report.removed_entries, 1U) << uses;
         EXPECT_EQ(report.left.entries, 2U);
-        cache.clear_memory();
-        EXPECT_EQ(cache.where(numbered_key(1)), Names{"disk"});
-        EXPECT_EQ(cache.where(numbered_key(2)), Names{});
-        EXPECT_EQ(cache.where(numbered_key(3)), Names{"disk"});
+        admin::clear_memory(cache);
+        EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"disk"});
+        EXPECT_EQ(admin::where(cache, numbered_key(2)), Names{});
+        EXPECT_EQ(admin::where(cache, numbered_key(3)), Names{"disk"});
     }
 }
 
@@ -237,13 +238,13 @@ TEST_F(Persistence, gc_stops_when_its_progress_says_so)
         put(cache, number, 10);
     m_clock.advance(10h);
     int told = 0;
-    cache.gc({.unused_for = 1h}, [&](std::uint64_t done, std::uint64_t total) {
+    admin::gc(cache, {.unused_for = 1h}, [&](std::uint64_t done, std::uint64_t total) {
         EXPECT_LE(done, total);
         ++told;
         return false;
     });
     EXPECT_EQ(told, 1);
-    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+    EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
 }
 
 TEST_F(Persistence, verify_finds_and_repairs_damage)
@@ -253,7 +254,7 @@ TEST_F(Persistence, verify_finds_and_repairs_damage)
         put(cache, number, 500);
     damage(numbered_key(2));
     write_file(file_of(numbered_key(3)), "cut");
-    const VerifyReport found = cache.verify(Repair::no);
+    const VerifyReport found = admin::verify(cache, Repair::no);
     EXPECT_EQ(found.checked, 5U);
     EXPECT_EQ(found.intact, 3U);
     EXPECT_EQ(found.corrupt, 2U);
@@ -261,9 +262,9 @@ TEST_F(Persistence, verify_finds_and_repairs_damage)
     EXPECT_TRUE(std::any_of(found.problems.begin(), found.problems.end(), [](const std::string& problem) {
         return problem.find(numbered_key(2).hex()) != std::string::npos;
     }));
-    const VerifyReport repaired = cache.verify(Repair::yes);
+    const VerifyReport repaired = admin::verify(cache, Repair::yes);
     EXPECT_EQ(repaired.removed, 2U);
-    const VerifyReport after = cache.verify(Repair::no);
+    const VerifyReport after = admin::verify(cache, Repair::no);
     EXPECT_EQ(after.checked, 3U);
     EXPECT_EQ(after.intact, 3U);
     EXPECT_TRUE(after.accounting_exact);
@@ -277,13 +278,12 @@ TEST_F(Persistence, verify_looks_at_every_tier_and_tells_how_far_it_is)
     for (std::uint64_t number = 1; number <= 5; ++number)
         put(cache, number, 10);
     std::uint64_t last = 0;
-    EXPECT_EQ(cache
-                  .verify(Repair::no,
-                          [&](std::uint64_t done, std::uint64_t total) {
-                              EXPECT_LE(done, total);
-                              last = done;
-                              return true;
-                          })
+    EXPECT_EQ(admin::verify(cache, Repair::no,
+                            [&](std::uint64_t done, std::uint64_t total) {
+                                EXPECT_LE(done, total);
+                                last = done;
+                                return true;
+                            })
                   .checked,
               10U);
     EXPECT_EQ(last, 5U);
@@ -296,12 +296,12 @@ TEST_F(Persistence, maintenance_evicts_what_has_expired_and_says_so)
     brief.expires = ManualClock::k_start + 10s;
     ASSERT_TRUE(cache.insert(numbered_key(1), brief).ok());
     put(cache, 2, 10);
-    cache.maintain();
+    admin::maintain(cache);
     EXPECT_TRUE(evictions().empty());
     m_clock.advance(11s);
-    cache.maintain();
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{});
-    EXPECT_EQ(cache.where(numbered_key(2)), (Names{"memory", "disk"}));
+    admin::maintain(cache);
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{});
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), (Names{"memory", "disk"}));
     ASSERT_EQ(evictions().size(), 2U) << "once a tier";
     for (const Eviction& eviction : evictions()) {
         EXPECT_EQ(eviction.key, numbered_key(1));
@@ -319,7 +319,7 @@ TEST_F(Persistence, maintenance_runs_in_the_background)
     m_clock.advance(11s);
     while (evictions().empty())
         std::this_thread::yield();
-    EXPECT_TRUE(cache.where(numbered_key(1)).empty());
+    EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
 }
 
 TEST_F(Persistence, closing_does_not_wait_for_the_next_maintenance)
@@ -378,7 +378,7 @@ TEST_F(Persistence, another_users_directory_is_refused_unless_shared)
     ASSERT_EQ(::chown(directory().c_str(), 12345, 12345), 0);
     expect_memory_works(directory());
     CacheOptions shared = options();
-    shared.shared = true;
+    shared.users = Users::many;
     Cache cache = open(shared);
     EXPECT_EQ(put(cache, 1, 10).tiers, (Names{"memory", "disk"}));
 }
@@ -389,11 +389,11 @@ TEST_F(Persistence, a_directory_deleted_underneath_costs_entries_and_nothing_els
     put(cache, 1, 10);
     fs::remove_all(directory());
     EXPECT_TRUE(holds(cache, 1, 10)) << "memory has it";
-    EXPECT_EQ(cache.where(numbered_key(1)), Names{"memory"});
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"memory"});
     put(cache, 2, 10);
-    EXPECT_EQ(cache.where(numbered_key(2)), (Names{"memory", "disk"}));
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), (Names{"memory", "disk"}));
     EXPECT_EQ(status_of(cache, "disk").usage.entries, 1U);
-    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+    EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
 }
 
 TEST_F(Persistence, a_read_only_cache_changes_nothing)
@@ -413,13 +413,13 @@ TEST_F(Persistence, a_read_only_cache_changes_nothing)
             EXPECT_TRUE(holds(cache, 1, 100));
         EXPECT_EQ(cache.find(numbered_key(2)).why(), Miss::corrupt);
         EXPECT_EQ(put(cache, 3, 100).tiers, Names{"memory"});
-        EXPECT_TRUE(cache.get_or_make(numbered_key(4), [] { return "made"; }).ok());
-        EXPECT_FALSE(cache.remove(numbered_key(1)) && cache.where(numbered_key(1)).empty());
-        cache.gc({.max_bytes = 0});
-        cache.verify(Repair::yes);
-        cache.maintain();
-        cache.clear();
-        cache.reset_stats();
+        EXPECT_TRUE(cache.get_or_compile(numbered_key(4), [] { return "made"; }).ok());
+        EXPECT_FALSE(cache.remove(numbered_key(1)) && admin::where(cache, numbered_key(1)).empty());
+        admin::gc(cache, {.max_bytes = 0});
+        admin::verify(cache, Repair::yes);
+        admin::maintain(cache);
+        admin::clear(cache);
+        admin::reset_stats(cache);
     }
     EXPECT_EQ(snapshot(directory()), before);
 }

@@ -1,5 +1,6 @@
 #include "cache_test.hpp"
 #include "engine/transport/pace.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/bundle.hpp"
 #include "hearth/prewarm.hpp"
 #include "hooked_tier.hpp"
@@ -50,7 +51,7 @@ protected:
         Cache builder = open({disk(on_disk)});
         for (std::uint64_t number = first; number <= last; ++number)
             put(builder, number, size);
-        ASSERT_TRUE(bundle::create(file(), builder).ok());
+        ASSERT_TRUE(bundles::create(file(), builder).ok());
     }
     // To its end, which it must come to.
     static PrewarmReport finished(Prewarm prewarm)
@@ -92,7 +93,7 @@ TEST_F(Prewarming, afterwards_every_lookup_is_a_hit_in_memory)
     EXPECT_GT(report.bytes_read, 20'000U);
     EXPECT_TRUE(report.problems.empty());
     EXPECT_EQ(cache.stats().lookups(), 0U) << "it is no lookup";
-    EXPECT_EQ(cache.info(numbered_key(1))->uses, 0U) << "nor a use";
+    EXPECT_EQ(admin::info(cache, numbered_key(1))->uses, 0U) << "nor a use";
     for (std::uint64_t number = 1; number <= 20; ++number) {
         EXPECT_EQ(cache.find(numbered_key(number)).tier(), "memory");
         EXPECT_TRUE(holds(cache, number, 1000));
@@ -155,7 +156,7 @@ TEST_F(Prewarming, a_disk_is_filled_from_a_bundle_with_the_bytes_and_signatures_
     const SigningKey signer = SigningKey::generate().value();
     make_bundle(1, 5, 20'000, &signer);
     Cache cache = open_usual();
-    const PrewarmReport report = finished(prewarm(cache, bundle::at(file()), {.tier = "disk"}));
+    const PrewarmReport report = finished(prewarm(cache, bundle(file()), {.tier = "disk"}));
     EXPECT_EQ(report.total, 5U);
     EXPECT_EQ(report.filled, 5U);
     EXPECT_EQ(report.bytes, status_of(cache, "disk").usage.bytes);
@@ -165,19 +166,19 @@ TEST_F(Prewarming, a_disk_is_filled_from_a_bundle_with_the_bytes_and_signatures_
         EXPECT_NE(whole.find(read_file(file_of(numbered_key(number)))), std::string::npos);
         EXPECT_TRUE(holds(cache, number, 20'000));
     }
-    EXPECT_EQ(finished(prewarm(cache, bundle::at(file()), {.tier = "disk"})).already_there, 5U);
+    EXPECT_EQ(finished(prewarm(cache, bundle(file()), {.tier = "disk"})).already_there, 5U);
 }
 
 TEST_F(Prewarming, for_a_disk_bytes_of_a_bundle_come_before_what_memory_has_unpacked)
 {
     const SigningKey signer = SigningKey::generate().value();
     make_bundle(1, 1, 100, &signer);
-    Cache cache = open({memory(0), disk_here(), bundle::at(file())});
-    ASSERT_EQ(cache.promote(numbered_key(1)).to, "memory");
+    Cache cache = open({memory(0), disk_here(), bundle(file())});
+    ASSERT_EQ(admin::promote(cache, numbered_key(1)).to, "memory");
     put(cache, 2, 100, "memory");
     EXPECT_EQ(finished(prewarm(cache, numbered_keys(1, 2), {.tier = "disk"})).filled, 2U);
     EXPECT_NE(read_file(file()).find(read_file(file_of(numbered_key(1)))), std::string::npos);
-    cache.clear_memory();
+    admin::clear_memory(cache);
     EXPECT_EQ(cache.find(numbered_key(2)).tier(), "disk");
 }
 
@@ -188,12 +189,12 @@ TEST_F(Prewarming, a_damaged_entry_of_a_bundle_is_refused_and_the_rest_arrives)
     bytes[bytes.size() - 100] ^= 1;  // in the last entry
     write_file(file(), bytes);
     Cache cache = open_usual();
-    const PrewarmReport report = finished(prewarm(cache, bundle::at(file()), {.tier = "disk"}));
+    const PrewarmReport report = finished(prewarm(cache, bundle(file()), {.tier = "disk"}));
     EXPECT_EQ(report.filled, 2U);
     EXPECT_EQ(report.refused, 1U);
     EXPECT_TRUE(says(report, "is corrupt; it was not taken")) << report.problems.size();
     EXPECT_EQ(status_of(cache, "disk").usage.entries, 2U);
-    EXPECT_EQ(cache.verify(Repair::no).corrupt, 0U);
+    EXPECT_EQ(admin::verify(cache, Repair::no).corrupt, 0U);
 }
 
 TEST_F(Prewarming, a_damaged_entry_where_it_is_to_be_is_replaced)
@@ -201,7 +202,7 @@ TEST_F(Prewarming, a_damaged_entry_where_it_is_to_be_is_replaced)
     put_on_disk(1, 2, 100);
     make_bundle(1, 2, 100);
     write_file(file_of(numbered_key(1)), "damaged");
-    Cache cache = open({disk_here(), bundle::at(file())});
+    Cache cache = open({disk_here(), bundle(file())});
     const PrewarmReport report = finished(prewarm(cache, numbered_keys(1, 2)));
     EXPECT_EQ(report.filled, 1U);
     EXPECT_EQ(report.already_there, 1U);
@@ -217,13 +218,13 @@ TEST_F(Prewarming, where_signatures_are_demanded_only_those_that_count_are_taken
     strict.trust = {.signatures = Signatures::demanded, .trusted = {SigningKey::generate().value().public_key()}};
     {
         Cache cache = open({disk(strict)});
-        const PrewarmReport report = finished(prewarm(cache, bundle::at(file())));
+        const PrewarmReport report = finished(prewarm(cache, bundle(file())));
         EXPECT_EQ(report.refused, 2U);
         EXPECT_EQ(status_of(cache, "disk").usage.entries, 0U);
     }
     strict.trust.trusted = {signer.public_key()};
     Cache cache = open({disk(strict)});
-    EXPECT_EQ(finished(prewarm(cache, bundle::at(file()))).filled, 2U);
+    EXPECT_EQ(finished(prewarm(cache, bundle(file()))).filled, 2U);
 }
 
 TEST_F(Prewarming, an_entry_that_is_too_old_for_the_tier_is_refused)
@@ -234,7 +235,7 @@ TEST_F(Prewarming, an_entry_that_is_too_old_for_the_tier_is_refused)
     brief.max_age = 1h;
     Cache cache = open({disk(brief)});
     m_clock.advance(2h);
-    EXPECT_EQ(finished(prewarm(cache, bundle::at(file()))).refused, 1U);
+    EXPECT_EQ(finished(prewarm(cache, bundle(file()))).refused, 1U);
 }
 
 TEST_F(Prewarming, the_hottest_come_first)
@@ -250,7 +251,7 @@ TEST_F(Prewarming, the_hottest_come_first)
     Cache cache = open_usual();
     EXPECT_EQ(finished(prewarm_hottest(cache, 3)).filled, 3U);
     for (std::uint64_t number = 4; number <= 6; ++number)
-        EXPECT_EQ(cache.where(numbered_key(number)), (Names{"memory", "disk"}));
+        EXPECT_EQ(admin::where(cache, numbered_key(number)), (Names{"memory", "disk"}));
     EXPECT_EQ(status_of(cache, "memory").usage.entries, 3U);
     EXPECT_EQ(finished(prewarm_hottest(cache, 0)).total, 0U);
 }
@@ -348,9 +349,9 @@ TEST_F(Prewarming, it_takes_only_what_nobody_else_wants_unless_told_otherwise)
     };
     Cache cache = open({memory(0), hooked(disk_here(), {.peeked = look})});
     const int mine = ::getpriority(PRIO_PROCESS, 0);
-    finished(prewarm(cache, numbered_keys(1, 1), {.idle_priority = false}));
+    finished(prewarm(cache, numbered_keys(1, 1), {.priority = Priority::usual}));
     EXPECT_EQ(nice, mine);
-    cache.clear_memory();
+    admin::clear_memory(cache);
     finished(prewarm(cache, numbered_keys(1, 1)));
     EXPECT_EQ(nice, 19);
     EXPECT_EQ(io, 3);
@@ -456,12 +457,12 @@ TEST_F(Prewarming, a_child_that_leaves_with_a_handle_and_a_cache_open_ends_both)
 TEST_F(Prewarming, a_tier_that_is_not_there_or_not_ours_to_fill_is_said)
 {
     put_on_disk(1, 1, 100);
-    Cache cache = open({memory(0), disk_here(), remote::at("redis://127.0.0.1:1")});
+    Cache cache = open({memory(0), disk_here(), remote("redis://127.0.0.1:1")});
     EXPECT_EQ(refused(prewarm(cache, numbered_keys(1, 1), {.tier = "dsik"})),
               "There is no tier \"dsik\" to fill. There is: memory, disk, redis.");
     EXPECT_NE(refused(prewarm(cache, numbered_keys(1, 1), {.tier = "redis"})).find("hearth push"), std::string::npos);
     CacheOptions off = options();
-    off.disabled = true;
+    off.caching = Switch::off;
     Cache none = open(off);
     EXPECT_NE(refused(prewarm(none, numbered_keys(1, 1))).find("none can be written"), std::string::npos);
 }
@@ -474,7 +475,7 @@ TEST_F(Prewarming, a_tier_that_is_only_read_is_read_and_checked)
     DiskOptions only_read;
     only_read.directory = directory();
     only_read.access = Access::read_only;
-    Cache cache = open({disk(only_read), bundle::at(file())});
+    Cache cache = open({disk(only_read), bundle(file())});
     const PrewarmReport report = finished(prewarm(cache, numbered_keys(1, 4), {.tier = "disk"}));
     EXPECT_EQ(report.already_there, 2U);
     EXPECT_EQ(report.refused, 2U);
@@ -489,16 +490,16 @@ TEST_F(Prewarming, a_tier_that_is_only_read_is_read_and_checked)
 TEST_F(Prewarming, a_source_that_cannot_be_opened_is_said)
 {
     Cache cache = open_usual();
-    EXPECT_NE(refused(prewarm(cache, bundle::at(file("missing")))).find(file("missing")), std::string::npos);
+    EXPECT_NE(refused(prewarm(cache, bundle(file("missing")))).find(file("missing")), std::string::npos);
     write_file(file("text"), "not a bundle");
-    EXPECT_NE(refused(prewarm(cache, bundle::at(file("text")))).find(file("text")), std::string::npos);
-    EXPECT_FALSE(refused(prewarm(cache, remote::at("redis://127.0.0.1:1"))).empty());
+    EXPECT_NE(refused(prewarm(cache, bundle(file("text")))).find(file("text")), std::string::npos);
+    EXPECT_FALSE(refused(prewarm(cache, remote("redis://127.0.0.1:1"))).empty());
 }
 
 TEST_F(Prewarming, a_server_that_does_not_answer_costs_what_only_it_has)
 {
     put_on_disk(1, 1, 100);
-    Cache cache = open({memory(0), disk_here(), remote::at("redis://127.0.0.1:1")});
+    Cache cache = open({memory(0), disk_here(), remote("redis://127.0.0.1:1")});
     const PrewarmReport report = finished(prewarm(cache, numbered_keys(1, 10)));
     EXPECT_EQ(report.filled, 1U);
     EXPECT_EQ(report.absent, 9U);

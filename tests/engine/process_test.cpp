@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "hooked_tier.hpp"
 #include "worker_process.hpp"
 
@@ -107,7 +108,7 @@ TEST_F(Processes, a_killed_holder_is_taken_over_from)
     Cache cache = open_patient(busy);
     std::atomic<bool> holder_is_dead{false};
     std::thread waiter([&] {
-        const Result<Lookup> got = cache.get_or_make(key_of("kernel"), [&] {
+        const Result<Lookup> got = cache.get_or_compile(key_of("kernel"), [&] {
             EXPECT_TRUE(holder_is_dead) << "made while another process was at it";
             return "taken over";
         });
@@ -129,7 +130,7 @@ TEST_F(Processes, what_the_holder_stores_is_what_the_waiter_gets)
     std::latch busy(1);
     Cache cache = open_patient(busy);
     std::thread waiter([&] {
-        const Result<Lookup> got = cache.get_or_make(key_of("kernel"), [] { return "never"; });
+        const Result<Lookup> got = cache.get_or_compile(key_of("kernel"), [] { return "never"; });
         ASSERT_TRUE(got.ok());
         EXPECT_EQ((*got)->text(), "cubin");
         EXPECT_TRUE(got->waited());
@@ -137,8 +138,8 @@ TEST_F(Processes, what_the_holder_stores_is_what_the_waiter_gets)
     busy.wait();
     EXPECT_EQ(holder->ask("cubin"), "got made cubin");
     waiter.join();
-    EXPECT_EQ(cache.stats().makes, 0U);
-    EXPECT_EQ(cache.stats().coalesced, 1U);
+    EXPECT_EQ(cache.stats().compiles, 0U);
+    EXPECT_EQ(cache.stats().waited, 1U);
 }
 
 TEST_F(Processes, the_wait_for_another_process_is_bounded)
@@ -191,7 +192,7 @@ TEST_F(Processes, statistics_of_eight_processes_add_up)
     workers.clear();
     Cache cache = open_usual();
     EXPECT_EQ(cache.stats(Scope::directory).hits, static_cast<std::uint64_t>(k_processes * k_times));
-    EXPECT_EQ(cache.info(key_of("kernel"))->uses, static_cast<std::uint32_t>(k_processes * k_times));
+    EXPECT_EQ(admin::info(cache, key_of("kernel"))->uses, static_cast<std::uint32_t>(k_processes * k_times));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
@@ -47,7 +48,7 @@ private:
     void step(const Key& key, std::uint64_t dice);
     void insert(const Key& key);
     void find(const Key& key);
-    void get_or_make(const Key& key);
+    void get_or_compile(const Key& key);
     void lose_memory(bool restart);
     void change_limits();
     void expect_found(const Key& key, const Artifact& artifact);
@@ -89,29 +90,29 @@ void RandomHistories::step(const Key& key, std::uint64_t dice)
     else if (dice < 6500)
         find(key);
     else if (dice < 7500)
-        get_or_make(key);
+        get_or_compile(key);
     else if (dice < 8300)
-        m_cache->promote(key);
+        admin::promote(*m_cache, key);
     else if (dice < 9000)
-        m_cache->demote(key);
+        admin::demote(*m_cache, key);
     else if (dice < 9500) {
         const bool there = m_cache->remove(key);
         ASSERT_TRUE(there ? m_model.contains(key) : m_losses == Losses::allowed || !m_model.contains(key));
         m_model.erase(key);
     } else if (dice < 9900) {
-        const std::optional<EntryRow> row = m_cache->info(key);
+        const std::optional<EntryRow> row = admin::info(*m_cache, key);
         if (row) {
             ASSERT_TRUE(m_model.contains(key));
             ASSERT_EQ(row->bytes, m_model[key].size);
         }
     } else if (dice < 9960)
-        m_cache->maintain();
+        admin::maintain(*m_cache);
     else if (dice < 9985)
         change_limits();
     else if (dice < 9999)
         lose_memory(dice >= 9993);
     else {
-        m_cache->clear();
+        admin::clear(*m_cache);
         m_model.clear();
     }
 }
@@ -147,11 +148,11 @@ void RandomHistories::find(const Key& key)
         ASSERT_TRUE(m_losses == Losses::allowed || !m_model.contains(key)) << "lost";
 }
 
-void RandomHistories::get_or_make(const Key& key)
+void RandomHistories::get_or_compile(const Key& key)
 {
     const Value value = any_value();
     bool made = false;
-    const Result<Lookup> got = m_cache->get_or_make(key, [&] {
+    const Result<Lookup> got = m_cache->get_or_compile(key, [&] {
         made = true;
         return bytes_of(key, value);
     });
@@ -170,7 +171,7 @@ void RandomHistories::lose_memory(bool restart)
 {
     std::map<Key, Value> on_disk;
     for (const auto& [key, value] : m_model) {
-        const Names where = m_cache->where(key);
+        const Names where = admin::where(*m_cache, key);
         if (!where.empty() && where.back() == "disk")
             on_disk.emplace(key, value);
     }
@@ -178,9 +179,9 @@ void RandomHistories::lose_memory(bool restart)
     if (restart)
         open_stack();
     else
-        m_cache->clear_memory();
+        admin::clear_memory(*m_cache);
     for (const auto& [key, value] : m_model)
-        ASSERT_EQ(m_cache->where(key), Names{"disk"});
+        ASSERT_EQ(admin::where(*m_cache, key), Names{"disk"});
     if (restart)
         change_limits();  // opening evicts nothing: limits hold from the next store on, or from when they are set
 }
@@ -191,9 +192,9 @@ void RandomHistories::change_limits()
         return Limits{.max_bytes = limits.max_bytes == 0 ? 0 : limits.max_bytes / 2 + below(limits.max_bytes),
                       .max_entries = limits.max_entries == 0 ? 0 : limits.max_entries / 2 + below(limits.max_entries)};
     };
-    ASSERT_TRUE(m_cache->set_limits("fast", other(m_fast)).ok());
-    ASSERT_TRUE(m_cache->set_limits("slow", other(m_slow)).ok());
-    ASSERT_TRUE(m_cache->set_limits("disk", other(m_disk)).ok());
+    ASSERT_TRUE(admin::set_limits(*m_cache, "fast", other(m_fast)).ok());
+    ASSERT_TRUE(admin::set_limits(*m_cache, "slow", other(m_slow)).ok());
+    ASSERT_TRUE(admin::set_limits(*m_cache, "disk", other(m_disk)).ok());
 }
 
 // Every tier's account is the sum of the entries it has, and within its limits.
@@ -202,20 +203,20 @@ void RandomHistories::compare()
     std::map<std::string, TierUsage> sums;
     for (std::uint64_t number = 0; number < k_keys; ++number) {
         const Key key = numbered_key(number);
-        for (const std::string& tier : m_cache->where(key)) {
+        for (const std::string& tier : admin::where(*m_cache, key)) {
             ASSERT_TRUE(m_model.contains(key));
             ++sums[tier].entries;
             sums[tier].bytes += tier == "disk" ? std::filesystem::file_size(file_of(key)) : m_model[key].size;
         }
     }
-    for (const TierStatus& tier : m_cache->tiers()) {
+    for (const TierStatus& tier : admin::tiers(*m_cache)) {
         ASSERT_EQ(tier.usage.entries, sums[tier.name].entries) << tier.name;
         ASSERT_EQ(tier.usage.bytes, sums[tier.name].bytes) << tier.name;
         ASSERT_TRUE(tier.limits.max_bytes == 0 || tier.usage.bytes <= tier.limits.max_bytes) << tier.name;
         ASSERT_TRUE(tier.limits.max_entries == 0 || tier.usage.entries <= tier.limits.max_entries) << tier.name;
     }
     std::uint64_t listed = 0;
-    m_cache->list([&](const EntryRow& row) {
+    admin::list(*m_cache, [&](const EntryRow& row) {
         EXPECT_TRUE(m_model.contains(row.key) && m_model[row.key].size == row.bytes);
         ++listed;
         return true;
@@ -223,7 +224,7 @@ void RandomHistories::compare()
     if (m_losses == Losses::none) {
         ASSERT_EQ(listed, m_model.size());
     }
-    const VerifyReport report = m_cache->verify(Repair::no);
+    const VerifyReport report = admin::verify(*m_cache, Repair::no);
     ASSERT_TRUE(report.accounting_exact);
     ASSERT_EQ(report.intact, report.checked);
 }

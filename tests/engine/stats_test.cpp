@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "hooked_tier.hpp"
 #include "support/forged_entry.hpp"
 #include "support/scale.hpp"
@@ -31,14 +32,14 @@ protected:
         EXPECT_EQ(a.misses, b.misses);
         EXPECT_EQ(a.outages, b.outages);
         EXPECT_EQ(a.stores, b.stores);
-        EXPECT_EQ(a.makes, b.makes);
-        EXPECT_EQ(a.make_failures, b.make_failures);
+        EXPECT_EQ(a.compiles, b.compiles);
+        EXPECT_EQ(a.compile_failures, b.compile_failures);
         EXPECT_EQ(a.failures_replayed, b.failures_replayed);
-        EXPECT_EQ(a.coalesced, b.coalesced);
+        EXPECT_EQ(a.waited, b.waited);
         EXPECT_EQ(a.forbidden, b.forbidden);
         EXPECT_EQ(a.dropped_stores, b.dropped_stores);
-        EXPECT_EQ(a.make_ns_spent, b.make_ns_spent);
-        EXPECT_EQ(a.make_ns_saved, b.make_ns_saved);
+        EXPECT_EQ(a.compile_ns_spent, b.compile_ns_spent);
+        EXPECT_EQ(a.compile_ns_saved, b.compile_ns_saved);
         ASSERT_EQ(a.tiers.size(), b.tiers.size());
         for (std::size_t i = 0; i < a.tiers.size(); ++i) {
             EXPECT_EQ(a.tiers[i].name, b.tiers[i].name);
@@ -75,12 +76,12 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
 
     EXPECT_FALSE(cache.find(numbered_key(1)).hit());  // absent
     ASSERT_TRUE(cache
-                    .get_or_make(numbered_key(1),
-                                 [] {
-                                     Artifact artifact = *sample_artifact(numbered_key(1), 60);
-                                     artifact.cost = 2s;
-                                     return artifact;
-                                 })
+                    .get_or_compile(numbered_key(1),
+                                    [] {
+                                        Artifact artifact = *sample_artifact(numbered_key(1), 60);
+                                        artifact.cost = 2s;
+                                        return artifact;
+                                    })
                     .ok());                              // absent, made, stored in both
     EXPECT_TRUE(holds(cache, 1, 60));                    // saves 2 s
     EXPECT_TRUE(holds(cache, 1, 60));                    // saves 2 s
@@ -104,24 +105,24 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
     set_number<std::uint16_t>(bytes, k_version_at, 2);
     reseal(bytes);
     write_file(file_of(numbered_key(2)), bytes);
-    EXPECT_EQ(cache.find(numbered_key(2)).why(), Miss::incompatible);
-    EXPECT_EQ(cache.where(numbered_key(2)), Names{"disk"}) << "another version's entry is left alone";
+    EXPECT_EQ(cache.find(numbered_key(2)).why(), Miss::other_version);
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), Names{"disk"}) << "another version's entry is left alone";
 
     disk_is_down = true;
     EXPECT_EQ(cache.find(numbered_key(6)).why(), Miss::outage);
     disk_is_down = false;
 
-    const std::uint64_t spent_before = cache.stats().make_ns_spent;
+    const std::uint64_t spent_before = cache.stats().compile_ns_spent;
     const auto failing = []() -> Result<Artifact> { return failed_compile("no", "log"); };
-    EXPECT_FALSE(cache.get_or_make(numbered_key(7), failing).ok());  // absent, made, failed, stored
-    const std::uint64_t spent_on_failure = cache.stats().make_ns_spent - spent_before;
-    EXPECT_FALSE(cache.get_or_make(numbered_key(7), failing).ok());  // a hit that replays the failure
-    EXPECT_FALSE(
-        cache.get_or_make(numbered_key(8),
-                          []() -> Result<Artifact> {
-                              return Error{Code::io, "not remembered", {}};
-                          })
-            .ok());  // absent, made, failed
+    EXPECT_FALSE(cache.get_or_compile(numbered_key(7), failing).ok());  // absent, made, failed, stored
+    const std::uint64_t spent_on_failure = cache.stats().compile_ns_spent - spent_before;
+    EXPECT_FALSE(cache.get_or_compile(numbered_key(7), failing).ok());  // a hit that replays the failure
+    EXPECT_FALSE(cache
+                     .get_or_compile(numbered_key(8),
+                                     []() -> Result<Artifact> {
+                                         return Error{Code::io, "not remembered", {}};
+                                     })
+                     .ok());  // absent, made, failed
 
     const Stats stats = cache.stats();
     const std::array<std::uint64_t, k_miss_reasons> expected_misses{4, 1, 1, 1, 0, 0, 0};
@@ -132,18 +133,18 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
     EXPECT_EQ(stats.lookups(), 12U);
     EXPECT_DOUBLE_EQ(stats.hit_rate(), 4.0 / 12);
     EXPECT_EQ(stats.stores, 6U);
-    EXPECT_EQ(stats.makes, 3U);
-    EXPECT_EQ(stats.make_failures, 2U);
+    EXPECT_EQ(stats.compiles, 3U);
+    EXPECT_EQ(stats.compile_failures, 2U);
     EXPECT_EQ(stats.failures_replayed, 1U);
-    EXPECT_EQ(stats.coalesced, 0U);
+    EXPECT_EQ(stats.waited, 0U);
     EXPECT_EQ(stats.forbidden, 0U);
     EXPECT_EQ(stats.dropped_stores, 0U);
     EXPECT_EQ(stats.evictions(), 3U);
     EXPECT_EQ(stats.demotions(), 1U);
     EXPECT_EQ(stats.corrupt(), 1U);
-    EXPECT_EQ(stats.make_ns_saved, 6'000'000'000U + spent_on_failure);
-    EXPECT_EQ(spent_on_failure, static_cast<std::uint64_t>(cache.info(numbered_key(7))->cost.count()));
-    EXPECT_GT(stats.make_ns_spent, spent_on_failure);
+    EXPECT_EQ(stats.compile_ns_saved, 6'000'000'000U + spent_on_failure);
+    EXPECT_EQ(spent_on_failure, static_cast<std::uint64_t>(admin::info(cache, numbered_key(7))->cost.count()));
+    EXPECT_GT(stats.compile_ns_spent, spent_on_failure);
 
     ASSERT_EQ(stats.tiers.size(), 2U);
     const TierStats& fast = stats.tiers[0];
@@ -198,7 +199,7 @@ TEST_F(Statistics, a_miss_tells_the_most_telling_reason_of_its_tiers)
     EXPECT_EQ(why(Miss::outage, Miss::absent), Miss::outage);
     EXPECT_EQ(why(Miss::expired, Miss::absent), Miss::expired);
     EXPECT_EQ(why(Miss::expired, Miss::corrupt), Miss::corrupt);
-    EXPECT_EQ(why(Miss::outage, Miss::incompatible), Miss::incompatible);
+    EXPECT_EQ(why(Miss::outage, Miss::other_version), Miss::other_version);
     EXPECT_EQ(why(Miss::timeout, Miss::absent), Miss::timeout);
     EXPECT_EQ(why(Miss::corrupt, Miss::untrusted), Miss::untrusted);
     const Stats stats = cache.stats();
@@ -257,7 +258,7 @@ TEST_F(Statistics, of_caches_that_share_a_directory_add_up)
     EXPECT_EQ(one.stats().hits, 3U);
     for (int again = 0; again < 3; ++again) {
         one.flush();
-        other.maintain();
+        admin::maintain(other);
     }
     EXPECT_EQ(one.stats(Scope::directory).hits, 4U) << "nothing is written twice";
 }
@@ -286,7 +287,7 @@ TEST_F(Statistics, can_be_reset)
     EXPECT_TRUE(holds(cache, 1, 10));
     cache.flush();
     EXPECT_TRUE(holds(cache, 1, 10));
-    cache.reset_stats();
+    admin::reset_stats(cache);
     for (const Scope scope : {Scope::process, Scope::directory}) {
         const Stats stats = cache.stats(scope);
         EXPECT_EQ(stats.lookups(), 0U);
@@ -325,7 +326,7 @@ TEST_F(Statistics, directory_scope_without_a_directory_is_the_processs_own)
     put(cache, 1, 10);
     EXPECT_TRUE(holds(cache, 1, 10));
     EXPECT_EQ(cache.stats(Scope::directory).hits, 1U);
-    cache.reset_stats();
+    admin::reset_stats(cache);
     EXPECT_EQ(cache.stats(Scope::directory).hits, 0U);
 }
 
@@ -337,7 +338,7 @@ TEST_F(Statistics, totals_are_exact_after_many_threads)
     Cache cache = open({memory(0)});
     put(cache, 0, 10);
     const std::uint64_t cost = static_cast<std::uint64_t>(cache.find(numbered_key(0))->cost.count());
-    cache.reset_stats();
+    admin::reset_stats(cache);
     std::latch all_there(k_threads);
     std::vector<std::thread> threads;
     for (std::uint64_t thread = 1; thread <= k_threads; ++thread)
@@ -356,7 +357,7 @@ TEST_F(Statistics, totals_are_exact_after_many_threads)
     const Stats stats = cache.stats();
     EXPECT_EQ(stats.hits, k_threads * rounds);
     EXPECT_EQ(misses(stats, Miss::absent), k_threads * (rounds + 1));
-    EXPECT_EQ(stats.make_ns_saved, k_threads * rounds * cost);
+    EXPECT_EQ(stats.compile_ns_saved, k_threads * rounds * cost);
     EXPECT_EQ(stats.stores, k_threads * ((rounds + 9) / 10));
     EXPECT_EQ(stats.tiers[0].stores, stats.stores);
     EXPECT_EQ(stats.tiers[0].entries, k_threads + 1);

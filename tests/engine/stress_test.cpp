@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
@@ -64,7 +65,7 @@ void Stress::work(Cache& cache, std::uint64_t thread_seed, std::uint64_t rounds,
                 return sample_bytes(key, size_of(number));
             };
             const Result<Lookup> got =
-                dice % 5 == 0 ? cache.get_or_make_async(key, make).get() : cache.get_or_make(key, make);
+                dice % 5 == 0 ? cache.get_or_compile_async(key, make).get() : cache.get_or_compile(key, make);
             ++done.lookups;
             EXPECT_TRUE(got.ok() && right(**got, number));
         } else if (dice < 720) {
@@ -84,39 +85,39 @@ void Stress::disturb(Cache& cache, const Key& key, std::uint64_t dice)
     if (dice < 30)
         cache.remove(key);
     else if (dice < 60)
-        cache.promote(key);
+        admin::promote(cache, key);
     else if (dice < 90)
-        cache.demote(key);
+        admin::demote(cache, key);
     else if (dice < 94)
-        EXPECT_TRUE(cache.set_limits("fast", {.max_bytes = 2000 + dice * 100}).ok());
+        EXPECT_TRUE(admin::set_limits(cache, "fast", {.max_bytes = 2000 + dice * 100}).ok());
     else if (dice < 96)
-        EXPECT_TRUE(cache.set_policy("fast", dice % 2 == 0 ? lru() : gdsf()).ok());
+        EXPECT_TRUE(admin::set_policy(cache, "fast", dice % 2 == 0 ? lru() : gdsf()).ok());
     else if (dice < 98)
-        EXPECT_TRUE(cache.set_limits("disk", {.max_bytes = 15'000 + dice * 100}).ok());
+        EXPECT_TRUE(admin::set_limits(cache, "disk", {.max_bytes = 15'000 + dice * 100}).ok());
     else
-        cache.clear_memory();
+        admin::clear_memory(cache);
 }
 
 void Stress::look_around(Cache& cache, std::uint64_t dice)
 {
     if (dice < 40)
-        cache.where(numbered_key(dice));
+        admin::where(cache, numbered_key(dice));
     else if (dice < 60)
-        cache.info(numbered_key(dice));
+        admin::info(cache, numbered_key(dice));
     else if (dice < 75)
         cache.stats(dice % 2 == 0 ? Scope::process : Scope::directory);
     else if (dice < 85)
-        cache.tiers();
+        admin::tiers(cache);
     else if (dice < 90)
         cache.flush();
     else if (dice < 93)
-        cache.hottest(3);
+        admin::hottest(cache, 3);
     else if (dice < 95)
-        cache.verify(Repair::no);
+        admin::verify(cache, Repair::no);
     else if (dice < 97)
-        cache.maintain();
+        admin::maintain(cache);
     else
-        cache.list([](const EntryRow&) { return true; });
+        admin::list(cache, [](const EntryRow&) { return true; });
 }
 
 TEST_F(Stress, eight_threads_do_everything_at_once)
@@ -125,7 +126,7 @@ TEST_F(Stress, eight_threads_do_everything_at_once)
     CacheOptions chosen = options();
     chosen.policy_name = "gdsf";
     chosen.tiers = {memory_named("fast", 6000), memory_named("slow", 10'000), disk_here(25'000)};
-    chosen.max_parallel_makes = 3;
+    chosen.max_parallel_compiles = 3;
     chosen.maintenance = Maintenance::background;
     chosen.maintenance_interval = std::chrono::milliseconds(5);
     chosen.failure_ttl = std::chrono::milliseconds(0);
@@ -147,18 +148,18 @@ TEST_F(Stress, eight_threads_do_everything_at_once)
         }
         const Stats stats = cache.stats();
         EXPECT_EQ(stats.lookups(), all.lookups);
-        EXPECT_EQ(stats.makes, all.makes);
+        EXPECT_EQ(stats.compiles, all.makes);
         EXPECT_EQ(stats.stores + stats.dropped_stores, all.stores + all.makes);
         EXPECT_EQ(stats.corrupt(), 0U);
         EXPECT_EQ(stats.outages, 0U);
         EXPECT_GE(stats.hits, all.hits);
-        EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
-        for (const TierStatus& tier : cache.tiers())
+        EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
+        for (const TierStatus& tier : admin::tiers(cache))
             EXPECT_LE(tier.usage.bytes, tier.limits.max_bytes) << tier.name;
     }
     Cache later = open_usual();
-    EXPECT_TRUE(later.verify(Repair::no).accounting_exact);
-    later.list([&](const EntryRow& row) {
+    EXPECT_TRUE(admin::verify(later, Repair::no).accounting_exact);
+    admin::list(later, [&](const EntryRow& row) {
         EXPECT_TRUE(later.find(row.key).hit());
         return true;
     });
@@ -188,7 +189,7 @@ TEST_F(Stress, callbacks_equal_evictions_whoever_evicts)
         thread.join();
     EXPECT_EQ(told, cache.stats().evictions());
     EXPECT_GT(told, 0U);
-    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
+    EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
 }
 
 }  // namespace

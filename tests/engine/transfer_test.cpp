@@ -1,4 +1,5 @@
 #include "cache_test.hpp"
+#include "hearth/admin.hpp"
 #include "support/forged_entry.hpp"
 
 #include <filesystem>
@@ -22,7 +23,7 @@ protected:
         Cache cache = open_usual();
         for (std::uint64_t number = first; number <= last; ++number)
             put(cache, number, size);
-        const Result<TransferReport> report = cache.export_to(archive());
+        const Result<TransferReport> report = admin::export_to(cache, archive());
         ASSERT_TRUE(report.ok()) << report.error().message;
         EXPECT_EQ(report->entries, last - first + 1);
     }
@@ -54,30 +55,30 @@ TEST_F(Transfer, export_wipe_import_elsewhere_gives_zero_makes)
             put(cache, number, 50 * number);
         put(cache, 21, 10, "memory");
         ASSERT_TRUE(cache.insert(numbered_key(22), rich).ok());
-        const Result<TransferReport> report = cache.export_to(archive());
+        const Result<TransferReport> report = admin::export_to(cache, archive());
         ASSERT_TRUE(report.ok()) << report.error().message;
         EXPECT_EQ(report->entries, 22U) << "what only memory holds goes along";
         EXPECT_EQ(report->rejected, 0U);
         EXPECT_EQ(cache.stats().lookups(), 0U) << "carrying entries is no use of them";
-        EXPECT_EQ(cache.info(numbered_key(1))->uses, 0U);
-        cache.clear();
+        EXPECT_EQ(admin::info(cache, numbered_key(1))->uses, 0U);
+        admin::clear(cache);
     }
     fs::remove_all(directory());
 
     Cache other = elsewhere();
-    const Result<TransferReport> report = other.import_from(archive());
+    const Result<TransferReport> report = admin::import_from(other, archive());
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 22U);
     EXPECT_EQ(report->rejected, 0U);
     EXPECT_EQ(report->already_there, 0U);
     EXPECT_TRUE(report->problems.empty());
     for (std::uint64_t number = 1; number <= 20; ++number) {
-        const Result<Lookup> got = other.get_or_make(numbered_key(number), [] { return "made again"; });
+        const Result<Lookup> got = other.get_or_compile(numbered_key(number), [] { return "made again"; });
         EXPECT_EQ((*got)->text(), sample_bytes(numbered_key(number), 50 * number).text());
     }
     EXPECT_EQ(*other.find(numbered_key(22)), rich) << "whole, down to its request";
-    EXPECT_EQ(other.stats().makes, 0U);
-    EXPECT_TRUE(other.verify(Repair::no).accounting_exact);
+    EXPECT_EQ(other.stats().compiles, 0U);
+    EXPECT_TRUE(admin::verify(other, Repair::no).accounting_exact);
 }
 
 TEST_F(Transfer, only_chosen_entries_are_exported)
@@ -85,13 +86,14 @@ TEST_F(Transfer, only_chosen_entries_are_exported)
     Cache cache = open_usual();
     for (std::uint64_t number = 1; number <= 10; ++number)
         put(cache, number, number);
-    const Result<TransferReport> report = cache.export_to(archive(), [](const EntryRow& row) { return row.bytes > 7; });
+    const Result<TransferReport> report =
+        admin::export_to(cache, archive(), [](const EntryRow& row) { return row.bytes > 7; });
     ASSERT_TRUE(report.ok());
     EXPECT_EQ(report->entries, 3U);
     Cache other = elsewhere();
-    EXPECT_EQ(other.import_from(archive())->entries, 3U);
-    EXPECT_EQ(other.where(numbered_key(7)), Names{});
-    EXPECT_EQ(other.where(numbered_key(8)), Names{"disk"});
+    EXPECT_EQ(admin::import_from(other, archive())->entries, 3U);
+    EXPECT_EQ(admin::where(other, numbered_key(7)), Names{});
+    EXPECT_EQ(admin::where(other, numbered_key(8)), Names{"disk"});
 }
 
 TEST_F(Transfer, what_is_there_already_stays_as_it_is)
@@ -99,12 +101,12 @@ TEST_F(Transfer, what_is_there_already_stays_as_it_is)
     export_numbers(1, 5);
     Cache other = elsewhere();
     put(other, 2, 30, {}, 1);
-    const Result<TransferReport> first = other.import_from(archive());
+    const Result<TransferReport> first = admin::import_from(other, archive());
     ASSERT_TRUE(first.ok());
     EXPECT_EQ(first->entries, 4U);
     EXPECT_EQ(first->already_there, 1U);
     EXPECT_TRUE(holds(other, 2, 30, 1));
-    const Result<TransferReport> again = other.import_from(archive());
+    const Result<TransferReport> again = admin::import_from(other, archive());
     EXPECT_EQ(again->entries, 0U);
     EXPECT_EQ(again->already_there, 5U);
     EXPECT_EQ(again->bytes, 0U);
@@ -124,7 +126,7 @@ TEST_F(Transfer, damaged_and_incompatible_entries_are_rejected_and_said)
     write_file(archive(), bytes);
 
     Cache other = elsewhere();
-    const Result<TransferReport> report = other.import_from(archive());
+    const Result<TransferReport> report = admin::import_from(other, archive());
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 4U);
     EXPECT_EQ(report->rejected, 2U);
@@ -145,7 +147,7 @@ TEST_F(Transfer, a_record_under_another_entrys_key_is_rejected)
     bytes.replace(found[0].first + k_key_at, 32, other_key);
     write_file(archive(), bytes);
     Cache other = elsewhere();
-    EXPECT_EQ(other.import_from(archive())->rejected, 1U);
+    EXPECT_EQ(admin::import_from(other, archive())->rejected, 1U);
     EXPECT_EQ(status_of(other, "disk").usage.entries, 1U);
 }
 
@@ -156,7 +158,7 @@ TEST_F(Transfer, a_cut_archive_gives_what_came_before_the_cut)
     const auto found = records(bytes);
     write_file(archive(), bytes.substr(0, found[2].first + 10));
     Cache other = elsewhere();
-    const Result<TransferReport> report = other.import_from(archive());
+    const Result<TransferReport> report = admin::import_from(other, archive());
     ASSERT_TRUE(report.ok());
     EXPECT_EQ(report->entries, 2U);
     EXPECT_EQ(report->rejected, 1U);
@@ -167,12 +169,12 @@ TEST_F(Transfer, a_cut_archive_gives_what_came_before_the_cut)
 TEST_F(Transfer, what_is_no_archive_is_an_error)
 {
     Cache cache = open_usual();
-    EXPECT_FALSE(cache.import_from(m_scratch / "missing").ok());
+    EXPECT_FALSE(admin::import_from(cache, m_scratch / "missing").ok());
     write_file(m_scratch / "text", "hello");
-    EXPECT_FALSE(cache.import_from(m_scratch / "text").ok());
+    EXPECT_FALSE(admin::import_from(cache, m_scratch / "text").ok());
     write_file(m_scratch / "empty", "");
-    EXPECT_FALSE(cache.import_from(m_scratch / "empty").ok());
-    EXPECT_FALSE(cache.import_from(m_scratch.path()).ok());
+    EXPECT_FALSE(admin::import_from(cache, m_scratch / "empty").ok());
+    EXPECT_FALSE(admin::import_from(cache, m_scratch.path()).ok());
     EXPECT_EQ(cache.stats().stores, 0U);
 }
 
@@ -183,10 +185,10 @@ TEST_F(Transfer, an_entry_too_large_for_the_new_cache_is_rejected_and_the_others
         put(cache, 1, 100);
         put(cache, 2, 50'000);
         put(cache, 3, 100);
-        ASSERT_TRUE(cache.export_to(archive()).ok());
+        ASSERT_TRUE(admin::export_to(cache, archive()).ok());
     }
     Cache other = elsewhere(10'000);
-    const Result<TransferReport> report = other.import_from(archive());
+    const Result<TransferReport> report = admin::import_from(other, archive());
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 2U);
     EXPECT_EQ(report->rejected, 1U);
@@ -200,7 +202,7 @@ TEST_F(Transfer, import_keeps_to_the_budget)
 {
     export_numbers(1, 30);
     Cache other = elsewhere(10'000);
-    EXPECT_TRUE(other.import_from(archive()).ok());
+    EXPECT_TRUE(admin::import_from(other, archive()).ok());
     EXPECT_LE(status_of(other, "disk").usage.bytes, 10'000U);
     EXPECT_GT(status_of(other, "disk").usage.entries, 0U);
     EXPECT_EQ(evictions().size(), other.stats().evictions());
@@ -212,10 +214,10 @@ TEST_F(Transfer, a_failed_or_stopped_export_leaves_the_old_file)
     put(cache, 1, 10);
     write_file(archive(), "the old one");
     const Result<TransferReport> stopped =
-        cache.export_to(archive(), {}, [](std::uint64_t, std::uint64_t) { return false; });
+        admin::export_to(cache, archive(), {}, [](std::uint64_t, std::uint64_t) { return false; });
     ASSERT_FALSE(stopped.ok());
     EXPECT_EQ(read_file(archive()), "the old one");
-    EXPECT_FALSE(cache.export_to(m_scratch / "no/such/folder/x").ok());
+    EXPECT_FALSE(admin::export_to(cache, m_scratch / "no/such/folder/x").ok());
     EXPECT_EQ(snapshot(m_scratch.path()).count(m_scratch / "no"), 0U);
     std::uint64_t beside = 0;
     for (const auto& item : fs::directory_iterator(m_scratch.path()))
@@ -229,7 +231,7 @@ TEST_F(Transfer, an_entry_that_cannot_be_read_is_left_out_and_said)
     put(cache, 1, 10);
     put(cache, 2, 10);
     write_file(file_of(numbered_key(2)), "damaged");
-    const Result<TransferReport> report = cache.export_to(archive());
+    const Result<TransferReport> report = admin::export_to(cache, archive());
     ASSERT_TRUE(report.ok());
     EXPECT_EQ(report->entries, 1U);
     EXPECT_EQ(report->rejected, 1U);
@@ -241,7 +243,7 @@ TEST_F(Transfer, without_a_persistent_tier_there_is_nothing_to_import_into)
 {
     export_numbers(1, 2);
     Cache memory_only = open({memory(0)});
-    const Result<TransferReport> report = memory_only.import_from(archive());
+    const Result<TransferReport> report = admin::import_from(memory_only, archive());
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(report.error().code, Code::unavailable);
 }

@@ -298,7 +298,7 @@ TEST(ArchiveVersion, the_next_one_is_incompatible_and_says_so)
     for (const unsigned version : {0U, 2U, 256U, 65535U}) {
         const Reading reading = read_archive(archive_of(some_entries(), static_cast<std::uint16_t>(version)));
         ASSERT_TRUE(reading.error);
-        EXPECT_EQ(reading.error->code, Code::incompatible);
+        EXPECT_EQ(reading.error->code, Code::other_version);
         EXPECT_TRUE(reading.entries.empty());
         EXPECT_EQ(reading.error->message, "an archive is an export of version " + std::to_string(version) +
                                               "; this Hearth reads version 1. Use the Hearth that wrote it.");

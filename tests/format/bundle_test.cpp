@@ -192,8 +192,8 @@ TEST(Bundle, counts_its_targets_and_compilers)
 {
     SingleFile file(bundle_bytes(sample_entries(1, 5, 10)));
     const format::BundleFacts facts = open_bytes(file).value()->head().facts();
-    EXPECT_EQ(facts.targets, (std::vector<bundle::Named>{{"sm_80", 2}, {"sm_90", 3}}));
-    EXPECT_EQ(facts.compilers, (std::vector<bundle::Named>{{"nvrtc 12.4", 5}}));
+    EXPECT_EQ(facts.targets, (std::vector<bundles::Named>{{"sm_80", 2}, {"sm_90", 3}}));
+    EXPECT_EQ(facts.compilers, (std::vector<bundles::Named>{{"nvrtc 12.4", 5}}));
     EXPECT_EQ(facts.base, base::Sha256{});
 }
 
@@ -555,14 +555,14 @@ TEST(BundleOpen, a_newer_version_or_other_entries_are_told_with_what_to_do)
     std::string newer = bundle_bytes({});
     set_number<std::uint16_t>(newer, k_bundle_version_at, 2);
     ASSERT_TRUE(refusal_of(newer));
-    EXPECT_EQ(refusal_of(newer)->code, Code::incompatible);
+    EXPECT_EQ(refusal_of(newer)->code, Code::other_version);
     EXPECT_EQ(refusal_of(newer)->message,
               "a bundle is a bundle of version 2; this Hearth reads version 1. Use the Hearth "
               "that wrote it, or make the bundle again with this one.");
     std::string entries = bundle_bytes({});
     set_number<std::uint16_t>(entries, k_bundle_entry_version_at, 7);
     ASSERT_TRUE(refusal_of(entries));
-    EXPECT_EQ(refusal_of(entries)->code, Code::incompatible);
+    EXPECT_EQ(refusal_of(entries)->code, Code::other_version);
     EXPECT_NE(refusal_of(entries)->message.find("entries of format 7"), std::string::npos);
 }
 

@@ -219,9 +219,9 @@ TEST(EntryDamage, every_bit_flipped_is_a_miss_and_never_other_bytes)
             const bool in_version = bit / 8 == k_version_at || bit / 8 == k_version_at + 1;
             const bool another_kind = bit / 8 == k_checksum_at;
             if (in_version)
-                ASSERT_EQ(decoded.why, Miss::incompatible) << "bit " << bit;
+                ASSERT_EQ(decoded.why, Miss::other_version) << "bit " << bit;
             else if (another_kind)
-                ASSERT_TRUE(decoded.why == Miss::corrupt || decoded.why == Miss::incompatible);
+                ASSERT_TRUE(decoded.why == Miss::corrupt || decoded.why == Miss::other_version);
             else
                 ASSERT_EQ(decoded.why, Miss::corrupt) << "bit " << bit;
         }
@@ -298,7 +298,7 @@ TEST(EntryVersion, the_next_version_is_incompatible_and_not_corrupt)
         entry.version = static_cast<std::uint16_t>(version);
         const std::string bytes = entry.bytes();
         EXPECT_FALSE(decode(bytes, k_key_of_tests).artifact);
-        EXPECT_EQ(decode(bytes, k_key_of_tests).why, Miss::incompatible) << version;
+        EXPECT_EQ(decode(bytes, k_key_of_tests).why, Miss::other_version) << version;
         EXPECT_EQ(decode_head(as_bytes(bytes)).outcome, Outcome::incompatible) << version;
         EXPECT_FALSE(format::claimed_key(as_bytes(bytes)));
     }
@@ -307,8 +307,8 @@ TEST(EntryVersion, the_next_version_is_incompatible_and_not_corrupt)
 TEST(EntryVersion, of_a_later_version_nothing_but_magic_and_number_is_looked_at)
 {
     const std::string later = "\x89HEARTH\n" + std::string("\x02\x00", 2);
-    EXPECT_EQ(decode(later, k_key_of_tests).why, Miss::incompatible);
-    EXPECT_EQ(decode(later + "whatever that version has here", k_key_of_tests).why, Miss::incompatible);
+    EXPECT_EQ(decode(later, k_key_of_tests).why, Miss::other_version);
+    EXPECT_EQ(decode(later + "whatever that version has here", k_key_of_tests).why, Miss::other_version);
     EXPECT_EQ(decode_head(as_bytes(later)).outcome, Outcome::incompatible);
 }
 
@@ -329,7 +329,7 @@ TEST(EntryChecksum, a_known_kind_this_build_cannot_compute_is_left_for_one_that_
     if (base::checksum(ChecksumKind::xxh3, {}))
         EXPECT_TRUE(decoded.artifact);
     else
-        EXPECT_EQ(decoded.why, Miss::incompatible);
+        EXPECT_EQ(decoded.why, Miss::other_version);
 }
 
 TEST(EntryChecksum, a_kind_that_cannot_be_computed_is_an_error_to_write)

@@ -275,7 +275,7 @@ TEST(Golden, entries_of_version_1_with_xxh3_sums_are_read_or_left_alone)
     } else {
         const format::DecodedEntry decoded = format::decode_entry(Bytes::copy_of(bytes), compile_request());
         EXPECT_FALSE(decoded.artifact);
-        EXPECT_EQ(decoded.why, Miss::incompatible);
+        EXPECT_EQ(decoded.why, Miss::other_version);
     }
 }
 
@@ -322,7 +322,7 @@ TEST(Golden, bundles_of_version_1_are_read)
         EXPECT_EQ(bundle->head().header().entries, 2U);
         expect_bundle_holds(*bundle, compile_request(), kernel());
         expect_bundle_holds(*bundle, request_of_long_values(), failed_compile());
-        EXPECT_EQ(bundle->head().facts().targets, (std::vector<bundle::Named>{{"sm_90a", 1}}));
+        EXPECT_EQ(bundle->head().facts().targets, (std::vector<bundles::Named>{{"sm_90a", 1}}));
     }
     SingleFile file(golden("v1_signed_delta.bundle", ""));
     const auto bundle = format::BundleFile::open(file, "v1_signed_delta.bundle").value();

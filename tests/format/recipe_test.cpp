@@ -278,7 +278,7 @@ TEST(RecipeFormat, of_a_newer_version_is_refused_with_a_sentence_and_only_where_
     const std::string newer = with_number<std::uint16_t>(all.records[2], k_version_at, k_recipe_version + 1);
     const Result<DecodedRecipes> refused = decode_recipes(as_bytes(all.records[0] + newer), "new.recipes");
     ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().code, Code::incompatible);
+    EXPECT_EQ(refused.error().code, Code::other_version);
     EXPECT_EQ(refused.error().message,
               "new.recipes has recipes of version 2; this Hearth reads up to version 1. Use a Hearth as new as the one "
               "that recorded it.");

@@ -11,7 +11,7 @@
 namespace {
 
 using namespace hearth;
-using remote::Breaker;
+using remotes::Breaker;
 
 constexpr std::size_t k_file_size = 32;
 constexpr std::size_t k_body_size = 24;

@@ -26,7 +26,7 @@ void check(const std::string& bytes)
         fuzz::require(of_cut.outcome != Outcome::need_more || of_cut.needed > cut, "more is asked for than was given");
     }
     if (!decoded.artifact) {
-        fuzz::require(decoded.why == Miss::corrupt || decoded.why == Miss::incompatible,
+        fuzz::require(decoded.why == Miss::corrupt || decoded.why == Miss::other_version,
                       "a miss says which of the two");
         return;
     }

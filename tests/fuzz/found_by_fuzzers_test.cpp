@@ -70,10 +70,10 @@ TEST(BreakerFile, with_a_pause_of_weeks_does_not_end_the_process)
     const base::Checksum sum = base::checksum(base::ChecksumKind::sha256, out.view()).value();
     out.raw(std::as_bytes(std::span(sum)).first(8));
     SingleFile file(out.out());
-    remote::Breaker breaker(
+    remotes::Breaker breaker(
         "state/remote", [&] { return now; }, file);
     EXPECT_TRUE(breaker.allows());
-    breaker.failed(remote::Breaker::Failure::server);
+    breaker.failed(remotes::Breaker::Failure::server);
     EXPECT_FALSE(breaker.allows());
     now += 30 * k_s;
     EXPECT_TRUE(breaker.allows());

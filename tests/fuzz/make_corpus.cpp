@@ -252,7 +252,7 @@ Inputs stats_notes()
     Stats stats;
     stats.hits = 10;
     stats.misses[1] = 2;
-    stats.make_ns_spent = 123456789;
+    stats.compile_ns_spent = 123456789;
     TierStats tier;
     tier.name = "disk";
     tier.hits = 3;

@@ -161,10 +161,10 @@ Inputs aws_files()
             {"odd", "[\n[]\n]\n=\n[default\nregion=a\n[default]\n=x\nregion\n\tregion = b\n"}};
 }
 
-std::string breaker_file(remote::Breaker::Failure failure, int times, std::uint64_t now)
+std::string breaker_file(remotes::Breaker::Failure failure, int times, std::uint64_t now)
 {
     test::SingleFile file;
-    remote::Breaker breaker(
+    remotes::Breaker breaker(
         "state/remote", [now] { return now; }, file);
     for (int i = 0; i < times; ++i)
         breaker.failed(failure);
@@ -173,11 +173,11 @@ std::string breaker_file(remote::Breaker::Failure failure, int times, std::uint6
 
 Inputs breakers()
 {
-    using Failure = remote::Breaker::Failure;
+    using Failure = remotes::Breaker::Failure;
     constexpr std::uint64_t k_now = 1'700'000'000'000'000'000;  // as breaker_fuzz.cpp has it
     test::SingleFile working;
     {
-        remote::Breaker breaker(
+        remotes::Breaker breaker(
             "state/remote", [] { return k_now; }, working);
         breaker.failed(Failure::server);
         breaker.succeeded();

@@ -43,8 +43,9 @@ bool same_counts(const Stats& a, const Stats& b)
             return false;
     }
     return a.hits == b.hits && a.misses == b.misses && a.outages == b.outages && a.stores == b.stores &&
-           a.makes == b.makes && a.make_failures == b.make_failures && a.make_ns_spent == b.make_ns_spent &&
-           a.make_ns_saved == b.make_ns_saved && a.coalesced == b.coalesced && a.forbidden == b.forbidden;
+           a.compiles == b.compiles && a.compile_failures == b.compile_failures &&
+           a.compile_ns_spent == b.compile_ns_spent && a.compile_ns_saved == b.compile_ns_saved &&
+           a.waited == b.waited && a.forbidden == b.forbidden;
 }
 
 void check(std::string_view note)

@@ -252,27 +252,27 @@ INSTANTIATE_TEST_SUITE_P(all, MemoryConformance, all_memories(), name_of);
 
 TEST(Backends, are_reported_best_first_with_what_is_missing)
 {
-    const std::vector<vram::BackendReport> reports = vram::backends();
+    const std::vector<device::BackendReport> reports = device::backends();
     ASSERT_EQ(reports.size(), 4U);
-    EXPECT_EQ(reports.front().backend, vram::Backend::cuda);
-    EXPECT_EQ(reports.back().backend, vram::Backend::host);
+    EXPECT_EQ(reports.front().backend, device::Backend::cuda);
+    EXPECT_EQ(reports.back().backend, device::Backend::host);
     EXPECT_EQ(reports.back().devices.size(), 1U);
-    for (const vram::BackendReport& report : reports)
+    for (const device::BackendReport& report : reports)
         EXPECT_NE(report.devices.empty(), report.missing.empty()) << to_string(report.backend);
 }
 
 TEST(Backends, the_automatic_one_is_a_gpus_or_the_hosts)
 {
-    const Result<std::shared_ptr<gpu::DeviceMemory>> memory = gpu::open_device_memory(vram::Backend::automatic, 0);
+    const Result<std::shared_ptr<gpu::DeviceMemory>> memory = gpu::open_device_memory(device::Backend::automatic, 0);
     ASSERT_TRUE(memory.ok()) << memory.error().message;
-    EXPECT_TRUE((*memory)->device().gpu || (*memory)->device().backend == vram::Backend::host);
+    EXPECT_TRUE((*memory)->device().gpu || (*memory)->device().backend == device::Backend::host);
 }
 
 // Capability 61.
 TEST(RecommendedBytes, are_twelve_percent_and_from_8_gib_up_to_a_quarter)
 {
     const auto percent = [](std::uint64_t total) {
-        return static_cast<double>(vram::recommended_bytes(total)) * 100 / static_cast<double>(total);
+        return static_cast<double>(device::recommended_bytes(total)) * 100 / static_cast<double>(total);
     };
     EXPECT_NEAR(percent(4_GiB), 12, 0.1);
     EXPECT_NEAR(percent(8_GiB), 12, 0.1);
@@ -281,10 +281,10 @@ TEST(RecommendedBytes, are_twelve_percent_and_from_8_gib_up_to_a_quarter)
     EXPECT_NEAR(percent(141_GiB), 25, 0.1);
     std::uint64_t last = 0;
     for (std::uint64_t gib = 1; gib < 200; ++gib) {
-        EXPECT_GT(vram::recommended_bytes(gib << 30U), last) << "never less for a larger device";
-        last = vram::recommended_bytes(gib << 30U);
+        EXPECT_GT(device::recommended_bytes(gib << 30U), last) << "never less for a larger device";
+        last = device::recommended_bytes(gib << 30U);
     }
-    EXPECT_EQ(vram::recommended_bytes(0), 0U);
+    EXPECT_EQ(device::recommended_bytes(0), 0U);
 }
 
 }  // namespace

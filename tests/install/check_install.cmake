@@ -12,10 +12,10 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# The first run makes its entry; a second process finds it on disk.
+# The first run compiles its entry; a second process finds it on disk.
 function(expect_consumer_works program)
   file(REMOVE_RECURSE "${program}-cache")
-  foreach(from made disk)
+  foreach(from "a compile" disk)
     run("${program}" "${program}-cache")
     if(NOT output STREQUAL "compiled, from ${from}")
       message(FATAL_ERROR "The consumer said \"${output}\" where it should say \"compiled, from ${from}\"")

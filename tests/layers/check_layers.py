@@ -42,7 +42,7 @@ OUTSIDE = {
 # The Cache and its options name everything below them, so what is below must not know them. Compilers are users of the
 # Cache, and so is what they alone stand on (headers remembers in it what it found in files): they meet it at its public
 # interface.
-TOP_HEADERS = {"hearth/cache.hpp", "hearth/hearth.hpp", "hearth/options.hpp"}
+TOP_HEADERS = {"hearth/admin.hpp", "hearth/cache.hpp", "hearth/hearth.hpp", "hearth/options.hpp"}
 MAY_USE_TOP = {"engine", "headers", "compilers/*", "config"} | set(OUTSIDE)
 
 STANDARD = set(

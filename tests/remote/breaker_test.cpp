@@ -5,7 +5,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -178,4 +178,4 @@ TEST_F(BreakerTest, where_no_file_can_be_each_goes_by_its_own)
 
 }  // namespace
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -46,14 +46,14 @@ protected:
             GTEST_SKIP() << "redis-server is not installed: scripts/install-deps test";
         m_server.emplace();
     }
-    remote::Options redis() const { return {.url = fmt::format("redis://127.0.0.1:{}", m_server->port())}; }
-    Cache node(int number, remote::Options options) const
+    RemoteOptions redis() const { return {.url = fmt::format("redis://127.0.0.1:{}", m_server->port())}; }
+    Cache node(int number, RemoteOptions options) const
     {
         options.state_directory = m_scratch / fmt::format("node{}/remotes", number);
         options.timeout = std::chrono::seconds(10);
         options.connect_timeout = std::chrono::seconds(5);
         CacheOptions all;
-        all.tiers = {memory(16_MiB), disk(m_scratch / fmt::format("node{}", number)), remote::tier(options)};
+        all.tiers = {memory(16_MiB), disk(m_scratch / fmt::format("node{}", number)), remote(options)};
         all.maintenance = Maintenance::by_hand;
         return Cache::open(all).value();
     }
@@ -75,7 +75,7 @@ TEST_F(Fleet, what_one_node_made_another_finds_and_then_has_on_its_own_disk)
     const Key key = numbered_key(1);
     {
         Cache one = node(1);
-        ASSERT_TRUE(is_right(one.get_or_make(key, [&] { return made(key); }), key));
+        ASSERT_TRUE(is_right(one.get_or_compile(key, [&] { return made(key); }), key));
     }
     {
         Cache other = node(2);
@@ -109,11 +109,11 @@ TEST_F(Fleet, eight_nodes_that_start_at_once_compile_each_kernel_once)
             Cache cache = node(n);
             for (std::uint64_t i = 0; i < k_kernels; ++i) {
                 const Key key = numbered_key((i + static_cast<std::uint64_t>(n) * 3) % k_kernels);
-                right = right && is_right(cache.get_or_make(key,
-                                                            [&] {
-                                                                makes.add();
-                                                                return made(key);
-                                                            }),
+                right = right && is_right(cache.get_or_compile(key,
+                                                               [&] {
+                                                                   makes.add();
+                                                                   return made(key);
+                                                               }),
                                           key);
             }
         }
@@ -130,13 +130,13 @@ TEST_F(Fleet, eight_nodes_that_start_at_once_compile_each_kernel_once)
 TEST_F(Fleet, a_node_that_was_killed_while_it_compiled_keeps_others_waiting_only_until_its_lease_ends)
 {
     const Key key = numbered_key(1);
-    remote::Options options = redis();
+    RemoteOptions options = redis();
     options.lease_time = std::chrono::milliseconds(300);
     const SharedCount began;
     const pid_t child = ::fork();
     if (child == 0) {
         Cache cache = node(1, options);
-        static_cast<void>(cache.get_or_make(key, [&]() -> Artifact {
+        static_cast<void>(cache.get_or_compile(key, [&]() -> Artifact {
             began.add();
             for (;;)
                 ::pause();
@@ -148,24 +148,24 @@ TEST_F(Fleet, a_node_that_was_killed_while_it_compiled_keeps_others_waiting_only
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     Cache other = node(2, options);
-    EXPECT_TRUE(is_right(other.get_or_make(key, [&] { return made(key); }), key));
-    EXPECT_EQ(other.stats().makes, 1U);
+    EXPECT_TRUE(is_right(other.get_or_compile(key, [&] { return made(key); }), key));
+    EXPECT_EQ(other.stats().compiles, 1U);
 }
 
 TEST_F(Fleet, a_server_that_is_gone_costs_hits_and_nothing_else)
 {
     Cache one = node(1);
     const Key key = numbered_key(1);
-    ASSERT_TRUE(is_right(one.get_or_make(key, [&] { return made(key); }), key));
+    ASSERT_TRUE(is_right(one.get_or_compile(key, [&] { return made(key); }), key));
     one.flush();
     m_server->kill();
     Cache other = node(2);
     const Key fresh = numbered_key(2);
-    EXPECT_TRUE(is_right(one.get_or_make(fresh, [&] { return made(fresh); }), fresh));
-    EXPECT_TRUE(is_right(other.get_or_make(key, [&] { return made(key); }), key));
+    EXPECT_TRUE(is_right(one.get_or_compile(fresh, [&] { return made(fresh); }), fresh));
+    EXPECT_TRUE(is_right(other.get_or_compile(key, [&] { return made(key); }), key));
     EXPECT_EQ(other.stats().outages, 1U) << "an outage is no miss";
     EXPECT_EQ(other.stats().misses_in_all(), 0U);
-    EXPECT_EQ(other.stats().tiers[2].remote->state, remote::State::down);
+    EXPECT_EQ(other.stats().tiers[2].remote->state, remotes::State::down);
     EXPECT_EQ(other.find(key).tier(), "memory");
 }
 
@@ -173,15 +173,15 @@ TEST_F(Fleet, a_server_that_hangs_costs_one_deadline)
 {
     Cache one = node(1);
     const Key key = numbered_key(1);
-    ASSERT_TRUE(is_right(one.get_or_make(key, [&] { return made(key); }), key));
+    ASSERT_TRUE(is_right(one.get_or_compile(key, [&] { return made(key); }), key));
     one.flush();
-    remote::Options options = redis();
+    RemoteOptions options = redis();
     options.url += "?timeout=50ms";
     Cache other = node(2, options);
     m_server->process().signal(SIGSTOP);
     for (std::uint64_t i = 10; i < 60; ++i)
         EXPECT_TRUE(
-            is_right(other.get_or_make(numbered_key(i), [&] { return made(numbered_key(i)); }), numbered_key(i)));
+            is_right(other.get_or_compile(numbered_key(i), [&] { return made(numbered_key(i)); }), numbered_key(i)));
     EXPECT_GE(other.stats().outages, 50U);
     EXPECT_EQ(other.stats().misses_in_all(), 0U);
     m_server->process().signal(SIGCONT);
@@ -203,7 +203,7 @@ TEST_F(Fleet, a_poisoned_entry_is_never_loaded_where_signatures_are_demanded)
         Cache attacker = node(1);
         ASSERT_TRUE(attacker.insert(key, Artifact("evil")).ok());
     }
-    remote::Options options = redis();
+    RemoteOptions options = redis();
     options.trust = {Signatures::demanded, {signer.public_key()}, {signer}};
     {
         Cache reader = node(2, options);
@@ -211,10 +211,10 @@ TEST_F(Fleet, a_poisoned_entry_is_never_loaded_where_signatures_are_demanded)
         ASSERT_FALSE(found.hit());
         EXPECT_EQ(found.why(), Miss::untrusted);
         EXPECT_EQ(reader.stats().tiers[2].remote->untrusted, 1U);
-        ASSERT_TRUE(is_right(reader.get_or_make(key, [&] { return made(key); }), key));
+        ASSERT_TRUE(is_right(reader.get_or_compile(key, [&] { return made(key); }), key));
     }
     Cache third = node(3, options);
-    EXPECT_TRUE(is_right(third.get_or_make(key, [&] { return Artifact("not needed"); }), key));
+    EXPECT_TRUE(is_right(third.get_or_compile(key, [&] { return Artifact("not needed"); }), key));
     EXPECT_EQ(third.stats().tiers[2].hits, 1U) << "what the reader made, it signed";
 }
 
@@ -222,7 +222,7 @@ TEST_F(Fleet, entries_are_pushed_and_pulled_in_batches)
 {
     constexpr std::uint64_t k_entries = 300;
     {
-        remote::Options unused = redis();
+        RemoteOptions unused = redis();
         unused.access = Access::read_only;
         Cache one = node(1, unused);
         for (std::uint64_t i = 0; i < k_entries; ++i)
@@ -230,18 +230,18 @@ TEST_F(Fleet, entries_are_pushed_and_pulled_in_batches)
     }
     {
         Cache one = node(1);
-        const TransferReport report = one.push("redis").value();
+        const TransferReport report = admin::push(one, "redis").value();
         EXPECT_EQ(report.entries, k_entries);
         EXPECT_EQ(report.already_there, 0U);
-        EXPECT_EQ(one.push("").value().already_there, k_entries) << "the first remote, when none is named";
-        const Result<TransferReport> none = one.push("s3");
+        EXPECT_EQ(admin::push(one, "").value().already_there, k_entries) << "the first remote, when none is named";
+        const Result<TransferReport> none = admin::push(one, "s3");
         ASSERT_FALSE(none.ok());
         EXPECT_NE(none.error().message.find("redis"), std::string::npos) << none.error().message;
     }
     {
         Cache other = node(2);
-        EXPECT_EQ(other.pull("redis").value().entries, k_entries);
-        EXPECT_EQ(other.pull("redis").value().already_there, k_entries);
+        EXPECT_EQ(admin::pull(other, "redis").value().entries, k_entries);
+        EXPECT_EQ(admin::pull(other, "redis").value().already_there, k_entries);
     }
     m_server->kill();
     Cache again = node(2);
@@ -255,9 +255,9 @@ TEST_F(Fleet, clearing_a_nodes_cache_leaves_the_fleets_alone)
     const Key key = numbered_key(1);
     ASSERT_TRUE(one.insert(key, made(key)).ok());
     one.flush();
-    one.clear();
+    admin::clear(one);
     EXPECT_EQ(one.find(key).tier(), "redis");
-    EXPECT_EQ(one.verify(Repair::no).checked, 2U) << "in memory and on disk, brought home";
+    EXPECT_EQ(admin::verify(one, Repair::no).checked, 2U) << "in memory and on disk, brought home";
 }
 
 TEST_F(Fleet, a_child_forked_after_the_connection_was_made_has_its_own)
@@ -269,7 +269,7 @@ TEST_F(Fleet, a_child_forked_after_the_connection_was_made_has_its_own)
     const Key key = numbered_key(1);
     ASSERT_TRUE(cache.insert(key, made(key)).ok());
     cache.flush();
-    cache.clear();
+    admin::clear(cache);
     ASSERT_TRUE(cache.find(key).hit());
     std::vector<pid_t> children;
     for (int n = 0; n < 4; ++n) {
@@ -282,7 +282,7 @@ TEST_F(Fleet, a_child_forked_after_the_connection_was_made_has_its_own)
                 right = right && cache.insert(mine, made(mine)).ok();
             }
             cache.flush();
-            cache.clear();
+            admin::clear(cache);
             for (std::uint64_t i = 0; i < 20; ++i) {
                 const Lookup found = cache.find(Key::of("child", n, i));
                 right = right && found.hit() && found.tier() == "redis";
@@ -292,7 +292,7 @@ TEST_F(Fleet, a_child_forked_after_the_connection_was_made_has_its_own)
         children.push_back(child);
     }
     for (int i = 0; i < 50; ++i) {
-        cache.clear();
+        admin::clear(cache);
         EXPECT_TRUE(cache.find(key).hit());
     }
     for (const pid_t child : children) {

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -107,4 +107,4 @@ TEST(Hedge, works_in_a_forked_child)
     EXPECT_EQ(status, 0);
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <latch>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -27,7 +27,7 @@ protected:
         options.race_under = race_under;
         options.maintenance = Maintenance::by_hand;
         options.tiers = {memory(1_MiB), {"redis", [this](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
-                                             Options remote{.url = "redis://cache:6379", .name = "redis"};
+                                             RemoteOptions remote{.url = "redis://cache:6379", .name = "redis"};
                                              return {std::make_unique<StoreTier>(
                                                  remote, parse_url(remote.url).value(), context,
                                                  [this](const StoreOptions&) -> Result<std::unique_ptr<RemoteStore>> {
@@ -46,8 +46,8 @@ protected:
     test::IsolatedEnvironment m_environment;
     test::ScratchDirectory m_scratch;
     std::shared_ptr<test::ScriptedServer> m_server = std::make_shared<test::ScriptedServer>();
-    const GetOptions m_quick{.expected = 1ms, .may_outlive = true};
-    const GetOptions m_slow{.expected = 10s, .may_outlive = true};
+    const GetOptions m_quick{.expected = 1ms, .captures = Captures::owned};
+    const GetOptions m_slow{.expected = 10s, .captures = Captures::owned};
 };
 
 }  // namespace
@@ -58,7 +58,7 @@ TEST_F(Racing, a_quick_make_answers_while_the_server_is_still_being_asked)
     std::latch let_go{1};
     m_server->on_get = [&](std::uint64_t) { let_go.wait(); };
     Cache cache = open();
-    const Result<Lookup> got = cache.get_or_make(
+    const Result<Lookup> got = cache.get_or_compile(
         numbered_key(1), [] { return std::string("made"); }, m_quick);
     ASSERT_TRUE(got.ok());
     EXPECT_EQ((*got)->text(), "made");
@@ -74,7 +74,7 @@ TEST_F(Racing, a_server_that_is_first_answers_and_what_is_made_later_is_not_sent
     m_server->on_get = [&](std::uint64_t) { begun.wait(); };
     {
         Cache cache = open();
-        const Result<Lookup> got = cache.get_or_make(
+        const Result<Lookup> got = cache.get_or_compile(
             numbered_key(1),
             [&] {
                 begun.count_down();
@@ -97,7 +97,7 @@ TEST_F(Racing, what_is_expected_to_take_long_waits_for_the_server)
 {
     server_has(1);
     Cache cache = open();
-    const Result<Lookup> got = cache.get_or_make(
+    const Result<Lookup> got = cache.get_or_compile(
         numbered_key(1),
         [] {
             ADD_FAILURE() << "made although the server has it";
@@ -116,9 +116,10 @@ TEST_F(Racing, without_being_asked_for_or_without_anything_known_the_server_come
         return std::string("made");
     };
     Cache never = open(0ms);
-    EXPECT_EQ((*never.get_or_make(numbered_key(1), must_not_run, m_quick))->text(), "fetched");
+    EXPECT_EQ((*never.get_or_compile(numbered_key(1), must_not_run, m_quick))->text(), "fetched");
     Cache knows_nothing = open();
-    EXPECT_EQ((*knows_nothing.get_or_make(numbered_key(2), must_not_run, {.may_outlive = true}))->text(), "fetched");
+    EXPECT_EQ((*knows_nothing.get_or_compile(numbered_key(2), must_not_run, {.captures = Captures::owned}))->text(),
+              "fetched");
 }
 
 TEST_F(Racing, a_maker_that_may_not_outlive_its_caller_is_not_raced)
@@ -126,24 +127,24 @@ TEST_F(Racing, a_maker_that_may_not_outlive_its_caller_is_not_raced)
     server_has(1);
     Cache cache = open();
     EXPECT_TRUE(cache.races());
-    const Result<Lookup> got = cache.get_or_make(numbered_key(1),
-                                                 [] {
-                                                     ADD_FAILURE() << "made although the server has it";
-                                                     return std::string("made");
-                                                 },
-                                                 {.expected = 1ms});
+    const Result<Lookup> got = cache.get_or_compile(numbered_key(1),
+                                                    [] {
+                                                        ADD_FAILURE() << "made although the server has it";
+                                                        return std::string("made");
+                                                    },
+                                                    {.expected = 1ms});
     EXPECT_EQ((*got)->text(), "fetched");
 }
 
 TEST_F(Racing, what_others_took_tells_what_to_expect)
 {
     Cache cache = open(1h);
-    ASSERT_TRUE(cache.get_or_make(numbered_key(1), [] { return std::string("made"); }).ok());
+    ASSERT_TRUE(cache.get_or_compile(numbered_key(1), [] { return std::string("made"); }).ok());
     server_has(2);
     std::latch let_go{1};
     m_server->on_get = [&](std::uint64_t) { let_go.wait(); };
     const Result<Lookup> got =
-        cache.get_or_make(numbered_key(2), [] { return std::string("made"); }, {.may_outlive = true});
+        cache.get_or_compile(numbered_key(2), [] { return std::string("made"); }, {.captures = Captures::owned});
     EXPECT_EQ((*got)->text(), "made");
     let_go.count_down();
 }
@@ -152,7 +153,7 @@ TEST_F(Racing, a_make_that_misses_everywhere_is_kept_and_sent_without_a_lease)
 {
     {
         Cache cache = open();
-        const Result<Lookup> got = cache.get_or_make(
+        const Result<Lookup> got = cache.get_or_compile(
             numbered_key(1), [] { return std::string("made"); }, m_quick);
         EXPECT_EQ((*got)->text(), "made");
         EXPECT_EQ(cache.find(numbered_key(1)).tier(), "memory");
@@ -166,15 +167,15 @@ TEST_F(Racing, a_deadline_ends_the_wait_for_both)
     std::latch let_go{1};
     m_server->on_get = [&](std::uint64_t) { let_go.wait(); };
     Cache cache = open();
-    const Result<Lookup> got = cache.get_or_make(numbered_key(1),
-                                                 [&] {
-                                                     let_go.wait();
-                                                     return std::string("made");
-                                                 },
-                                                 {.deadline = 5ms, .expected = 1ms, .may_outlive = true});
+    const Result<Lookup> got = cache.get_or_compile(numbered_key(1),
+                                                    [&] {
+                                                        let_go.wait();
+                                                        return std::string("made");
+                                                    },
+                                                    {.deadline = 5ms, .expected = 1ms, .captures = Captures::owned});
     ASSERT_FALSE(got.ok());
     EXPECT_EQ(got.error().code, Code::timeout);
     let_go.count_down();
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -44,11 +44,11 @@ TEST(RemoteOptions, a_value_that_cannot_be_used_is_named)
 
 TEST(RemoteOptions, to_demand_signatures_and_trust_nobody_leaves_the_tier_out)
 {
-    const Result<std::unique_ptr<Tier>> opened = at("redis://h?trust=signed").open({});
+    const Result<std::unique_ptr<Tier>> opened = remote("redis://h?trust=signed").open({});
     ASSERT_FALSE(opened.ok());
     EXPECT_NE(opened.error().message.find("HEARTH_TRUSTED_KEYS"), std::string::npos);
 }
 
 }  // namespace
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -41,11 +41,11 @@ struct ScriptedServer {
     }
 };
 
-class ScriptedStore final : public remote::RemoteStore {
+class ScriptedStore final : public remotes::RemoteStore {
 public:
     explicit ScriptedStore(std::shared_ptr<ScriptedServer> server) : m_server(std::move(server)) {}
 
-    Result<std::optional<Bytes>> get(std::string_view name, remote::SteadyTime) override
+    Result<std::optional<Bytes>> get(std::string_view name, remotes::SteadyTime) override
     {
         const std::uint64_t number = ++m_server->gets;
         if (m_server->on_get)
@@ -57,14 +57,14 @@ public:
         return found == m_server->objects.end() ? std::optional<Bytes>{} : std::optional(found->second);
     }
     std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
-                                                       remote::SteadyTime deadline) override
+                                                       remotes::SteadyTime deadline) override
     {
         std::vector<Result<std::optional<Bytes>>> all;
         for (const std::string& name : names)
             all.push_back(get(name, deadline));
         return all;
     }
-    std::vector<Result<bool>> has_many(std::span<const std::string> names, remote::SteadyTime deadline) override
+    std::vector<Result<bool>> has_many(std::span<const std::string> names, remotes::SteadyTime deadline) override
     {
         std::vector<Result<bool>> all;
         for (const std::string& name : names) {
@@ -73,7 +73,7 @@ public:
         }
         return all;
     }
-    Status put(std::string_view name, ByteView bytes, remote::SteadyTime) override
+    Status put(std::string_view name, ByteView bytes, remotes::SteadyTime) override
     {
         while (m_server->hold_writes)
             std::this_thread::yield();
@@ -82,21 +82,21 @@ public:
         m_server->put(std::string(name), Bytes::copy_of(bytes));
         return {};
     }
-    std::vector<Status> put_many(std::span<const remote::Object> objects, remote::SteadyTime deadline) override
+    std::vector<Status> put_many(std::span<const remotes::Object> objects, remotes::SteadyTime deadline) override
     {
         std::vector<Status> all;
-        for (const remote::Object& object : objects)
+        for (const remotes::Object& object : objects)
             all.push_back(put(object.name, object.bytes, deadline));
         return all;
     }
-    Result<bool> remove(std::string_view name, remote::SteadyTime) override
+    Result<bool> remove(std::string_view name, remotes::SteadyTime) override
     {
         if (const std::optional<Error> error = failure())
             return *error;
         const std::lock_guard lock(m_server->mutex);
         return m_server->objects.erase(std::string(name)) != 0;
     }
-    Status list(const std::function<bool(std::string_view, std::uint64_t)>& visit, remote::SteadyTime) override
+    Status list(const std::function<bool(std::string_view, std::uint64_t)>& visit, remotes::SteadyTime) override
     {
         if (const std::optional<Error> error = failure())
             return *error;
@@ -111,22 +111,22 @@ public:
         return {};
     }
     Result<bool> put_if_absent(std::string_view name, ByteView bytes, std::chrono::milliseconds,
-                               remote::SteadyTime) override
+                               remotes::SteadyTime) override
     {
         if (const std::optional<Error> error = failure())
             return *error;
         if (!m_server->leases)
-            return Error{Code::incompatible, "This server keeps no leases.", {}};
+            return Error{Code::other_version, "This server keeps no leases.", {}};
         const std::lock_guard lock(m_server->mutex);
         return m_server->objects.emplace(std::string(name), Bytes::copy_of(bytes)).second;
     }
-    Result<bool> renew(std::string_view name, ByteView bytes, std::chrono::milliseconds, remote::SteadyTime) override
+    Result<bool> renew(std::string_view name, ByteView bytes, std::chrono::milliseconds, remotes::SteadyTime) override
     {
         const std::lock_guard lock(m_server->mutex);
         const auto found = m_server->objects.find(std::string(name));
         return found != m_server->objects.end() && as_text(found->second) == as_text(bytes);
     }
-    Result<bool> remove_if(std::string_view name, ByteView bytes, remote::SteadyTime) override
+    Result<bool> remove_if(std::string_view name, ByteView bytes, remotes::SteadyTime) override
     {
         const std::lock_guard lock(m_server->mutex);
         const auto found = m_server->objects.find(std::string(name));

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -46,7 +46,7 @@ TEST(Signals, no_thread_of_a_cache_takes_those_of_its_host)
     options.directory = scratch / "cache";
     options.maintenance = Maintenance::background;
     options.tiers = {memory(1_MiB), {"redis", [&](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
-                                         Options remote{.url = "redis://cache:6379", .name = "redis"};
+                                         RemoteOptions remote{.url = "redis://cache:6379", .name = "redis"};
                                          return {std::make_unique<StoreTier>(
                                              remote, parse_url(remote.url).value(), context,
                                              [&](const StoreOptions&) -> Result<std::unique_ptr<RemoteStore>> {
@@ -55,7 +55,7 @@ TEST(Signals, no_thread_of_a_cache_takes_those_of_its_host)
                                      }}};
     Cache cache = Cache::open(std::move(options)).value();
     // A worker, the thread that sends, and the one that keeps order.
-    ASSERT_TRUE(cache.get_or_make_async(numbered_key(1), [] { return "made"; }).get().ok());
+    ASSERT_TRUE(cache.get_or_compile_async(numbered_key(1), [] { return "made"; }).get().ok());
     cache.flush();
     const std::vector<std::uint64_t> masks = masks_of_other_threads();
     EXPECT_EQ(masks.size(), others + 3);
@@ -65,4 +65,4 @@ TEST(Signals, no_thread_of_a_cache_takes_those_of_its_host)
     EXPECT_GE(blocked, 3U);
 }
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

@@ -12,8 +12,8 @@ namespace hearth::test {
 
 namespace {
 
-using remote::Object;
-using remote::SteadyTime;
+using remotes::Object;
+using remotes::SteadyTime;
 
 Bytes some_bytes(std::uint64_t number, std::size_t size)
 {
@@ -32,7 +32,7 @@ void StoreConformance::SetUp()
     m_server = GetParam().start();
     if (!m_server)
         GTEST_SKIP() << "No server of this kind is installed: scripts/install-deps test";
-    Result<std::unique_ptr<remote::RemoteStore>> opened = m_server->open(m_server->options());
+    Result<std::unique_ptr<remotes::RemoteStore>> opened = m_server->open(m_server->options());
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     m_store = *std::move(opened);
 }
@@ -111,7 +111,7 @@ TEST_P(StoreConformance, lists_what_it_holds)
     if (!GetParam().lists) {
         const Status listed = m_store->list(visit_none, soon());
         ASSERT_FALSE(listed.ok());
-        EXPECT_EQ(listed.error().code, Code::incompatible);
+        EXPECT_EQ(listed.error().code, Code::other_version);
         return;
     }
     std::set<std::string> expected;
@@ -141,7 +141,7 @@ TEST_P(StoreConformance, a_lease_is_one_holders_until_it_lets_go)
     const Result<bool> first = m_store->put_if_absent("k.lease", mine, long_time, soon());
     if (!GetParam().leases) {
         ASSERT_FALSE(first.ok());
-        EXPECT_EQ(first.error().code, Code::incompatible) << first.error().message;
+        EXPECT_EQ(first.error().code, Code::other_version) << first.error().message;
         return;
     }
     ASSERT_TRUE(first.ok()) << first.error().message;
@@ -172,7 +172,7 @@ TEST_P(StoreConformance, a_lease_whose_holder_is_gone_goes_by_itself)
 TEST_P(StoreConformance, an_object_beyond_the_limit_is_refused)
 {
     ASSERT_TRUE(m_store->put(name(1), some_bytes(1, 200'000), soon()).ok());
-    remote::StoreOptions options = m_server->options();
+    remotes::StoreOptions options = m_server->options();
     options.max_object_bytes = 100'000;
     const auto small = m_server->open(options).value();
     const Result<std::optional<Bytes>> got = small->get(name(1), soon());

@@ -18,8 +18,8 @@ namespace hearth::test {
 class StoreServer {
 public:
     virtual ~StoreServer() = default;
-    virtual Result<std::unique_ptr<remote::RemoteStore>> open(const remote::StoreOptions& options) = 0;
-    virtual remote::StoreOptions options() = 0;  // for this server, with its address
+    virtual Result<std::unique_ptr<remotes::RemoteStore>> open(const remotes::StoreOptions& options) = 0;
+    virtual remotes::StoreOptions options() = 0;  // for this server, with its address
 };
 
 struct StoreCase {
@@ -43,10 +43,10 @@ inline std::string name_of_store(const testing::TestParamInfo<StoreCase>& info)
 class StoreConformance : public testing::TestWithParam<StoreCase> {
 protected:
     void SetUp() override;
-    static remote::SteadyTime soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
+    static remotes::SteadyTime soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
 
     std::unique_ptr<StoreServer> m_server;
-    std::unique_ptr<remote::RemoteStore> m_store;
+    std::unique_ptr<remotes::RemoteStore> m_store;
 };
 
 }  // namespace hearth::test

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -21,7 +21,7 @@ using test::ScriptedServer;
 
 class StoreTierTest : public testing::Test {
 protected:
-    std::unique_ptr<StoreTier> open(Options options = {})
+    std::unique_ptr<StoreTier> open(RemoteOptions options = {})
     {
         options.url = "redis://cache:6379";
         options.name = "redis";
@@ -335,4 +335,4 @@ TEST_F(StoreTierTest, a_check_says_how_it_is)
 
 }  // namespace
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

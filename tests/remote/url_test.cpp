@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace hearth::remote {
+namespace hearth::remotes {
 
 namespace {
 
@@ -74,4 +74,4 @@ TEST(RemoteUrl, what_is_none_is_refused_without_being_repeated)
 
 }  // namespace
 
-}  // namespace hearth::remote
+}  // namespace hearth::remotes

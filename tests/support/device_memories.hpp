@@ -28,7 +28,7 @@ inline std::string name_of(const testing::TestParamInfo<MemoryCase>& info)
 inline Result<std::shared_ptr<gpu::DeviceMemory>> open_opencl_gpu(int index)
 {
     const gpu::BackendProbe probe = gpu::probe_opencl();
-    for (const vram::Device& device : probe.devices)
+    for (const device::Device& device : probe.devices)
         if (device.gpu)
             return gpu::open_opencl_memory(index == 0 ? device.index : index);
     return Error{Code::unavailable, "OpenCL lists no GPU here.", {}};

@@ -30,7 +30,7 @@ public:
     {
     }
 
-    const vram::Device& device() const noexcept override { return m_memory->device(); }
+    const device::Device& device() const noexcept override { return m_memory->device(); }
     std::uint64_t alignment() const noexcept override { return m_memory->alignment(); }
     bool lost() noexcept override
     {
@@ -71,7 +71,7 @@ public:
     }
     bool settled(gpu::WriteTicket ticket) const noexcept override { return m_memory->settled(ticket); }
     Status wait(gpu::WriteTicket ticket) override { return m_memory->wait(ticket); }
-    Status order_after(gpu::WriteTicket ticket, vram::Stream stream) override
+    Status order_after(gpu::WriteTicket ticket, device::Stream stream) override
     {
         return m_memory->order_after(ticket, stream);
     }

@@ -17,7 +17,7 @@ struct Kind {
     std::string name;
     std::function<bool()> installed;
     std::function<std::string()> place;  // an address where nothing lies yet
-    remote::OpenStore* open_store;
+    remotes::OpenStore* open_store;
     std::uint64_t effort;
 };
 
@@ -47,7 +47,7 @@ std::unique_ptr<Tier> open_remote(const Kind& kind, const TierRequest& request)
 {
     // Nothing here is about time: a server under load is waited for.
     constexpr std::chrono::seconds k_patience{60};
-    remote::Options options;
+    RemoteOptions options;
     options.url = kind.place();
     options.name = kind.name;
     options.connect_timeout = options.timeout = options.write_timeout = options.exit_wait = k_patience;
@@ -55,8 +55,8 @@ std::unique_ptr<Tier> open_remote(const Kind& kind, const TierRequest& request)
     // What comes nearest to a budget.
     if (request.limits.max_bytes != 0)
         options.max_entry_bytes = request.limits.max_bytes;
-    return std::make_unique<remote::StoreTier>(options, remote::parse_url(options.url).value(), request.context,
-                                               kind.open_store);
+    return std::make_unique<remotes::StoreTier>(options, remotes::parse_url(options.url).value(), request.context,
+                                                kind.open_store);
 }
 
 TierCase case_of(const Kind& kind)

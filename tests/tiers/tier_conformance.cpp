@@ -321,7 +321,7 @@ TEST_P(TierConformance, verifying_finds_everything_intact_and_can_be_ended)
     const VerifyReport report = tier->verify(Repair::yes, {});
     EXPECT_EQ(report.checked, 30U);
     EXPECT_EQ(report.intact, 30U);
-    EXPECT_EQ(report.corrupt + report.incompatible + report.stray + report.removed, 0U);
+    EXPECT_EQ(report.corrupt + report.other_version + report.stray + report.removed, 0U);
     EXPECT_TRUE(report.accounting_exact);
     EXPECT_TRUE(report.problems.empty());
     tier->verify(Repair::yes, [](std::uint64_t done, std::uint64_t) { return done < 3; });

@@ -262,6 +262,42 @@ TEST_P(TierConformance, a_lower_limit_evicts_at_once)
     expect_exact_accounting(*tier);
 }
 
+TEST_P(TierConformance, evicting_down_to_a_size_happens_once_and_leaves_the_limits_alone)
+{
+    const std::uint64_t each = 100 + overhead();
+    const auto tier = open();
+    const Limits limits = tier->limits();
+    for (std::uint64_t number = 0; number < 10; ++number)
+        put(*tier, number, 100);
+    const std::vector<Victim> by_bytes = tier->evict_to({.max_bytes = 6 * each + 1}, {});
+    if (!GetParam().budgeted) {
+        EXPECT_TRUE(by_bytes.empty());
+        EXPECT_TRUE(tier->evict_to({.max_bytes = 0, .max_entries = 0, .unused_for = 0s}, {}).empty());
+        EXPECT_TRUE(holds(*tier, 0, 100)) << "it has no budget of ours";
+        return;
+    }
+    EXPECT_EQ(by_bytes.size(), 4U);
+    EXPECT_EQ(tier->usage().bytes, 6 * each);
+    for (const Victim& victim : by_bytes) {
+        EXPECT_EQ(victim.cause, EvictionCause::limit_lowered);
+        EXPECT_EQ(victim.bytes, each);
+        EXPECT_FALSE(victim.entry) << "they were asked to go";
+        EXPECT_FALSE(tier->contains(victim.key));
+    }
+    EXPECT_EQ(tier->evict_to({.max_entries = 2}, {}).size(), 4U);
+    EXPECT_EQ(tier->usage().entries, 2U);
+    EXPECT_TRUE(tier->evict_to({}, {}).empty()) << "nothing is asked for";
+    EXPECT_TRUE(tier->evict_to({.max_bytes = 100 * each, .max_entries = 100}, {}).empty()) << "it fits";
+    EXPECT_EQ(tier->limits(), limits);
+    for (std::uint64_t number = 20; number < 30; ++number)
+        EXPECT_TRUE(put(*tier, number, 100).victims.empty()) << "room is there again";
+    EXPECT_EQ(tier->evict_to({.max_entries = 0}, {}).size(), 12U);
+    put(*tier, 40, 100);
+    EXPECT_EQ(keys_of(tier->evict_to({.max_bytes = 0}, {})), std::vector{numbered_key(40)});
+    EXPECT_EQ(tier->usage().bytes, 0U);
+    expect_exact_accounting(*tier);
+}
+
 // 24
 TEST_P(TierConformance, a_policy_set_at_run_time_chooses_the_next_victim)
 {

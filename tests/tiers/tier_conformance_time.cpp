@@ -116,10 +116,13 @@ TEST_P(TierConformance, what_has_been_idle_for_long_can_be_removed)
     put(*tier, 2, 100);
     m_clock.advance(1h);
     EXPECT_TRUE(holds(*tier, 1, 100));
-    EXPECT_EQ(tier->remove_idle(30min, {}), 1U);
+    const std::vector<Victim> gone = tier->evict_to({.unused_for = 30min}, {});
+    ASSERT_EQ(gone.size(), 1U);
+    EXPECT_EQ(gone.front().key, numbered_key(2));
+    EXPECT_EQ(gone.front().cause, EvictionCause::age);
     EXPECT_TRUE(holds(*tier, 1, 100));
     EXPECT_FALSE(tier->find(numbered_key(2)));
-    EXPECT_EQ(tier->remove_idle(30min, {}), 0U);
+    EXPECT_TRUE(tier->evict_to({.unused_for = 30min}, {}).empty());
     expect_exact_accounting(*tier);
 }
 

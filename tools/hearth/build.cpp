@@ -67,7 +67,7 @@ bool is_in_a_cache(Outcome outcome)
 }
 
 // What is at -o already: nothing, or a bundle that can be added to.
-std::string bundle_to_extend(const std::string& path, const bundle::WriteOptions& signing)
+std::string bundle_to_extend(const std::string& path, const bundles::WriteOptions& signing)
 {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) {
@@ -78,7 +78,7 @@ std::string bundle_to_extend(const std::string& path, const bundle::WriteOptions
                              in_quotes(folder.string()), std::strerror(errno)));
         return {};
     }
-    const Result<bundle::Facts> facts = bundle::read(path);
+    const Result<bundles::Facts> facts = bundles::read(path);
     if (!facts)
         fail(fmt::format("{} Choose another file with -o.", facts.error().message));
     // Our signature would be on everything in it, whoever made that.
@@ -102,7 +102,7 @@ std::string bundle_to_extend(const std::string& path, const bundle::WriteOptions
 // What is not in the bundle, though it was built for it, has failed.
 void check_written(const std::string& path, std::set<Key> wanted, std::vector<BuildJob>& jobs)
 {
-    const Status listed = bundle::list(path, [&](const EntryRow& row) {
+    const Status listed = bundles::list(path, [&](const EntryRow& row) {
         wanted.erase(row.key);
         return true;
     });
@@ -117,8 +117,8 @@ void check_written(const std::string& path, std::set<Key> wanted, std::vector<Bu
 }
 
 // None when there was nothing to write.
-std::optional<bundle::WriteReport> write_bundle(const Arguments& arguments, const ScratchFolder& scratch,
-                                                std::vector<BuildJob>& jobs, bundle::WriteOptions signing)
+std::optional<bundles::WriteReport> write_bundle(const Arguments& arguments, const ScratchFolder& scratch,
+                                                 std::vector<BuildJob>& jobs, bundles::WriteOptions signing)
 {
     std::set<Key> built;
     for (const BuildJob& job : jobs)
@@ -140,11 +140,11 @@ std::optional<bundle::WriteReport> write_bundle(const Arguments& arguments, cons
         signing.inputs = {Signatures::demanded, {signing.sign_with->public_key()}, {}};
     ProgressBar bar("Bundling", arguments.json ? Wanted::no : Wanted::yes);
     const std::string part = over.empty() ? arguments.bundle : scratch / "new.bundle";
-    Result<bundle::WriteReport> report = bundle::create(
+    Result<bundles::WriteReport> report = bundles::create(
         part, *cache, [&](const EntryRow& row) { return built.contains(row.key); }, signing, bar.report());
     if (report && !over.empty()) {
-        const bundle::WriteReport created = *std::move(report);
-        report = bundle::merge(arguments.bundle, {over, part}, signing, bar.report());
+        const bundles::WriteReport created = *std::move(report);
+        report = bundles::merge(arguments.bundle, {over, part}, signing, bar.report());
         if (report) {
             report->rejected += created.rejected;
             report->problems.insert(report->problems.end(), created.problems.begin(), created.problems.end());
@@ -171,7 +171,7 @@ void print_for_people(const std::vector<BuildJob>& jobs, const OutcomeCounts& co
 }
 
 void print_as_json(const std::vector<BuildJob>& jobs, const OutcomeCounts& counts, const recipes::Recipes& all,
-                   const std::optional<bundle::WriteReport>& written, const Arguments& arguments,
+                   const std::optional<bundles::WriteReport>& written, const Arguments& arguments,
                    std::uint64_t other_compiler, std::chrono::nanoseconds took)
 {
     nlohmann::ordered_json object{{"recipes", all.list().size()},
@@ -201,7 +201,7 @@ int run_build(const Globals& globals, const Arguments& arguments)
                             "its kind.",
                             in_quotes(architecture)));
     const bool bundling = !arguments.bundle.empty();
-    const bundle::WriteOptions signed_by = bundling ? signing(globals, arguments.sign_with) : bundle::WriteOptions{};
+    const bundles::WriteOptions signed_by = bundling ? signing(globals, arguments.sign_with) : bundles::WriteOptions{};
     const std::string over = bundling ? bundle_to_extend(arguments.bundle, signed_by) : "";
     const auto started = std::chrono::steady_clock::now();
     const StopSignals signals;  // before the folder, which is then gone when they count again
@@ -235,7 +235,7 @@ int run_build(const Globals& globals, const Arguments& arguments)
                     .nice = arguments.nice,
                     .progress = arguments.json ? Wanted::no : Wanted::yes});
 
-    const std::optional<bundle::WriteReport> written =
+    const std::optional<bundles::WriteReport> written =
         bundling ? write_bundle(arguments, scratch, jobs, signed_by) : std::nullopt;
     const OutcomeCounts counts = count_outcomes(jobs);
     const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - started;

@@ -115,8 +115,8 @@ Result<Cache> open_to_build(const Globals& globals, Into into, const std::string
     CacheOptions options;
     options.directory = globals.directory;
     options.maintenance = Maintenance::by_hand;
-    options.disabled = false;
-    options.making = Making::allowed;
+    options.caching = Switch::on;
+    options.compiling = Compiling::allowed;
     options.access = Access::read_write;
     options.failure_ttl = std::chrono::milliseconds(0);  // what fails is told, and not kept
     options.record_to = "";

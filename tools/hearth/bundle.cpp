@@ -40,7 +40,7 @@ CLI::Option* add_sign_with(CLI::App& command, std::string& path)
                     "Sign it with this key of 'hearth keygen' (otherwise HEARTH_SIGN_WITH)", "FILE");
 }
 
-bundle::WriteOptions signing(const Globals& globals, const std::string& path)
+bundles::WriteOptions signing(const Globals& globals, const std::string& path)
 {
     const std::string file = path.empty() ? globals.settings().options.sign_with.value_or("") : path;
     if (file.empty())

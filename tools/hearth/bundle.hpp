@@ -24,6 +24,6 @@ void keep_other_files(const std::string& path);
 
 // --sign-with, and what it comes to: that key, or the one that the settings name, or none. Fails with a sentence.
 CLI::Option* add_sign_with(CLI::App& command, std::string& path);
-bundle::WriteOptions signing(const Globals& globals, const std::string& path);
+bundles::WriteOptions signing(const Globals& globals, const std::string& path);
 
 }  // namespace hearth::cli

@@ -1,6 +1,7 @@
 #include "bundle.hpp"
 #include "bundle_report.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "output.hpp"
 #include "pattern.hpp"
 #include "progress_bar.hpp"
@@ -22,7 +23,7 @@ struct Arguments {
 int run_create(const Globals& globals, const Arguments& arguments)
 {
     Cache cache = open_cache(globals, Use::look);  // carrying entries is no use of them
-    const bundle::WriteOptions options = signing(globals, arguments.sign_with);
+    const bundles::WriteOptions options = signing(globals, arguments.sign_with);
     std::function<bool(const EntryRow&)> choose;
     if (!arguments.pattern.empty()) {
         const Pattern pattern(arguments.pattern);
@@ -34,15 +35,15 @@ int run_create(const Globals& globals, const Arguments& arguments)
     }
     keep_other_files(arguments.file);
     bool anything = false;
-    cache.list([&](const EntryRow& row) { return !(anything = row.status == 0); });
+    admin::list(cache, [&](const EntryRow& row) { return !(anything = row.status == 0); });
     if (!anything) {
         complain(
             "There is nothing in the cache, and no file was written. 'hearth config' shows which directory it is.");
         return k_nothing;
     }
-    const Result<bundle::WriteReport> report = [&] {
+    const Result<bundles::WriteReport> report = [&] {
         ProgressBar bar("Bundling", arguments.json ? Wanted::no : Wanted::yes);
-        return bundle::create(arguments.file, cache, choose, options, bar.report());
+        return bundles::create(arguments.file, cache, choose, options, bar.report());
     }();
     if (!report)
         fail(report.error().message);

@@ -21,10 +21,10 @@ struct Arguments {
 int run_diff(const Globals& globals, const Arguments& arguments)
 {
     keep_other_files(arguments.out);
-    const bundle::WriteOptions options = signing(globals, arguments.sign_with);
-    const Result<bundle::WriteReport> report = [&] {
+    const bundles::WriteOptions options = signing(globals, arguments.sign_with);
+    const Result<bundles::WriteReport> report = [&] {
         ProgressBar bar("Comparing", arguments.json ? Wanted::no : Wanted::yes);
-        return bundle::diff(arguments.out, arguments.older, arguments.newer, options, bar.report());
+        return bundles::diff(arguments.out, arguments.older, arguments.newer, options, bar.report());
     }();
     if (!report)
         fail(report.error().message);

@@ -28,7 +28,7 @@ struct Arguments {
 Status visit_all(const std::string& file, const std::function<void(const EntryRow&)>& print)
 {
     std::exception_ptr problem;
-    Status listed = bundle::list(file, [&](const EntryRow& row) {
+    Status listed = bundles::list(file, [&](const EntryRow& row) {
         try {
             print(row);
         } catch (...) {
@@ -43,7 +43,7 @@ Status visit_all(const std::string& file, const std::function<void(const EntryRo
 
 int run_ls(const Globals& /*globals*/, const Arguments& arguments)
 {
-    const Result<bundle::Facts> facts = bundle::read(arguments.file);
+    const Result<bundles::Facts> facts = bundles::read(arguments.file);
     if (!facts)
         fail(facts.error().message);
     if (arguments.facts) {

@@ -20,10 +20,10 @@ struct Arguments {
 int run_merge(const Globals& globals, const Arguments& arguments)
 {
     keep_other_files(arguments.out);
-    const bundle::WriteOptions options = signing(globals, arguments.sign_with);
-    const Result<bundle::WriteReport> report = [&] {
+    const bundles::WriteOptions options = signing(globals, arguments.sign_with);
+    const Result<bundles::WriteReport> report = [&] {
         ProgressBar bar("Merging", arguments.json ? Wanted::no : Wanted::yes);
-        return bundle::merge(arguments.out, arguments.bundles, options, bar.report());
+        return bundles::merge(arguments.out, arguments.bundles, options, bar.report());
     }();
     if (!report)
         fail(report.error().message);

@@ -16,25 +16,25 @@ namespace {
 constexpr std::size_t k_shown_digits = 16;
 
 // "sm_80 (12), sm_90 (12)"
-std::string shown(const std::vector<bundle::Named>& names)
+std::string shown(const std::vector<bundles::Named>& names)
 {
     std::string text;
-    for (const bundle::Named& one : names)
+    for (const bundles::Named& one : names)
         text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", printable(one.name), one.entries);
     return text.empty() ? "not said" : text;
 }
 
-nlohmann::ordered_json as_json(const std::vector<bundle::Named>& names)
+nlohmann::ordered_json as_json(const std::vector<bundles::Named>& names)
 {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const bundle::Named& one : names)
+    for (const bundles::Named& one : names)
         all.push_back({{"name", one.name}, {"entries", one.entries}});
     return all;
 }
 
 }  // namespace
 
-void print_facts(const std::string& file, const bundle::Facts& facts)
+void print_facts(const std::string& file, const bundles::Facts& facts)
 {
     FactList list;
     list.add("file", printable(file));
@@ -49,7 +49,7 @@ void print_facts(const std::string& file, const bundle::Facts& facts)
     list.print();
 }
 
-nlohmann::ordered_json facts_as_json(const std::string& file, const bundle::Facts& facts)
+nlohmann::ordered_json facts_as_json(const std::string& file, const bundles::Facts& facts)
 {
     nlohmann::ordered_json object{{"file", file},
                                   {"id", facts.id},
@@ -66,7 +66,7 @@ nlohmann::ordered_json facts_as_json(const std::string& file, const bundle::Fact
     return object;
 }
 
-int print_written(const std::string& file, const bundle::WriteReport& report, const std::string& more,
+int print_written(const std::string& file, const bundles::WriteReport& report, const std::string& more,
                   const nlohmann::ordered_json* json)
 {
     if (json != nullptr) {

@@ -34,9 +34,9 @@ Trust trust_of(const std::vector<std::string>& texts)
 int run_verify(const Globals& /*globals*/, const Arguments& arguments)
 {
     const Trust trust = trust_of(arguments.trusted);
-    const Result<bundle::Verified> report = [&] {
+    const Result<bundles::Verified> report = [&] {
         ProgressBar bar("Verifying", arguments.json ? Wanted::no : Wanted::yes);
-        return bundle::verify(arguments.file, trust, bar.report());
+        return bundles::verify(arguments.file, trust, bar.report());
     }();
     if (!report)
         fail(report.error().message);
@@ -45,7 +45,7 @@ int run_verify(const Globals& /*globals*/, const Arguments& arguments)
         nlohmann::ordered_json object{
             {"file", arguments.file},      {"id", report->facts.id},
             {"checked", report->checked},  {"intact", report->intact},
-            {"corrupt", report->corrupt},  {"incompatible", report->incompatible},
+            {"corrupt", report->corrupt},  {"incompatible", report->other_version},
             {"signed_by", nullptr},        {"trusted", trust.signatures == Signatures::demanded},
             {"problems", report->problems}};
         if (!signer.empty())
@@ -56,7 +56,7 @@ int run_verify(const Globals& /*globals*/, const Arguments& arguments)
         list.add("checked", std::to_string(report->checked));
         list.add("intact", std::to_string(report->intact));
         list.add("corrupt", std::to_string(report->corrupt));
-        list.add("other version", std::to_string(report->incompatible));
+        list.add("other version", std::to_string(report->other_version));
         list.add("signed by", signer.empty()              ? "nobody"
                               : arguments.trusted.empty() ? signer
                                                           : signer + ", which is trusted");

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "output.hpp"
 #include "terminal.hpp"
@@ -23,7 +24,7 @@ struct Arguments {
 TierUsage persistent_usage(Cache& cache)
 {
     TierUsage total;
-    for (const TierStatus& tier : cache.tiers())
+    for (const TierStatus& tier : admin::tiers(cache))
         if (tier.traits.persistent) {
             total.bytes += tier.usage.bytes;
             total.entries += tier.usage.entries;
@@ -52,7 +53,7 @@ int run_clear(const Globals& globals, const Arguments& arguments)
         complain("Nothing was removed.");
         return k_nothing;
     }
-    cache.clear();
+    admin::clear(cache);
     const TierUsage left = persistent_usage(cache);
     if (left.entries != 0)
         fail(fmt::format("{} could not be removed. 'hearth doctor' shows whether the directory can be written.",

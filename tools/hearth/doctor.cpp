@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "directory_facts.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/device_tier.hpp"
 #include "hearth/units.hpp"
 #include "machine.hpp"
@@ -38,7 +39,7 @@ struct Findings {
     std::vector<FoundOpenCl> opencl;
     std::vector<FoundGpu> gpus;
     FoundDriver driver;
-    std::vector<vram::BackendReport> device_memory;
+    std::vector<device::BackendReport> device_memory;
     std::vector<std::string> advice;
 };
 
@@ -47,7 +48,7 @@ void try_cache(const Globals& globals, Findings& findings)
 {
     try {
         Cache cache = open_cache(globals, Use::look);
-        findings.tiers = cache.tiers();
+        findings.tiers = admin::tiers(cache);
     } catch (const Failure& failure) {
         findings.problems.push_back(failure.sentence);
     }
@@ -105,7 +106,7 @@ Findings examine(const Globals& globals)
     if (const Setting* setting = settings.find("directory"))
         findings.source = setting->source;
     findings.settings_problems = settings.problems;
-    findings.disabled = settings.options.disabled.value_or(false);
+    findings.disabled = settings.options.caching == Switch::off;
     findings.disk_bytes = settings.options.disk_bytes.value_or(0);
     findings.memory_bytes = settings.options.memory_bytes.value_or(0);
     // Only where it exists: a doctor changes nothing.
@@ -117,7 +118,7 @@ Findings examine(const Globals& globals)
     findings.driver = find_driver();
     // Mesa's Vulkan would print about a display that nobody asked for.
     ::setenv("NODEVICE_SELECT", "1", 0);
-    findings.device_memory = vram::backends();
+    findings.device_memory = device::backends();
     look_for_problems(findings);
     advise(findings);
     return findings;
@@ -164,14 +165,14 @@ void print_as_json(const Findings& findings)
         object["opencl"].push_back({{"file", icd.file}, {"library", icd.library}});
     for (const FoundGpu& gpu : findings.gpus)
         object["gpus"].push_back({{"name", gpu.name}, {"where", gpu.where}});
-    for (const vram::BackendReport& backend : findings.device_memory) {
+    for (const device::BackendReport& backend : findings.device_memory) {
         Json row{{"backend", to_string(backend.backend)}, {"missing", backend.missing}, {"devices", Json::array()}};
-        for (const vram::Device& device : backend.devices)
+        for (const device::Device& device : backend.devices)
             row["devices"].push_back({{"index", device.index},
                                       {"name", device.name},
                                       {"gpu", device.gpu},
                                       {"total_bytes", device.total_bytes},
-                                      {"recommended_bytes", vram::recommended_bytes(device.total_bytes)}});
+                                      {"recommended_bytes", device::recommended_bytes(device.total_bytes)}});
         object["device_memory"].push_back(std::move(row));
     }
     print_json(object);
@@ -200,14 +201,14 @@ void print_machine(const Findings& findings, FactList& facts)
     if (findings.gpus.empty())
         facts.add("GPU", "none");
     facts.add("driver", findings.driver.version.empty() ? "none" : printable(findings.driver.version));
-    for (const vram::BackendReport& backend : findings.device_memory) {
+    for (const device::BackendReport& backend : findings.device_memory) {
         const std::string name = fmt::format("memory, {}", to_string(backend.backend));
-        for (const vram::Device& device : backend.devices)
+        for (const device::Device& device : backend.devices)
             facts.add(name, device.total_bytes == 0
                                 ? printable(device.name)
                                 : fmt::format("{}, {} (recommended for a cache: {})", printable(device.name),
                                               format_size(device.total_bytes),
-                                              format_size(vram::recommended_bytes(device.total_bytes))));
+                                              format_size(device::recommended_bytes(device.total_bytes))));
         if (backend.devices.empty())
             facts.add(name, fmt::format("none: {}", printable(backend.missing)));
     }

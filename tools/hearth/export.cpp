@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "output.hpp"
 #include "pattern.hpp"
@@ -32,7 +33,7 @@ int run_export(const Globals& globals, const Arguments& arguments)
     }
     const Result<TransferReport> report = [&] {
         ProgressBar bar("Exporting", arguments.json ? Wanted::no : Wanted::yes);
-        return cache.export_to(arguments.file, choose, bar.report());
+        return admin::export_to(cache, arguments.file, choose, bar.report());
     }();
     if (!report)
         fail(report.error().message);

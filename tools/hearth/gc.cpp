@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "output.hpp"
 #include "progress_bar.hpp"
@@ -20,15 +21,15 @@ struct Arguments {
 int run_gc(const Globals& globals, const Arguments& arguments)
 {
     Cache cache = open_cache(globals, Use::change);
-    GcOptions options;
+    EvictTo options;
     options.max_bytes = arguments.max_bytes;
     options.max_entries = arguments.max_entries;
     if (arguments.older_than)
         options.unused_for = std::chrono::ceil<std::chrono::seconds>(*arguments.older_than);
 
     ProgressBar bar("Cleaning", arguments.json ? Wanted::no : Wanted::yes);
-    cache.maintain();  // abandoned temporaries and expired entries go in any case
-    const GcReport report = cache.gc(options, bar.report());
+    admin::maintain(cache);  // abandoned temporaries and expired entries go in any case
+    const GcReport report = admin::gc(cache, options, bar.report());
     if (arguments.json)
         print_json({{"removed_entries", report.removed_entries},
                     {"removed_bytes", report.removed_bytes},

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "output.hpp"
 #include "progress_bar.hpp"
@@ -22,7 +23,7 @@ int run_import(const Globals& globals, const Arguments& arguments)
     Cache cache = open_cache(globals, Use::change);
     const Result<TransferReport> report = [&] {
         ProgressBar bar("Importing", arguments.json ? Wanted::no : Wanted::yes);
-        return cache.import_from(arguments.file, bar.report());
+        return admin::import_from(cache, arguments.file, bar.report());
     }();
     if (!report)
         fail(report.error().message);

@@ -1,6 +1,7 @@
 #include "key_argument.hpp"
 
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -36,12 +37,12 @@ bool begins_with(const Key& key, std::string_view prefix)
 Key find_key(Cache& cache, std::string_view text)
 {
     const Key exact = exact_key(text);
-    if (!is_key_prefix(text) || Key::parse(text) || !cache.where(exact).empty())
+    if (!is_key_prefix(text) || Key::parse(text) || !admin::where(cache, exact).empty())
         return exact;
 
     std::optional<EntryRow> found;
     bool several = false;
-    cache.list([&](const EntryRow& row) {
+    admin::list(cache, [&](const EntryRow& row) {
         if (!begins_with(row.key, text))
             return true;
         several = found.has_value();

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "output.hpp"
 #include "pattern.hpp"
@@ -42,7 +43,7 @@ struct Arguments {
 std::vector<EntryRow> collect(Cache& cache, const std::optional<Pattern>& pattern)
 {
     std::vector<EntryRow> rows;
-    cache.list([&](const EntryRow& row) {
+    admin::list(cache, [&](const EntryRow& row) {
         if (!pattern || pattern->matches(row))
             rows.push_back(row);
         return true;
@@ -82,7 +83,7 @@ std::uint64_t stream_json(Cache& cache, const std::optional<Pattern>& pattern, s
 {
     std::uint64_t printed = 0;
     std::exception_ptr problem;  // must not travel through the library
-    cache.list([&](const EntryRow& row) {
+    admin::list(cache, [&](const EntryRow& row) {
         if (pattern && !pattern->matches(row))
             return true;
         try {

@@ -1,5 +1,6 @@
 #include "pattern.hpp"
 
+#include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
 #include "key_argument.hpp"
 #include "text.hpp"
@@ -104,7 +105,7 @@ bool Pattern::matches(const EntryRow& entry) const
 bool anything_matches(Cache& cache, const Pattern& pattern)
 {
     bool found = false;
-    cache.list([&](const EntryRow& row) {
+    admin::list(cache, [&](const EntryRow& row) {
         found = pattern.matches(row);
         return !found;
     });

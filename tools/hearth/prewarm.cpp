@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/bundle.hpp"
 #include "hearth/units.hpp"
 #include "output.hpp"
@@ -43,13 +44,13 @@ void print_report(const PrewarmReport& report, const char* source, Steady::durat
 int prewarm_from_bundle(const Globals& globals, const PrewarmArguments& arguments)
 {
     const auto started = Steady::now();
-    const Result<bundle::Facts> facts = bundle::read(arguments.bundle);
+    const Result<bundles::Facts> facts = bundles::read(arguments.bundle);
     if (!facts)
         fail(facts.error().message);
     // As one of the cache's own, so that it is believed as far as the settings believe bundles.
     Cache cache = open_to_fill(globals, arguments.bundle);
     std::vector<Key> keys;
-    const Status listed = bundle::list(arguments.bundle, [&](const EntryRow& row) {
+    const Status listed = bundles::list(arguments.bundle, [&](const EntryRow& row) {
         keys.push_back(row.key);
         return true;
     });
@@ -82,7 +83,7 @@ std::vector<Key> hottest_on(const TierStatus& disk, Cache& cache, const PrewarmA
 {
     std::vector<Key> keys;
     std::uint64_t bytes = 0;
-    for (const EntryRow& row : cache.hottest(*arguments.top)) {
+    for (const EntryRow& row : admin::hottest(cache, *arguments.top)) {
         if (row.tier != disk.name)
             continue;
         bytes += row.stored_bytes;

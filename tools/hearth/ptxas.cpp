@@ -97,11 +97,11 @@ std::string name_of(const std::vector<std::string>& words)
 }
 
 // Has the real one compile what the cache cannot answer for.
-[[noreturn]] void compile_past_the_cache(const std::string& real, std::vector<std::string> words, Making making,
+[[noreturn]] void compile_past_the_cache(const std::string& real, std::vector<std::string> words, Compiling compiling,
                                          const std::string& reason)
 {
     const std::string name = name_of(words);
-    if (making == Making::forbidden) {
+    if (making == Compiling::forbidden) {
         proxy::note(event_named(name, "forbidden", reason));
         fail(fmt::format("This call of ptxas cannot be answered from the cache ({}), and compiling is forbidden. Allow "
                          "it (HEARTH_FORBID_MAKE=0).",
@@ -216,10 +216,10 @@ int run_ptxas(const Globals& globals, const Arguments& arguments)
     const std::string real = find_ptxas();
     const std::vector<std::string>& words = arguments.words;
     const Settings settings = globals.settings();
-    if (settings.options.disabled.value_or(false) || only_tells(words))
+    if (settings.options.caching == Switch::off || only_tells(words))
         relay(real, words);
     const auto start = std::chrono::steady_clock::now();
-    const auto past = [&, making = settings.options.making.value_or(Making::allowed)](const std::string& reason) {
+    const auto past = [&, making = settings.options.compiling.value_or(Compiling::allowed)](const std::string& reason) {
         compile_past_the_cache(real, words, making, reason);
     };
     const std::optional<PtxasCall> call = read_ptxas_call(words);
@@ -240,10 +240,10 @@ int run_ptxas(const Globals& globals, const Arguments& arguments)
     if (build.empty())
         past("the real ptxas cannot be read");
     const Job job(real, *call, std::move(contents));
-    const Result<Lookup> found = cache.get_or_make(job.request(build), [&] { return job.make(); });
+    const Result<Lookup> found = cache.get_or_compile(job.request(build), [&] { return job.make(); });
     const std::string name = name_of(call->inputs);
     if (!found) {
-        if (found.error().code != Code::make_forbidden)
+        if (found.error().code != Code::compile_forbidden)
             past(found.error().message);
         proxy::note(event_named(name, "forbidden", {}));
         fail(found.error().message);

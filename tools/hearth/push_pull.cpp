@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "output.hpp"
 #include "pattern.hpp"
@@ -28,8 +29,8 @@ int run(const Globals& globals, const Arguments& arguments, Way way)
         choose = [pattern = Pattern(arguments.pattern)](const EntryRow& row) { return pattern.matches(row); };
     const Result<TransferReport> report = [&] {
         ProgressBar bar(way == Way::push ? "Pushing" : "Pulling", arguments.json ? Wanted::no : Wanted::yes);
-        return way == Way::push ? cache.push(arguments.remote, choose, bar.report())
-                                : cache.pull(arguments.remote, choose, bar.report());
+        return way == Way::push ? admin::push(cache, arguments.remote, choose, bar.report())
+                                : admin::pull(cache, arguments.remote, choose, bar.report());
     }();
     if (!report)
         fail(report.error().message);

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "output.hpp"
 #include "table.hpp"
 #include "text.hpp"
@@ -21,7 +22,7 @@ struct Arguments {
 struct Checked {
     std::string name;
     bool demanded = false;  // signatures
-    remote::Check check;
+    remotes::Check check;
 };
 
 std::string time_text(double us)
@@ -65,10 +66,10 @@ int run_check(const Globals& globals, const Arguments& arguments)
 {
     Cache cache = open_cache(globals, Use::read, Remotes::yes);
     std::vector<Checked> all;
-    for (const TierStatus& tier : cache.tiers())
+    for (const TierStatus& tier : admin::tiers(cache))
         if (tier.traits.remote)
             all.push_back({tier.name, tier.traits.demands_signatures,
-                           cache.check_remote(tier.name, arguments.samples.value_or(100)).value()});
+                           admin::check_remote(cache, tier.name, arguments.samples.value_or(100)).value()});
     if (all.empty()) {
         complain("No remote is configured. Set HEARTH_REMOTE, as in HEARTH_REMOTE=redis://cache:6379, or \"remote\" in "
                  "the configuration file.");

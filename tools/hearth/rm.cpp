@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "output.hpp"
 #include "pattern.hpp"
@@ -26,7 +27,7 @@ int run_rm(const Globals& globals, const Arguments& arguments)
     const Pattern pattern(arguments.pattern);
     std::vector<std::pair<Key, std::uint64_t>> chosen;
     std::vector<EntryRow> rows;  // only what a dry run prints
-    cache.list([&](const EntryRow& row) {
+    admin::list(cache, [&](const EntryRow& row) {
         if (!pattern.matches(row))
             return true;
         chosen.emplace_back(row.key, row.stored_bytes);
@@ -44,7 +45,7 @@ int run_rm(const Globals& globals, const Arguments& arguments)
             if (arguments.dry_run || cache.remove(key)) {
                 ++removed;
                 bytes += size;
-            } else if (!cache.where(key).empty()) {  // otherwise another process was faster
+            } else if (!admin::where(cache, key).empty()) {  // otherwise another process was faster
                 fail(fmt::format("Entry {} could not be removed. 'hearth doctor' shows whether the directory can be "
                                  "written.",
                                  short_key(key)));

@@ -92,7 +92,7 @@ int run_run(const Globals& globals, const Arguments& arguments)
 {
     if (arguments.command.empty())
         fail_usage("Which command? As in: hearth run -- python train.py");
-    if (globals.settings().options.disabled.value_or(false)) {
+    if (globals.settings().options.caching == Switch::off) {
         if (arguments.json)
             std::fputs("{\"disabled\":true}\n", stderr);
         else if (arguments.summary)

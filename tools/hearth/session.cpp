@@ -2,6 +2,7 @@
 
 #include "directory_facts.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "output.hpp"
 #include "text.hpp"
 
@@ -100,7 +101,7 @@ Cache open_with(const Globals& globals, const Settings& settings, CacheOptions o
     Result<Cache> opened = Cache::open(std::move(options));
     if (!opened)
         fail(opened.error().message);
-    const std::vector<TierStatus> tiers = opened->tiers();
+    const std::vector<TierStatus> tiers = admin::tiers(*opened);
     for (const Wanting& one : wanted)
         if (std::none_of(tiers.begin(), tiers.end(), one))
             fail(warnings->reason(
@@ -131,7 +132,7 @@ Cache open_cache(const Globals& globals, Use use, Remotes remotes)
     if (use == Use::change)
         options.bundles.emplace();  // nothing in them can be changed
     if (use != Use::work)
-        options.disabled = false;  // programs may be told not to use the cache; it can still be seen and kept up
+        options.caching = Switch::on;  // programs may be told not to use the cache; it can still be seen and kept up
     if (use == Use::look)
         options.access = Access::read_only;
     return open_with(globals, settings, std::move(options),
@@ -143,7 +144,7 @@ Cache open_to_fill(const Globals& globals, const std::optional<std::string>& bun
     const Settings settings = globals.settings();
     require_writable(settings, settings.options.directory.value_or(""));
     CacheOptions options;
-    options.disabled = false;
+    options.caching = Switch::on;
     options.memory_bytes = 0;
     options.vram_bytes = 0;
     if (bundle) {
@@ -158,7 +159,7 @@ Cache open_to_fill(const Globals& globals, const std::optional<std::string>& bun
 
 TierStatus disk_of(Cache& cache)
 {
-    for (TierStatus& tier : cache.tiers())
+    for (TierStatus& tier : admin::tiers(cache))
         if (is_disk(tier))
             return std::move(tier);
     return {};
@@ -167,7 +168,7 @@ TierStatus disk_of(Cache& cache)
 std::vector<std::string> persistent_among(Cache& cache, const std::vector<std::string>& names)
 {
     std::vector<std::string> result;
-    for (const TierStatus& tier : cache.tiers())
+    for (const TierStatus& tier : admin::tiers(cache))
         if (tier.traits.persistent && std::find(names.begin(), names.end(), tier.name) != names.end())
             result.push_back(tier.name);
     return result;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hearth/cache.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/options.hpp"
 
 #include <optional>

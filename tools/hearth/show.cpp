@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "key_argument.hpp"
 #include "output.hpp"
@@ -120,8 +121,8 @@ int run_show(const Globals& globals, const Arguments& arguments)
 {
     Cache cache = open_cache(globals, Use::read);
     const Key key = find_key(cache, arguments.key);
-    const std::optional<EntryRow> row = cache.info(key);
-    const std::vector<std::string> tiers = cache.where(key);
+    const std::optional<EntryRow> row = admin::info(cache, key);
+    const std::vector<std::string> tiers = admin::where(cache, key);
     // Sections and request are in the entry itself, which only a lookup reads: through a cache that counts none.
     Cache uncounted = open_cache(globals, Use::look);
     const Lookup found = uncounted.find(key);

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "output.hpp"
 #include "table.hpp"
@@ -30,7 +31,7 @@ template <class Of, std::size_t Rows>
 void add_counts(nlohmann::ordered_json& object, const Of& stats, const std::array<CountName<Of>, Rows>& counts)
 {
     for (const CountName<Of>& count : counts)
-        if (count.nanoseconds)
+        if (count.unit == CountName<Of>::Unit::nanosecond)
             object[std::string(count.name)] = seconds(stats.*count.member);
         else
             object[std::string(count.name)] = stats.*count.member;
@@ -99,10 +100,10 @@ void print_for_people(const Stats& stats)
     facts.add("stores", std::to_string(stats.stores));
     facts.add("evictions", fmt::format("{} ({} demoted)", stats.evictions(), stats.demotions()));
     facts.add("corrupt", std::to_string(stats.corrupt()));
-    facts.add("compiles", fmt::format("{} ({} failed)", stats.makes, stats.make_failures));
+    facts.add("compiles", fmt::format("{} ({} failed)", stats.compiles, stats.compile_failures));
     facts.add("compile time",
-              fmt::format("{} spent, {} saved", show_duration(std::chrono::nanoseconds(stats.make_ns_spent)),
-                          show_duration(std::chrono::nanoseconds(stats.make_ns_saved))));
+              fmt::format("{} spent, {} saved", show_duration(std::chrono::nanoseconds(stats.compile_ns_spent)),
+                          show_duration(std::chrono::nanoseconds(stats.compile_ns_saved))));
     facts.print();
 
     print_out("\n");
@@ -138,7 +139,7 @@ int run_stats(const Globals& globals, const Arguments& arguments)
         print_for_people(stats);
     if (arguments.reset) {
         finish_output();  // nothing is forgotten that could not be said
-        cache.reset_stats();
+        admin::reset_stats(cache);
         if (!arguments.json)
             print_out("\nCounting starts again from here.\n");
     }

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "exit.hpp"
+#include "hearth/admin.hpp"
 #include "output.hpp"
 #include "progress_bar.hpp"
 #include "table.hpp"
@@ -21,7 +22,7 @@ void print_for_people(const VerifyReport& report)
     facts.add("checked", std::to_string(report.checked));
     facts.add("intact", std::to_string(report.intact));
     facts.add("corrupt", std::to_string(report.corrupt));
-    facts.add("other version", std::to_string(report.incompatible));
+    facts.add("other version", std::to_string(report.other_version));
     facts.add("stray files", std::to_string(report.stray));
     facts.add("removed", std::to_string(report.removed));
     facts.add("accounting", report.accounting_exact ? "exact" : "differed from what was found");
@@ -33,14 +34,14 @@ int run_verify(const Globals& globals, const Arguments& arguments)
     Cache cache = open_cache(globals, arguments.repair ? Use::change : Use::read);
     const VerifyReport report = [&] {
         ProgressBar bar("Verifying", arguments.json ? Wanted::no : Wanted::yes);
-        return cache.verify(arguments.repair ? Repair::yes : Repair::no, bar.report());
+        return admin::verify(cache, arguments.repair ? Repair::yes : Repair::no, bar.report());
     }();
     const bool repaired = arguments.repair && report.removed >= report.corrupt;
     if (arguments.json)
         print_json({{"checked", report.checked},
                     {"intact", report.intact},
                     {"corrupt", report.corrupt},
-                    {"incompatible", report.incompatible},
+                    {"incompatible", report.other_version},
                     {"stray", report.stray},
                     {"removed", report.removed},
                     {"accounting_exact", report.accounting_exact},

@@ -16,7 +16,7 @@ hearth::Result<hearth::Bytes> compile(const CompileInput& input)
         optimise(module);
         return encode(module);
     } catch (const CompileError& error) {
-        return hearth::Error{hearth::Code::make_failed, describe(error, input.file, input.source), {}};
+        return hearth::Error{hearth::Code::compile_failed, describe(error, input.file, input.source), {}};
     }
 }
 

@@ -154,7 +154,7 @@ hearth::Result<std::int64_t> Program::run(const Limits& limits) const
     Interpreter interpreter(*this, limits);
     std::uint64_t result = 0;
     if (!interpreter.call(m_main, 0, result))
-        return hearth::Error{hearth::Code::make_failed, "The program was stopped. " + interpreter.problem(), {}};
+        return hearth::Error{hearth::Code::compile_failed, "The program was stopped. " + interpreter.problem(), {}};
     return static_cast<std::int64_t>(result);
 }
 

@@ -18,7 +18,7 @@ Result<CompiledHere> compile_past_tiers(const gpu::CudaDriver& driver, const nvr
                                         const nvrtc::CompileOptions& options)
 {
     CacheOptions none;
-    none.disabled = true;
+    none.caching = Switch::off;
     none.maintenance = Maintenance::by_hand;
     Result<Cache> cache = Cache::open(none);
     if (!cache)
@@ -48,13 +48,13 @@ Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, n
         return compiled.error();
     if (compiled->failed())
         return Error{
-            Code::make_failed,
+            Code::compile_failed,
             fmt::format("The program does not compile (NVRTC gives {}); its log says why.", compiled->status()),
             compiled->log()};
     const ByteView image = !compiled->cubin().empty() ? compiled->cubin() : as_bytes(compiled->ptx());
     // A result that is not stored has no key of its own; its bytes name it then.
-    const Key key =
-        compiled->outcome() == nvrtc::Outcome::bypassed ? Key::of("cuda image", image) : compiled->request().key();
+    const Key key = compiled->outcome() == nvrtc::Outcome::past_the_cache ? Key::of("cuda image", image)
+                                                                          : compiled->request().key();
     if (image.empty() && !compiled->lto_ir().empty())
         return Error{Code::invalid_argument,
                      "The program was compiled to LTO-IR, which has to be linked before it is loaded. Leave -dlto out.",

@@ -22,7 +22,7 @@ ModuleTable& process_table()
 
 Error load_error(const gpu::CudaDriver& driver, const LoadedImage& image, std::uint64_t bytes)
 {
-    return {image.rejected() ? Code::incompatible : Code::unavailable,
+    return {image.rejected() ? Code::other_version : Code::unavailable,
             fmt::format("The driver does not load an image of {} bytes: {}.", bytes, describe(driver, image.error)),
             image.log};
 }

@@ -1,5 +1,6 @@
 #include "base/own_thread.hpp"
 #include "compilers/kernel/compile_here.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/cuda.hpp"
 
 #include <algorithm>
@@ -133,7 +134,7 @@ PreloadReport preload_hottest(Cache& cache, std::size_t count, const PreloadOpti
     if (place && place->driver->current_device(&device) == gpu::cuda::k_success)
         if (const Result<std::string> target = gpu::target_of_device(*place->driver, device))
             here = Architecture::of(*target);
-    const std::vector<EntryRow> rows = place ? cache.hottest(count) : std::vector<EntryRow>{};
+    const std::vector<EntryRow> rows = place ? admin::hottest(cache, count) : std::vector<EntryRow>{};
     return load_all(place, rows.size(), options, [&](std::size_t i) -> Result<Outcome> {
         const EntryRow& row = rows[i];
         const Architecture target = Architecture::of(row.metadata.target);

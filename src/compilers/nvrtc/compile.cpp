@@ -85,7 +85,7 @@ Compiled compiled(const Lookup& lookup, const Plan& plan, std::string bypass)
 
 Result<Compiled> compile_past(Cache& cache, const Program& program, const Plan& plan, std::string reason)
 {
-    const Result<Lookup> made = cache.make_uncached([&] { return compile_now(program, plan); });
+    const Result<Lookup> made = cache.compile_past_the_cache([&] { return compile_now(program, plan); });
     if (!made)
         return made.error();
     return compiled(*made, plan, std::move(reason));
@@ -121,8 +121,9 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
         const auto job = std::make_shared<Job>(
             may_outlive ? std::make_shared<const Program>(program) : borrowed(program), *std::move(planned));
         const Plan& plan = job->plan;
-        const Result<Lookup> found = cache.get_or_make(plan.request, [job] { return job->run(); },
-                                                       {.deadline = options.deadline, .may_outlive = may_outlive});
+        const Result<Lookup> found = cache.get_or_compile(
+            plan.request, [job] { return job->run(); },
+            {.deadline = options.deadline, .captures = may_outlive ? Captures::owned : Captures::borrowed});
         const bool may_have_changed =
             !found && (job->headers_changed || (!job->ran && found.error().code == Code::unavailable));
         if (!may_have_changed)
@@ -139,7 +140,7 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
 Result<Compiled> compile_planned(Cache& cache, const Program& program, Plan plan)
 {
     const auto job = std::make_shared<Job>(borrowed(program), std::move(plan));
-    const Result<Lookup> found = cache.get_or_make(job->plan.request, [job] { return job->run(); });
+    const Result<Lookup> found = cache.get_or_compile(job->plan.request, [job] { return job->run(); });
     if (!found)
         return found.error();
     return compiled(*found, job->plan, {});

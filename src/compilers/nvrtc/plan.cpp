@@ -197,12 +197,12 @@ format::Manifest find_manifest(Cache& cache, const Program& program, const Plan&
     const Key key = builder.key();
     // One search however many ask at once: of a thousand headers it takes a good part of a second.
     std::optional<format::Manifest> found;
-    const Result<Lookup> known = cache.get_or_make(key,
-                                                   [&] {
-                                                       found = headers::find_headers(sources);
-                                                       return artifact_of(plan, *found, movable);
-                                                   },
-                                                   {.counted = false});
+    const Result<Lookup> known = cache.get_or_compile(key,
+                                                      [&] {
+                                                          found = headers::find_headers(sources);
+                                                          return artifact_of(plan, *found, movable);
+                                                      },
+                                                      {.kind = EntryKind::derived});
     if (found)
         return *std::move(found);
     if (known)
@@ -217,7 +217,7 @@ format::Manifest find_manifest(Cache& cache, const Program& program, const Plan&
         }
     if (!found)
         found = headers::find_headers(sources);
-    static_cast<void>(cache.insert(key, artifact_of(plan, *found, movable), {.counted = false}));
+    static_cast<void>(cache.insert(key, artifact_of(plan, *found, movable), {.kind = EntryKind::derived}));
     return *std::move(found);
 }
 

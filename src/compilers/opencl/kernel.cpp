@@ -49,7 +49,7 @@ Result<std::shared_ptr<const KernelState>> make_kernel(const std::shared_ptr<Pro
                                                        const std::string& name)
 {
     if (!program->program)
-        return Error{Code::make_failed, fmt::format("Kernel \"{}\" cannot be had: its program did not build.", name),
+        return Error{Code::compile_failed, fmt::format("Kernel \"{}\" cannot be had: its program did not build.", name),
                      std::string(program->artifact->text("log"))};
     const cl::Api& api = *program->context->api;
     cl::Int error = cl::k_success;

@@ -171,10 +171,10 @@ Result<NativeProgram> load_binary(const std::shared_ptr<const ContextState>& con
     cl::ProgramId id = api.create_program_with_binary(context->context, 1, &device, &size, &bytes, &state, &error);
     NativeProgram program(context, id);
     if (!program || error != cl::k_success || state != cl::k_success)
-        return failure(Code::incompatible, doing, "clCreateProgramWithBinary", error != cl::k_success ? error : state);
+        return failure(Code::other_version, doing, "clCreateProgramWithBinary", error != cl::k_success ? error : state);
     // OpenCL wants this of binaries too; there is nothing left to compile.
     if (error = api.build_program(id, 1, &device, options.c_str(), nullptr, nullptr); error != cl::k_success)
-        return failure(Code::incompatible, doing, "clBuildProgram", error);
+        return failure(Code::other_version, doing, "clBuildProgram", error);
     return program;
 }
 

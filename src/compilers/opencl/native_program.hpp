@@ -40,7 +40,7 @@ Result<Built> build_from_source(const std::shared_ptr<const ContextState>& conte
 // The binary of one more program of the source; empty when there is none to be had.
 Bytes binary_of_another(const std::shared_ptr<const ContextState>& context, const Source& source);
 
-// An Error of Code::incompatible says that the driver refused the binary.
+// An Error of Code::other_version says that the driver refused the binary.
 Result<NativeProgram> load_binary(const std::shared_ptr<const ContextState>& context, ByteView binary,
                                   const std::string& options);
 

@@ -61,8 +61,8 @@ Result<Lookup> look_up(Cache& cache, const Planned& planned, const std::shared_p
 {
     const auto make = [job] { return job->run(); };
     if (!planned.bypass.empty())
-        return cache.make_uncached(make);
-    return cache.get_or_make(planned.request, make, {.deadline = options.deadline, .may_outlive = true});
+        return cache.compile_past_the_cache(make);
+    return cache.get_or_compile(planned.request, make, {.deadline = options.deadline, .captures = Captures::owned});
 }
 
 }  // namespace
@@ -197,7 +197,7 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
         state->tier = hit ? found->tier() : std::string_view{};
         state->program = job->take();
         if (state->outcome != Outcome::rebuilt) {
-            state->outcome = hit ? Outcome::hit : found->waited() ? Outcome::coalesced : Outcome::compiled;
+            state->outcome = hit ? Outcome::hit : found->waited() ? Outcome::waited : Outcome::compiled;
             state->reason = hit ? std::string_view{} : to_string(found->why());
         }
         if (state->artifact->failed() || state->program)
@@ -218,11 +218,11 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
         state->reason = loaded.error().message;
     }
     if (!planned->bypass.empty()) {
-        state->outcome = Outcome::bypassed;
+        state->outcome = Outcome::past_the_cache;
         state->reason = planned->bypass;
     } else if (!state->artifact->failed() && state->artifact->bytes(k_binary_section).empty()) {
         cache.remove(planned->request.key());
-        state->outcome = Outcome::bypassed;
+        state->outcome = Outcome::past_the_cache;
         state->reason = "the driver gives no binary of it";
     } else if (!state->artifact->failed()) {
         state->watch(cache, origin);

@@ -162,8 +162,8 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
     const auto make = [plan] { return compile_now(*plan); };
     const Result<Lookup> found =
         plan->bypass.empty()
-            ? cache.get_or_make(plan->request, make, {.deadline = options.deadline, .may_outlive = true})
-            : cache.make_uncached(make);
+            ? cache.get_or_compile(plan->request, make, {.deadline = options.deadline, .captures = Captures::owned})
+            : cache.compile_past_the_cache(make);
     if (!found)
         return found.error();
     return Compiled(CompileResult(*found, plan->request, plan->bypass));

@@ -24,7 +24,7 @@ Artifact failure_artifact(const Error& error)
     return artifact;
 }
 
-Result<Artifact> call(const Maker& compile)
+Result<Artifact> call(const CompileFunction& compile)
 try {
     return compile();
 } catch (const std::exception& thrown) {
@@ -37,7 +37,7 @@ try {
 Result<Lookup> as_result(Lookup lookup)
 {
     if (const Section* section = lookup->find(k_error_section); section && lookup->failed())
-        return Error{Code::make_failed, std::string(section->data.text()), std::string(lookup->text(k_log_section))};
+        return Error{Code::compile_failed, std::string(section->data.text()), std::string(lookup->text(k_log_section))};
     return lookup;
 }
 
@@ -58,9 +58,9 @@ void Flights::prepare()
 {
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
     m_flights = std::make_unique<SingleFlight>();
-    m_limit = std::make_unique<CompileLimit>(m_options.max_parallel_makes);
-    m_workers = std::make_unique<base::Workers>(m_options.max_parallel_makes != 0 ? m_options.max_parallel_makes
-                                                                                  : std::max<std::size_t>(cores, 4));
+    m_limit = std::make_unique<CompileLimit>(m_options.max_parallel_compiles);
+    m_workers = std::make_unique<base::Workers>(m_options.max_parallel_compiles != 0 ? m_options.max_parallel_compiles
+                                                                                     : std::max<std::size_t>(cores, 4));
 }
 
 // What waits for, or belongs to, threads that this process does not have is left behind, not destroyed: destroying it
@@ -80,7 +80,7 @@ Result<Lookup> Flights::compile_missing(Order order, Lookup found, Reach asked)
         return as_result(std::move(found));
     }
     order.why = found.why();
-    if (m_options.making == Making::forbidden && order.options.counted)
+    if (m_options.compiling == Compiling::forbidden && order.options.kind == EntryKind::result)
         return forbidden(fmt::format("Entry {} is missing ({})", order.key.hex(), to_string(order.why)));
     if (asked == Reach::this_machine)
         return race(order);
@@ -108,17 +108,17 @@ Error Flights::forbidden(const std::string& what)
 {
     m_stack.counters().add<&Stats::forbidden>();
     return error(
-        Code::make_forbidden,
+        Code::compile_forbidden,
         "{} and this cache may not make it. Fill the cache beforehand, or allow making (HEARTH_FORBID_MAKE=0).", what);
 }
 
-Result<Lookup> Flights::compile_past_the_cache(const Maker& compile, const Metadata& metadata)
+Result<Lookup> Flights::compile_past_the_cache(const CompileFunction& compile, const Metadata& metadata)
 {
-    m_stack.counters().miss(Miss::bypassed);
-    if (m_options.making == Making::forbidden)
+    m_stack.counters().miss(Miss::past_the_cache);
+    if (m_options.compiling == Compiling::forbidden)
         return forbidden("This cannot be cached,");
     const CompileLimit::Place place(*m_limit);
-    const Order order{.compile = compile, .options = {.metadata = metadata}, .why = Miss::bypassed};
+    const Order order{.compile = compile, .options = {.metadata = metadata}, .why = Miss::past_the_cache};
     HEARTH_TRY_SET(SharedArtifact artifact, run(order));
     return as_result(Lookup(ArtifactLease(std::move(artifact)), CompiledBy::this_call, order.why));
 }
@@ -158,7 +158,7 @@ Result<Lookup> Flights::fly(const Order& order, const Deadline& deadline)
             return error(Code::invalid_argument,
                          "The compile of entry {} asks for that same entry: it would wait for itself.",
                          order.key.hex());
-        count<&Stats::coalesced>(order.options);
+        count<&Stats::waited>(order.options);
         const CompileLimit::StepAside place;
         std::optional<Result<SharedArtifact>> landed = boarding.flight->wait(deadline);
         if (!landed)
@@ -183,11 +183,11 @@ Result<SharedArtifact> Flights::lead(const Order& order, CompiledBy& by)
     std::unique_ptr<hearth::Flight> of_fleet;
     if (!meanwhile)
         of_machine = wait_for_machine(order.key, meanwhile);
-    if (!meanwhile && order.options.counted && !is_quick(order.options))
+    if (!meanwhile && order.options.kind == EntryKind::result && !is_quick(order.options))
         of_fleet = wait_for_fleet(order.key, meanwhile);
     if (meanwhile) {
         by = CompiledBy::another;
-        count<&Stats::coalesced>(order.options);
+        count<&Stats::waited>(order.options);
         return meanwhile;
     }
     const CompileLimit::Place place(*m_limit);
@@ -202,11 +202,11 @@ Result<SharedArtifact> Flights::run(const Order& order)
     const std::uint64_t start = base::monotonic_ns();
     Result<Artifact> compiled = call(order.compile);
     const std::uint64_t spent = base::monotonic_ns() - start;
-    count<&Stats::makes>(order.options);
-    count<&Stats::make_ns_spent>(order.options, spent);
+    count<&Stats::compiles>(order.options);
+    count<&Stats::compile_ns_spent>(order.options, spent);
     if (!compiled || compiled->failed())
-        count<&Stats::make_failures>(order.options);
-    if (!compiled && compiled.error().code != Code::make_failed)
+        count<&Stats::compile_failures>(order.options);
+    if (!compiled && compiled.error().code != Code::compile_failed)
         return compiled.error();  // out of memory, a missing library: may well succeed next time
 
     Artifact artifact = compiled ? *std::move(compiled) : failure_artifact(compiled.error());
@@ -225,10 +225,10 @@ Result<SharedArtifact> Flights::run(const Order& order)
 void Flights::remember(const Order& order, const Artifact& artifact)
 {
     // Where a server won the race while this was being compiled, it is here already, and the fleet has it.
-    if (m_options.race_under.count() > 0 && order.options.counted)
+    if (m_options.race_under.count() > 0 && order.options.kind == EntryKind::result)
         if (const Lookup here = m_stack.peek(order.key, Reach::this_machine); here && !here->failed())
             return;
-    if (!m_stack.insert(order.key, artifact, {.counted = order.options.counted}))
+    if (!m_stack.insert(order.key, artifact, {.kind = order.options.kind}))
         count<&Stats::dropped_stores>(order.options);
 }
 

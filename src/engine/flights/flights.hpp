@@ -19,7 +19,7 @@ namespace hearth::engine {
 struct Order {
     Key key{};
     Bytes request{};  // Request::encoding(), or empty
-    Maker compile;
+    CompileFunction compile;
     GetOptions options{};
     Miss why = Miss::absent;
 };
@@ -43,7 +43,7 @@ public:
     // After look() found nothing, or a compile that failed.
     Result<Lookup> compile_missing(Order order, Lookup found, Reach asked);
     std::future<Result<Lookup>> compile_later(Order order);
-    Result<Lookup> compile_past_the_cache(const Maker& compile, const Metadata& metadata);
+    Result<Lookup> compile_past_the_cache(const CompileFunction& compile, const Metadata& metadata);
 
     void run_later(std::function<void(const Status&)> work);
     bool races() const noexcept;
@@ -63,7 +63,7 @@ private:
     template <std::uint64_t Stats::*Member>
     void count(const GetOptions& options, std::uint64_t by = 1)
     {
-        if (options.counted)
+        if (options.kind == EntryKind::result)
             m_stack.counters().add<Member>(by);
     }
 

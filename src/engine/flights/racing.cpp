@@ -32,26 +32,26 @@ struct Race {
 bool Flights::races() const noexcept
 {
     return m_options.race_under.count() > 0 && m_tiers.first_remote() < m_tiers.size() &&
-           m_options.making != Making::forbidden;
+           m_options.compiling != Compiling::forbidden;
 }
 
 bool Flights::is_quick(const GetOptions& options) const
 {
-    if (m_options.race_under.count() <= 0 || !options.may_outlive)
+    if (m_options.race_under.count() <= 0 || options.captures != Captures::owned)
         return false;
     std::chrono::nanoseconds expected = options.expected;
     if (expected.count() == 0) {
-        const std::uint64_t compiles = m_stack.counters().sum<&Stats::makes>();
+        const std::uint64_t compiles = m_stack.counters().sum<&Stats::compiles>();
         if (compiles == 0)
             return false;  // nothing is known yet
-        expected = std::chrono::nanoseconds(m_stack.counters().sum<&Stats::make_ns_spent>() / compiles);
+        expected = std::chrono::nanoseconds(m_stack.counters().sum<&Stats::compile_ns_spent>() / compiles);
     }
     return expected < m_options.race_under;
 }
 
 Lookup Flights::look(const Key& key, const GetOptions& options, Reach& asked)
 {
-    if (!options.counted)
+    if (options.kind == EntryKind::derived)
         return m_stack.peek(key, Reach::this_machine);
     if (!races())
         return m_stack.find(key);

@@ -17,14 +17,14 @@ Miss more_telling(Miss a, Miss b)
         switch (why) {
         case Miss::absent:
             return 0;
-        case Miss::bypassed:
+        case Miss::past_the_cache:
             return 1;
         case Miss::outage:
         case Miss::timeout:
             return 2;
         case Miss::expired:
             return 3;
-        case Miss::incompatible:
+        case Miss::other_version:
             return 4;
         case Miss::corrupt:
             return 5;
@@ -171,11 +171,11 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
 {
     if (artifact.created == WallTime{})
         artifact.created = m_options.clock->now();
-    if (!options.counted && artifact.metadata.compiler.empty())
+    if (options.kind == EntryKind::derived && artifact.metadata.compiler.empty())
         artifact.metadata.compiler = k_of_this_machine;
     const std::size_t only = options.tier.empty() ? k_none : m_tiers.named(options.tier);
     if (!options.tier.empty() && only == k_none)
-        return error(Code::not_found, "There is no tier \"{}\". Cache::tiers() lists those there are.", options.tier);
+        return error(Code::not_found, "There is no tier \"{}\". admin::tiers() lists those there are.", options.tier);
 
     const Entry entry(std::make_shared<const Artifact>(std::move(artifact)));
     InsertReport report;
@@ -185,7 +185,7 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         const TierTraits& traits = m_tiers[i].traits;
         const bool wanted = only != k_none ? i == only : traits.writable && (traits.persistent || !in_fast);
-        if (!wanted || (traits.remote && !options.counted))
+        if (!wanted || (traits.remote && options.kind == EntryKind::derived))
             continue;
         if (const Result<StoreReport> stored = store_in(i, key, entry)) {
             holds[i] = true;
@@ -204,7 +204,7 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
     for (std::size_t i = 0; i < m_tiers.size(); ++i)
         if (!holds[i] && !m_tiers[i].traits.remote)
             m_tiers[i]->remove(key);
-    if (options.counted)
+    if (options.kind == EntryKind::result)
         m_counters.add<&Stats::stores>();
     return report;
 }

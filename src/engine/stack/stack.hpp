@@ -5,6 +5,7 @@
 #include "engine/stack/credits.hpp"
 #include "engine/stack/tiers.hpp"
 #include "engine/stats/statistics.hpp"
+#include "hearth/admin.hpp"
 
 #include <array>
 #include <atomic>

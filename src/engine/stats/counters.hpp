@@ -107,7 +107,7 @@ public:
         void hit(std::size_t tier, std::chrono::nanoseconds saved)
         {
             m_stripe.add(place<&TierStats::hits>(tier), 1);
-            m_stripe.add(k_place<&Stats::make_ns_saved>,
+            m_stripe.add(k_place<&Stats::compile_ns_saved>,
                          static_cast<std::uint64_t>(std::max<std::int64_t>(saved.count(), 0)));
         }
 

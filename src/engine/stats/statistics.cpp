@@ -61,7 +61,7 @@ void Statistics::write()
     const std::lock_guard lock(m_mutex);
     const Stats now = counted();
     const Stats fresh = counts_since(now, m_written);
-    if (fresh.lookups() + fresh.stores + fresh.makes + fresh.evictions() + fresh.corrupt() == 0)
+    if (fresh.lookups() + fresh.stores + fresh.compiles + fresh.evictions() + fresh.corrupt() == 0)
         return;
     const bool written = keeper->update_note(k_stats_note, [&](ByteView old) {
         Stats all = decode_stats(old);

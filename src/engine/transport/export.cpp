@@ -8,6 +8,7 @@
 #include "format/archive.hpp"
 #include "format/bundle_writer.hpp"
 #include "format/entry.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/bundle.hpp"
 
 #include <algorithm>
@@ -157,10 +158,10 @@ Error stopped(const std::string& path)
 
 }  // namespace
 
-Result<TransferReport> Cache::export_to(const std::string& path, const std::function<bool(const EntryRow&)>& choose,
+Result<TransferReport> admin::export_to(Cache& cache, const std::string& path, const Choose& choose,
                                         const Progress& progress)
 {
-    Carrier carrier(m_parts->stack, Sources::all, progress);
+    Carrier carrier(cache.parts().stack, Sources::all, progress);
     const std::optional<std::vector<Carried>> chosen = carrier.choose(choose);
     if (!chosen)
         return stopped(path);
@@ -173,9 +174,8 @@ Result<TransferReport> Cache::export_to(const std::string& path, const std::func
     return std::move(carrier.report());
 }
 
-Result<bundle::WriteReport> bundle::create(const std::string& path, Cache& cache,
-                                           const std::function<bool(const EntryRow&)>& choose,
-                                           const WriteOptions& options, const Progress& progress)
+Result<bundles::WriteReport> bundles::create(const std::string& path, Cache& cache, const Choose& choose,
+                                             const WriteOptions& options, const Progress& progress)
 {
     // A compile that failed is remembered for a minute, and what was derived here holds for this machine.
     const auto lasting = [&](const EntryRow& row) {

@@ -6,6 +6,7 @@
 #include "engine/parts.hpp"
 #include "format/archive.hpp"
 #include "format/entry.hpp"
+#include "hearth/admin.hpp"
 
 namespace hearth {
 
@@ -45,7 +46,7 @@ Result<Taken> take_in(engine::Stack& stack, const Key& key, const Entry& entry)
 
 }  // namespace
 
-Result<TransferReport> Cache::import_from(const std::string& path, const Progress& progress)
+Result<TransferReport> admin::import_from(Cache& cache, const std::string& path, const Progress& progress)
 {
     HEARTH_TRY_SET(format::ArchiveReader archive, format::ArchiveReader::open(base::system_files(), path));
     TransferReport report;
@@ -70,7 +71,7 @@ Result<TransferReport> Cache::import_from(const std::string& path, const Progres
                                    archive.position()));
             continue;
         }
-        HEARTH_TRY_SET(const Taken taken, take_in(m_parts->stack, *key, Entry(decoded.artifact, bytes)));
+        HEARTH_TRY_SET(const Taken taken, take_in(cache.parts().stack, *key, Entry(decoded.artifact, bytes)));
         if (taken.too_large) {
             ++report.rejected;
             base::tell(report.problems, taken.too_large->message);

@@ -29,7 +29,7 @@ bool says_nothing(Miss why)
 // Somewhere it is, and it must not be used.
 bool is_unusable(Miss why)
 {
-    return why == Miss::corrupt || why == Miss::untrusted || why == Miss::incompatible;
+    return why == Miss::corrupt || why == Miss::untrusted || why == Miss::other_version;
 }
 
 // Brings entries into one tier, one after the other, on the thread of its job.
@@ -44,7 +44,7 @@ public:
     // Whether everything was done.
     bool run()
     {
-        if (m_plan.options.idle_priority)
+        if (m_plan.options.priority == Priority::idle)
             base::step_back();
         if (!choose_target() || !choose_keys())
             return false;
@@ -110,7 +110,7 @@ bool Filler::choose_target()
         m_job.tell(fmt::format("There is no tier \"{}\" to fill. There is: {}.", name, names()));
     else if (m_tiers[m_target].remote)
         m_job.tell(fmt::format("Tier \"{}\" is on a server, and is not filled from here. Send it entries with "
-                               "Cache::push() or `hearth push`.",
+                               "admin::push() or `hearth push`.",
                                name));
     if (m_target == k_none || m_tiers[m_target].remote)
         return false;

@@ -4,6 +4,7 @@
 #include "base/problems.hpp"
 #include "engine/parts.hpp"
 #include "format/entry_row.hpp"
+#include "hearth/admin.hpp"
 
 #include <algorithm>
 #include <span>
@@ -53,18 +54,17 @@ bool keep_here(engine::Stack& stack, const Key& key, const Entry& entry)
 
 }  // namespace
 
-Result<remote::Check> Cache::check_remote(std::string_view tier, std::uint64_t samples)
+Result<remotes::Check> admin::check_remote(Cache& cache, std::string_view tier, std::uint64_t samples)
 {
-    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(m_parts->tiers, tier));
+    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(cache.parts().tiers, tier));
     return remote->check(samples);
 }
 
-Result<TransferReport> Cache::push(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
-                                   const Progress& progress)
+Result<TransferReport> admin::push(Cache& cache, std::string_view tier, const Choose& choose, const Progress& progress)
 {
-    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(m_parts->tiers, tier));
+    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(cache.parts().tiers, tier));
     std::vector<EntryRow> rows;
-    m_parts->stack.list([&](const EntryRow& row) {
+    cache.parts().stack.list([&](const EntryRow& row) {
         if (row.metadata.compiler != engine::k_of_this_machine && (!choose || choose(row)))
             rows.push_back(row);
         return true;
@@ -106,7 +106,7 @@ Result<TransferReport> Cache::push(std::string_view tier, const std::function<bo
                 ++report.already_there;
                 continue;
             }
-            const Found found = m_parts->tiers[m_parts->tiers.named(rows[at + i].tier)]->peek(keys[i]);
+            const Found found = cache.parts().tiers[cache.parts().tiers.named(rows[at + i].tier)]->peek(keys[i]);
             if (!found) {
                 ++report.rejected;
                 base::tell(report.problems, fmt::format("Entry {} could not be read ({}); left out.", keys[i].hex(),
@@ -129,10 +129,9 @@ Result<TransferReport> Cache::push(std::string_view tier, const std::function<bo
     return report;
 }
 
-Result<TransferReport> Cache::pull(std::string_view tier, const std::function<bool(const EntryRow&)>& choose,
-                                   const Progress& progress)
+Result<TransferReport> admin::pull(Cache& cache, std::string_view tier, const Choose& choose, const Progress& progress)
 {
-    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(m_parts->tiers, tier));
+    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(cache.parts().tiers, tier));
     std::vector<Key> keys;
     HEARTH_TRY(remote->for_each_key([&](const Key& key) {
         keys.push_back(key);
@@ -140,7 +139,7 @@ Result<TransferReport> Cache::pull(std::string_view tier, const std::function<bo
     }));
     TransferReport report;
     const std::uint64_t all = keys.size();
-    std::erase_if(keys, [&](const Key& key) { return is_on_this_machine(m_parts->tiers, key); });
+    std::erase_if(keys, [&](const Key& key) { return is_on_this_machine(cache.parts().tiers, key); });
     report.already_there = all - keys.size();
     for (std::size_t at = 0; at < keys.size(); at += k_at_once) {
         if (progress && !progress(at, keys.size()))
@@ -160,7 +159,7 @@ Result<TransferReport> Cache::pull(std::string_view tier, const std::function<bo
             }
             if (choose && !choose(format::row_of(some[i], found[i])))
                 continue;
-            if (!keep_here(m_parts->stack, some[i], found[i].as_entry()))
+            if (!keep_here(cache.parts().stack, some[i], found[i].as_entry()))
                 return error(Code::unavailable,
                              "There is no persistent tier on this machine that takes what was fetched. `hearth doctor` "
                              "says why.");

@@ -11,21 +11,17 @@
 
 namespace hearth {
 
-namespace bundle {
-
-TierSpec tier(Options options)
+TierSpec bundle(BundleOptions options)
 {
     return {options.name, [options](const TierContext& context) {
                 return tiers::BundleTier::open(options, context, base::system_files());
             }};
 }
 
-TierSpec at(std::string path)
+TierSpec bundle(std::string path)
 {
-    return tier({.path = std::move(path)});
+    return bundle(BundleOptions{.path = std::move(path)});
 }
-
-}  // namespace bundle
 
 namespace tiers {
 
@@ -39,7 +35,7 @@ std::uint32_t to_seconds(WallTime time)
 
 }  // namespace
 
-Result<std::unique_ptr<Tier>> BundleTier::open(const bundle::Options& options, const TierContext& context,
+Result<std::unique_ptr<Tier>> BundleTier::open(const BundleOptions& options, const TierContext& context,
                                                base::Files& files)
 {
     Result<std::unique_ptr<format::BundleFile>> file = open_bundle(files, options.path, options.trust);
@@ -48,7 +44,7 @@ Result<std::unique_ptr<Tier>> BundleTier::open(const bundle::Options& options, c
     return {std::make_unique<BundleTier>(options, context, *std::move(file))};
 }
 
-BundleTier::BundleTier(const bundle::Options& options, const TierContext& context,
+BundleTier::BundleTier(const BundleOptions& options, const TierContext& context,
                        std::unique_ptr<format::BundleFile> file)
     : m_name(options.name), m_clock(*context.clock), m_signed_only(options.trust.signatures == Signatures::demanded),
       m_file(std::move(file)), m_uses(static_cast<Use*>(std::calloc(m_file->head().header().entries, sizeof(Use))))

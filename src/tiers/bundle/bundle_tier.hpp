@@ -18,9 +18,9 @@ namespace hearth::tiers {
 // digest of the entry too. The first to touch a page of the index, 128 entries, reads and checks that.
 class BundleTier final : public Tier {
 public:
-    static Result<std::unique_ptr<Tier>> open(const bundle::Options& options, const TierContext& context,
+    static Result<std::unique_ptr<Tier>> open(const BundleOptions& options, const TierContext& context,
                                               base::Files& files);
-    BundleTier(const bundle::Options& options, const TierContext& context, std::unique_ptr<format::BundleFile> file);
+    BundleTier(const BundleOptions& options, const TierContext& context, std::unique_ptr<format::BundleFile> file);
 
     std::string_view name() const override { return m_name; }
     TierTraits traits() const override;
@@ -37,7 +37,7 @@ public:
     void set_policy(const PolicyFactory& /*policy*/) override {}
     std::optional<EntryRow> info(const Key& key) override;
     void for_each(const std::function<bool(const EntryRow&)>& visit) override;
-    std::uint64_t remove_idle(std::chrono::seconds /*idle*/, const Progress& /*progress*/) override { return 0; }
+    std::vector<Victim> evict_to(const EvictTo& /*goal*/, const Progress& /*progress*/) override { return {}; }
     VerifyReport verify(Repair repair, const Progress& progress) override;
 
 private:

@@ -12,7 +12,7 @@
 #include <map>
 #include <span>
 
-namespace hearth::bundle {
+namespace hearth::bundles {
 
 namespace {
 
@@ -191,4 +191,4 @@ Result<WriteReport> diff(const std::string& path, const std::string& older, cons
     return write(path, choice, std::span(files).subspan(1), before.head().root(), options, progress, std::move(report));
 }
 
-}  // namespace hearth::bundle
+}  // namespace hearth::bundles

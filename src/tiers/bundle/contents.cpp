@@ -69,8 +69,8 @@ VerifyReport verify_contents(const format::BundleFile& file, const Progress& pro
             bytes.empty() ? format::DecodedEntry{nullptr, why} : format::decode_entry(bytes, row.key);
         if (decoded.artifact) {
             ++report.intact;
-        } else if (decoded.why == Miss::incompatible) {
-            ++report.incompatible;
+        } else if (decoded.why == Miss::other_version) {
+            ++report.other_version;
             tell(report.problems, fmt::format("Entry {} in {} is of another format version, or has a checksum that "
                                               "this build cannot compute.",
                                               row.key.hex(), file.path()));

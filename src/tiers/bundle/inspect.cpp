@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <span>
 
-namespace hearth::bundle {
+namespace hearth::bundles {
 
 namespace {
 
@@ -91,4 +91,4 @@ Result<Verified> verify(const std::string& path, const Trust& trust, const Progr
     return verified;
 }
 
-}  // namespace hearth::bundle
+}  // namespace hearth::bundles

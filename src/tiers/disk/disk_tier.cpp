@@ -76,7 +76,7 @@ Result<std::unique_ptr<Tier>> DiskTier::open(const DiskOptions& options, const T
 
 DiskTier::DiskTier(const DiskOptions& options, const TierContext& context, const DiskEnvironment& environment)
     : m_options(with_absolute_directory(options)), m_clock(*context.clock), m_log(context.log),
-      m_directory(m_options.directory, options.shared, environment),
+      m_directory(m_options.directory, options.users == Users::many, environment),
       m_boot(environment.boot), m_limits{.max_bytes = options.max_bytes,
                                          .max_entries = options.max_entries,
                                          .max_age = options.max_age},

@@ -42,7 +42,7 @@ public:
     void set_policy(const PolicyFactory& policy) override;
     std::optional<EntryRow> info(const Key& key) override;
     void for_each(const std::function<bool(const EntryRow&)>& visit) override;
-    std::uint64_t remove_idle(std::chrono::seconds idle, const Progress& progress) override;
+    std::vector<Victim> evict_to(const EvictTo& goal, const Progress& progress) override;
     VerifyReport verify(Repair repair, const Progress& progress) override;
     void touch(const Key& key, std::uint32_t uses) override;
     void flush() override;

@@ -209,16 +209,33 @@ void DiskTier::sweep(EvictionCause cause, const std::function<bool(const IndexRe
     }
 }
 
-std::uint64_t DiskTier::remove_idle(std::chrono::seconds idle, const Progress& progress)
+std::vector<Victim> DiskTier::evict_to(const EvictTo& goal, const Progress& progress)
 {
-    if (!traits().writable)
-        return 0;
-    flush();
     std::vector<Victim> gone;
-    const std::uint32_t since = to_seconds(base::time_before(m_clock.now(), idle));
-    const auto is_idle = [&](const IndexRecord& record) { return std::max(record.created, record.last_used) < since; };
-    sweep(EvictionCause::age, is_idle, progress, {}, gone);
-    return gone.size();
+    if (!traits().writable)
+        return gone;
+    flush();
+    if (goal.unused_for) {
+        const std::uint32_t since = to_seconds(base::time_before(m_clock.now(), *goal.unused_for));
+        const auto is_idle = [&](const IndexRecord& record) {
+            return std::max(record.created, record.last_used) < since;
+        };
+        sweep(EvictionCause::age, is_idle, progress, {}, gone);
+    }
+    if (!goal.max_bytes && !goal.max_entries)
+        return gone;
+    Session session(*this);
+    const auto enough = [&] {
+        const auto& totals = session.index().totals();
+        return (!goal.max_bytes || totals.bytes <= *goal.max_bytes) &&
+               (!goal.max_entries || totals.entries <= *goal.max_entries);
+    };
+    const auto take = [&](const IndexRecord& record) {
+        return evict(session, record, EvictionCause::limit_lowered, Victims::discard, gone);
+    };
+    if (session.error() == 0)
+        session.change([&] { return m_victims.run(session.index(), Key{}, enough, take); });
+    return gone;
 }
 
 std::vector<Victim> DiskTier::maintain(std::stop_token stop)
@@ -268,8 +285,8 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
             ++report.checked;
             if (decoded.artifact) {
                 ++report.intact;
-            } else if (decoded.why == Miss::incompatible) {
-                ++report.incompatible;
+            } else if (decoded.why == Miss::other_version) {
+                ++report.other_version;
                 tell(report, fmt::format("Entry {} is of another format version; left alone.", key.hex()));
             } else {
                 ++report.corrupt;

@@ -183,7 +183,7 @@ Error error_of_status(long status, Method method, const std::string& address, st
                 {}};
     case 405:
     case 501:
-        return {Code::incompatible,
+        return {Code::other_version,
                 fmt::format("{} does not accept {} ({}){}", address, name_of(method), what,
                             method == Method::put ? "; is WebDAV on?" : "."),
                 {}};

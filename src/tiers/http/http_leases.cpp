@@ -29,7 +29,7 @@ std::string throw_away_name()
 
 Error no_condition(const std::string& place)
 {
-    return {Code::incompatible,
+    return {Code::other_version,
             fmt::format("{} does not honour \"If-None-Match: *\" on PUT, so it cannot hold leases. Set lease=0, or use "
                         "a server that does.",
                         place),

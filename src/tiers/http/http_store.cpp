@@ -170,10 +170,10 @@ std::vector<Result<bool>> HttpStore::has_many(std::span<const std::string> names
     return has;
 }
 
-std::vector<Status> HttpStore::put_many(std::span<const remote::Object> objects, SteadyTime deadline)
+std::vector<Status> HttpStore::put_many(std::span<const remotes::Object> objects, SteadyTime deadline)
 {
     std::vector<Result<Request>> requests;
-    for (const remote::Object& object : objects)
+    for (const remotes::Object& object : objects)
         requests.push_back(request(Method::put, object.name, object.bytes));
     std::vector<Status> put(objects.size());
     perform_many(requests, deadline, [&](std::size_t i, const Result<Answer>& answer) { put[i] = stored(answer); });

@@ -24,13 +24,13 @@ namespace hearth::tiers {
 
 // For http, https and s3. Makes no connection; an address that cannot be used is an invalid_argument that says what may
 // stand there.
-Result<std::unique_ptr<remote::RemoteStore>> open_http_store(const remote::StoreOptions& options);
+Result<std::unique_ptr<remotes::RemoteStore>> open_http_store(const remotes::StoreOptions& options);
 
 namespace http {
 
 // Objects on an HTTP server, in one of its dialects.
 // Thread safety, failure: as RemoteStore. Cost: one request a call; batches several at once, on a few connections.
-class HttpStore final : public remote::RemoteStore {
+class HttpStore final : public remotes::RemoteStore {
 public:
     struct Parts {
         ClientOptions client{};
@@ -45,7 +45,7 @@ public:
                                                        SteadyTime deadline) override;
     std::vector<Result<bool>> has_many(std::span<const std::string> names, SteadyTime deadline) override;
     Status put(std::string_view name, ByteView bytes, SteadyTime deadline) override;
-    std::vector<Status> put_many(std::span<const remote::Object> objects, SteadyTime deadline) override;
+    std::vector<Status> put_many(std::span<const remotes::Object> objects, SteadyTime deadline) override;
     Result<bool> remove(std::string_view name, SteadyTime deadline) override;
     Status list(const Visit& visit, SteadyTime deadline) override;
 

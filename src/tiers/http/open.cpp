@@ -15,9 +15,9 @@ namespace hearth::tiers::http {
 
 namespace {
 
-using remote::HostPort;
-using remote::StoreOptions;
-using remote::Url;
+using remotes::HostPort;
+using remotes::StoreOptions;
+using remotes::Url;
 
 constexpr std::uint64_t k_default_max_object = 1_GiB;
 constexpr const char* k_default_region = "us-east-1";
@@ -84,21 +84,21 @@ Result<ClientOptions> client_options(const StoreOptions& options, bool tls, std:
     client.tls = tls;
     client.connect_timeout = options.connect_timeout;
     client.max_connections = std::max<std::size_t>(options.max_connections, 1);
-    const auto& of_tls = remote::k_names_of_tls_options;
+    const auto& of_tls = remotes::k_names_of_tls_options;
     if (!tls && std::any_of(of_tls.begin(), of_tls.end(), [&](std::string_view name) { return url.option(name); }))
         return unusable(url, fmt::format("{} are about TLS, and its scheme or endpoint is http. Use https.",
                                          fmt::join(of_tls, ", ")));
-    Result<remote::TlsOptions> trust = remote::tls_options(url);
+    Result<remotes::TlsOptions> trust = remotes::tls_options(url);
     if (!trust.ok())
         return unusable(url, trust.error().message);
     client.trust = *std::move(trust);
     return client;
 }
 
-Result<std::unique_ptr<remote::RemoteStore>> make_store(const StoreOptions& options, ClientOptions client,
-                                                        std::unique_ptr<Dialect> dialect)
+Result<std::unique_ptr<remotes::RemoteStore>> make_store(const StoreOptions& options, ClientOptions client,
+                                                         std::unique_ptr<Dialect> dialect)
 {
-    return std::unique_ptr<remote::RemoteStore>(std::make_unique<HttpStore>(HttpStore::Parts{
+    return std::unique_ptr<remotes::RemoteStore>(std::make_unique<HttpStore>(HttpStore::Parts{
         .client = std::move(client),
         .dialect = std::move(dialect),
         .max_object_bytes = options.max_object_bytes != 0 ? options.max_object_bytes : k_default_max_object,
@@ -118,7 +118,7 @@ Result<PathLayout> layout_of(const Url& url)
     return unusable(url, fmt::format("layout is \"{}\"; it may be flat, shards or bazel.", printable(layout)));
 }
 
-Result<std::unique_ptr<remote::RemoteStore>> open_plain(const StoreOptions& options)
+Result<std::unique_ptr<remotes::RemoteStore>> open_plain(const StoreOptions& options)
 {
     const Url& url = options.url;
     if (Status checked = check_options(url, {"layout", "token-file", "ca", "insecure", "cert", "key"}); !checked.ok())
@@ -168,7 +168,7 @@ Status find_bucket(const Url& url, const std::optional<std::string>& endpoint, S
         s3.bucket_url = "https://" + s3.address + (by_path ? "/" + s3.bucket : "");
         return {};
     }
-    const Result<Url> server = remote::parse_url(*endpoint);
+    const Result<Url> server = remotes::parse_url(*endpoint);
     if (!server.ok() || (server->scheme != "http" && server->scheme != "https") || server->hosts.size() != 1 ||
         !is_host(server->hosts.front().host) || !server->user.empty() || !server->options.empty())
         return unusable(url, "its endpoint should look like http://HOST:PORT or https://HOST. It comes from the option "
@@ -179,7 +179,7 @@ Status find_bucket(const Url& url, const std::optional<std::string>& endpoint, S
     return {};
 }
 
-Result<std::unique_ptr<remote::RemoteStore>> open_s3(const StoreOptions& options)
+Result<std::unique_ptr<remotes::RemoteStore>> open_s3(const StoreOptions& options)
 {
     const Url& url = options.url;
     if (Status checked = check_options(url, {"endpoint", "region", "ca", "insecure", "cert", "key"}); !checked.ok())
@@ -214,7 +214,7 @@ Result<std::unique_ptr<remote::RemoteStore>> open_s3(const StoreOptions& options
 
 namespace hearth::tiers {
 
-Result<std::unique_ptr<remote::RemoteStore>> open_http_store(const remote::StoreOptions& options)
+Result<std::unique_ptr<remotes::RemoteStore>> open_http_store(const remotes::StoreOptions& options)
 {
     const std::string& scheme = options.url.scheme;
     if (scheme != "http" && scheme != "https" && scheme != "s3")

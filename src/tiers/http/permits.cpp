@@ -11,7 +11,7 @@ Permits::Permits(std::size_t count)
 {
 }
 
-std::size_t Permits::take(std::size_t most, remote::SteadyTime deadline)
+std::size_t Permits::take(std::size_t most, remotes::SteadyTime deadline)
 {
     std::unique_lock lock(m_mutex);
     if (m_free == 0) {

@@ -16,7 +16,7 @@ public:
     explicit Permits(std::size_t count);
 
     // As many as are free, up to `most`; waits for the first. 0: the deadline passed.
-    std::size_t take(std::size_t most, remote::SteadyTime deadline);
+    std::size_t take(std::size_t most, remotes::SteadyTime deadline);
     void give_back(std::size_t count);
     // In a forked child: what other threads had taken is free again, for those threads are not here.
     void after_fork() noexcept;

@@ -77,7 +77,7 @@ Error PlainDialect::refusal(const Answer& answer, Method method) const
 
 Status PlainDialect::list(HttpClient&, const Visit&, SteadyTime)
 {
-    return Error{Code::incompatible,
+    return Error{Code::other_version,
                  fmt::format("{} cannot list what it holds: plain HTTP has no request for that. Use S3 or redis where "
                              "lists are wanted.",
                              m_options.address),

@@ -14,7 +14,7 @@
 
 namespace hearth::tiers::http {
 
-using remote::SteadyTime;
+using remotes::SteadyTime;
 
 enum class Method : std::uint8_t { get, head, put, remove };
 
@@ -52,7 +52,7 @@ struct Answer {
 struct ClientOptions {
     std::string address{};  // "127.0.0.1:8080", for sentences
     bool tls = false;
-    remote::TlsOptions trust{};  // over TLS: whom we believe, and what we show
+    remotes::TlsOptions trust{};  // over TLS: whom we believe, and what we show
     std::chrono::milliseconds connect_timeout{100};
     std::size_t max_connections = 8;
 };

@@ -85,10 +85,10 @@ void Transfer::set_up(SocketBook& sockets)
     // A name server that does not answer must not hold us beyond the deadline.
     curl_easy_setopt(m_curl, CURLOPT_QUICK_EXIT, 1L);
 #endif
-    const remote::TlsOptions& trust = m_options.trust;
+    const remotes::TlsOptions& trust = m_options.trust;
     if (!trust.ca_file.empty())
         curl_easy_setopt(m_curl, CURLOPT_CAINFO, trust.ca_file.c_str());
-    if (trust.verify == remote::Verify::nothing) {
+    if (trust.verify == remotes::Verify::nothing) {
         curl_easy_setopt(m_curl, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(m_curl, CURLOPT_SSL_VERIFYHOST, 0L);
     }

@@ -117,9 +117,9 @@ void MemoryTier::for_each(const std::function<bool(const EntryRow&)>& visit)
             return;
 }
 
-std::uint64_t MemoryTier::remove_idle(std::chrono::seconds idle, const Progress& /*progress*/)
+std::vector<Victim> MemoryTier::evict_to(const EvictTo& goal, const Progress& /*progress*/)
 {
-    return m_store.remove_idle(idle);
+    return victims_of(m_store.evict_to(goal), Victims::discard);
 }
 
 VerifyReport MemoryTier::verify(Repair /*repair*/, const Progress& /*progress*/)

@@ -14,7 +14,7 @@
 
 namespace hearth::tiers::redis {
 
-using remote::SteadyTime;
+using remotes::SteadyTime;
 
 // Where answers come from.
 class ByteSource {

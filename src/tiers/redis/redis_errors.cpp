@@ -58,7 +58,7 @@ Error error_of_reply(std::string_view words, const std::string& address)
                 {}};
     if (words.starts_with("ERR unknown command") || words.starts_with("ERR unknown subcommand") ||
         words.starts_with("ERR This instance has cluster support disabled"))
-        return {Code::incompatible, fmt::format("Redis at {} does not know how to do this: {}.", address, said), {}};
+        return {Code::other_version, fmt::format("Redis at {} does not know how to do this: {}.", address, said), {}};
     return {Code::unavailable, fmt::format("Redis at {} could not serve: {}.", address, said), {}};
 }
 

@@ -18,20 +18,20 @@ constexpr std::uint64_t k_max_value = 512_MiB;  // redis's own limit
 constexpr std::array<std::string_view, 7> k_options_of_the_tier = {"name",  "read-only", "timeout", "connect-timeout",
                                                                    "trust", "lease",     "queue"};
 
-Error unusable(const remote::Url& url, std::string_view why)
+Error unusable(const remotes::Url& url, std::string_view why)
 {
     return {Code::invalid_argument, fmt::format("The remote {} cannot be used: {}", url.shown(), why), {}};
 }
 
 bool is_known(std::string_view option, bool tls)
 {
-    const auto& of_tls = remote::k_names_of_tls_options;
+    const auto& of_tls = remotes::k_names_of_tls_options;
     if (option == "prefix" || (tls && std::find(of_tls.begin(), of_tls.end(), option) != of_tls.end()))
         return true;
     return std::find(k_options_of_the_tier.begin(), k_options_of_the_tier.end(), option) != k_options_of_the_tier.end();
 }
 
-Status read_options(const remote::Url& url, bool tls, RedisSettings& settings)
+Status read_options(const remotes::Url& url, bool tls, RedisSettings& settings)
 {
     for (const auto& [name, value] : url.options)
         if (!is_known(name, tls))
@@ -48,7 +48,7 @@ Status read_options(const remote::Url& url, bool tls, RedisSettings& settings)
     }
     if (!tls)
         return {};
-    const Result<remote::TlsOptions> options = remote::tls_options(url);
+    const Result<remotes::TlsOptions> options = remotes::tls_options(url);
     if (!options.ok())
         return unusable(url, options.error().message);
     Result<std::shared_ptr<const TlsContext>> context = TlsContext::make(*options);
@@ -58,7 +58,7 @@ Status read_options(const remote::Url& url, bool tls, RedisSettings& settings)
     return {};
 }
 
-Status read_database(const remote::Url& url, RedisSettings& settings)
+Status read_database(const remotes::Url& url, RedisSettings& settings)
 {
     if (url.path.empty())
         return {};
@@ -73,9 +73,9 @@ Status read_database(const remote::Url& url, RedisSettings& settings)
 
 }  // namespace
 
-Result<RedisSettings> redis_settings(const remote::StoreOptions& options)
+Result<RedisSettings> redis_settings(const remotes::StoreOptions& options)
 {
-    const remote::Url& url = options.url;
+    const remotes::Url& url = options.url;
     RedisSettings settings;
     const bool tls = url.scheme == "rediss" || url.scheme == "rediss+cluster";
     if (url.scheme == "redis+cluster" || url.scheme == "rediss+cluster")
@@ -95,7 +95,7 @@ Result<RedisSettings> redis_settings(const remote::StoreOptions& options)
             return unusable(url, "it names no host.");
         if (settings.topology == Topology::single && url.hosts.size() != 1)
             return unusable(url, fmt::format("it names {} hosts. Several are for redis+cluster.", url.hosts.size()));
-        for (const remote::HostPort& host : url.hosts)
+        for (const remotes::HostPort& host : url.hosts)
             settings.endpoints.push_back({host.host, host.port != 0 ? host.port : k_default_port, {}});
         if (Status read = read_database(url, settings); !read.ok())
             return read.error();

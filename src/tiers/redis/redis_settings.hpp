@@ -40,6 +40,6 @@ struct RedisSettings {
 };
 
 // Reads the certificates, where some are named; makes no connection.
-Result<RedisSettings> redis_settings(const remote::StoreOptions& options);
+Result<RedisSettings> redis_settings(const remotes::StoreOptions& options);
 
 }  // namespace hearth::tiers::redis

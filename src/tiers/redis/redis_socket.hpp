@@ -15,7 +15,7 @@
 
 namespace hearth::tiers::redis {
 
-using remote::SteadyTime;
+using remotes::SteadyTime;
 
 // A connected stream, plain or encrypted, that never blocks but in wait(), and for a moment in a read() that may.
 // Not thread safe; closes its descriptor.

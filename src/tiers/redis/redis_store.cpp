@@ -145,7 +145,7 @@ Status RedisStore::put(std::string_view name, ByteView bytes, SteadyTime deadlin
     return done(run(Command(key, {"SET", key, as_text(bytes)}), deadline));
 }
 
-std::vector<Status> RedisStore::put_many(std::span<const remote::Object> objects, SteadyTime deadline)
+std::vector<Status> RedisStore::put_many(std::span<const remotes::Object> objects, SteadyTime deadline)
 {
     std::vector<Status> answers;
     std::vector<std::string> keys;
@@ -221,12 +221,12 @@ std::string RedisStore::description()
 
 }  // namespace redis
 
-Result<std::unique_ptr<remote::RemoteStore>> open_redis_store(const remote::StoreOptions& options)
+Result<std::unique_ptr<remotes::RemoteStore>> open_redis_store(const remotes::StoreOptions& options)
 {
     Result<redis::RedisSettings> settings = redis::redis_settings(options);
     if (!settings.ok())
         return settings.error();
-    return std::unique_ptr<remote::RemoteStore>(std::make_unique<redis::RedisStore>(*settings));
+    return std::unique_ptr<remotes::RemoteStore>(std::make_unique<redis::RedisStore>(*settings));
 }
 
 }  // namespace hearth::tiers

@@ -7,7 +7,7 @@ namespace hearth::tiers {
 
 // A client of one redis server or of one cluster. Makes no connection; an address that cannot be used is an
 // invalid_argument that says what may stand there (redis/redis_settings.hpp has the grammar).
-Result<std::unique_ptr<remote::RemoteStore>> open_redis_store(const remote::StoreOptions& options);
+Result<std::unique_ptr<remotes::RemoteStore>> open_redis_store(const remotes::StoreOptions& options);
 
 namespace redis {
 
@@ -15,7 +15,7 @@ namespace redis {
 // scripts, which redis runs in one step.
 // Thread safety: all of it. Ownership: of its connections. Cost: one round trip a call; of many, one for some hundred.
 // list() may show a name twice while redis enlarges its table.
-class RedisStore final : public remote::RemoteStore {
+class RedisStore final : public remotes::RemoteStore {
 public:
     explicit RedisStore(const RedisSettings& settings);
 
@@ -24,7 +24,7 @@ public:
                                                        SteadyTime deadline) override;
     std::vector<Result<bool>> has_many(std::span<const std::string> names, SteadyTime deadline) override;
     Status put(std::string_view name, ByteView bytes, SteadyTime deadline) override;
-    std::vector<Status> put_many(std::span<const remote::Object> objects, SteadyTime deadline) override;
+    std::vector<Status> put_many(std::span<const remotes::Object> objects, SteadyTime deadline) override;
     Result<bool> remove(std::string_view name, SteadyTime deadline) override;
     Status list(const std::function<bool(std::string_view name, std::uint64_t bytes)>& visit,
                 SteadyTime deadline) override;

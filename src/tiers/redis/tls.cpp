@@ -15,7 +15,7 @@
 
 namespace hearth::tiers::redis {
 
-using remote::Verify;
+using remotes::Verify;
 
 namespace {
 
@@ -121,7 +121,7 @@ bool is_about_a_certificate(int alert)
 
 }  // namespace
 
-Result<std::shared_ptr<const TlsContext>> TlsContext::make(const remote::TlsOptions& options)
+Result<std::shared_ptr<const TlsContext>> TlsContext::make(const remotes::TlsOptions& options)
 {
     // The host program's configuration file is none of ours.
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);

@@ -31,19 +31,19 @@ struct Transfer {
 class TlsContext {
 public:
     // Reads the files. An Error's message is the end of a sentence.
-    static Result<std::shared_ptr<const TlsContext>> make(const remote::TlsOptions& options);
+    static Result<std::shared_ptr<const TlsContext>> make(const remotes::TlsOptions& options);
     ~TlsContext();
     TlsContext(const TlsContext&) = delete;
     TlsContext& operator=(const TlsContext&) = delete;
 
     ssl_ctx_st* handle() const { return m_context; }
-    const remote::TlsOptions& options() const { return m_options; }
+    const remotes::TlsOptions& options() const { return m_options; }
 
 private:
-    TlsContext(ssl_ctx_st* context, remote::TlsOptions options) : m_context(context), m_options(std::move(options)) {}
+    TlsContext(ssl_ctx_st* context, remotes::TlsOptions options) : m_context(context), m_options(std::move(options)) {}
 
     ssl_ctx_st* m_context;
-    const remote::TlsOptions m_options;
+    const remotes::TlsOptions m_options;
 };
 
 // One encrypted connection over a socket that stays the caller's. Never waits. Not thread safe. The context outlives

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace hearth::vram {
+namespace hearth::device {
 
 void Lease::release(base::HazardSlot* slot) noexcept
 {
@@ -27,4 +27,4 @@ std::size_t HostCopy::found() const noexcept
         std::count_if(m_parts.begin(), m_parts.end(), [](ByteView part) { return part.data() != nullptr; }));
 }
 
-}  // namespace hearth::vram
+}  // namespace hearth::device

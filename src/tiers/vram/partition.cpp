@@ -26,12 +26,12 @@ std::shared_ptr<gpu::DeviceMemory> Partition::memory() const
     return m_memory;
 }
 
-Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, std::uint64_t order, vram::Stream stream,
-                                     Victims victims)
+Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, std::uint64_t order,
+                                     device::Stream stream, Victims victims)
 {
     const Resident wanted(key, artifact.size(), std::chrono::duration<double>(artifact.cost).count());
-    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<vram::ResidentEntry>> {
-        auto entry = std::make_unique<vram::ResidentEntry>(key, artifact, std::move(part), m_device, order);
+    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
+        auto entry = std::make_unique<device::ResidentEntry>(key, artifact, std::move(part), m_device, order);
         Status status = entry->write(artifact);
         if (status.ok() && stream != nullptr)
             status = entry->memory().order_after(entry->ticket(), stream);
@@ -41,14 +41,14 @@ Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, s
         m_transfers.to_device_bytes.fetch_add(wanted.bytes, std::memory_order_relaxed);
         return entry;
     };
-    return store_placed(wanted, vram::ResidentEntry::bytes_needed(artifact), place, victims);
+    return store_placed(wanted, device::ResidentEntry::bytes_needed(artifact), place, victims);
 }
 
-Result<StoreReport> Partition::store_copy(const vram::ResidentEntry& other, Victims victims)
+Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Victims victims)
 {
     const Resident wanted(other.resident.key, other.resident.bytes, other.resident.cost);
-    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<vram::ResidentEntry>> {
-        auto entry = std::make_unique<vram::ResidentEntry>(other, std::move(part), m_device);
+    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
+        auto entry = std::make_unique<device::ResidentEntry>(other, std::move(part), m_device);
         if (Status status = entry->copy_from(other); !status.ok())
             return status.error();
         m_transfers.between_devices.fetch_add(1, std::memory_order_relaxed);
@@ -92,7 +92,7 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     const Result<gpu::DevicePart> part = make_place(*arena, wanted.key, bytes_needed, keep, report.victims);
     if (!part)
         return fail(part.error());
-    Result<std::unique_ptr<vram::ResidentEntry>> entry = place(PlacedPart(arena, *part));
+    Result<std::unique_ptr<device::ResidentEntry>> entry = place(PlacedPart(arena, *part));
     if (!entry)
         return fail(entry.error());
     reservation.used = true;
@@ -134,7 +134,7 @@ void Partition::settle(resident::Departed departed, Victims keep, std::vector<Vi
 {
     std::vector<Victim> gone = departed.victims();
     for (std::size_t i = 0; i < gone.size(); ++i) {
-        const auto& entry = static_cast<const vram::ResidentEntry&>(*departed.nodes()[i].node);
+        const auto& entry = static_cast<const device::ResidentEntry&>(*departed.nodes()[i].node);
         if (keep != Victims::keep || !departed.nodes()[i].worth_keeping)
             continue;
         if (Result<std::shared_ptr<const Artifact>> artifact = entry.fetch()) {
@@ -183,15 +183,16 @@ bool Partition::remove(const Key& key)
 bool Partition::remove_older(const Key& key, std::uint64_t order)
 {
     forget_owed(key);
-    return m_entries.remove_if(
-        key, [&](const resident::Node& node) { return static_cast<const vram::ResidentEntry&>(node).order() < order; });
+    return m_entries.remove_if(key, [&](const resident::Node& node) {
+        return static_cast<const device::ResidentEntry&>(node).order() < order;
+    });
 }
 
 bool Partition::has_newer(const Key& key, std::uint64_t order) const
 {
     bool newer = false;
     m_entries.visit_one(key, [&](const resident::Node& node) {
-        newer = static_cast<const vram::ResidentEntry&>(node).order() > order;
+        newer = static_cast<const device::ResidentEntry&>(node).order() > order;
     });
     return newer;
 }
@@ -220,6 +221,12 @@ std::vector<Victim> Partition::drop_expired()
     return gone;
 }
 
+void Partition::evict_to(const EvictTo& goal, std::vector<Victim>& gone)
+{
+    settle(m_entries.evict_to(goal), Victims::discard, gone);
+    pay(gone);
+}
+
 void Partition::clear()
 {
     std::vector<Victim> forgotten;
@@ -238,7 +245,7 @@ void Partition::renew(std::shared_ptr<gpu::DeviceMemory> memory)
     m_arena.swap(arena);
 }
 
-vram::PartitionUsage Partition::usage()
+device::PartitionUsage Partition::usage()
 {
     const TierUsage entries = m_entries.usage();
     const std::shared_ptr<Arena> place = this->arena();

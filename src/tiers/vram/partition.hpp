@@ -34,12 +34,14 @@ public:
     std::shared_ptr<gpu::DeviceMemory> memory() const;
 
     // An artifact of the host's, with its number among all that were ever stored; or an entry of another device.
-    Result<StoreReport> store(const Key& key, const Artifact& artifact, std::uint64_t order, vram::Stream stream,
+    Result<StoreReport> store(const Key& key, const Artifact& artifact, std::uint64_t order, device::Stream stream,
                               Victims victims);
-    Result<StoreReport> store_copy(const vram::ResidentEntry& other, Victims victims);
+    Result<StoreReport> store_copy(const device::ResidentEntry& other, Victims victims);
     std::vector<Victim> set_limits(const Limits& limits, Victims victims);
     std::vector<Victim> set_max_age(std::chrono::seconds max_age);
     std::vector<Victim> drop_expired();
+    // Until no more is left. Who goes is added to `gone`.
+    void evict_to(const EvictTo& goal, std::vector<Victim>& gone);
     bool remove(const Key& key);
     // What was stored before that number. And whether there is something that was stored after it.
     bool remove_older(const Key& key, std::uint64_t order);
@@ -48,11 +50,11 @@ public:
     // To go on with, after the device or its context was lost and everything in it.
     void renew(std::shared_ptr<gpu::DeviceMemory> memory);
 
-    vram::PartitionUsage usage();
+    device::PartitionUsage usage();
 
 private:
     // An entry with its bytes, at the part that was found for it.
-    using Place = std::function<Result<std::unique_ptr<vram::ResidentEntry>>(PlacedPart)>;
+    using Place = std::function<Result<std::unique_ptr<device::ResidentEntry>>(PlacedPart)>;
     Result<StoreReport> store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
                                      Victims keep);
     Result<gpu::DevicePart> make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,

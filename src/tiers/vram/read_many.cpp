@@ -37,13 +37,13 @@ public:
     bool take(std::size_t number, const Key& key, resident::ResidentStore& entries, base::HazardSlot* slot)
     {
         if (const resident::Node* node = entries.find_with(slot, key)) {
-            add(number, static_cast<const vram::ResidentEntry&>(*node));
+            add(number, static_cast<const device::ResidentEntry&>(*node));
             return true;
         }
         const resident::ResidentStore::Hit hit = entries.find(key);
         if (!hit.node)
             return false;
-        add(number, static_cast<const vram::ResidentEntry&>(*hit.node));
+        add(number, static_cast<const device::ResidentEntry&>(*hit.node));
         base::release_slot(hit.slot);
         return true;
     }
@@ -86,7 +86,7 @@ private:
         std::unique_ptr<gpu::StagingBuffer> staging;
     };
 
-    void add(std::size_t key, const vram::ResidentEntry& entry)
+    void add(std::size_t key, const device::ResidentEntry& entry)
     {
         if (&entry.memory() != m_memory)
             return;  // of a device that was lost meanwhile
@@ -94,7 +94,7 @@ private:
             m_next.parts.reserve(k_keys_at_once);
             m_next.wanted_by.reserve(k_keys_at_once);
         }
-        const vram::Region region = entry.region();
+        const device::Region region = entry.region();
         // Where there is an address it says all, and the rest of the entry need not be fetched from memory.
         if (region.buffer == nullptr)
             m_next.parts.push_back({{{region.address, nullptr, region.bytes}, 0, region.bytes}, m_next.bytes});
@@ -130,11 +130,11 @@ private:
 }  // namespace
 
 // Alone it is held for itself, and goes the shortest way.
-Result<vram::HostCopy> VramTier::read_one(const Key& key)
+Result<device::HostCopy> VramTier::read_one(const Key& key)
 {
     const Held held = hold(key, -1, true);
     if (!held.entry)
-        return vram::HostCopy(nullptr, std::vector<ByteView>(1));
+        return device::HostCopy(nullptr, std::vector<ByteView>(1));
     gpu::DeviceMemory& memory = held.entry->memory();
     const gpu::DevicePart part{held.entry->part().block, held.entry->part().offset, held.entry->region().bytes};
     std::shared_ptr<gpu::StagingBuffer> staging = memory.staging(std::max<std::uint64_t>(part.bytes, 1));
@@ -147,10 +147,10 @@ Result<vram::HostCopy> VramTier::read_one(const Key& key)
     m_transfers.to_host.fetch_add(1, std::memory_order_relaxed);
     m_transfers.to_host_bytes.fetch_add(part.bytes, std::memory_order_relaxed);
     const ByteView bytes = staging->bytes().first(part.bytes);
-    return vram::HostCopy(std::move(staging), {bytes});
+    return device::HostCopy(std::move(staging), {bytes});
 }
 
-Result<vram::HostCopy> VramTier::read_many(std::span<const Key> keys)
+Result<device::HostCopy> VramTier::read_many(std::span<const Key> keys)
 {
     if (keys.size() == 1)
         return read_one(keys.front());
@@ -183,7 +183,7 @@ Result<vram::HostCopy> VramTier::read_many(std::span<const Key> keys)
     for (Batch& batch : batches)
         if (Status status = batch.finish(found, m_transfers, *owner); !status.ok())
             return status.error();
-    return vram::HostCopy(owner, std::move(found));
+    return device::HostCopy(owner, std::move(found));
 }
 
 }  // namespace hearth::tiers

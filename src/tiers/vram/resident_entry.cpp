@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace hearth::vram {
+namespace hearth::device {
 
 namespace {
 
@@ -137,4 +137,4 @@ Result<std::shared_ptr<const Artifact>> ResidentEntry::fetch() const
     return {std::shared_ptr<const Artifact>(std::move(artifact))};
 }
 
-}  // namespace hearth::vram
+}  // namespace hearth::device

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace hearth::vram {
+namespace hearth::device {
 
 // An artifact whose bytes lie on a device: its sections one behind the other, each at a multiple of sixteen bytes.
 // What is known of it besides stands here, on the host.
@@ -69,4 +69,4 @@ private:
     std::vector<Stretch> m_stretches;
 };
 
-}  // namespace hearth::vram
+}  // namespace hearth::device

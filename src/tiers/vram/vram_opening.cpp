@@ -34,13 +34,13 @@ const VramTier::Partitions& VramTier::partitions() const noexcept
     return all ? *all : k_no_partitions;
 }
 
-Limits VramTier::limits_of(const Limits& limits, std::uint64_t device_bytes, const vram::Partition* named)
+Limits VramTier::limits_of(const Limits& limits, std::uint64_t device_bytes, const device::Partition* named)
 {
     Limits here = limits;
     if (named)
         here = {.max_bytes = named->max_bytes, .max_entries = 0, .max_age = limits.max_age};
-    if (here.max_bytes == vram::k_recommended)
-        here.max_bytes = device_bytes == 0 ? k_when_unknown : vram::recommended_bytes(device_bytes);
+    if (here.max_bytes == device::k_recommended)
+        here.max_bytes = device_bytes == 0 ? k_when_unknown : device::recommended_bytes(device_bytes);
     return here;
 }
 
@@ -49,10 +49,10 @@ Result<std::shared_ptr<gpu::DeviceMemory>> VramTier::open_device(std::size_t dev
 {
     const int index = m_options.devices[device];
     Result<std::shared_ptr<gpu::DeviceMemory>> memory = m_open_memory(m_options.backend, index);
-    const bool automatic = m_options.backend == vram::Backend::automatic;
-    if (memory && automatic && (*memory)->device().backend == vram::Backend::host && fallback.empty())
+    const bool automatic = m_options.backend == device::Backend::automatic;
+    if (memory && automatic && (*memory)->device().backend == device::Backend::host && fallback.empty())
         fallback = "no GPU was found";
-    if (memory || m_options.fallback == vram::Fallback::none)
+    if (memory || m_options.fallback == device::Fallback::none)
         return memory;
     fallback = memory.error().message;
     say(fmt::format("Tier \"{}\" uses host memory: {}", m_options.name, fallback));
@@ -78,7 +78,7 @@ Result<VramTier::Partitions> VramTier::open_partitions(std::string& fallback) co
                                                              policy(), here, *memory, m_transfers));
         };
         add("", limits_of(limits, (*memory)->device().total_bytes, nullptr));
-        for (const vram::Partition& named : m_options.partitions)
+        for (const device::Partition& named : m_options.partitions)
             add(named.name, limits_of(limits, (*memory)->device().total_bytes, &named));
     }
     return partitions;

@@ -7,30 +7,26 @@
 
 namespace hearth {
 
-namespace vram {
-
-TierSpec tier(Options options)
+TierSpec vram(VramOptions options)
 {
     return {options.name, [options](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
                 auto tier = std::make_unique<tiers::VramTier>(options, context, gpu::open_device_memory);
                 // Without a fallback whoever opens the cache is to learn that there is no device.
-                if (options.fallback == Fallback::none)
+                if (options.fallback == device::Fallback::none)
                     if (Status status = tier->open(); !status.ok())
                         return status.error();
                 return {std::move(tier)};
             }};
 }
 
-TierSpec tier(std::uint64_t max_bytes)
+TierSpec vram(std::uint64_t max_bytes)
 {
-    return tier(Options{.max_bytes = max_bytes});
+    return vram(VramOptions{.max_bytes = max_bytes});
 }
-
-}  // namespace vram
 
 namespace tiers {
 
-VramTier::VramTier(vram::Options options, const TierContext& context, OpenMemory open_memory)
+VramTier::VramTier(VramOptions options, const TierContext& context, OpenMemory open_memory)
     : m_options(std::move(options)), m_clock(*context.clock), m_log(context.log), m_open_memory(std::move(open_memory)),
       m_policy(context.policy), m_limits{.max_bytes = m_options.max_bytes,
                                          .max_entries = m_options.max_entries,
@@ -38,7 +34,7 @@ VramTier::VramTier(vram::Options options, const TierContext& context, OpenMemory
 {
 }
 
-Result<Partition*> VramTier::placed(const vram::Placement& placement)
+Result<Partition*> VramTier::placed(const device::Placement& placement)
 {
     const Result<const Partitions*> all = opened();
     if (!all)
@@ -49,7 +45,7 @@ Result<Partition*> VramTier::placed(const vram::Placement& placement)
     return Error{
         Code::not_found,
         fmt::format("Tier \"{}\" has no partition \"{}\" on device {}: it has {} device(s), counted from 0, and "
-                    "{} named partition(s). Name it in vram::Options.",
+                    "{} named partition(s). Name it in VramOptions.",
                     m_options.name, placement.partition, placement.device, m_options.devices.size(),
                     m_options.partitions.size()),
         {}};
@@ -67,7 +63,7 @@ VramTier::Held VramTier::hold(const Key& key, int device, bool counts)
             held.why = hit.why == Miss::absent ? held.why : hit.why;
             continue;
         }
-        const auto* entry = static_cast<const vram::ResidentEntry*>(hit.node);
+        const auto* entry = static_cast<const device::ResidentEntry*>(hit.node);
         std::unique_ptr<base::HazardSlot, ReleaseSlot> slot(hit.slot);
         if (!entry->memory().lost())
             return {entry, std::move(slot), partition.get(), Miss::absent};
@@ -80,13 +76,13 @@ VramTier::Held VramTier::hold(const Key& key, int device, bool counts)
     return held;
 }
 
-vram::Lease VramTier::lease(const Key& key, const vram::LeaseOptions& options)
+device::Lease VramTier::lease(const Key& key, const device::LeaseOptions& options)
 {
     Held held = hold(key, options.device, true);
     if (!held.entry)
         return {};
-    const vram::ResidentEntry& entry = *held.entry;
-    vram::Lease lease(held.slot.release(), held.entry, entry.region(), entry.device());
+    const device::ResidentEntry& entry = *held.entry;
+    device::Lease lease(held.slot.release(), held.entry, entry.region(), entry.device());
     if (gpu::DeviceMemory& memory = entry.memory(); !memory.settled(entry.ticket())) {
         const Status ordered = options.stream != nullptr ? memory.order_after(entry.ticket(), options.stream)
                                                          : memory.wait(entry.ticket());
@@ -114,7 +110,7 @@ Found VramTier::fetch(const Held& held)
 {
     if (!held.entry)
         return Found::miss(held.why);
-    const vram::ResidentEntry& entry = *held.entry;
+    const device::ResidentEntry& entry = *held.entry;
     Result<std::shared_ptr<const Artifact>> artifact = entry.fetch();
     Found found;
     found.uses = entry.resident.uses();
@@ -151,7 +147,7 @@ Result<StoreReport> VramTier::store(const Key& key, const Entry& entry, Victims 
     return store_at(key, entry, {}, victims);
 }
 
-Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const vram::Placement& placement,
+Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const device::Placement& placement,
                                        Victims victims)
 {
     const Result<Partition*> partition = placed(placement);

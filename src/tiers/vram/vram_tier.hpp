@@ -14,7 +14,7 @@
 namespace hearth::tiers {
 
 // Opens the memory of a device of the backend; tests hand in one of their own.
-using OpenMemory = std::function<Result<std::shared_ptr<gpu::DeviceMemory>>(vram::Backend, int index)>;
+using OpenMemory = std::function<Result<std::shared_ptr<gpu::DeviceMemory>>(device::Backend, int index)>;
 
 // Artifacts whose bytes lie in device memory. Nothing is asked of any device before something is stored.
 // Thread safety: all of it. A lease takes no lock; reads wait for copies that are under way.
@@ -25,7 +25,7 @@ using OpenMemory = std::function<Result<std::shared_ptr<gpu::DeviceMemory>>(vram
 // Failure: a device that is lost takes its entries along; the tier opens it again, or host memory in its place.
 class VramTier final : public DeviceTier {
 public:
-    VramTier(vram::Options options, const TierContext& context, OpenMemory open_memory);
+    VramTier(VramOptions options, const TierContext& context, OpenMemory open_memory);
 
     // Now rather than with the first store.
     Status open();
@@ -45,17 +45,17 @@ public:
     void set_policy(const PolicyFactory& policy) override;
     std::optional<EntryRow> info(const Key& key) override;
     void for_each(const std::function<bool(const EntryRow&)>& visit) override;
-    std::uint64_t remove_idle(std::chrono::seconds idle, const Progress& progress) override;
+    std::vector<Victim> evict_to(const EvictTo& goal, const Progress& progress) override;
     VerifyReport verify(Repair repair, const Progress& progress) override;
     void touch(const Key& key, std::uint32_t uses) override;
     std::vector<Victim> maintain(std::stop_token stop) override;
 
-    vram::Lease lease(const Key& key, const vram::LeaseOptions& options) override;
-    Result<vram::HostCopy> read_many(std::span<const Key> keys) override;
-    Result<StoreReport> store_at(const Key& key, const Entry& entry, const vram::Placement& placement,
+    device::Lease lease(const Key& key, const device::LeaseOptions& options) override;
+    Result<device::HostCopy> read_many(std::span<const Key> keys) override;
+    Result<StoreReport> store_at(const Key& key, const Entry& entry, const device::Placement& placement,
                                  Victims victims) override;
     Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) override;
-    vram::Report report() override;
+    device::Report report() override;
 
 private:
     using Partitions = std::vector<std::unique_ptr<Partition>>;
@@ -64,7 +64,7 @@ private:
         void operator()(base::HazardSlot* slot) const noexcept { base::release_slot(slot); }
     };
     struct Held {
-        const vram::ResidentEntry* entry = nullptr;
+        const device::ResidentEntry* entry = nullptr;
         std::unique_ptr<base::HazardSlot, ReleaseSlot> slot;
         Partition* partition = nullptr;
         Miss why = Miss::absent;
@@ -75,18 +75,18 @@ private:
     Result<std::shared_ptr<gpu::DeviceMemory>> open_device(std::size_t device, std::string& fallback) const;
     Result<Partitions> open_partitions(std::string& fallback) const;
     void apply_settings(const Partitions& partitions) const;
-    Result<Partition*> placed(const vram::Placement& placement);
+    Result<Partition*> placed(const device::Placement& placement);
     Held hold(const Key& key, int device, bool counts);
     void count_lease() noexcept;
     static bool is_still_there(const Held& held);
     Found fetch(const Held& held);
-    Result<vram::HostCopy> read_one(const Key& key);
+    Result<device::HostCopy> read_one(const Key& key);
     void recover(int device);
-    static Limits limits_of(const Limits& limits, std::uint64_t device_bytes, const vram::Partition* named);
+    static Limits limits_of(const Limits& limits, std::uint64_t device_bytes, const device::Partition* named);
     EntryRow row_of(const resident::Node& node, Partition& partition) const;
     void say(const std::string& message) const;
 
-    const vram::Options m_options;
+    const VramOptions m_options;
     const Clock& m_clock;
     const LogSink m_log;
     const OpenMemory m_open_memory;

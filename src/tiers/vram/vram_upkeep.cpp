@@ -15,7 +15,7 @@ Limits VramTier::limits() const
     if (all.empty()) {
         const std::lock_guard lock(m_mutex);
         Limits limits = m_limits;
-        if (limits.max_bytes == vram::k_recommended)
+        if (limits.max_bytes == device::k_recommended)
             limits.max_bytes = 0;  // not known before the device is
         return limits;
     }
@@ -32,7 +32,7 @@ std::vector<Victim> VramTier::set_limits(const Limits& limits, Victims victims)
 {
     Limits each = limits;
     std::uint64_t named = 0;
-    for (const vram::Partition& partition : m_options.partitions)
+    for (const device::Partition& partition : m_options.partitions)
         named += partition.max_bytes;
     const std::uint64_t devices = m_options.devices.size();
     if (each.max_bytes != 0)
@@ -88,12 +88,29 @@ void VramTier::for_each(const std::function<bool(const EntryRow&)>& visit)
             return;
 }
 
-std::uint64_t VramTier::remove_idle(std::chrono::seconds idle, const Progress& /*progress*/)
+// All partitions together come down to it: what is too much is taken from the fullest.
+std::vector<Victim> VramTier::evict_to(const EvictTo& goal, const Progress& /*progress*/)
 {
-    std::uint64_t removed = 0;
+    std::vector<Victim> gone;
     for (const std::unique_ptr<Partition>& partition : partitions())
-        removed += partition->entries().remove_idle(idle);
-    return removed;
+        partition->evict_to({.unused_for = goal.unused_for}, gone);
+    std::vector<Partition*> fullest;
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        fullest.push_back(partition.get());
+    std::sort(fullest.begin(), fullest.end(),
+              [](Partition* a, Partition* b) { return a->entries().usage().bytes > b->entries().usage().bytes; });
+    const auto left = [](const std::optional<std::uint64_t>& most, std::uint64_t in_all, std::uint64_t here) {
+        const std::uint64_t too_many = most ? in_all - std::min(in_all, *most) : 0;
+        return here - std::min(here, too_many);
+    };
+    for (Partition* partition : fullest) {
+        const TierUsage all = usage();
+        const TierUsage here = partition->entries().usage();
+        partition->evict_to({.max_bytes = left(goal.max_bytes, all.bytes, here.bytes),
+                             .max_entries = left(goal.max_entries, all.entries, here.entries)},
+                            gone);
+    }
+    return gone;
 }
 
 VerifyReport VramTier::verify(Repair repair, const Progress& progress)
@@ -152,9 +169,9 @@ std::string VramTier::note()
     return m_fallback.empty() ? note : fmt::format("{} ({})", note, m_fallback);
 }
 
-vram::Report VramTier::report()
+device::Report VramTier::report()
 {
-    vram::Report report;
+    device::Report report;
     report.backend = m_options.backend;
     for (const std::unique_ptr<Partition>& partition : partitions()) {
         report.partitions.push_back(partition->usage());

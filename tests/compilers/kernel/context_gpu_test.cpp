@@ -36,7 +36,7 @@ TEST_F(KernelContext, destroyed_and_made_again_it_gets_a_module_of_its_own)
         destroy_context(m_context);
         m_context = make_context();
     }
-    EXPECT_EQ(cache.stats().makes, 1U);
+    EXPECT_EQ(cache.stats().compiles, 1U);
     EXPECT_EQ(stats().unloads, 0U);
 }
 

@@ -25,7 +25,7 @@ TEST_F(KernelGpu, many_calls_load_one_module)
         EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
     EXPECT_EQ(kernel.function().value(), kernel.function().value());
     EXPECT_EQ(stats().loads, 1U);
-    EXPECT_EQ(cache.stats().makes, 1U);
+    EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
 TEST_F(KernelGpu, two_entries_of_one_source_are_one_module)
@@ -38,7 +38,7 @@ TEST_F(KernelGpu, two_entries_of_one_source_are_one_module)
     EXPECT_EQ(map(neg, {2, -3}), (Floats{-2, 3}));
     EXPECT_EQ(stats().loads, 1U);
     EXPECT_EQ(stats().hits, 1U);
-    EXPECT_EQ(cache.stats().makes, 1U);
+    EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
 TEST_F(KernelGpu, a_template_is_found_by_its_expression_on_a_hit_too)
@@ -47,13 +47,13 @@ TEST_F(KernelGpu, a_template_is_found_by_its_expression_on_a_hit_too)
     {
         Cache cache = open();
         EXPECT_EQ(map(Kernel(cache, {.source = k_scale}, name), {1, 2}), (Floats{3, 6}));
-        EXPECT_EQ(cache.stats().makes, 1U);
+        EXPECT_EQ(cache.stats().compiles, 1U);
         cache.flush();
     }
     cuda::unload_unused_modules();
     Cache cache = open();
     EXPECT_EQ(map(Kernel(cache, {.source = k_scale}, name), {1, 2}), (Floats{3, 6}));
-    EXPECT_EQ(cache.stats().makes, 0U);
+    EXPECT_EQ(cache.stats().compiles, 0U);
     EXPECT_EQ(map(Kernel(cache, {.source = k_scale}, "math::scale<float, -1>"), {1, 2}), (Floats{-1, -2}));
 }
 
@@ -210,7 +210,7 @@ TEST_F(KernelGpu, a_program_that_does_not_compile_gives_its_log)
     const Kernel kernel(cache, {.source = "__global__ void broken( {}"}, "broken");
     const Status warm = kernel.warm();
     ASSERT_FALSE(warm.ok());
-    EXPECT_EQ(warm.error().code, Code::make_failed);
+    EXPECT_EQ(warm.error().code, Code::compile_failed);
     EXPECT_NE(warm.error().log.find("error"), std::string::npos) << warm.error().log;
 }
 
@@ -258,7 +258,7 @@ TEST_F(KernelGpu, sixteen_threads_that_ask_at_once_compile_and_load_once)
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(stats().loads, 1U);
-    EXPECT_EQ(cache.stats().makes, 1U);
+    EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
 TEST_F(KernelGpu, an_operator_gives_the_same_numbers_with_its_kernel_off_or_failing)

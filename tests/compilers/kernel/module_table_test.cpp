@@ -254,7 +254,7 @@ TEST_F(ModuleTableTest, an_image_rejected_twice_is_an_error_with_the_drivers_wor
     const Result<ModuleLease> found = m_table.get(m_cuda.driver(), m_context, key(1), as_bytes(image(1)),
                                                   [&](const Error&) { return Bytes::copy_of(image(2)); });
     ASSERT_FALSE(found);
-    EXPECT_EQ(found.error().code, Code::incompatible);
+    EXPECT_EQ(found.error().code, Code::other_version);
     EXPECT_NE(found.error().message.find("the fake driver says no"), std::string::npos) << found.error().message;
     EXPECT_EQ(found.error().log, "ptxas error: still no");
     EXPECT_EQ(m_table.stats().rejected, 2U);
@@ -274,7 +274,7 @@ TEST_F(ModuleTableTest, a_cubin_that_was_cut_off_never_reaches_the_driver)
         const Result<ModuleLease> found =
             m_table.get(m_cuda.driver(), m_context, key(1), as_bytes(std::string_view(cut).substr(0, size)));
         ASSERT_FALSE(found);
-        EXPECT_EQ(found.error().code, Code::incompatible);
+        EXPECT_EQ(found.error().code, Code::other_version);
     }
     m_cuda.in_load = {};
 }

@@ -19,7 +19,7 @@ protected:
         return [this](int a, int b) -> Result<int> {
             ++m_tried;
             if (m_failing)
-                return Error{Code::make_failed, "k.cu(1): no", {}};
+                return Error{Code::compile_failed, "k.cu(1): no", {}};
             return a + b;
         };
     }
@@ -80,7 +80,7 @@ TEST_F(OperatorTest, failures_that_are_not_in_a_row_do_not_make_it_give_up)
 TEST_F(OperatorTest, switched_off_it_calls_the_original_alone)
 {
     OperatorOptions off;
-    off.enabled = false;
+    off.fast = Switch::off;
     Sum sum("sum", fast(), original(), off);
     EXPECT_EQ(sum(2, 3), 5);
     m_environment.set("HEARTH_DISABLE", "1");

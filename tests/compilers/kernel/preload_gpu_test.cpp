@@ -41,11 +41,11 @@ protected:
     {
         const std::uint64_t loads = stats().loads;
         const std::uint64_t misses = cache.stats().misses_in_all();
-        const std::uint64_t makes = cache.stats().makes;
+        const std::uint64_t makes = cache.stats().compiles;
         use_all(cache);
         EXPECT_EQ(stats().loads, loads);
         EXPECT_EQ(cache.stats().misses_in_all(), misses);
-        EXPECT_EQ(cache.stats().makes, makes);
+        EXPECT_EQ(cache.stats().compiles, makes);
     }
 };
 

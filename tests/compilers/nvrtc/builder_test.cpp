@@ -158,7 +158,7 @@ TEST_F(BuildsRecipes, for_other_targets_of_the_same_kind)
         EXPECT_EQ(hit->outcome(), nvrtc::Outcome::hit) << option;
         expect_as_bare(*hit, program);
     }
-    EXPECT_EQ(m_elsewhere->stats().makes, 4U);
+    EXPECT_EQ(m_elsewhere->stats().compiles, 4U);
     program.options[1] = "-arch=sm_90";
     EXPECT_EQ(nvrtc::compile(*m_elsewhere, program)->outcome(), nvrtc::Outcome::compiled) << "which was not asked for";
 }
@@ -186,7 +186,7 @@ TEST_F(BuildsRecipes, only_what_is_not_there_yet)
     ASSERT_EQ(again.size(), 2U);
     EXPECT_EQ(again[0].outcome, recipes::Outcome::already_there);
     EXPECT_EQ(again[1].outcome, recipes::Outcome::built);
-    EXPECT_EQ(m_elsewhere->stats().makes, 2U);
+    EXPECT_EQ(m_elsewhere->stats().compiles, 2U);
 }
 
 TEST_F(BuildsRecipes, with_the_flags_that_the_environment_had)
@@ -296,7 +296,7 @@ TEST_F(BuildsRecipes, that_would_read_something_else_here_are_told)
     EXPECT_NE(result.reason.find("late.h (by its absolute path) is found here and was not when it was recorded"),
               std::string::npos)
         << result.reason;
-    EXPECT_EQ(m_elsewhere->stats().makes, 0U);
+    EXPECT_EQ(m_elsewhere->stats().compiles, 0U);
 }
 
 TEST_F(BuildsRecipes, that_no_cache_can_answer_or_that_fail_are_told_apart)
@@ -328,7 +328,7 @@ TEST_F(BuildsRecipes, that_fail_where_nobody_knows_how_it_went_then)
     CacheOptions options;
     options.directory = m_scratch / "strict";
     options.maintenance = Maintenance::by_hand;
-    options.making = Making::forbidden;
+    options.compiling = Compiling::forbidden;
     options.record_to = m_scratch / "r.recipes";
     Cache strict = Cache::open(options).value();
     ASSERT_FALSE(nvrtc::compile(strict, {.source = "__global__ void k() { undeclared = 1; }", .target = "sm_90"}).ok());

@@ -33,7 +33,7 @@ TEST_F(NvrtcCompiles, the_first_is_a_miss_and_the_second_a_hit_with_every_byte_o
     EXPECT_EQ(warm.request().key(), cold.request().key());
     EXPECT_EQ(warm.artifact().sections, cold.artifact().sections);
     expect_as_bare(warm, program);
-    EXPECT_EQ(m_cache->stats().makes, 0U);
+    EXPECT_EQ(m_cache->stats().compiles, 0U);
 }
 
 TEST_F(NvrtcCompiles, exactly_one_lookup_is_counted_for_a_compile)
@@ -47,7 +47,7 @@ TEST_F(NvrtcCompiles, exactly_one_lookup_is_counted_for_a_compile)
     EXPECT_EQ(stats.lookups(), 2U);
     EXPECT_EQ(stats.hits, 1U);
     EXPECT_EQ(stats.stores, 1U);
-    EXPECT_EQ(stats.makes, 1U);
+    EXPECT_EQ(stats.compiles, 1U);
 }
 
 TEST_F(NvrtcCompiles, every_part_of_the_program_has_its_own_entry)
@@ -69,7 +69,7 @@ TEST_F(NvrtcCompiles, every_part_of_the_program_has_its_own_entry)
         EXPECT_EQ(compiled.outcome(), Outcome::compiled);
         expect_as_bare(compiled, other);
     }
-    EXPECT_EQ(m_cache->stats().makes, 10U);
+    EXPECT_EQ(m_cache->stats().compiles, 10U);
 }
 
 TEST_F(NvrtcCompiles, the_directory_of_the_program_does_not_matter_where_the_output_cannot_hold_it)
@@ -145,7 +145,7 @@ TEST_F(NvrtcCompiles, a_compile_error_comes_with_its_log_and_is_remembered)
     expect_as_bare(failed, program);
     const nvrtc::Compiled again = compile(program);
     expect_as_bare(again, program);
-    EXPECT_EQ(m_cache->stats().makes, 1U);
+    EXPECT_EQ(m_cache->stats().compiles, 1U);
     EXPECT_EQ(m_cache->stats().failures_replayed, 1U);
     const nvrtc::Compiled wrong_option = compile({.source = k_saxpy, .options = {"--no-such-option"}});
     EXPECT_TRUE(wrong_option.failed());
@@ -158,11 +158,11 @@ TEST_F(NvrtcCompiles, options_with_side_effects_bypass_and_are_counted_as_such)
     for (int i = 0; i < 2; ++i) {
         const nvrtc::Compiled compiled =
             compile({.source = k_saxpy, .options = {"--time=" + times}, .target = "sm_90"});
-        EXPECT_EQ(compiled.outcome(), Outcome::bypassed);
+        EXPECT_EQ(compiled.outcome(), Outcome::past_the_cache);
         EXPECT_FALSE(compiled.cubin().empty());
         EXPECT_TRUE(std::filesystem::remove(times)) << "the option had no effect";
     }
-    EXPECT_EQ(m_cache->stats().misses[static_cast<std::size_t>(Miss::bypassed)], 2U);
+    EXPECT_EQ(m_cache->stats().misses[static_cast<std::size_t>(Miss::past_the_cache)], 2U);
     EXPECT_EQ(m_cache->stats().stores, 0U);
 }
 
@@ -170,7 +170,7 @@ TEST_F(NvrtcCompiles, the_time_of_the_compile_bypasses)
 {
     const nvrtc::Compiled compiled =
         compile({.source = "__device__ const char* t = __TIME__; __global__ void k() { printf(\"%s\", t); }"});
-    EXPECT_EQ(compiled.outcome(), Outcome::bypassed);
+    EXPECT_EQ(compiled.outcome(), Outcome::past_the_cache);
     EXPECT_NE(compiled.reason().find("time"), std::string::npos);
 }
 
@@ -183,11 +183,11 @@ TEST_F(NvrtcCompiles, flags_in_the_environment_are_part_of_the_request)
     EXPECT_EQ(with.outcome(), Outcome::compiled);
     expect_as_bare(with, program);
     ::setenv("NVRTC_APPEND_FLAGS", "-I/tmp", 1);
-    EXPECT_EQ(compile(program).outcome(), Outcome::bypassed);
+    EXPECT_EQ(compile(program).outcome(), Outcome::past_the_cache);
     write("options", "-v");
     for (const char* reads : {"--ptxas-options=--options-file=", "-Xptxas=-optf="}) {
         ::setenv("NVRTC_APPEND_FLAGS", (reads + (m_scratch / "options")).c_str(), 1);
-        EXPECT_EQ(compile(program).outcome(), Outcome::bypassed) << reads;
+        EXPECT_EQ(compile(program).outcome(), Outcome::past_the_cache) << reads;
     }
     ::unsetenv("NVRTC_APPEND_FLAGS");
     EXPECT_EQ(compile(program).outcome(), Outcome::hit);
@@ -266,7 +266,7 @@ TEST_F(NvrtcCompiles, threads_that_want_the_same_compile_it_once)
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(right, 16);
-    EXPECT_EQ(m_cache->stats().makes, 1U);
+    EXPECT_EQ(m_cache->stats().compiles, 1U);
 }
 
 TEST_F(NvrtcCompiles, asynchronously_several_at_once_and_each_gets_its_own)
@@ -285,7 +285,7 @@ TEST_F(NvrtcCompiles, asynchronously_several_at_once_and_each_gets_its_own)
         expect_as_bare(*compiled, programs[i]);
     }
     EXPECT_EQ(nvrtc::compile_async(*m_cache, programs[0]).get()->outcome(), Outcome::hit);
-    EXPECT_EQ(m_cache->stats().makes, 4U);
+    EXPECT_EQ(m_cache->stats().compiles, 4U);
 }
 
 TEST_F(NvrtcCompiles, what_is_wrong_comes_back_through_the_future)
@@ -319,18 +319,18 @@ TEST_F(NvrtcCompiles, where_making_is_forbidden_a_miss_is_an_error_and_a_hit_a_h
     compile(program);
     CacheOptions options;
     options.directory = m_scratch / "cache";
-    options.making = Making::forbidden;
+    options.compiling = Compiling::forbidden;
     Cache strict = Cache::open(options).value();
     EXPECT_TRUE(nvrtc::compile(strict, program).ok());
     const Result<nvrtc::Compiled> missing = nvrtc::compile(strict, {.source = "__global__ void other() {}"});
     ASSERT_FALSE(missing.ok());
-    EXPECT_EQ(missing.error().code, Code::make_forbidden);
+    EXPECT_EQ(missing.error().code, Code::compile_forbidden);
 }
 
 TEST_F(NvrtcCompiles, a_disabled_cache_still_compiles)
 {
     CacheOptions options;
-    options.disabled = true;
+    options.caching = Switch::off;
     Cache off = Cache::open(options).value();
     const Program program{.source = k_saxpy, .target = "sm_90"};
     const Result<nvrtc::Compiled> compiled = nvrtc::compile(off, program);

@@ -1,3 +1,4 @@
+#include "hearth/admin.hpp"
 #include "nvrtc_fixture.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ protected:
                      .options = {"-I" + (m_scratch / "inc"), "-std=c++17"},
                      .target = "sm_90"};
         compile(m_program);
-        m_cache->reset_stats();
+        admin::reset_stats(*m_cache);
     }
     Explanation explain() { return nvrtc::explain(*m_cache, m_program).value(); }
     nvrtc::Program m_program;

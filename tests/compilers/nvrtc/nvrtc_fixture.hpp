@@ -86,7 +86,7 @@ protected:
         if (const auto tried = nvrtc::compile(*m_cache, {.source = "__global__ void k() {}"}); !tried)
             GTEST_SKIP() << tried.error().message;
         m_bare.emplace(named != nullptr ? named : files_matching(library_directories(), "libnvrtc.so*").front());
-        m_cache->reset_stats();
+        admin::reset_stats(*m_cache);
     }
 
     Cache open() const

@@ -1,6 +1,7 @@
 // Compiles that a server answers first: CacheOptions::race_under.
 
 #include "engine/hooked_tier.hpp"
+#include "hearth/admin.hpp"
 #include "nvrtc_fixture.hpp"
 #include "remote/scripted_store.hpp"
 #include "remote/store_tier.hpp"
@@ -24,17 +25,18 @@ protected:
         CacheOptions options;
         options.directory = m_scratch / "racing";
         options.race_under = race_under;
-        options.max_parallel_makes = 2;
+        options.max_parallel_compiles = 2;
         options.maintenance = Maintenance::by_hand;
-        options.tiers = {hooked(memory(1_MiB), hooks),
-                         {"redis", [this](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
-                              remote::Options remote{.url = "redis://cache:6379", .name = "redis"};
-                              return {std::make_unique<remote::StoreTier>(
-                                  remote, remote::parse_url(remote.url).value(), context,
-                                  [this](const remote::StoreOptions&) -> Result<std::unique_ptr<remote::RemoteStore>> {
-                                      return {std::make_unique<ScriptedStore>(m_server)};
-                                  })};
-                          }}};
+        options.tiers = {
+            hooked(memory(1_MiB), hooks),
+            {"redis", [this](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
+                 RemoteOptions remote{.url = "redis://cache:6379", .name = "redis"};
+                 return {std::make_unique<remotes::StoreTier>(
+                     remote, remotes::parse_url(remote.url).value(), context,
+                     [this](const remotes::StoreOptions&) -> Result<std::unique_ptr<remotes::RemoteStore>> {
+                         return {std::make_unique<ScriptedStore>(m_server)};
+                     })};
+             }}};
         return Cache::open(std::move(options)).value();
     }
 
@@ -70,7 +72,7 @@ TEST_F(NvrtcRacing, a_compile_whose_caller_has_left_with_the_servers_answer_stil
             finish.wait();
             return "slow";
         };
-        EXPECT_TRUE(cache.get_or_make(numbered_key(number), make, {.counted = false}).ok());
+        EXPECT_TRUE(cache.get_or_compile(numbered_key(number), make, {.kind = EntryKind::derived}).ok());
     };
     std::thread one(hold_place, 1);
     std::thread other(hold_place, 2);
@@ -83,12 +85,12 @@ TEST_F(NvrtcRacing, a_compile_whose_caller_has_left_with_the_servers_answer_stil
     finish.count_down();
     one.join();
     other.join();
-    while (cache.stats().makes < 2)
+    while (cache.stats().compiles < 2)
         std::this_thread::yield();
     // Who asks for the same joins the compile, or comes after it.
-    cache.clear_memory();
-    EXPECT_TRUE(cache.get_or_make(key, [] { return "again"; }, {.counted = false}).ok());
-    EXPECT_EQ(cache.stats().make_failures, 0U);
+    admin::clear_memory(cache);
+    EXPECT_TRUE(cache.get_or_compile(key, [] { return "again"; }, {.kind = EntryKind::derived}).ok());
+    EXPECT_EQ(cache.stats().compile_failures, 0U);
 }
 
 }  // namespace

@@ -25,13 +25,13 @@ protected:
 
     std::string recipes_path() const { return m_scratch / "r.recipes"; }
 
-    Cache open_recording(Making making = Making::allowed)
+    Cache open_recording(Compiling compiling = Compiling::allowed)
     {
         CacheOptions options;
         options.directory = m_scratch / "cache";
         options.maintenance = Maintenance::by_hand;
         options.record_to = recipes_path();
-        options.making = making;
+        options.compiling = compiling;
         options.log = [this](LogLevel, std::string_view sentence) { m_logged.emplace_back(sentence); };
         return Cache::open(options).value();
     }
@@ -90,7 +90,7 @@ TEST_F(RecordsNvrtc, a_cache_that_records_nothing_writes_no_file)
 TEST_F(RecordsNvrtc, a_disabled_cache_records_nothing)
 {
     CacheOptions options;
-    options.disabled = true;
+    options.caching = Switch::off;
     options.record_to = recipes_path();
     Cache off = Cache::open(options).value();
     EXPECT_EQ(off.recording(), nullptr);
@@ -139,7 +139,7 @@ TEST_F(RecordsNvrtc, what_no_cache_can_answer_with_the_reason)
 {
     const Program timed{.source = "__device__ const char* t = __TIME__; __global__ void k() { printf(\"%s\", t); }",
                         .name = "timed.cu"};
-    EXPECT_EQ(compile(timed).outcome(), nvrtc::Outcome::bypassed);
+    EXPECT_EQ(compile(timed).outcome(), nvrtc::Outcome::past_the_cache);
     compile(timed);
     const recipes::Recipe recipe = one();
     EXPECT_NE(recipe.bypass.find("time"), std::string::npos) << recipe.bypass;
@@ -155,10 +155,10 @@ TEST_F(RecordsNvrtc, a_compile_error_with_its_status)
 
 TEST_F(RecordsNvrtc, what_was_missing_where_making_is_forbidden)
 {
-    Cache strict = open_recording(Making::forbidden);
+    Cache strict = open_recording(Compiling::forbidden);
     const Result<nvrtc::Compiled> missing = nvrtc::compile(strict, {.source = k_plain, .target = "sm_90"});
     ASSERT_FALSE(missing.ok());
-    EXPECT_EQ(missing.error().code, Code::make_forbidden);
+    EXPECT_EQ(missing.error().code, Code::compile_forbidden);
     const recipes::Recipe recipe = one();
     EXPECT_EQ(recipe.missing, "");
     EXPECT_EQ(recipe.compiler, "") << "none was asked";

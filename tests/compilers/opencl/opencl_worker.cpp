@@ -83,6 +83,6 @@ int main(int count, char** arguments)
     const Stats stats = cache->stats();
     std::printf("%s %s %llu %llu %llu %td\n", std::string(to_string(program->outcome())).c_str(),
                 right ? "right" : "wrong", static_cast<unsigned long long>(stats.hits),
-                static_cast<unsigned long long>(stats.makes), static_cast<unsigned long long>(stats.stores), files);
+                static_cast<unsigned long long>(stats.compiles), static_cast<unsigned long long>(stats.stores), files);
     return 0;
 }

@@ -15,7 +15,7 @@ TEST(Arguments, without_any_the_defaults_count)
 {
     const Arguments arguments = parsed({}).value();
     EXPECT_EQ(arguments.modules, 200U);
-    EXPECT_EQ(arguments.backend, hearth::vram::Backend::automatic);
+    EXPECT_EQ(arguments.backend, hearth::device::Backend::automatic);
     EXPECT_FALSE(arguments.json);
 }
 
@@ -27,10 +27,10 @@ TEST(Arguments, every_option_is_taken)
     EXPECT_EQ(arguments.modules, 10U);
     EXPECT_EQ(arguments.seed, 3U);
     EXPECT_EQ(arguments.directory, "d");
-    EXPECT_EQ(arguments.backend, hearth::vram::Backend::opencl);
+    EXPECT_EQ(arguments.backend, hearth::device::Backend::opencl);
     EXPECT_TRUE(arguments.json);
     EXPECT_TRUE(arguments.again);
-    EXPECT_EQ(parsed({"--backend", "host", "--backend", "auto"})->backend, hearth::vram::Backend::automatic);
+    EXPECT_EQ(parsed({"--backend", "host", "--backend", "auto"})->backend, hearth::device::Backend::automatic);
 }
 
 TEST(Arguments, what_is_wrong_is_said)

@@ -11,7 +11,7 @@ namespace demo {
 namespace {
 
 using namespace hearth::literals;
-using hearth::vram::Backend;
+using hearth::device::Backend;
 
 // Files are what their content is set to.
 class Front : public testing::Test {
@@ -107,7 +107,7 @@ TEST_F(Front, a_lease_gives_the_bytes_where_they_lie)
     IrCache cache = opened();
     EXPECT_FALSE(cache.lease("a.eph"));
     cache.insert("a.eph", hearth::as_bytes("IR of one"));
-    const hearth::vram::Lease lease = cache.lease("a.eph");
+    const hearth::device::Lease lease = cache.lease("a.eph");
     ASSERT_TRUE(lease);
     ASSERT_EQ(lease.size(), 9U);
     EXPECT_EQ(std::string_view(static_cast<const char*>(lease.pointer()), lease.size()), "IR of one");

@@ -30,7 +30,7 @@ protected:
     {
         m_cache.emplace(
             64_MiB, m_scratch / "cache", [this](std::string_view file) { return m_sources.request(file); },
-            hearth::vram::Backend::host);
+            hearth::device::Backend::host);
     }
     void write(const std::string& file, const std::string& text)
     {

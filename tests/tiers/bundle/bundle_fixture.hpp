@@ -29,7 +29,7 @@ protected:
     }
     Open try_open(const std::string& file, Trust trust = {}, base::Files& files = base::system_files()) const
     {
-        bundle::Options options{.path = file};
+        BundleOptions options{.path = file};
         options.trust = std::move(trust);
         return tiers::BundleTier::open(options, {&m_clock, {}, lru()}, files);
     }

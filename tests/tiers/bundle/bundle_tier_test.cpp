@@ -25,7 +25,7 @@ public:
     explicit BytesInMemory(std::string bytes) : m_file(std::move(bytes)) {}
     Result<std::unique_ptr<Tier>> open(const Clock& clock, const Trust& trust)
     {
-        bundle::Options options{.path = "in memory"};
+        BundleOptions options{.path = "in memory"};
         options.trust = trust;
         return tiers::BundleTier::open(options, {&clock, {}, lru()}, m_file);
     }
@@ -60,7 +60,7 @@ TEST_F(BundleTierTest, answers_with_what_was_put_in_and_takes_nothing)
     EXPECT_FALSE(tier->remove(numbered_key(1)));
     tier->clear();
     EXPECT_TRUE(tier->set_limits({.max_bytes = 1, .max_entries = 1}, Victims::keep).empty());
-    EXPECT_EQ(tier->remove_idle(0s, {}), 0U);
+    EXPECT_TRUE(tier->evict_to({.max_bytes = 0, .max_entries = 0, .unused_for = 0s}, {}).empty());
     EXPECT_EQ(tier->limits(), Limits{});
     EXPECT_EQ(read_file(path()), bundle_bytes(entries)) << "the file is as it was";
     EXPECT_TRUE(holds(*tier, 1));
@@ -148,10 +148,10 @@ TEST_F(BundleTierTest, an_entry_of_another_version_is_a_miss_that_says_so)
     reseal_bundle(bytes);
     write_file(path(), bytes);
     const auto tier = open(path());
-    EXPECT_EQ(tier->find(entries.begin()->first).why, Miss::incompatible);
+    EXPECT_EQ(tier->find(entries.begin()->first).why, Miss::other_version);
     EXPECT_TRUE(tier->find(entries.rbegin()->first));
     const VerifyReport report = tier->verify(Repair::no, {});
-    EXPECT_EQ(report.incompatible, 1U);
+    EXPECT_EQ(report.other_version, 1U);
     EXPECT_EQ(report.intact, 1U);
     EXPECT_EQ(report.corrupt, 0U);
 }

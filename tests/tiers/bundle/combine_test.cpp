@@ -49,14 +49,14 @@ TEST_F(Combining, merging_gives_the_bundle_of_all_entries)
     const Entries low = sample_entries(1, 150, 30);
     const Entries high = sample_entries(151, 300, 30);
     const std::vector<std::string> bundles{make(low, "low.bundle"), make(high, "high.bundle")};
-    const Result<bundle::WriteReport> report = bundle::merge(out(), bundles);
+    const Result<bundles::WriteReport> report = bundles::merge(out(), bundles);
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 300U);
     EXPECT_EQ(report->same, 0U);
     EXPECT_EQ(report->differing, 0U);
     EXPECT_EQ(report->rejected, 0U);
     EXPECT_EQ(report->bytes, read_file(out()).size());
-    EXPECT_EQ(report->id, bundle::read(out())->id);
+    EXPECT_EQ(report->id, bundles::read(out())->id);
     EXPECT_EQ(read_file(out()), bundle_bytes(joined(low, high))) << "as if it had been made at once";
 }
 
@@ -64,7 +64,7 @@ TEST_F(Combining, of_bundles_that_disagree_the_first_counts_and_the_report_says_
 {
     const std::string first = make(sample_entries(1, 10, 30), "first.bundle");
     const std::string second = make(joined(sample_entries(9, 10, 30, 1), sample_entries(11, 12, 30)), "second.bundle");
-    const Result<bundle::WriteReport> report = bundle::merge(out(), {first, second});
+    const Result<bundles::WriteReport> report = bundles::merge(out(), {first, second});
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 12U);
     EXPECT_EQ(report->differing, 2U);
@@ -73,7 +73,7 @@ TEST_F(Combining, of_bundles_that_disagree_the_first_counts_and_the_report_says_
     std::sort(expected.begin(), expected.end());
     EXPECT_EQ(report->differing_keys, expected);
     EXPECT_EQ(open(out())->find(numbered_key(9)).artifact->text(), sample_bytes(numbered_key(9), 30, 0).text());
-    ASSERT_TRUE(bundle::merge(out(), {second, first}).ok());
+    ASSERT_TRUE(bundles::merge(out(), {second, first}).ok());
     EXPECT_EQ(open(out())->find(numbered_key(9)).artifact->text(), sample_bytes(numbered_key(9), 30, 1).text());
 }
 
@@ -82,7 +82,7 @@ TEST_F(Combining, what_was_only_made_again_is_no_disagreement)
     const std::string first = make(sample_entries(1, 5, 30), "first.bundle");
     const std::string second = make(made_again(1, 5, 30), "second.bundle");
     ASSERT_NE(read_file(first), read_file(second));
-    const Result<bundle::WriteReport> report = bundle::merge(out(), {first, second, first});
+    const Result<bundles::WriteReport> report = bundles::merge(out(), {first, second, first});
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->differing, 0U);
     EXPECT_EQ(report->same, 10U);
@@ -97,7 +97,7 @@ TEST_F(Combining, a_damaged_entry_comes_from_another_bundle_that_has_it)
         bytes = with_flipped_bit(bytes, 8 * (place_of(bytes, entries, numbered_key(number)) + 100));
     write_file(path("damaged.bundle"), bytes);
     const std::string helper = make(sample_entries(2, 2, 30), "helper.bundle");
-    const Result<bundle::WriteReport> report = bundle::merge(out(), {path("damaged.bundle"), helper});
+    const Result<bundles::WriteReport> report = bundles::merge(out(), {path("damaged.bundle"), helper});
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 4U);
     EXPECT_EQ(report->rejected, 1U);
@@ -113,22 +113,22 @@ TEST_F(Combining, a_damaged_index_is_told_with_what_it_costs)
 {
     const std::string whole = bundle_bytes(sample_entries(1, 200, 10));
     write_file(path("damaged.bundle"), with_flipped_bit(whole, 8 * BundlePlaces(whole).rows));
-    const Result<bundle::WriteReport> merged = bundle::merge(out(), {path("damaged.bundle")});
+    const Result<bundles::WriteReport> merged = bundles::merge(out(), {path("damaged.bundle")});
     ASSERT_TRUE(merged.ok());
     EXPECT_EQ(merged->entries, 72U);
     EXPECT_EQ(merged->rejected, 128U);
     EXPECT_EQ(merged->problems.size(), 1U);
     make({}, "empty.bundle");
-    EXPECT_EQ(bundle::diff(out(), path("empty.bundle"), path("damaged.bundle"))->rejected, 128U);
+    EXPECT_EQ(bundles::diff(out(), path("empty.bundle"), path("damaged.bundle"))->rejected, 128U);
 }
 
 TEST_F(Combining, merging_one_signs_it)
 {
     const SigningKey signer = SigningKey::generate().value();
     make(sample_entries(1, 3, 30));
-    const Result<bundle::WriteReport> report = bundle::merge(path(), {path()}, {.sign_with = signer});
+    const Result<bundles::WriteReport> report = bundles::merge(path(), {path()}, {.sign_with = signer});
     ASSERT_TRUE(report.ok()) << report.error().message;
-    EXPECT_EQ(bundle::read(path())->signed_by, signer.public_key());
+    EXPECT_EQ(bundles::read(path())->signed_by, signer.public_key());
     EXPECT_TRUE(holds(*open(path(), demanding(signer)), 3)) << "into the file that it was made of";
 }
 
@@ -139,32 +139,32 @@ TEST_F(Combining, a_delta_holds_what_is_new_and_what_has_changed)
     Entries now = joined(joined(sample_entries(3, 5, 30), made_again(6, 8, 30)),
                          joined(sample_entries(9, 10, 30, 1), sample_entries(11, 13, 30)));
     const std::string newer = make(now, "newer.bundle");
-    const Result<bundle::WriteReport> report = bundle::diff(out(), older, newer);
+    const Result<bundles::WriteReport> report = bundles::diff(out(), older, newer);
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 5U);
     EXPECT_EQ(report->same, 6U);
     EXPECT_EQ(report->differing, 2U);
     EXPECT_EQ(report->gone, 2U);
     EXPECT_EQ(report->rejected, 0U);
-    EXPECT_EQ(bundle::read(out())->base, bundle::read(older)->id);
+    EXPECT_EQ(bundles::read(out())->base, bundles::read(older)->id);
     const auto delta = open(out());
     for (std::uint64_t number = 1; number <= 13; ++number)
         EXPECT_EQ(holds(*delta, number), number >= 9) << number;
 
     // Older and delta together answer as the newer one does.
-    ASSERT_TRUE(bundle::merge(path("again.bundle"), {out(), older}).ok());
+    ASSERT_TRUE(bundles::merge(path("again.bundle"), {out(), older}).ok());
     const auto again = open(path("again.bundle"));
     const auto wanted = open(newer);
     for (std::uint64_t number = 3; number <= 13; ++number)
         EXPECT_EQ(again->find(numbered_key(number)).artifact->text(),
                   wanted->find(numbered_key(number)).artifact->text());
-    EXPECT_EQ(bundle::read(path("again.bundle"))->base, "") << "whole again";
+    EXPECT_EQ(bundles::read(path("again.bundle"))->base, "") << "whole again";
 }
 
 TEST_F(Combining, a_delta_between_equals_is_empty)
 {
     const std::string file = make(sample_entries(1, 10, 30));
-    const Result<bundle::WriteReport> report = bundle::diff(out(), file, file);
+    const Result<bundles::WriteReport> report = bundles::diff(out(), file, file);
     ASSERT_TRUE(report.ok());
     EXPECT_EQ(report->entries, 0U);
     EXPECT_EQ(report->same, 10U);
@@ -175,19 +175,19 @@ TEST_F(Combining, what_cannot_be_read_or_was_stopped_leaves_the_old_file)
 {
     const std::string file = make(sample_entries(1, 10, 30));
     write_file(out(), "the old one");
-    EXPECT_FALSE(bundle::merge(out(), {file, path("missing")}).ok());
-    EXPECT_FALSE(bundle::diff(out(), path("missing"), file).ok());
-    EXPECT_FALSE(bundle::diff(out(), file, path("missing")).ok());
-    EXPECT_FALSE(bundle::merge(out(), {}).ok());
+    EXPECT_FALSE(bundles::merge(out(), {file, path("missing")}).ok());
+    EXPECT_FALSE(bundles::diff(out(), path("missing"), file).ok());
+    EXPECT_FALSE(bundles::diff(out(), file, path("missing")).ok());
+    EXPECT_FALSE(bundles::merge(out(), {}).ok());
     make({}, "empty.bundle");
     for (const std::uint64_t calls : {3U, 15U}) {  // while it compares, and while it writes
         std::uint64_t left = calls;
         const Progress stop = [&](std::uint64_t, std::uint64_t) { return left-- > 0; };
-        const Result<bundle::WriteReport> merged = bundle::merge(out(), {file}, {}, stop);
+        const Result<bundles::WriteReport> merged = bundles::merge(out(), {file}, {}, stop);
         ASSERT_FALSE(merged.ok());
         EXPECT_EQ(merged.error().code, Code::timeout);
         left = calls;
-        const Result<bundle::WriteReport> delta = bundle::diff(out(), path("empty.bundle"), file, {}, stop);
+        const Result<bundles::WriteReport> delta = bundles::diff(out(), path("empty.bundle"), file, {}, stop);
         ASSERT_FALSE(delta.ok());
         EXPECT_EQ(delta.error().code, Code::timeout);
     }

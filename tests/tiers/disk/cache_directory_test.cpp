@@ -72,7 +72,7 @@ TEST_F(CacheDirectoryTest, one_that_is_shared_is_made_for_everyone)
 {
     const mode_t before = ::umask(0);
     DiskOptions options;
-    options.shared = true;
+    options.users = Users::many;
     const auto tier = open(options);
     put(*tier, 1, 100);
     ::umask(before);
@@ -153,7 +153,7 @@ TEST_F(CacheDirectoryTest, one_that_belongs_to_another_is_refused_unless_it_is_s
         EXPECT_NE(foreign.error().message.find(part), std::string::npos) << foreign.error().message;
     EXPECT_TRUE(fs::is_empty(m_layout.directory()));
     DiskOptions options;
-    options.shared = true;
+    options.users = Users::many;
     const auto tier = open(options);
     put(*tier, 1, 100);
     EXPECT_TRUE(holds(*tier, 1));

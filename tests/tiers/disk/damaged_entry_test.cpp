@@ -26,7 +26,7 @@ protected:
         const Found found = m_tier->find(numbered_key(1));
         EXPECT_FALSE(found) << "damaged bytes were taken";
         const bool left = std::filesystem::exists(path_of(1));
-        EXPECT_EQ(left, found.why == Miss::incompatible);
+        EXPECT_EQ(left, found.why == Miss::other_version);
         EXPECT_EQ(m_tier->usage().entries, left ? 1U : 0U);
         put(*m_tier, 1, 24);
         return found.why;
@@ -50,7 +50,7 @@ TEST_F(DamagedEntry, with_any_bit_flipped_is_a_miss_counted_and_removed)
     for (std::size_t bit = 0; bit < m_whole.size() * 8; ++bit) {
         const Miss why = look_at(with_flipped_bit(m_whole, bit));
         const bool in_version = bit / 8 == 8 || bit / 8 == 9;
-        ASSERT_EQ(why, in_version ? Miss::incompatible : Miss::corrupt) << "bit " << bit;
+        ASSERT_EQ(why, in_version ? Miss::other_version : Miss::corrupt) << "bit " << bit;
         corrupt += why == Miss::corrupt ? 1 : 0;
     }
     EXPECT_EQ(corrupt, (m_whole.size() - 2) * 8);

@@ -175,7 +175,7 @@ TEST_F(DiskTierTest, a_read_only_tier_answers_and_changes_nothing)
         EXPECT_FALSE(tier->remove(numbered_key(1)));
         tier->clear();
         EXPECT_TRUE(tier->set_limits({.max_bytes = 1}, Victims::discard).empty());
-        EXPECT_EQ(tier->remove_idle(0s, {}), 0U);
+        EXPECT_TRUE(tier->evict_to({.max_bytes = 0, .unused_for = 0s}, {}).empty());
         EXPECT_EQ(tier->verify(Repair::yes, {}).corrupt, 1U);
         tier->maintain({});
         tier->flush();
@@ -198,9 +198,9 @@ TEST_F(DiskTierTest, an_entry_of_a_later_version_is_a_miss_and_left_alone)
     std::string later = read_file(path_of(1));
     later[8] = static_cast<char>(later[8] + 1);
     write_file(path_of(1), later);
-    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::incompatible);
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::other_version);
     const VerifyReport report = tier->verify(Repair::yes, {});
-    EXPECT_EQ(report.incompatible, 1U);
+    EXPECT_EQ(report.other_version, 1U);
     EXPECT_EQ(report.corrupt, 0U);
     EXPECT_EQ(report.removed, 0U);
     EXPECT_TRUE(report.accounting_exact);
@@ -356,7 +356,7 @@ TEST_F(DiskTierTest, times_at_the_ends_of_the_clock_are_just_times)
         tier->maintain({});
         EXPECT_EQ(tier->contains(key), created == WallTime::max());
     }
-    EXPECT_EQ(tier->remove_idle(std::chrono::seconds::max(), {}), 0U);
+    EXPECT_TRUE(tier->evict_to({.unused_for = std::chrono::seconds::max()}, {}).empty());
 }
 
 }  // namespace hearth::test

@@ -21,7 +21,7 @@ protected:
     {
         return NginxServer::start({.certificate = shared_ca()->good(), .clients_authority = shared_ca()->file()});
     }
-    static std::unique_ptr<remote::RemoteStore> open(const std::string& address, const std::string& options)
+    static std::unique_ptr<remotes::RemoteStore> open(const std::string& address, const std::string& options)
     {
         return open_store("https://" + address + "?ca=" + shared_ca()->file() + options);
     }
@@ -30,7 +30,7 @@ protected:
         return "&cert=" + certificate.file + "&key=" + certificate.key;
     }
     // Everything that a store is asked for is refused with that code and a sentence with these words.
-    static void expect_refused(remote::RemoteStore& store, Code code, const std::vector<std::string>& words)
+    static void expect_refused(remotes::RemoteStore& store, Code code, const std::vector<std::string>& words)
     {
         const std::vector<std::string> names{"a", "b"};
         std::vector<Error> errors;

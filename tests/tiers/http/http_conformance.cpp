@@ -14,11 +14,11 @@ public:
     {
     }
 
-    Result<std::unique_ptr<remote::RemoteStore>> open(const remote::StoreOptions& options) override
+    Result<std::unique_ptr<remotes::RemoteStore>> open(const remotes::StoreOptions& options) override
     {
         return tiers::open_http_store(options);
     }
-    remote::StoreOptions options() override { return options_for(m_url); }
+    remotes::StoreOptions options() override { return options_for(m_url); }
 
 private:
     std::string m_url;

@@ -39,7 +39,7 @@ TEST_F(HttpFault, a_server_without_webdav_does_not_accept_put)
     ASSERT_TRUE(server);
     const Status put = open_store("http://" + server->address())->put("name", as_bytes("x"), soon());
     ASSERT_FALSE(put.ok());
-    EXPECT_EQ(put.error().code, Code::incompatible);
+    EXPECT_EQ(put.error().code, Code::other_version);
     EXPECT_NE(put.error().message.find("WebDAV"), std::string::npos) << put.error().message;
 }
 

@@ -29,16 +29,16 @@ void make_bucket(const std::string& endpoint)
 
 }  // namespace
 
-remote::StoreOptions options_for(const std::string& url)
+remotes::StoreOptions options_for(const std::string& url)
 {
-    remote::StoreOptions options;
-    options.url = remote::parse_url(url).value();
+    remotes::StoreOptions options;
+    options.url = remotes::parse_url(url).value();
     options.connect_timeout = std::chrono::seconds(5);
     options.max_object_bytes = 16U << 20U;
     return options;
 }
 
-std::unique_ptr<remote::RemoteStore> open_store(const std::string& url)
+std::unique_ptr<remotes::RemoteStore> open_store(const std::string& url)
 {
     return tiers::open_http_store(options_for(url)).value();
 }

@@ -13,14 +13,14 @@
 
 namespace hearth::test {
 
-inline remote::SteadyTime soon()
+inline remotes::SteadyTime soon()
 {
     return std::chrono::steady_clock::now() + std::chrono::seconds(20);
 }
 
 // Of an address that can be parsed.
-remote::StoreOptions options_for(const std::string& url);
-std::unique_ptr<remote::RemoteStore> open_store(const std::string& url);
+remotes::StoreOptions options_for(const std::string& url);
+std::unique_ptr<remotes::RemoteStore> open_store(const std::string& url);
 
 // One of each for the whole program: they take long to start. None where the machine has no such thing.
 TestCa* shared_ca();

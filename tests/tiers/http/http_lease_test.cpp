@@ -84,7 +84,7 @@ TEST(HttpLease, a_server_that_ignores_the_condition_is_found_out)
     for (int i = 0; i < 2; ++i) {
         const auto taken = store->put_if_absent("k.lease", as_bytes("x"), std::chrono::milliseconds(1000), soon());
         ASSERT_FALSE(taken.ok());
-        EXPECT_EQ(taken.error().code, Code::incompatible) << taken.error().message;
+        EXPECT_EQ(taken.error().code, Code::other_version) << taken.error().message;
     }
     EXPECT_EQ(snapshot(server->files() + "/" + path).size(), 1U) << "what it was tried out on is gone";
     EXPECT_EQ(store->put_if_absent("k", as_bytes("x"), std::chrono::milliseconds(1), soon()).error().code,

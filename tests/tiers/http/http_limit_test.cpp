@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::uint64_t k_huge = 1_GiB;
 
-std::unique_ptr<remote::StoreTier> tier_at(const std::string& url, const ManualClock& clock)
+std::unique_ptr<remotes::StoreTier> tier_at(const std::string& url, const ManualClock& clock)
 {
     // A slow machine is no reason to fail; the limit is the usual one.
-    const remote::Options options{.url = url, .name = "http", .timeout = std::chrono::seconds(20)};
-    return std::make_unique<remote::StoreTier>(options, remote::parse_url(url).value(), TierContext{&clock, {}, lru()},
-                                               tiers::open_http_store);
+    const RemoteOptions options{.url = url, .name = "http", .timeout = std::chrono::seconds(20)};
+    return std::make_unique<remotes::StoreTier>(options, remotes::parse_url(url).value(),
+                                                TierContext{&clock, {}, lru()}, tiers::open_http_store);
 }
 
 void expect_little(const PeakMemory& memory)
@@ -48,15 +48,15 @@ TEST(HttpLimit, an_entry_of_a_gigabyte_is_a_miss_before_memory_is_taken_for_it)
     const auto tier = tier_at("http://" + server->address() + "/" + path, clock);
     ASSERT_EQ(tier->find(numbered_key(3)).why, Miss::absent) << "so that libcurl is set up";
     const PeakMemory memory;
-    EXPECT_EQ(tier->find(keys[0]).why, Miss::incompatible);
+    EXPECT_EQ(tier->find(keys[0]).why, Miss::other_version);
     for (const Found& found : tier->fetch_many(keys))
-        EXPECT_EQ(found.why, Miss::incompatible);
+        EXPECT_EQ(found.why, Miss::other_version);
     expect_little(memory);
-    EXPECT_EQ(tier->report().state, remote::State::working) << "the server is well, and is asked again";
+    EXPECT_EQ(tier->report().state, remotes::State::working) << "the server is well, and is asked again";
     EXPECT_EQ(tier->report().fetched_bytes, 0U);
 
-    remote::StoreOptions usual = options_for("http://" + server->address() + "/" + path);
-    usual.max_object_bytes = remote::Options{}.max_entry_bytes;
+    remotes::StoreOptions usual = options_for("http://" + server->address() + "/" + path);
+    usual.max_object_bytes = RemoteOptions{}.max_entry_bytes;
     const auto got = tiers::open_http_store(usual).value()->get(keys[0].hex(), soon());
     ASSERT_FALSE(got.ok());
     EXPECT_EQ(got.error().code, Code::too_large) << got.error().message;

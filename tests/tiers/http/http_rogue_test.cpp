@@ -123,10 +123,10 @@ TEST(HttpRogue, a_server_that_says_nothing_is_unavailable)
 TEST(HttpRogue, statuses_are_told_apart)
 {
     const std::pair<const char*, Code> cases[] = {
-        {"401 x", Code::denied},       {"403 x", Code::denied},      {"405 x", Code::incompatible},
-        {"501 x", Code::incompatible}, {"413 x", Code::too_large},   {"507 x", Code::no_space},
-        {"408 x", Code::unavailable},  {"429 x", Code::unavailable}, {"500 x", Code::unavailable},
-        {"503 x", Code::unavailable},  {"418 x", Code::unavailable}, {"206 x", Code::unavailable},
+        {"401 x", Code::denied},        {"403 x", Code::denied},      {"405 x", Code::other_version},
+        {"501 x", Code::other_version}, {"413 x", Code::too_large},   {"507 x", Code::no_space},
+        {"408 x", Code::unavailable},   {"429 x", Code::unavailable}, {"500 x", Code::unavailable},
+        {"503 x", Code::unavailable},   {"418 x", Code::unavailable}, {"206 x", Code::unavailable},
     };
     for (const auto& [status, code] : cases) {
         const RogueHttpServer server(std::string("HTTP/1.1 ") + status + "\r\nContent-Length: 0\r\n\r\n");
@@ -214,7 +214,7 @@ TEST(HttpRogue, a_drip_ends_at_the_deadline)
 
 TEST(HttpRogue, a_server_that_cannot_be_reached_is_told_from_one_that_is_slow)
 {
-    remote::StoreOptions options = options_for("http://192.0.2.1:9");  // reserved for examples: nobody is there
+    remotes::StoreOptions options = options_for("http://192.0.2.1:9");  // reserved for examples: nobody is there
     options.connect_timeout = std::chrono::milliseconds(50);
     const auto got = tiers::open_http_store(options).value()->get("name", soon());
     ASSERT_FALSE(got.ok());
@@ -224,7 +224,7 @@ TEST(HttpRogue, a_server_that_cannot_be_reached_is_told_from_one_that_is_slow)
 TEST(HttpRogue, more_threads_than_connections_wait_for_their_turn)
 {
     const RogueHttpServer server("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
-    remote::StoreOptions options = options_for(server.url());
+    remotes::StoreOptions options = options_for(server.url());
     options.max_connections = 1;
     const auto store = tiers::open_http_store(options).value();
     std::vector<std::thread> threads;

@@ -4,7 +4,7 @@ namespace hearth::test {
 
 namespace {
 
-Result<std::unique_ptr<remote::RemoteStore>> opened(const std::string& url)
+Result<std::unique_ptr<remotes::RemoteStore>> opened(const std::string& url)
 {
     return tiers::open_http_store(options_for(url));
 }

@@ -109,13 +109,13 @@ TEST_F(HttpToken, no_text_that_leaves_a_remote_shows_it)
         std::string log;
         const ManualClock clock;
         const TierContext context{&clock, [&](LogLevel, std::string_view line) { log += line; }, lru()};
-        const remote::Options options{.url = url, .name = "http", .timeout = std::chrono::seconds(20)};
-        remote::StoreTier tier(options, remote::parse_url(url).value(), context, tiers::open_http_store);
+        const RemoteOptions options{.url = url, .name = "http", .timeout = std::chrono::seconds(20)};
+        remotes::StoreTier tier(options, remotes::parse_url(url).value(), context, tiers::open_http_store);
         EXPECT_EQ(tier.find(numbered_key(1)).why, Miss::outage);
         EXPECT_NE(log.find(address), std::string::npos) << "it is said that it refused";
-        const remote::Check check = tier.check(1);
+        const remotes::Check check = tier.check(1);
         EXPECT_FALSE(check.reachable.ok());
-        const remote::Report report = tier.report();
+        const remotes::Report report = tier.report();
         EXPECT_FALSE(report.problem.empty());
         for (const std::string& text :
              {log, check.server, check.reachable.error().message, check.writable.error().message, report.server,

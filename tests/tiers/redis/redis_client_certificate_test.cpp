@@ -28,7 +28,7 @@ protected:
         options.auth_clients = "yes";
         return options;
     }
-    std::unique_ptr<remote::RemoteStore> open(const RedisServer& server, const std::string& options) const
+    std::unique_ptr<remotes::RemoteStore> open(const RedisServer& server, const std::string& options) const
     {
         return store_at("rediss://127.0.0.1:" + std::to_string(server.port()) + "?ca=" + m_ca->file() + options);
     }
@@ -39,8 +39,8 @@ protected:
     // What an address with these options is refused with.
     static std::string problem_of(const std::string& options)
     {
-        remote::StoreOptions store;
-        store.url = remote::parse_url("rediss://me:secret@h?" + options).value();
+        remotes::StoreOptions store;
+        store.url = remotes::parse_url("rediss://me:secret@h?" + options).value();
         const auto settings = tiers::redis::redis_settings(store);
         EXPECT_EQ(code_of(settings), "invalid_argument") << options;
         return settings.ok() ? "" : settings.error().message;

@@ -59,7 +59,7 @@ protected:
     }
 
     RedisCluster* m_cluster = nullptr;
-    std::unique_ptr<remote::RemoteStore> m_store;
+    std::unique_ptr<remotes::RemoteStore> m_store;
 };
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST(RedisStore, more_threads_than_connections_take_turns)
 {
     HEARTH_NEEDS_REDIS();
     const RedisServer server;
-    remote::StoreOptions options = options_for(local_url(server.port()));
+    remotes::StoreOptions options = options_for(local_url(server.port()));
     options.max_connections = 2;
     const auto store = tiers::open_redis_store(options).value();
     std::vector<std::thread> threads;
@@ -164,7 +164,7 @@ TEST(RedisStore, large_batches_go_both_ways_at_once)
     const RedisServer server;
     const auto store = store_at(local_url(server.port()));
     std::vector<Bytes> bytes;
-    std::vector<remote::Object> objects;
+    std::vector<remotes::Object> objects;
     std::vector<std::string> names;
     for (std::uint64_t i = 0; i < 40; ++i) {
         bytes.push_back(bytes_for(i, 1'000'000));
@@ -194,7 +194,7 @@ TEST(RedisStore, one_too_large_object_of_a_batch_leaves_the_others)
     const std::vector<std::size_t> sizes = {100, 2000, 900, 300'000, 1000};
     for (std::size_t i = 0; i < names.size(); ++i)
         ASSERT_TRUE(large->put(names[i], bytes_for(i, sizes[i]), soon()).ok());
-    remote::StoreOptions options = options_for(local_url(server.port()));
+    remotes::StoreOptions options = options_for(local_url(server.port()));
     options.max_object_bytes = 1000;
     const auto small = tiers::open_redis_store(options).value();
     const auto got = small->get_many(names, soon());
@@ -206,7 +206,7 @@ TEST(RedisStore, one_too_large_object_of_a_batch_leaves_the_others)
     }
     const Bytes fits = bytes_for(1, 10);
     const Bytes does_not = bytes_for(2, 1001);
-    const std::vector<remote::Object> objects = {{"x", fits}, {"y", does_not}, {"z", fits}};
+    const std::vector<remotes::Object> objects = {{"x", fits}, {"y", does_not}, {"z", fits}};
     const auto put = small->put_many(objects, soon());
     EXPECT_EQ(code_of(put[0]), "ok");
     EXPECT_EQ(code_of(put[1]), "too_large");
@@ -244,7 +244,7 @@ TEST(RedisStore, a_long_list_is_whole)
     HEARTH_NEEDS_REDIS();
     const RedisServer server;
     const auto store = store_at(local_url(server.port()));
-    std::vector<remote::Object> objects;
+    std::vector<remotes::Object> objects;
     const Bytes bytes = bytes_for(1, 3);
     std::set<std::string> expected;
     for (std::uint64_t i = 0; i < 5000; ++i) {

@@ -11,26 +11,26 @@
 
 namespace hearth::test {
 
-inline remote::SteadyTime in(std::chrono::milliseconds time)
+inline remotes::SteadyTime in(std::chrono::milliseconds time)
 {
     return std::chrono::steady_clock::now() + time;
 }
 
-inline remote::SteadyTime soon()
+inline remotes::SteadyTime soon()
 {
     return in(std::chrono::seconds(20));
 }
 
-inline remote::StoreOptions options_for(const std::string& url)
+inline remotes::StoreOptions options_for(const std::string& url)
 {
-    remote::StoreOptions options;
-    options.url = remote::parse_url(url).value();
+    remotes::StoreOptions options;
+    options.url = remotes::parse_url(url).value();
     options.connect_timeout = std::chrono::seconds(5);
     options.max_object_bytes = 64_MiB;
     return options;
 }
 
-inline std::unique_ptr<remote::RemoteStore> store_at(const std::string& url)
+inline std::unique_ptr<remotes::RemoteStore> store_at(const std::string& url)
 {
     return tiers::open_redis_store(options_for(url)).value();
 }
@@ -67,7 +67,7 @@ std::string code_of(const Result<T>& result)
         return "corrupt";
     case Code::too_large:
         return "too_large";
-    case Code::incompatible:
+    case Code::other_version:
         return "incompatible";
     case Code::invalid_argument:
         return "invalid_argument";

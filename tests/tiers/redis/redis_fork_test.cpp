@@ -15,7 +15,7 @@ TEST(RedisFork, a_child_works_on_whatever_other_threads_were_doing)
     GTEST_SKIP() << "AddressSanitizer's allocator may be locked by another thread when a process forks.";
 #endif
     const RedisServer server;
-    remote::StoreOptions options = options_for(local_url(server.port()));
+    remotes::StoreOptions options = options_for(local_url(server.port()));
     options.max_connections = 2;
     const auto store = tiers::open_redis_store(options).value();
     for (std::uint64_t i = 0; i < 4; ++i)

@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::uint64_t k_huge = 1_GiB;
 
-std::unique_ptr<remote::StoreTier> tier_at(const std::string& url, const ManualClock& clock)
+std::unique_ptr<remotes::StoreTier> tier_at(const std::string& url, const ManualClock& clock)
 {
     // A slow machine is no reason to fail; the limit is the usual one.
-    const remote::Options options{.url = url, .name = "redis", .timeout = std::chrono::seconds(20)};
-    return std::make_unique<remote::StoreTier>(options, remote::parse_url(url).value(), TierContext{&clock, {}, lru()},
-                                               tiers::open_redis_store);
+    const RemoteOptions options{.url = url, .name = "redis", .timeout = std::chrono::seconds(20)};
+    return std::make_unique<remotes::StoreTier>(options, remotes::parse_url(url).value(),
+                                                TierContext{&clock, {}, lru()}, tiers::open_redis_store);
 }
 
 // Pages of it exist once they are written to, and nobody does.
@@ -43,16 +43,16 @@ TEST(RedisLimit, an_entry_of_a_gigabyte_is_a_miss_before_memory_is_taken_for_it)
     const auto tier = tier_at(local_url(server.port()), clock);
     const std::vector<Key> keys{numbered_key(1), numbered_key(2)};
     const PeakMemory memory;
-    EXPECT_EQ(tier->find(keys[0]).why, Miss::incompatible);
+    EXPECT_EQ(tier->find(keys[0]).why, Miss::other_version);
     for (const Found& found : tier->fetch_many(keys))
-        EXPECT_EQ(found.why, Miss::incompatible);
+        EXPECT_EQ(found.why, Miss::other_version);
     expect_little(memory);
-    EXPECT_EQ(tier->report().state, remote::State::working) << "the server is well, and is asked again";
+    EXPECT_EQ(tier->report().state, remotes::State::working) << "the server is well, and is asked again";
     EXPECT_EQ(tier->report().corrupt, 0U);
     EXPECT_EQ(tier->report().fetched_bytes, 0U);
 
-    remote::StoreOptions usual = options_for(local_url(server.port()));
-    usual.max_object_bytes = remote::Options{}.max_entry_bytes;
+    remotes::StoreOptions usual = options_for(local_url(server.port()));
+    usual.max_object_bytes = RemoteOptions{}.max_entry_bytes;
     const auto got = tiers::open_redis_store(usual).value()->get("k", soon());
     ASSERT_EQ(code_of(got), "too_large");
     EXPECT_NE(got.error().message.find("1073741824 bytes"), std::string::npos) << got.error().message;

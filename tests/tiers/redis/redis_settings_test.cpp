@@ -8,8 +8,8 @@ namespace {
 
 Result<RedisSettings> settings_of(const std::string& url)
 {
-    remote::StoreOptions options;
-    options.url = remote::parse_url(url).value();
+    remotes::StoreOptions options;
+    options.url = remotes::parse_url(url).value();
     return redis_settings(options);
 }
 

@@ -17,12 +17,12 @@ using tiers::VramTier;
 
 class VramFaults : public testing::Test {
 protected:
-    std::unique_ptr<VramTier> open(std::uint64_t max_bytes, vram::Fallback fallback = vram::Fallback::none)
+    std::unique_ptr<VramTier> open(std::uint64_t max_bytes, device::Fallback fallback = device::Fallback::none)
     {
-        vram::Options options{.max_bytes = max_bytes, .fallback = fallback};
+        VramOptions options{.max_bytes = max_bytes, .fallback = fallback};
         TierContext context{&m_clock, [this](LogLevel, std::string_view message) { m_said += message; }, lru()};
         return std::make_unique<VramTier>(options, context,
-                                          [this](vram::Backend, int) -> Result<std::shared_ptr<gpu::DeviceMemory>> {
+                                          [this](device::Backend, int) -> Result<std::shared_ptr<gpu::DeviceMemory>> {
                                               if (m_while_opening)
                                                   m_while_opening();
                                               if (m_absent)
@@ -114,7 +114,7 @@ TEST_F(VramFaults, what_leases_hold_is_named_when_there_is_no_place)
 {
     const auto tier = open(100'000);
     ASSERT_TRUE(put(*tier, 1, 90'000).ok());
-    vram::Lease lease = tier->lease(numbered_key(1), {});
+    device::Lease lease = tier->lease(numbered_key(1), {});
     const Result<StoreReport> stored = put(*tier, 2, 95'000);
     ASSERT_FALSE(stored.ok());
     EXPECT_EQ(stored.error().code, Code::no_space);
@@ -133,7 +133,7 @@ TEST_F(VramFaults, what_was_removed_does_not_come_back_as_a_victim)
 {
     const auto tier = open(100'000);
     ASSERT_TRUE(put(*tier, 1, 90'000).ok());
-    vram::Lease lease = tier->lease(numbered_key(1), {});
+    device::Lease lease = tier->lease(numbered_key(1), {});
     ASSERT_FALSE(put(*tier, 2, 95'000).ok());
     lease = {};
     tier->remove(numbered_key(1));
@@ -196,7 +196,7 @@ TEST_F(VramFaults, a_lost_device_takes_its_entries_along_and_the_tier_opens_it_a
 {
     const auto tier = open(1_MiB);
     ASSERT_TRUE(put(*tier, 1, 1000).ok());
-    const vram::Lease lease = tier->lease(numbered_key(1), {});
+    const device::Lease lease = tier->lease(numbered_key(1), {});
     ASSERT_TRUE(lease);
     m_faults->lost = true;
     EXPECT_TRUE(lease.lost());
@@ -234,7 +234,7 @@ TEST_F(VramFaults, a_child_forked_while_another_thread_asks_the_device_goes_on)
 
 TEST_F(VramFaults, a_device_that_stays_away_is_replaced_by_the_host_or_refuses)
 {
-    const auto fallback = open(1_MiB, vram::Fallback::host);
+    const auto fallback = open(1_MiB, device::Fallback::host);
     const auto strict = open(1_MiB);
     ASSERT_TRUE(put(*fallback, 1, 1000).ok());
     ASSERT_TRUE(put(*strict, 1, 1000).ok());
@@ -242,7 +242,7 @@ TEST_F(VramFaults, a_device_that_stays_away_is_replaced_by_the_host_or_refuses)
     m_absent = true;
     EXPECT_TRUE(put(*fallback, 2, 1000).ok());
     EXPECT_TRUE(holds(*fallback, 2, 1000));
-    EXPECT_EQ(fallback->report().backend, vram::Backend::host);
+    EXPECT_EQ(fallback->report().backend, device::Backend::host);
     EXPECT_FALSE(fallback->report().fallback.empty());
     const Result<StoreReport> refused = put(*strict, 2, 1000);
     ASSERT_FALSE(refused.ok());

@@ -51,12 +51,12 @@ protected:
         m_driver->primary_release(0);
     }
 
-    Cache open(vram::Options options)
+    Cache open(VramOptions options)
     {
-        options.backend = vram::Backend::cuda;
-        options.fallback = vram::Fallback::none;
+        options.backend = device::Backend::cuda;
+        options.fallback = device::Fallback::none;
         CacheOptions all;
-        all.tiers = {vram::tier(options), disk(m_scratch / "disk")};
+        all.tiers = {vram(options), disk(m_scratch / "disk")};
         all.maintenance = Maintenance::by_hand;
         return Cache::open(all).value();
     }
@@ -114,10 +114,10 @@ TEST_F(VramGpu, a_kernel_reads_a_lease_in_place)
     const Wrong wrong(*m_driver);
     for (const std::size_t size : {1U, 1000U, 10240U, 102400U, 5000003U})
         ASSERT_TRUE(cache.vram().insert(numbered_key(size), sample_bytes(numbered_key(size), size)).ok());
-    const vram::Transfers before = cache.vram().report()->transfers;
+    const device::Transfers before = cache.vram().report()->transfers;
     for (const std::size_t size : {1U, 1000U, 10240U, 102400U, 5000003U}) {
         const Key key = numbered_key(size);
-        const vram::Lease lease = cache.vram().lease(key);
+        const device::Lease lease = cache.vram().lease(key);
         ASSERT_TRUE(lease);
         ASSERT_TRUE(
             kernel
@@ -127,7 +127,7 @@ TEST_F(VramGpu, a_kernel_reads_a_lease_in_place)
     }
     EXPECT_EQ(cache.vram().report()->transfers.to_host, before.to_host) << "nothing was copied";
     // The check can fail.
-    const vram::Lease lease = cache.vram().lease(numbered_key(1000));
+    const device::Lease lease = cache.vram().lease(numbered_key(1000));
     ASSERT_TRUE(
         kernel.launch({.grid = 1, .block = 128}, lease.pointer(), lease.size(), std::uint64_t{1}, wrong.pointer())
             .ok());
@@ -148,7 +148,7 @@ TEST_F(VramGpu, work_in_a_stream_comes_after_the_copy)
         const Bytes bytes = sample_bytes(key, size);
         // Every other by the insert's stream, the rest by the lease's.
         ASSERT_TRUE(cache.vram().insert(key, bytes, {.stream = i % 2 == 0 ? stream : nullptr}).ok());
-        const vram::Lease lease = cache.vram().lease(key, {.stream = stream});
+        const device::Lease lease = cache.vram().lease(key, {.stream = stream});
         ASSERT_TRUE(lease);
         ASSERT_TRUE(kernel
                         .launch({.grid = 32, .block = 128, .stream = stream}, lease.pointer(), lease.size(),
@@ -178,7 +178,7 @@ TEST_F(VramGpu, stores_leases_and_reads_beside_a_capture_do_not_break_it)
     struct CUgraphExec_st* executable = nullptr;
     ASSERT_EQ(m_driver->create_stream(&stream, 1), 0);
     ASSERT_EQ(begin(stream, 0), 0);  // global: the strictest
-    std::vector<vram::Lease> leases;
+    std::vector<device::Lease> leases;
     for (std::uint64_t i = 0; i < 20; ++i) {
         const Key key = numbered_key(i);
         const std::size_t size = 1000 + i * 70'001;
@@ -240,7 +240,7 @@ TEST_F(VramGpu, sixteen_threads_hit_insert_and_evict_and_a_kernel_checks_every_l
                 const std::size_t size = 1000 + number * 977;
                 if (i % 4 == 0 && !cache.vram().insert(key, sample_bytes(key, size)).ok())
                     ++failures;
-                const vram::Lease lease = cache.vram().lease(key, {.stream = stream});
+                const device::Lease lease = cache.vram().lease(key, {.stream = stream});
                 if (!lease)
                     continue;
                 if (!kernel
@@ -263,7 +263,7 @@ TEST_F(VramGpu, sixteen_threads_hit_insert_and_evict_and_a_kernel_checks_every_l
     EXPECT_EQ(failures, 0);
     EXPECT_GT(checked, 500U);
     EXPECT_GT(cache.stats().tiers[0].evictions, 100U);
-    EXPECT_EQ(cache.verify(Repair::no).corrupt, 0U);
+    EXPECT_EQ(admin::verify(cache, Repair::no).corrupt, 0U);
 }
 
 TEST_F(VramGpu, a_context_that_was_reset_takes_its_entries_along_and_the_tier_goes_on)
@@ -274,7 +274,7 @@ TEST_F(VramGpu, a_context_that_was_reset_takes_its_entries_along_and_the_tier_go
     Cache cache = open({.max_bytes = 1_MiB});
     const Key key = numbered_key(1);
     ASSERT_TRUE(cache.vram().insert(key, sample_bytes(key, 5000)).ok());
-    const vram::Lease lease = cache.vram().lease(key);
+    const device::Lease lease = cache.vram().lease(key);
     ASSERT_TRUE(lease);
     EXPECT_FALSE(lease.lost());
     ASSERT_EQ(reset(0), 0);

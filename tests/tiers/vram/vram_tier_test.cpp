@@ -14,7 +14,7 @@ namespace hearth::test {
 
 namespace {
 
-using vram::Backend;
+using device::Backend;
 
 // On each kind of memory that this machine has, through the Cache.
 class VramCache : public testing::TestWithParam<MemoryCase> {
@@ -28,22 +28,22 @@ protected:
         m_device = (*memory)->device().index;
     }
 
-    Cache open(vram::Options options = {}, bool with_disk = false)
+    Cache open(VramOptions options = {}, bool with_disk = false)
     {
         options.backend = m_backend;
         std::fill(options.devices.begin(), options.devices.end(), m_device);
-        options.fallback = vram::Fallback::none;
-        if (options.max_bytes == vram::k_recommended)
+        options.fallback = device::Fallback::none;
+        if (options.max_bytes == device::k_recommended)
             options.max_bytes = 16_MiB;
         CacheOptions all;
-        all.tiers = {vram::tier(options)};
+        all.tiers = {vram(options)};
         if (with_disk)
             all.tiers.push_back(disk(m_scratch / "disk"));
         all.maintenance = Maintenance::by_hand;
         all.policy = lru();
         return Cache::open(all).value();
     }
-    static void put(Cache& cache, std::uint64_t number, std::size_t size, const vram::Placement& placement = {})
+    static void put(Cache& cache, std::uint64_t number, std::size_t size, const device::Placement& placement = {})
     {
         const Key key = numbered_key(number);
         const Result<InsertReport> report = cache.vram().insert(key, sample_bytes(key, size), placement);
@@ -52,7 +52,7 @@ protected:
     static bool holds(Cache& cache, std::uint64_t number, std::size_t size)
     {
         const Key key = numbered_key(number);
-        const Result<vram::HostCopy> copy = cache.vram().read(key);
+        const Result<device::HostCopy> copy = cache.vram().read(key);
         if (!copy)
             return false;
         EXPECT_EQ(as_text(copy->bytes()), sample_bytes(key, size).text());
@@ -86,15 +86,15 @@ TEST_P(VramCache, a_lease_moves_no_byte)
 {
     Cache cache = open();
     put(cache, 1, 5000);
-    const vram::Transfers before = cache.vram().report()->transfers;
+    const device::Transfers before = cache.vram().report()->transfers;
     for (int i = 0; i < 1000; ++i) {
-        const vram::Lease lease = cache.vram().lease(numbered_key(1));
+        const device::Lease lease = cache.vram().lease(numbered_key(1));
         ASSERT_TRUE(lease);
         EXPECT_EQ(lease.size(), 5000U);
         EXPECT_NE(lease.region().address != 0, lease.region().buffer != nullptr) << "one of the two";
         EXPECT_FALSE(lease.lost());
     }
-    const vram::Transfers after = cache.vram().report()->transfers;
+    const device::Transfers after = cache.vram().report()->transfers;
     EXPECT_EQ(after.leases - before.leases, 1000U);
     EXPECT_EQ(after.to_host, before.to_host);
     EXPECT_EQ(after.to_device, before.to_device);
@@ -116,18 +116,18 @@ TEST_P(VramCache, an_artifact_keeps_its_sections_and_a_lease_finds_each)
     EXPECT_EQ(found->sections, artifact.sections);
     EXPECT_EQ(found->metadata, artifact.metadata);
     EXPECT_EQ(found->status, 3);
-    const vram::Lease lease = cache.vram().lease(numbered_key(9));
+    const device::Lease lease = cache.vram().lease(numbered_key(9));
     EXPECT_EQ(lease.section("cubin").bytes, 1001U);
     EXPECT_EQ(lease.section("ptx").bytes, 77U);
     EXPECT_EQ(lease.section("ptx").offset % 16 + lease.section("ptx").address % 16, 0U);
     EXPECT_EQ(lease.section("nothing").bytes, 0U);
-    EXPECT_EQ(cache.info(numbered_key(9))->metadata.label, "saxpy");
+    EXPECT_EQ(admin::info(cache, numbered_key(9))->metadata.label, "saxpy");
 }
 
 TEST_P(VramCache, a_leased_entry_outlives_eviction_removal_and_the_cache)
 {
-    vram::Lease evicted;
-    vram::Lease removed;
+    device::Lease evicted;
+    device::Lease removed;
     {
         Cache cache = open({.max_bytes = 100'000});
         put(cache, 1, 40'000);
@@ -162,7 +162,7 @@ TEST_P(VramCache, many_are_read_in_one_call_and_those_that_are_missing_have_no_b
         if (i % 10 != 3)
             put(cache, i, i);
     }
-    const Result<vram::HostCopy> all = cache.vram().read_many(keys);
+    const Result<device::HostCopy> all = cache.vram().read_many(keys);
     ASSERT_TRUE(all.ok()) << all.error().message;
     EXPECT_EQ(all->size(), 1000U);
     EXPECT_EQ(all->found(), 900U);
@@ -182,7 +182,7 @@ TEST_P(VramCache, many_are_read_in_one_call_and_those_that_are_missing_have_no_b
 
 TEST_P(VramCache, what_was_read_outlives_the_cache)
 {
-    Result<vram::HostCopy> copy = [&] {
+    Result<device::HostCopy> copy = [&] {
         Cache cache = open();
         put(cache, 1, 70'000);
         return cache.vram().read(numbered_key(1));
@@ -212,7 +212,7 @@ TEST_P(VramCache, victims_go_to_the_tier_below)
     Cache cache = open({.max_bytes = 100'000}, true);
     for (std::uint64_t i = 0; i < 20; ++i)
         put(cache, i, 20'000);
-    EXPECT_LE(cache.tiers()[0].usage.bytes, 100'000U);
+    EXPECT_LE(admin::tiers(cache)[0].usage.bytes, 100'000U);
     for (std::uint64_t i = 0; i < 20; ++i) {
         const Lookup found = cache.find(numbered_key(i));
         ASSERT_TRUE(found.hit()) << i;
@@ -227,12 +227,12 @@ TEST_P(VramCache, load_brings_it_from_below_once)
     const Key key = numbered_key(1);
     ASSERT_TRUE(cache.insert(key, Artifact(sample_bytes(key, 3000)), {.tier = "disk"}).ok());
     EXPECT_FALSE(cache.vram().lease(key));
-    const Result<vram::Lease> lease = cache.vram().load(key);
+    const Result<device::Lease> lease = cache.vram().load(key);
     ASSERT_TRUE(lease.ok()) << lease.error().message;
     EXPECT_EQ(lease->size(), 3000U);
     EXPECT_TRUE(cache.vram().lease(key));
-    EXPECT_EQ(cache.where(key), (std::vector<std::string>{"vram", "disk"})) << "below it stays";
-    const Result<vram::Lease> nowhere = cache.vram().load(numbered_key(2));
+    EXPECT_EQ(admin::where(cache, key), (std::vector<std::string>{"vram", "disk"})) << "below it stays";
+    const Result<device::Lease> nowhere = cache.vram().load(numbered_key(2));
     ASSERT_FALSE(nowhere.ok());
     EXPECT_EQ(nowhere.error().code, Code::not_found);
 }
@@ -240,13 +240,13 @@ TEST_P(VramCache, load_brings_it_from_below_once)
 TEST_P(VramCache, what_also_moves_up_to_memory_stays_on_the_device)
 {
     CacheOptions options;
-    options.tiers = {memory(1_MiB), vram::tier({.backend = m_backend, .devices = {m_device}, .max_bytes = 1_MiB})};
+    options.tiers = {memory(1_MiB), vram({.backend = m_backend, .devices = {m_device}, .max_bytes = 1_MiB})};
     options.maintenance = Maintenance::by_hand;
     Cache cache = Cache::open(options).value();
     put(cache, 1, 1000);
     for (int i = 0; i < 5; ++i)
         EXPECT_TRUE(cache.find(numbered_key(1)).hit());
-    EXPECT_EQ(cache.where(numbered_key(1)), (std::vector<std::string>{"memory", "vram"}));
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (std::vector<std::string>{"memory", "vram"}));
     EXPECT_TRUE(cache.vram().lease(numbered_key(1)));
 }
 
@@ -268,7 +268,7 @@ TEST_P(VramCache, a_partition_that_is_full_leaves_the_others_alone)
     for (std::uint64_t i = 100; i < 200; ++i)
         left += holds(cache, i, 10'000) ? 1 : 0;
     EXPECT_EQ(left, 5U);
-    const vram::Report report = *cache.vram().report();
+    const device::Report report = *cache.vram().report();
     ASSERT_EQ(report.partitions.size(), 3U);
     EXPECT_EQ(report.partitions[1].partition, "ir");
     EXPECT_EQ(report.partitions[1].bytes, 50'000U);
@@ -307,7 +307,7 @@ TEST_P(VramCache, each_device_has_its_own_entries_and_copies_go_between_them)
     EXPECT_FALSE(cache.vram().lease(numbered_key(1), {.device = 1})) << "never another device's";
     EXPECT_EQ(cache.vram().lease(numbered_key(2)).device(), 1);
     ASSERT_TRUE(cache.vram().copy_to_device(numbered_key(1), 1).ok());
-    const vram::Lease there = cache.vram().lease(numbered_key(1), {.device = 1});
+    const device::Lease there = cache.vram().lease(numbered_key(1), {.device = 1});
     ASSERT_TRUE(there);
     EXPECT_EQ(there.device(), 1);
     EXPECT_EQ(cache.vram().report()->transfers.between_devices, 1U);
@@ -353,7 +353,7 @@ TEST_P(VramCache, threads_that_insert_evict_and_read_never_see_a_wrong_byte)
                         ++wrong;
                     break;
                 default:
-                    const vram::Lease lease = cache.vram().lease(key);
+                    const device::Lease lease = cache.vram().lease(key);
                     if (lease && m_backend == Backend::host &&
                         as_text({static_cast<const std::byte*>(lease.pointer()), lease.size()}) !=
                             sample_bytes(key, size).text())
@@ -364,9 +364,9 @@ TEST_P(VramCache, threads_that_insert_evict_and_read_never_see_a_wrong_byte)
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(wrong, 0U);
-    EXPECT_LE(cache.tiers()[0].usage.bytes, 400'000U);
-    EXPECT_TRUE(cache.verify(Repair::no).accounting_exact);
-    EXPECT_EQ(cache.verify(Repair::no).corrupt, 0U);
+    EXPECT_LE(admin::tiers(cache)[0].usage.bytes, 400'000U);
+    EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
+    EXPECT_EQ(admin::verify(cache, Repair::no).corrupt, 0U);
 }
 
 TEST_P(VramCache, all_of_it_is_given_back_to_the_device)
@@ -375,7 +375,7 @@ TEST_P(VramCache, all_of_it_is_given_back_to_the_device)
     for (std::uint64_t i = 0; i < 50; ++i)
         put(cache, i, 100'000);
     EXPECT_GE(cache.vram().report()->partitions[0].reserved_bytes, 5'000'000U);
-    cache.clear();
+    admin::clear(cache);
     EXPECT_EQ(cache.vram().report()->partitions[0].reserved_bytes, 0U);
     EXPECT_EQ(cache.vram().report()->partitions[0].allocated_bytes, 0U);
     put(cache, 1, 1000);
@@ -387,7 +387,7 @@ INSTANTIATE_TEST_SUITE_P(all, VramCache, all_memories(), name_of);
 // A child has one thread; what the others were doing must not keep it waiting.
 TEST(VramFork, a_child_forked_while_others_store_goes_on)
 {
-    Cache cache = Cache::open({.tiers = {vram::tier({.backend = Backend::host, .max_bytes = 200'000})},
+    Cache cache = Cache::open({.tiers = {vram({.backend = Backend::host, .max_bytes = 200'000})},
                                .maintenance = Maintenance::by_hand})
                       .value();
     std::atomic<bool> stop{false};
@@ -425,11 +425,11 @@ TEST(VramFallback, without_a_gpu_it_is_host_memory_and_says_so)
     ::setenv("HEARTH_WEBGPU", "/nowhere/libwgpu_native.so", 1);
     std::string said;
     CacheOptions options;
-    options.tiers = {vram::tier({.backend = Backend::webgpu, .max_bytes = 1_MiB})};
+    options.tiers = {vram({.backend = Backend::webgpu, .max_bytes = 1_MiB})};
     options.log = [&](LogLevel, std::string_view message) { said += message; };
     Cache cache = Cache::open(options).value();
     ASSERT_TRUE(cache.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 100)).ok());
-    const vram::Report report = *cache.vram().report();
+    const device::Report report = *cache.vram().report();
     EXPECT_EQ(report.backend, Backend::host);
     EXPECT_NE(report.fallback.find("/nowhere/libwgpu_native.so"), std::string::npos) << report.fallback;
     EXPECT_NE(cache.stats().tiers[0].note.find("host"), std::string::npos) << cache.stats().tiers[0].note;
@@ -443,7 +443,7 @@ TEST(VramFallback, where_none_is_wanted_the_tier_is_left_out_and_the_reason_is_t
     ::setenv("HEARTH_WEBGPU", "/nowhere/libwgpu_native.so", 1);
     std::string said;
     CacheOptions options;
-    options.tiers = {vram::tier({.backend = Backend::webgpu, .max_bytes = 1_MiB, .fallback = vram::Fallback::none}),
+    options.tiers = {vram({.backend = Backend::webgpu, .max_bytes = 1_MiB, .fallback = device::Fallback::none}),
                      memory(1_MiB)};
     options.log = [&](LogLevel, std::string_view message) { said += message; };
     Cache cache = Cache::open(options).value();
@@ -458,17 +458,17 @@ TEST(VramFallback, where_none_is_wanted_the_tier_is_left_out_and_the_reason_is_t
 
 TEST(VramTier, without_a_capacity_takes_what_is_recommended_for_the_device)
 {
-    Cache cache = Cache::open({.tiers = {vram::tier({.backend = Backend::host})}}).value();
-    EXPECT_EQ(cache.tiers()[0].limits.max_bytes, 0U) << "not known yet";
+    Cache cache = Cache::open({.tiers = {vram({.backend = Backend::host})}}).value();
+    EXPECT_EQ(admin::tiers(cache)[0].limits.max_bytes, 0U) << "not known yet";
     ASSERT_TRUE(cache.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 100)).ok());
-    const vram::Report report = *cache.vram().report();
-    EXPECT_EQ(report.partitions[0].capacity_bytes, vram::recommended_bytes(report.devices[0].total_bytes));
-    EXPECT_EQ(cache.tiers()[0].limits.max_bytes, report.partitions[0].capacity_bytes);
+    const device::Report report = *cache.vram().report();
+    EXPECT_EQ(report.partitions[0].capacity_bytes, device::recommended_bytes(report.devices[0].total_bytes));
+    EXPECT_EQ(admin::tiers(cache)[0].limits.max_bytes, report.partitions[0].capacity_bytes);
 }
 
 TEST(VramTier, asks_nothing_of_a_device_before_something_is_stored)
 {
-    Cache cache = Cache::open({.tiers = {vram::tier(1_MiB)}}).value();
+    Cache cache = Cache::open({.tiers = {vram(1_MiB)}}).value();
     EXPECT_FALSE(cache.find(numbered_key(1)));
     EXPECT_FALSE(cache.vram().lease(numbered_key(1)));
     EXPECT_TRUE(cache.vram().report()->devices.empty());

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "hearth/artifact.hpp"
+#include "hearth/bytes.hpp"
+#include "hearth/key.hpp"
+#include "hearth/lease.hpp"
+#include "hearth/miss.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hearth {
+
+// An artifact on its way between tiers: decoded, encoded, or both. Each tier takes the form it keeps.
+// Thread safety: as an int. Cost: encoding or decoding happens on first demand, once.
+class Entry {
+public:
+    explicit Entry(std::shared_ptr<const Artifact> artifact, Bytes encoded = {})
+        : m_artifact(std::move(artifact)), m_encoded(std::move(encoded))
+    {
+    }
+    const std::shared_ptr<const Artifact>& artifact() const noexcept { return m_artifact; }
+    // The bytes an earlier tier held, or empty when nobody has encoded it yet.
+    const Bytes& encoded() const noexcept { return m_encoded; }
+
+private:
+    std::shared_ptr<const Artifact> m_artifact;
+    Bytes m_encoded;
+};
+
+// What a tier answers: an artifact under lease, or why not.
+struct Found {
+    ArtifactLease artifact;
+    // The entry's bytes, where the tier has them at hand and a slower tier may want them.
+    std::unique_ptr<const Bytes> encoded;
+    std::uint32_t uses = 0;            // how often this process has been answered from here, this time included
+    std::uint64_t bytes = 0;           // what the entry takes of this tier's budget
+    std::chrono::nanoseconds cost{0};  // the artifact's own, at hand without a look at it
+    Miss why = Miss::absent;           // meaningful only without an artifact
+
+    explicit operator bool() const noexcept { return static_cast<bool>(artifact); }
+    // On its way to another tier.
+    Entry as_entry() const { return Entry(artifact.share(), encoded ? *encoded : Bytes{}); }
+    static Found miss(Miss reason)
+    {
+        Found found;
+        found.why = reason;
+        return found;
+    }
+};
+
+enum class EvictionCause : std::uint8_t { capacity, age, limit_lowered };
+
+// An entry a tier has just let go of. `entry` is filled where the tier was asked to keep it for demotion.
+struct Victim {
+    Key key;
+    std::uint64_t bytes = 0;
+    double cost = 0;
+    EvictionCause cause = EvictionCause::capacity;
+    std::optional<Entry> entry;
+};
+
+enum class Victims : std::uint8_t { discard, keep };
+
+// What is known of one entry at rest; what `hearth ls` prints.
+struct EntryRow {
+    Key key;
+    Metadata metadata;
+    std::uint64_t bytes = 0;         // of the artifact
+    std::uint64_t stored_bytes = 0;  // of the tier's budget
+    WallTime created{};
+    WallTime last_used{};  // empty when never
+    std::uint32_t uses = 0;
+    std::chrono::nanoseconds cost{0};
+    std::int32_t status = 0;
+    std::string tier;
+};
+
+}  // namespace hearth
