@@ -1,9 +1,11 @@
 // A process of its own with a cache on DIR, told what to do line by line and answering each with one line:
-//   make KEY      get_or_compile; the maker says "making", waits for a line and returns it:   got TIER TEXT | error
-//   CODE find KEY                                                                               hit TIER TEXT | miss
-//   REASON find_many KEY TIMES                                                                    hits COUNT put KEY
-//   TEXT                                                                           stored flush | reset done stats of
-//   the directory                                                         HITS MISSES STORES MAKES
+//   make KEY      get_or_compile; its function says "making", waits for a line and returns it:
+//                                                                   got TIER TEXT | error CODE
+//   find KEY                                                                               hit TIER TEXT | miss REASON
+//   find_many KEY TIMES                                                                    hits COUNT
+//   put KEY TEXT                                                                           stored
+//   flush | reset                                                                          done
+//   stats         of the directory                                                         HITS MISSES STORES MAKES
 //
 // cache_worker DIR FLIGHT_WAIT_MS
 
@@ -45,7 +47,7 @@ std::string made(hearth::Cache& cache, const std::string& name)
     });
     if (!got)
         return "error " + std::to_string(static_cast<int>(got.error().code));
-    return "got " + std::string(got->tier()) + " " + std::string((*got)->text());
+    return "got " + (got->compiled() ? "compiled" : std::string(got->tier())) + " " + std::string((*got)->text());
 }
 
 std::string found(hearth::Cache& cache, const std::string& name)
@@ -85,7 +87,7 @@ std::string answer(hearth::Cache& cache, const std::string& line)
         return cache.insert(key_of(name), hearth::Artifact(text)).ok() ? "stored" : "refused";
     }
     if (command == "flush" || command == "reset") {
-        command == "flush" ? cache.flush() : admin::reset_stats(cache);
+        command == "flush" ? cache.flush() : hearth::admin::reset_stats(cache);
         return "done";
     }
     if (command == "stats") {

@@ -43,7 +43,7 @@ TEST_F(Processes, one_stores_another_hits_with_zero_makes)
         const auto first = worker();
         first->tell("make saxpy");
         ASSERT_EQ(first->hear(), "making");
-        EXPECT_EQ(first->ask("cubin"), "got made cubin");
+        EXPECT_EQ(first->ask("cubin"), "got compiled cubin");
         EXPECT_EQ(first->finish(), 0);
     }
     const auto second = worker();
@@ -94,8 +94,8 @@ TEST_F(Processes, another_keys_hit_is_answered_while_a_process_makes)
     EXPECT_EQ(other->ask("find ready"), "hit disk here");
     other->tell("make quick");
     ASSERT_EQ(other->hear(), "making");
-    EXPECT_EQ(other->ask("done"), "got made done");
-    EXPECT_EQ(maker->ask("late"), "got made late");
+    EXPECT_EQ(other->ask("done"), "got compiled done");
+    EXPECT_EQ(maker->ask("late"), "got compiled late");
 }
 
 TEST_F(Processes, a_killed_holder_is_taken_over_from)
@@ -136,7 +136,7 @@ TEST_F(Processes, what_the_holder_stores_is_what_the_waiter_gets)
         EXPECT_TRUE(got->waited());
     });
     busy.wait();
-    EXPECT_EQ(holder->ask("cubin"), "got made cubin");
+    EXPECT_EQ(holder->ask("cubin"), "got compiled cubin");
     waiter.join();
     EXPECT_EQ(cache.stats().compiles, 0U);
     EXPECT_EQ(cache.stats().waited, 1U);
@@ -150,8 +150,8 @@ TEST_F(Processes, the_wait_for_another_process_is_bounded)
     const auto hasty = worker(1ms);
     hasty->tell("make kernel");
     EXPECT_EQ(hasty->hear(), "making") << "the holder lives and does not finish: it is not waited for any longer";
-    EXPECT_EQ(hasty->ask("mine"), "got made mine");
-    EXPECT_EQ(holder->ask("late"), "got made late") << "its caller gets what it made";
+    EXPECT_EQ(hasty->ask("mine"), "got compiled mine");
+    EXPECT_EQ(holder->ask("late"), "got compiled late") << "its caller gets what it made";
     EXPECT_EQ(worker()->ask("find kernel"), "hit disk late");
 }
 
