@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const CacheOptions& options = settings.options;
     fuzz::require(options.preset && options.directory && options.memory_bytes && options.disk_bytes &&
                       options.disk_entries && options.max_age && options.compression && options.access &&
-                      options.shared && options.policy_name && options.promote_after && options.disabled &&
+                      options.users && options.policy_name && options.promote_after && options.caching &&
                       options.compiling && options.max_parallel_compiles && options.flight_wait &&
                       options.failure_ttl && options.maintenance && options.maintenance_interval && options.log_to,
                   "every option is filled");

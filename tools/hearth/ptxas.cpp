@@ -101,7 +101,7 @@ std::string name_of(const std::vector<std::string>& words)
                                          const std::string& reason)
 {
     const std::string name = name_of(words);
-    if (making == Compiling::forbidden) {
+    if (compiling == Compiling::forbidden) {
         proxy::note(event_named(name, "forbidden", reason));
         fail(fmt::format("This call of ptxas cannot be answered from the cache ({}), and compiling is forbidden. Allow "
                          "it (HEARTH_FORBID_MAKE=0).",
