@@ -14,7 +14,7 @@ build: ## build the library and the command, build/hearth
 
 demo: ## compile kernels through the cache, cold and then warm; then an incremental build with its IR in device memory
 	@scripts/configure release build build demo
-	@$(call BUILD,build,hearth_tool compile_demo kernel_demo incremental_build)
+	@$(call BUILD,build,hearth_tool kernel_demo incremental_build)
 	@scripts/demo build
 
 test: ## build and run every test
