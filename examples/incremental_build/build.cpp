@@ -1,91 +1,95 @@
 #include "build.hpp"
 
-#include "eph/encoding.hpp"
-#include "eph/program.hpp"
+#include "ir.hpp"
 
-#include <optional>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
-namespace demo {
+namespace eph {
 
 namespace {
 
-using Steady = std::chrono::steady_clock;
-
-// One module's IR, as bytes and ready to be linked.
-struct Compiled {
-    Ir ir;
-    eph::Module module;
-};
-
-hearth::Result<Compiled> compile(const Sources& sources, const std::string& file, IrCache* cache)
+template <class T>
+T checked(hearth::Result<T> result)
 {
-    const Steady::time_point started = Steady::now();
-    const hearth::Result<hearth::Bytes> bytes = eph::compile(sources.input(file));
-    if (!bytes)
-        return bytes.error();
-    if (cache)
-        cache->insert(file, *bytes, Steady::now() - started);
-    hearth::Result<eph::Module> module = eph::decode(*bytes);
-    if (!module)
-        return module.error();
-    const auto owner = std::make_shared<const hearth::Bytes>(*bytes);
-    return Compiled{{owner->view(), "", owner}, std::move(*module)};
+    if (!result)
+        throw Problem(result.error().message);
+    return std::move(*result);
 }
 
 }  // namespace
 
-hearth::Result<BuildReport> build(Sources& sources, IrCache* cache)
+hearth::Cache open_cache(const std::string& directory, hearth::device::Backend backend)
 {
-    const Steady::time_point started = Steady::now();
-    if (const hearth::Status read = sources.read(); !read.ok())
-        return read.error();
-    BuildReport report{.files = sources.files(), .ir = {}, .compiled = {}};
-    std::vector<std::optional<Ir>> found(report.files.size());
-    if (cache)
-        found = cache->get_many(report.files);
+    using namespace hearth::literals;
+    hearth::Cache cache = checked(hearth::Cache::open({
+        .tiers = {hearth::vram({.backend = backend, .max_bytes = 512_MiB}), hearth::disk(directory)},
+        .promote_after = 1,  // what one build needs the next one needs too
+    }));
+    // The first store opens the device, which can take half a second: that is not for a build to wait for.
+    const hearth::Key probe = hearth::Key::of("eph-probe");
+    if (cache.vram().insert(probe, hearth::Artifact("probe")))
+        cache.remove(probe);
+    return cache;
+}
 
-    std::vector<eph::LinkedModule> modules;
-    for (std::size_t i = 0; i < report.files.size(); ++i) {
-        const std::string& file = report.files[i];
-        const std::string name = file.substr(0, file.rfind('.'));
-        if (found[i]) {
-            // Bytes that are no IR are as good as none.
-            if (hearth::Result<eph::Module> module = eph::decode(found[i]->bytes)) {
-                ++(found[i]->tier == "vram" ? report.from_vram : report.from_disk);
-                report.ir.push_back(std::move(*found[i]));
-                modules.push_back({name, std::move(*module)});
-                continue;
-            }
-        }
-        hearth::Result<Compiled> made = compile(sources, file, cache);
-        if (!made)
-            return made.error();
-        report.compiled.push_back(file);
-        report.ir.push_back(std::move(made->ir));
-        modules.push_back({name, std::move(made->module)});
+std::map<std::string, Unit> read_units(const std::string& folder)
+{
+    std::map<std::string, Unit> units;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() != ".eph")
+            continue;
+        std::ifstream file(entry.path(), std::ios::binary);
+        units[entry.path().stem()].source =
+            parse(entry.path().filename(), std::string(std::istreambuf_iterator<char>(file), {}));
+    }
+    for (auto& [name, unit] : units)
+        for (const std::string& module : unit.source.imports)
+            if (const auto imported = units.find(module); imported != units.end())
+                for (const Function& function : imported->second.source.functions)
+                    if (function.exported)
+                        unit.imports[module + "." + function.name] = function.interface();
+    return units;
+}
+
+Build build(const std::string& folder, hearth::Cache* cache)
+{
+    const auto started = std::chrono::steady_clock::now();
+    const std::map<std::string, Unit> units = read_units(folder);
+    hearth::device::HostCopy in_vram;
+    if (cache) {
+        std::vector<hearth::Key> keys;
+        for (const auto& [module, unit] : units)
+            keys.push_back(unit.request());
+        // All that device memory has, with one gather and one wait.
+        if (auto copied = cache->vram().read_many(keys))
+            in_vram = std::move(*copied);
     }
 
-    const hearth::Result<eph::Program> program = eph::Program::link(std::move(modules));
-    if (!program)
-        return program.error();
-    const hearth::Result<std::int64_t> result = program->run();
-    if (!result)
-        return result.error();
-    report.result = *result;
-    report.time = Steady::now() - started;
-    return report;
+    Build build;
+    for (const auto& [module, unit] : units) {
+        hearth::Bytes& ir = build.ir[module];
+        const std::size_t number = build.ir.size() - 1;
+        const auto compiled = [&, &module = module, &unit = unit] {
+            build.compiled.push_back(module);
+            return compile(unit);
+        };
+        if (in_vram.has(number)) {
+            ir = hearth::Bytes::copy_of(in_vram.bytes(number));
+            ++build.from_vram;
+        } else if (cache) {
+            // The label is only what `hearth ls` shows.
+            const hearth::GetOptions options{.metadata = {.label = module + ".eph", .compiler = "eph"}};
+            ir = checked(cache->get_or_compile(unit.request(), compiled, options))->sections.front().data;
+        } else {
+            ir = checked(compiled());
+        }
+    }
+    build.from_disk = units.size() - build.from_vram - build.compiled.size();
+    build.result = run(link(build.ir));
+    build.time = std::chrono::steady_clock::now() - started;
+    return build;
 }
 
-std::string difference(const BuildReport& one, const BuildReport& other)
-{
-    if (one.files != other.files)
-        return "They are not of the same files.";
-    for (std::size_t i = 0; i < one.files.size(); ++i)
-        if (hearth::as_text(one.ir[i].bytes) != hearth::as_text(other.ir[i].bytes))
-            return "The IR of " + one.files[i] + " differs.";
-    if (one.result != other.result)
-        return "One program gives " + std::to_string(one.result) + ", the other " + std::to_string(other.result) + ".";
-    return {};
-}
-
-}  // namespace demo
+}  // namespace eph

@@ -1,217 +1,102 @@
-// An incremental build of a program of many modules, its IR kept in device memory and found by content. k_help in
-// arguments.cpp says what it can be asked for.
+// Builds a program of 200 modules again and again, its IR kept in device memory, and shows what that saves.
+//
+//   incremental_build DIRECTORY [BACKEND]
+//
+// The first run generates the sources in DIRECTORY/sources, builds them with a cache in DIRECTORY/cache, and edits them
+// in between. A later run builds what lies there: edit a source, and see what is compiled. BACKEND is whose memory
+// holds the IR: auto, cuda, opencl, webgpu or host.
+//
+// Every build is compared, byte for byte, with one from scratch. Exit status: 0 when all were the same; 1 when one was
+// not, or could not be done; 2 when the arguments are wrong.
 
-#include "arguments.hpp"
 #include "build.hpp"
-#include "files.hpp"
 #include "generator.hpp"
-#include "process.hpp"
-#include "sources.hpp"
-#include "table.hpp"
 
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
-#include <stdexcept>
+#include <fstream>
 
 namespace {
 
-namespace fs = std::filesystem;
-using namespace hearth::literals;
-
-// Both end the program with a sentence; main() prints it.
-struct WrongArgument : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-[[noreturn]] void fail(const std::string& message)
+std::string describe(const hearth::Result<hearth::device::Report>& memory)
 {
-    throw std::runtime_error(message);
+    if (!memory)
+        return memory.error().message;
+    const std::string& why = memory->fallback;
+    return fmt::format("{} ({})", to_string(memory->backend), why.empty() ? memory->devices.front().name : why);
 }
 
-template <class T>
-T checked(hearth::Result<T> result)
+void write(const std::string& path, const std::string& text)
 {
-    if (!result)
-        fail(result.error().message);
-    return std::move(*result);
+    std::ofstream file(path, std::ios::binary);
+    if (!(file << text).flush())
+        throw eph::Problem("The file " + path + " cannot be written.");
 }
 
-void checked(const hearth::Status& status)
+// One row of the table.
+void show_build(const std::string& name, const std::string& sources, hearth::Cache& cache)
 {
-    if (!status.ok())
-        fail(status.error().message);
+    const eph::Build build = eph::build(sources, &cache);
+    const eph::Build scratch = eph::build(sources, nullptr);
+    if (build.ir != scratch.ir || build.result != scratch.result)
+        throw eph::Problem("The build \"" + name + "\" is not what a build from scratch gives.");
+    fmt::print("{:<20}{:>8}{:>10}{:>11}{:>11}{:>10.1f}{:>13.1f}{:>8.1f}x  {}\n", name, build.ir.size(),
+               build.compiled.size(), build.from_vram, build.from_disk, build.time.count(), scratch.time.count(),
+               scratch.time / build.time, build.result);
 }
 
-// Where a run has its sources and its cache.
-class Workspace {
-public:
-    explicit Workspace(const demo::Arguments& arguments)
-        : m_temporary(arguments.directory.empty()), m_path(arguments.directory)
-    {
-        if (m_temporary) {
-            m_path = (fs::temp_directory_path() / "incremental_build-XXXXXX").string();
-            if (!::mkdtemp(m_path.data()))
-                fail(fmt::format("No temporary directory like {} can be made.", m_path));
-        } else if (!arguments.again) {
-            std::error_code error;
-            fs::create_directories(m_path, error);
-            if (error)
-                throw WrongArgument(fmt::format("The directory {} cannot be made: {}.", m_path, error.message()));
-            if (!fs::is_empty(m_path))
-                throw WrongArgument(fmt::format(
-                    "The directory {} is not empty. Give one that is, or --again to build what lies there.", m_path));
+// Where the IR lies, for a stage of a compiler that runs on the device: no copy, and it stays there while it is leased.
+void show_leases(const std::string& sources, hearth::Cache& cache)
+{
+    std::vector<hearth::device::Lease> leases;
+    std::uint64_t bytes = 0;
+    for (const auto& [module, unit] : eph::read_units(sources))
+        if (auto lease = cache.vram().load(unit.request())) {
+            bytes += lease->size();
+            leases.push_back(std::move(*lease));
         }
-    }
-    ~Workspace()
-    {
-        std::error_code ignored;
-        if (m_temporary)
-            fs::remove_all(m_path, ignored);
-    }
-    Workspace(const Workspace&) = delete;
-    Workspace& operator=(const Workspace&) = delete;
-
-    const std::string& path() const { return m_path; }
-    std::string sources() const { return m_path + "/sources"; }
-    std::string source(const std::string& file) const { return sources() + "/" + file; }
-    std::string cache() const { return m_path + "/cache"; }
-
-private:
-    bool m_temporary;
-    std::string m_path;
-};
-
-// Builds with a cache, and shows it once it has been compared with a build from scratch.
-class Builder {
-public:
-    Builder(const Workspace& workspace, const demo::Arguments& arguments, demo::Table& table)
-        : m_sources(workspace.sources()), m_table(table),
-          m_cache(
-              512_MiB, workspace.cache(), [this](std::string_view file) { return m_sources.request(file); },
-              arguments.backend),
-          m_memory(demo::describe_memory(m_cache))
-    {
-        checked(m_sources.read());
-        m_table.remark("IR is held in " + m_memory + " and in " + workspace.cache());
-    }
-
-    demo::Sources& sources() { return m_sources; }
-
-    // The second of two: the first also pays for pages and heap that every later build finds ready.
-    void without_cache()
-    {
-        checked(demo::build(m_sources, nullptr));
-        m_table.show(demo::row_of("no cache", checked(demo::build(m_sources, nullptr)), ""));
-    }
-
-    demo::BuildReport build(const std::string& name)
-    {
-        demo::BuildReport report = checked(demo::build(m_sources, &m_cache));
-        const demo::BuildReport scratch = checked(demo::build(m_sources, nullptr));
-        if (const std::string differs = demo::difference(report, scratch); !differs.empty())
-            fail(fmt::format("The build \"{}\" is not what a build from scratch gives. {}", name, differs));
-        m_table.show(demo::row_of(name, report, m_memory));
-        return report;
-    }
-
-    void say_statistics() const
-    {
-        const demo::IrStatistics all = m_cache.statistics();
-        m_table.remark(fmt::format("{} lookups, {} hits ({:.1f} %), {:.1f} us each", all.lookups(), all.hits(),
-                                   100 * all.hit_rate(), all.mean_latency_us()));
-    }
-
-private:
-    demo::Sources m_sources;
-    demo::Table& m_table;
-    demo::IrCache m_cache;
-    std::string m_memory;
-};
-
-void expect(const std::string& build, std::size_t wanted, std::size_t compiled)
-{
-    if (compiled != wanted)
-        fail(fmt::format("The build \"{}\" compiled {} modules, where {} had changed.", build, compiled, wanted));
+    fmt::print("{} modules are under lease where they lie, {} bytes in all\n", leases.size(), bytes);
 }
 
-// The module in the middle, or the next one that has importers and a signature that can be edited.
-std::string module_to_edit(const demo::Sources& sources, const Workspace& workspace)
+void show_all(const std::string& directory, hearth::device::Backend backend)
 {
-    const std::vector<std::string> files = sources.files();
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        const std::string& file = files[(files.size() / 2 + i) % files.size()];
-        if (!sources.importers_of(file).empty() &&
-            demo::with_edited_signature(checked(demo::read_file(workspace.source(file)))))
-            return file;
+    const std::string sources = directory + "/sources";
+    const bool first = std::filesystem::create_directories(sources);
+    hearth::Cache cache = eph::open_cache(directory + "/cache", backend);
+    fmt::print("IR is held in {} and in {}/cache\n", describe(cache.vram().report()), directory);
+    fmt::print("{:<20}{:>8}{:>10}{:>11}{:>11}{:>10}{:>13}{:>9}  {}\n", "BUILD", "MODULES", "COMPILED", "FROM VRAM",
+               "FROM DISK", "TIME ms", "NO CACHE ms", "FASTER", "RESULT");
+    if (first) {
+        const auto modules = eph::generate(200);
+        for (const auto& [module, text] : modules)
+            write(sources + "/" + module + ".eph", text);
+        show_build("cold", sources, cache);
+        const std::string path = sources + "/part_099.eph";
+        const std::string body_edited = eph::edited(modules.at("part_099"), eph::k_body, 1000);
+        write(path, body_edited);
+        show_build("a body edited", sources, cache);
+        write(path, eph::edited(body_edited, eph::k_interface, 1000));
+        show_build("an interface edited", sources, cache);
+    } else {
+        show_build("fresh process", sources, cache);
     }
-    fail("None of the modules has importers.");
-}
-
-void run_all(const Workspace& workspace, const demo::Arguments& arguments, demo::Table& table)
-{
-    fs::create_directories(workspace.sources());
-    for (const auto& [file, text] : demo::generate({arguments.modules, arguments.seed}))
-        checked(demo::write_file(workspace.source(file), text));
-
-    Builder builder(workspace, arguments, table);
-    builder.without_cache();
-    expect("cold", arguments.modules, builder.build("cold").compiled.size());
-
-    const std::string edited = module_to_edit(builder.sources(), workspace);
-    const std::size_t importers = builder.sources().importers_of(edited).size();
-    std::string text = demo::with_edited_body(checked(demo::read_file(workspace.source(edited))));
-    checked(demo::write_file(workspace.source(edited), text));
-    expect("a body edited", 1, builder.build("a body edited").compiled.size());
-
-    text = demo::with_edited_signature(text).value();
-    checked(demo::write_file(workspace.source(edited), text));
-    expect("a signature edited", 1 + importers, builder.build("a signature edited").compiled.size());
-
-    const std::string backend(arguments.backend == hearth::device::Backend::automatic
-                                  ? "auto"
-                                  : hearth::device::to_string(arguments.backend));
-    const std::optional<demo::Row> fresh = demo::row_from_json(
-        checked(demo::run_self({"--again", "--json", "--directory", workspace.path(), "--backend", backend})));
-    if (!fresh)
-        fail("The fresh process did not say how its build went.");
-    table.show(*fresh);
-    expect(fresh->build, 0, fresh->compiled);
-    table.remark(
-        fmt::format("Edited was {}, which {} {}. Every build was compared, byte for byte, with one from scratch.\n"
-                    "FASTER is against the build without a cache.",
-                    edited, importers, importers == 1 ? "module imports" : "modules import"));
-    builder.say_statistics();
+    fmt::print("Every build gave, byte for byte, what one without a cache gives\n");
+    show_leases(sources, cache);
 }
 
 }  // namespace
 
 int main(int count, char** words)
 {
-    const hearth::Result<demo::Arguments> arguments =
-        demo::parse_arguments({words + std::min(count, 1), words + count});
-    if (!arguments) {
-        fmt::print(stderr, "incremental_build: {} See --help.\n", arguments.error().message);
+    const auto backend = hearth::device::backend_named(count > 2 ? words[2] : "auto");
+    if (count < 2 || count > 3 || !backend) {
+        fmt::print(stderr, "usage: incremental_build DIRECTORY [auto|cuda|opencl|webgpu|host]\n");
         return 2;
-    }
-    if (arguments->help) {
-        fmt::print("{}", demo::k_help);
-        return 0;
     }
     try {
-        const Workspace workspace(*arguments);
-        demo::Table table(arguments->json);
-        if (arguments->again)
-            Builder(workspace, *arguments, table).build("fresh process");
-        else
-            run_all(workspace, *arguments, table);
-    } catch (const WrongArgument& problem) {
-        fmt::print(stderr, "incremental_build: {}\n", problem.what());
-        return 2;
+        show_all(words[1], *backend);
     } catch (const std::exception& problem) {
         fmt::print(stderr, "incremental_build: {}\n", problem.what());
         return 1;
     }
-    return 0;
 }
