@@ -145,7 +145,7 @@ hearth::Result<hearth::Bytes> compile(const Unit& unit)
 try {
     return hearth::Bytes::copy_of(std::as_bytes(std::span<const Operation>(Compiler(unit).compile())));
 } catch (const Problem& problem) {
-    return hearth::Error{hearth::Code::make_failed, problem.what(), {}};
+    return hearth::Error{hearth::Code::compile_failed, problem.what(), {}};
 }
 
 }  // namespace eph
