@@ -2,6 +2,7 @@
 
 #include "ir.hpp"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,9 +28,9 @@ hearth::Cache open_cache(const std::string& directory, hearth::device::Backend b
         .tiers = {hearth::vram({.backend = backend, .max_bytes = 512_MiB}), hearth::disk(directory)},
         .promote_after = 1,  // what one build needs the next one needs too
     }));
-    // The first store opens the device, which can take half a second: that is not for a build to wait for.
+    // The first store opens the device, and the first gather loads a kernel. No build should have to wait for that.
     const hearth::Key probe = hearth::Key::of("eph-probe");
-    if (cache.vram().insert(probe, hearth::Artifact("probe")))
+    if (cache.vram().insert(probe, hearth::Artifact("probe")) && cache.vram().read_many(std::array{probe, probe}))
         cache.remove(probe);
     return cache;
 }
@@ -60,6 +61,7 @@ Build build(const std::string& folder, hearth::Cache* cache)
     hearth::device::HostCopy in_vram;
     if (cache) {
         std::vector<hearth::Key> keys;
+        keys.reserve(units.size());
         for (const auto& [module, unit] : units)
             keys.push_back(unit.request());
         // All that device memory has, with one gather and one wait.
