@@ -2,7 +2,7 @@
 
 #include "hearth/libraries.hpp"
 #include "real.hpp"
-#include "session.hpp"
+#include "process_cache.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "hearth/cache.hpp"
-#include "session.hpp"
+#include "process_cache.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "nvrtc/program.hpp"
 #include "nvrtc/real_library.hpp"
 #include "real.hpp"
-#include "session.hpp"
+#include "process_cache.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,6 +2,8 @@
 """Shows that check_layers.py accepts a tree in order and catches each way an include can go wrong."""
 
 import pathlib
+import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -22,9 +24,11 @@ IN_ORDER = {
     "src/headers/facts.hpp": '#include "hearth/cache.hpp"\n#include "format/entry.hpp"',
     "src/compilers/ptx/ptx.hpp": '#include "gpu/device.hpp"\n#include "headers/facts.hpp"',
     "src/config/open.cpp": '#include "engine/engine.hpp"\n#include "tiers/disk/disk_tier.hpp"',
-    "tools/hearth/main.cpp": '#include "output.hpp"\n#include "hearth/cache.hpp"\n#include <CLI/CLI.hpp>',
-    "tools/hearth/output.hpp": "#include <string>",
-    "bench/disk.cpp": '#include "tiers/disk/disk_tier.hpp"',
+    "src/run_log/log.hpp": '#include "hearth/cache.hpp"\n#include "base/files.hpp"',
+    "tools/hearth/main.cpp": '#include "terminal/output.hpp"\n#include "hearth/cache.hpp"\n#include <CLI/CLI.hpp>',
+    "tools/hearth/terminal/output.hpp": '#include <string>\n#include "run_log/log.hpp"',
+    "tests/support/scratch.hpp": '#include "base/files.hpp"',
+    "bench/disk.cpp": '#include "tiers/disk/disk_tier.hpp"\n#include "support/scratch.hpp"',
     "examples/demo/main.cpp": '#include "hearth/cache.hpp"',
 }
 
@@ -63,9 +67,29 @@ class CheckLayers(unittest.TestCase):
         self.assert_caught("src/tiers/memory/table.cpp", '#include "tiers/disk/disk_tier.hpp"', saying="tiers/disk")
 
     def test_a_tool_that_reaches_into_the_library_is_caught(self):
-        self.assert_caught("tools/hearth/gc.cpp", '#include "base/files.hpp"', saying="only include/hearth")
-        self.assert_caught("tools/hearth/gc.cpp", "#include <base/files.hpp>", saying="only include/hearth")
+        self.assert_caught("tools/hearth/gc.cpp", '#include "format/entry.hpp"', saying="only include/hearth, base")
+        self.assert_caught("tools/hearth/gc.cpp", "#include <format/entry.hpp>", saying="only include/hearth, base")
         self.assert_caught("examples/demo/two.cpp", '#include "tiers/disk/disk_tier.hpp"', saying="only include/hearth")
+
+    def test_a_tool_that_uses_a_test_is_caught(self):
+        self.assertIn("is not a file of this project",
+                      self.problems({"tools/hearth/gc.cpp": '#include "support/scratch.hpp"'})[0])
+
+    def test_what_is_reached_through_another_file_counts(self):
+        # The public header is in order by itself, and so is its own include of the cache.
+        found = self.problems({"include/hearth/bytes.hpp": "#include <vector>", "include/hearth/vram.hpp":
+                               '#include "hearth/cache.hpp"', "src/gpu/device.hpp": '#include "hearth/vram.hpp"'})
+        self.assertIn("src/gpu/device.hpp:1: hearth/vram.hpp leads to include/hearth/cache.hpp, which knows the whole "
+                      "cache, and gpu stands below it", found)
+
+    def test_a_wrong_step_is_said_where_it_is(self):
+        found = self.problems({"src/base/files.hpp": '#include "format/entry.hpp"', "src/format/entry.hpp": ""})
+        self.assertEqual([problem.split(":")[0] for problem in found], ["src/base/files.hpp"], found)
+
+    def test_a_place_may_use_what_its_places_may_use(self):
+        for place, uses in check_layers.LAYERS.items():
+            for used in uses:
+                self.assertLessEqual(check_layers.LAYERS[used], uses, f"{place} uses {used}")
 
     def test_a_public_header_that_needs_more_than_the_standard_library_is_caught(self):
         self.assert_caught("include/hearth/log.hpp", "#include <fmt/format.h>", saying="neither a standard header")
@@ -91,6 +115,21 @@ class CheckLayers(unittest.TestCase):
     def test_a_file_in_no_layer_is_caught(self):
         self.assertIn("lies in no layer", self.problems({"src/misc/x.cpp": ""})[0])
         self.assertIn("lies in no layer", self.problems({"src/tiers/x.cpp": ""})[0])
+
+    @unittest.skipUnless(shutil.which("c++") and shutil.which("nm"), "needs a compiler")
+    def test_a_call_of_what_a_higher_layer_defines_is_caught(self):
+        sources = {"hearth_base.dir/text.cpp": "int name_of(int); int text() { return name_of(1); }",
+                   "hearth_engine.dir/names.cpp": "int text(); int name_of(int) { return 2; } int all() { return text(); }",
+                   "hearth_compilers_ptx.dir/ptx.cpp": "int name_of(int); int ptx() { return name_of(1); }"}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in sources.items():
+                path = pathlib.Path(folder, "src/CMakeFiles", name)
+                path.parent.mkdir(parents=True)
+                path.write_text(text)
+                subprocess.run(["c++", "-c", str(path), "-o", f"{path}.o"], check=True)
+            found = check_layers.check_calls(folder)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("base: text.cpp calls name_of(int), which is defined in engine", found[0])
 
     def test_a_cycle_is_caught(self):
         found = self.problems({"src/base/a.hpp": '#include "base/b.hpp"', "src/base/b.hpp": '#include "base/c.hpp"',

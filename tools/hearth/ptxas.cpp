@@ -7,10 +7,10 @@
 #include "file_io.hpp"
 #include "hearth/libraries.hpp"
 #include "output.hpp"
-#include "proxy/run_log.hpp"
 #include "ptxas_arguments.hpp"
 #include "ptxas_messages.hpp"
 #include "run_child.hpp"
+#include "run_log/run_log.hpp"
 #include "scratch_folder.hpp"
 #include "text.hpp"
 
@@ -80,10 +80,9 @@ double since(std::chrono::steady_clock::time_point start)
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-proxy::Event event_named(const std::string& name, const char* outcome, const std::string& reason)
+run_log::Event event_named(const std::string& name, const char* outcome, const std::string& reason)
 {
-    return {
-        .what = "ptxas", .name = name, .outcome = outcome, .tier = {}, .reason = reason, .spent_ms = 0, .saved_ms = 0};
+    return {.what = "ptxas", .name = name, .outcome = outcome, .reason = reason};
 }
 
 // What it is called in the summary: after the first word that is a file.
@@ -102,19 +101,19 @@ std::string name_of(const std::vector<std::string>& words)
 {
     const std::string name = name_of(words);
     if (compiling == Compiling::forbidden) {
-        proxy::note(event_named(name, "forbidden", reason));
+        run_log::note(event_named(name, "forbidden", reason));
         fail(fmt::format("This call of ptxas cannot be answered from the cache ({}), and compiling is forbidden. Allow "
                          "it (HEARTH_FORBID_MAKE=0).",
                          reason));
     }
-    if (!proxy::is_noting())
+    if (!run_log::is_noting())
         relay(real, std::move(words));
     const auto start = std::chrono::steady_clock::now();
     words.insert(words.begin(), real);
     const ChildEnd end = run_child(words);
-    proxy::Event event = event_named(name, "past", reason);
+    run_log::Event event = event_named(name, "past", reason);
     event.spent_ms = since(start);
-    proxy::note(event);
+    run_log::note(event);
     end_as(end);
 }
 
@@ -245,14 +244,14 @@ int run_ptxas(const Globals& globals, const Arguments& arguments)
     if (!found) {
         if (found.error().code != Code::compile_forbidden)
             past(found.error().message);
-        proxy::note(event_named(name, "forbidden", {}));
+        run_log::note(event_named(name, "forbidden", {}));
         fail(found.error().message);
     }
-    proxy::Event event = proxy::event_of(*found);
+    run_log::Event event = run_log::event_of(*found);
     event.what = "ptxas";
     event.name = name;
     event.spent_ms = since(start);
-    proxy::note(event);
+    run_log::note(event);
     return job.replay(**found);
 }
 

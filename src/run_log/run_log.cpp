@@ -1,14 +1,15 @@
-#include "run_log.hpp"
+#include "run_log/run_log.hpp"
 
 #include "base/signal_guard.hpp"
 
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-namespace hearth::proxy {
+namespace hearth::run_log {
 
 namespace {
 
@@ -59,4 +60,28 @@ void note(const Event& event)
     ::close(fd);
 }
 
-}  // namespace hearth::proxy
+std::vector<Event> read(const std::string& path)
+{
+    std::vector<Event> events;
+    std::ifstream file(path);
+    for (std::string text; std::getline(file, text);) {
+        const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
+        if (!line.is_object())
+            continue;
+        try {
+            events.push_back({.what = line.value("what", ""),
+                              .name = line.value("name", ""),
+                              .outcome = line.value("outcome", ""),
+                              .tier = line.value("tier", ""),
+                              .reason = line.value("reason", ""),
+                              .spent_ms = line.value("spent_ms", 0.0),
+                              .saved_ms = line.value("saved_ms", 0.0),
+                              .pid = line.value("pid", std::int64_t{0})});
+        } catch (const nlohmann::json::exception&) {
+            continue;  // a member of another kind: no line of ours
+        }
+    }
+    return events;
+}
+
+}  // namespace hearth::run_log

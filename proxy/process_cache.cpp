@@ -1,4 +1,4 @@
-#include "session.hpp"
+#include "process_cache.hpp"
 
 #include "hearth/options.hpp"
 #include "real.hpp"

@@ -2,7 +2,7 @@
 
 #include "hearth/cache.hpp"
 #include "hearth/compiled.hpp"
-#include "run_log.hpp"
+#include "run_log/run_log.hpp"
 
 namespace hearth::proxy {
 
@@ -13,6 +13,10 @@ Cache* cache();
 // Whether this process may compile nothing (HEARTH_FORBID_MAKE), with a cache or without.
 bool making_is_forbidden();
 
+using run_log::Event;
+using run_log::event_of;
+using run_log::is_noting;
+using run_log::note;
 Event event_of(const CompileResult& result);
 
 }  // namespace hearth::proxy

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "hearth/cache.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// The log of `hearth run`: what the programs that it started compiled, and the programs that those started.
+//
+//   log  := line*      HEARTH_RUN_LOG names the file; several processes append to it, each line in one write
+//   line := JSON "\n"  an object: pid, what, name, outcome, spent_ms, saved_ms, reason, tier (Event's members)
+//
+// The drop-in libraries and `hearth ptxas` write it, `hearth run` reads it.
+
+namespace hearth::run_log {
+
+// One compile.
+struct Event {
+    std::string what{};     // "nvrtc", "nvjitlink", "ptxas"
+    std::string name{};     // the program's
+    std::string outcome{};  // "hit", "coalesced", "miss", "bypassed", "forbidden", "past": without the cache at all
+    std::string tier{};
+    std::string reason{};
+    double spent_ms = 0;
+    double saved_ms = 0;
+    std::int64_t pid = 0;  // whoever notes it
+};
+
+// Whether anybody wants to know: HEARTH_RUN_LOG names a file.
+bool is_noting();
+// Appends a line where anybody wants to know. What cannot be written is left out.
+void note(const Event& event);
+
+// What get_or_compile() gave: outcome, tier, reason and what was saved.
+Event event_of(const Lookup& lookup);
+
+// Lines that are none, as a process leaves that was killed while it wrote, are passed over.
+std::vector<Event> read(const std::string& path);
+
+}  // namespace hearth::run_log

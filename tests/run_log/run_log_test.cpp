@@ -1,0 +1,58 @@
+#include "run_log/run_log.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+namespace hearth::test {
+
+class RunLog : public testing::Test {
+protected:
+    void name_log() { environment.set("HEARTH_RUN_LOG", log); }
+
+    ScratchDirectory scratch;
+    IsolatedEnvironment environment;
+    const std::string log = scratch / "log";
+};
+
+TEST_F(RunLog, what_is_noted_is_read)
+{
+    write_file(log, "");
+    name_log();
+    EXPECT_TRUE(run_log::is_noting());
+    run_log::note({.what = "nvrtc", .name = "a \"b\"\n", .outcome = "hit", .tier = "disk", .saved_ms = 1.5});
+    run_log::note({.what = "ptxas", .name = "\xff", .outcome = "miss", .reason = "absent", .spent_ms = 20});
+    const std::vector<run_log::Event> events = run_log::read(log);
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[0].what, "nvrtc");
+    EXPECT_EQ(events[0].name, "a \"b\"\n");
+    EXPECT_EQ(events[0].outcome, "hit");
+    EXPECT_EQ(events[0].tier, "disk");
+    EXPECT_EQ(events[0].saved_ms, 1.5);
+    EXPECT_EQ(events[0].pid, ::getpid());
+    EXPECT_EQ(events[1].reason, "absent");
+    EXPECT_EQ(events[1].spent_ms, 20);
+}
+
+TEST_F(RunLog, lines_that_are_none_are_passed_over)
+{
+    write_file(log, "{\"outcome\":\"hit\"}\n\n{\"outcome\":\n[1]\n{\"outcome\":7}\n{\"outcome\":\"miss\"}");
+    const std::vector<run_log::Event> events = run_log::read(log);
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[0].outcome, "hit");
+    EXPECT_EQ(events[1].outcome, "miss");
+}
+
+TEST_F(RunLog, nothing_is_written_that_nobody_asked_for)
+{
+    EXPECT_FALSE(run_log::is_noting());
+    run_log::note({.outcome = "hit"});
+    name_log();
+    run_log::note({.outcome = "hit"});  // there is no such file, and none is made
+    EXPECT_TRUE(snapshot(scratch.path()).empty());
+    EXPECT_TRUE(run_log::read(log).empty());
+}
+
+}  // namespace hearth::test
