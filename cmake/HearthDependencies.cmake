@@ -9,6 +9,9 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 find_package(OpenSSL 3.0 QUIET COMPONENTS SSL)
 pkg_check_modules(hiredis QUIET IMPORTED_TARGET hiredis)
 pkg_check_modules(curl QUIET IMPORTED_TARGET libcurl>=7.85)
+# For the command alone.
+pkg_check_modules(libelf QUIET IMPORTED_TARGET libelf)
+pkg_check_modules(utf8proc QUIET IMPORTED_TARGET libutf8proc)
 
 # xxhash.h is used as a header only: it brings no symbol into the host program.
 find_path(HEARTH_XXHASH_DIR xxhash.h HINTS "${HEARTH_EXTRA_INCLUDE}")

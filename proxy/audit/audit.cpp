@@ -48,12 +48,15 @@ struct {
     ino_t inode;
 } g_pending;
 bool g_on = false;
+// For `hearth doctor --program`: every library that would be used as it is is told of, and nothing is put in the place
+// of the others.
+bool g_explaining = false;
 
 // Whatever happens, the program runs; that it runs without Hearth is worth one line.
 void say(const char* library, const char* why)
 {
     static bool said = false;
-    if (said || std::getenv("HEARTH_QUIET") != nullptr)
+    if (!g_explaining && (said || std::getenv("HEARTH_QUIET") != nullptr))
         return;
     said = true;
     char line[k_path + 256];
@@ -76,6 +79,7 @@ bool is_disabled()
 
 void prepare()
 {
+    g_explaining = std::getenv("HEARTH_EXPLAIN") != nullptr;
     if (is_disabled())
         return;
     // Ours lie beside this library.
@@ -206,7 +210,7 @@ __attribute__((visibility("default"))) char* la_objsearch(const char* name, std:
     if (!g_on || std::strchr(name, '/') == nullptr || (name[0] == '/' && name[1] == '/'))
         return unchanged;
     Stand* const stand = stand_for(name);
-    return stand != nullptr ? stand->path : unchanged;
+    return stand != nullptr && !g_explaining ? stand->path : unchanged;
 }
 
 __attribute__((visibility("default"))) unsigned la_objopen(link_map* map, Lmid_t /*space*/, std::uintptr_t* /*cookie*/)
@@ -217,8 +221,10 @@ __attribute__((visibility("default"))) unsigned la_objopen(link_map* map, Lmid_t
     if (g_pending.stand == nullptr || map->l_name == nullptr ||
         (std::strcmp(map->l_name, g_pending.stand->path) != 0 && std::strcmp(map->l_name, g_pending.asked) != 0))
         return 0;
-    if (char* const place = real_path_in(map)) {
+    char* const place = g_explaining ? nullptr : real_path_in(map);
+    if (place != nullptr)
         std::memcpy(place, g_pending.path, sizeof g_pending.path);
+    if (place != nullptr || g_explaining) {
         g_pending.stand->device = g_pending.device;
         g_pending.stand->inode = g_pending.inode;
         g_pending.stand = nullptr;

@@ -1,6 +1,6 @@
-// doctor --program: whether `hearth run` can serve a program, told by its file alone.
+// doctor --program: whether `hearth run` can serve a program, told without running it.
 #include "command.hpp"
-#include "program_facts.hpp"
+#include "doctor/program_facts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -37,14 +37,15 @@ class Program : public Command {
 protected:
     Program()
     {
-        // The drop-in libraries need not be built for these tests: the doctor only looks whether they are there.
+        // Where the drop-in libraries are not built, as under sanitizers, the loader has nobody to ask.
         fs::create_directories(scratch / "dropin");
         write("dropin/libhearth_audit.so", "");
+        dropins = *HEARTH_DROPINS != '\0' ? HEARTH_DROPINS : (scratch / "dropin").string();
     }
 
     ProcessResult ask(const std::vector<std::string>& words, ProcessOptions options = {})
     {
-        options.environment.try_emplace("HEARTH_DROPIN", (scratch / "dropin").string());
+        options.environment.try_emplace("HEARTH_DROPIN", dropins);
         options.environment.try_emplace("LD_LIBRARY_PATH", std::nullopt);
         std::vector<std::string> all{"doctor", "--program"};
         all.insert(all.end(), words.begin(), words.end());
@@ -70,6 +71,15 @@ protected:
         fs::copy_file(k_variants / name, scratch / as, fs::copy_options::overwrite_existing);
         return scratch / as;
     }
+
+    fs::path write_executable(const std::string& name, const std::string& bytes)
+    {
+        const fs::path path = write(name, bytes);
+        fs::permissions(path, fs::perms::owner_exec, fs::perm_options::add);
+        return path;
+    }
+
+    std::string dropins;
 };
 
 TEST_F(Program, linked_with_nvrtc_12_or_13_will_be_served)
@@ -216,18 +226,72 @@ TEST_F(Program, that_is_a_script_is_judged_by_its_interpreter)
     for (const std::string& line :
          {"#!" + (scratch / "mypython").string() + " -u", std::string("#!/usr/bin/env mypython"),
           std::string("#! /usr/bin/env -S A=1 mypython -u\r")}) {
-        const fs::path script = write("script", line + "\nprint(1)\n");
+        const fs::path script = write_executable("script", line + "\nprint(1)\n");
         const auto report = verdict_on(script.string(), options);
         EXPECT_EQ(report.at("path"), (scratch / "mypython").string()) << line;
         EXPECT_EQ(report.at("scripts"), nlohmann::json::array({script.string()}));
         EXPECT_EQ(report.at("verdict"), "served") << report;
         EXPECT_NE(ask({script.string()}, options).out.find("this is what was looked at"), std::string::npos);
     }
-    const ProcessResult lost = ask({write("script", "#!/nowhere/python\n").string()});
+    const ProcessResult lost = ask({write_executable("script", "#!/nowhere/python\n").string()});
     EXPECT_EQ(lost.exit_code, 3);
     EXPECT_NE(lost.err.find("is to be read by \"/nowhere/python\", which is not there"), std::string::npos) << lost.err;
     const std::string endless = (scratch / "endless").string();
-    EXPECT_TRUE(mentions(verdict_on(write("endless", "#!" + endless + "\n").string()).at("problems"), "script"));
+    EXPECT_TRUE(
+        mentions(verdict_on(write_executable("endless", "#!" + endless + "\n").string()).at("problems"), "script"));
+}
+
+// As execvp() has it, which `hearth run` calls.
+TEST_F(Program, that_is_text_without_an_interpreter_is_judged_by_the_shell)
+{
+    for (const std::string& text :
+         {std::string("exec ./simulation\n"), std::string(), std::string("#! \n"), std::string("MZ")}) {
+        const fs::path script = write_executable("script", text);
+        const auto report = verdict_on(script.string());
+        EXPECT_EQ(report.at("path"), "/bin/sh") << text;
+        EXPECT_EQ(report.at("scripts"), nlohmann::json::array({script.string()}));
+        EXPECT_EQ(report.at("verdict"), "unknown") << report;
+        EXPECT_EQ(hearth({"run", "--", script.string()}).exit_code, text.starts_with("exec") || text == "MZ" ? 127 : 0);
+    }
+}
+
+TEST_F(Program, that_may_not_be_executed_is_not_served)
+{
+    const fs::path program = copy("links_13", "program");
+    copy("libnvrtc.so.13", "libnvrtc.so.13");
+    fs::permissions(program, fs::perms::owner_read | fs::perms::owner_write);
+    const fs::path script = write("script", "#!" + (k_variants / "plain").string() + "\n");
+    for (const fs::path& file : {program, script}) {
+        const auto report = verdict_on(file.string());
+        EXPECT_EQ(report.at("verdict"), "no");
+        EXPECT_TRUE(mentions(report.at("problems"), file.string() + "\" may not be executed")) << report;
+        EXPECT_EQ(hearth({"run", "--", file.string()}).exit_code, 126);
+    }
+    const fs::path library = copy("libinner.so", "libinner.so");
+    fs::permissions(library, fs::perms::owner_read);
+    EXPECT_FALSE(mentions(verdict_on(library.string()).at("problems"), "may not be executed"));
+}
+
+TEST_F(Program, whose_library_is_newer_than_hearth_is_not_served)
+{
+    if (*HEARTH_DROPINS == '\0')
+        GTEST_SKIP() << "the drop-in libraries are not built, and only they tell";
+    const auto report = verdict_on_variant("links_newer");
+    EXPECT_EQ(report.at("verdict"), "no");
+    EXPECT_TRUE(mentions(report.at("problems"), "used as it is: it has nvrtcCompileInTheFuture")) << report;
+    EXPECT_EQ(report.at("compilers").at(0).at("served"), false);
+}
+
+TEST_F(Program, that_names_an_auditor_is_not_given_to_the_loader)
+{
+    ProcessOptions options;
+    options.environment["AUDITOR_WAS_HERE"] = (scratch / "mark").string();
+    const auto report = verdict_on((k_variants / "audited").string(), options);
+    EXPECT_FALSE(fs::exists(scratch / "mark"));
+    EXPECT_EQ(report.at("verdict"), "likely");
+    EXPECT_TRUE(mentions(report.at("advice"), "DT_AUDIT")) << report;
+    run_process({(k_variants / "audited").string()}, options);
+    EXPECT_TRUE(fs::exists(scratch / "mark")) << "the auditor is one";
 }
 
 TEST_F(Program, is_found_as_a_shell_finds_it)
@@ -286,8 +350,7 @@ TEST_F(Program, this_command_is_not_taken_for_a_compiler)
 
 TEST_F(Program, that_is_no_elf_file_is_told_so)
 {
-    for (const std::string& bytes :
-         {std::string(), std::string("x"), std::string("#!"), std::string("#!\n"), std::string("MZ"), noise(5000)})
+    for (const std::string& bytes : {std::string("#!"), std::string("MZ\0\1", 4), std::string(1, '\0') + noise(5000)})
         EXPECT_TRUE(mentions(verdict_on(write("file", bytes).string()).at("problems"), "neither an ELF file nor"));
     EXPECT_TRUE(mentions(verdict_on(write("file", "\x7f"
                                                   "ELF")
@@ -306,7 +369,7 @@ TEST_F(Program, cut_anywhere_gets_an_answer)
             const ProgramFacts facts = look_at_program(file.string());
             // Behind what is loaded there are only tables for debuggers and linkers.
             ASSERT_TRUE(facts.kind == whole.kind || facts.kind == ProgramFacts::Kind::damaged ||
-                        (size < SELFMAG && facts.kind == ProgramFacts::Kind::unknown))
+                        (size < SELFMAG && facts.kind == ProgramFacts::Kind::script))
                 << name << " of " << size << " bytes is " << to_string(facts.kind);
         }
     }

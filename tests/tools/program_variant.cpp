@@ -9,6 +9,25 @@ extern "C" int nvrtcVersion(int* major, int* minor)
 }
 #endif
 
+#if defined(IS_NEWER_NVRTC)  // with a function that no Hearth knows
+extern "C" int nvrtcCompileInTheFuture()
+{
+    return 0;
+}
+#endif
+
+#if defined(IS_AUDITOR)  // leaves a mark where it is run
+#include <cstdio>
+#include <cstdlib>
+extern "C" unsigned la_version(unsigned version)
+{
+    if (const char* const mark = std::getenv("AUDITOR_WAS_HERE"))
+        if (std::FILE* const file = std::fopen(mark, "w"))
+            std::fclose(file);
+    return version;
+}
+#endif
+
 #if defined(DEFINES_NVRTC)  // as if linked with libnvrtc_static
 extern "C" __attribute__((used)) int nvrtcCompileProgram(void* /*program*/)
 {
@@ -70,7 +89,7 @@ extern "C" void _start()
     for (;;)
         __asm__ volatile("");
 }
-#elif !defined(IS_NVRTC)
+#elif !defined(IS_NVRTC) && !defined(IS_AUDITOR)
 int main()
 {
     int answer = 0;

@@ -1,0 +1,54 @@
+#include "build/compile_arguments.hpp"
+
+#include "doctor/machine.hpp"
+#include "process/file_io.hpp"
+#include "terminal/command_line.hpp"
+
+namespace hearth::cli {
+
+void add_compile_arguments(Command& command, CompileArguments& arguments, Files files)
+{
+    const Option sources = command
+                               .list("FILE", arguments.files,
+                                     files == Files::several ? "Sources: .cu, .ptx, .cl" : "A source: .cu, .ptx or .cl")
+                               .required();
+    if (files == Files::one)
+        sources.only_one();
+    command
+        .list("--arch", arguments.targets,
+              "Targets: sm_90, compute_80, ..., for .cl a device's name; several with commas (otherwise this "
+              "machine's first device)",
+              "TARGET")
+        .separated_by(',');
+    command.list("-I,--include", arguments.include_directories, "Where to look for headers, in this order", "DIR")
+        .one_at_a_time();
+    command.list("-D,--define", arguments.defines, "Define a macro: X or X=1", "X").one_at_a_time();
+    command
+        .list("--name-expr", arguments.name_expressions, "A template instance to compile, such as 'scale<float>'", "E")
+        .one_at_a_time();
+    command.hands_on(arguments.options, "compiler's options", "saxpy.cu -- -std=c++20");
+}
+
+std::vector<std::string> targets_of(const CompileArguments& arguments)
+{
+    if (!arguments.targets.empty())
+        return arguments.targets;
+    return {find_gpus().empty() ? "" : "device"};
+}
+
+nvrtc::Program program_of(const CompileArguments& arguments, const std::string& file, const std::string& target)
+{
+    nvrtc::Program program;
+    program.source = read_whole(file).text();
+    program.name = file;
+    for (const std::string& directory : arguments.include_directories)
+        program.options.push_back("-I" + directory);
+    for (const std::string& define : arguments.defines)
+        program.options.push_back("-D" + define);
+    program.options.insert(program.options.end(), arguments.options.begin(), arguments.options.end());
+    program.name_expressions = arguments.name_expressions;
+    program.target = target;
+    return program;
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "hearth/nvrtc.hpp"
+#include "terminal/command_line.hpp"
+
+#include <string>
+#include <vector>
+
+namespace hearth::cli {
+
+// What 'compile' and 'why' take: the same flags mean the same request.
+struct CompileArguments {
+    std::vector<std::string> files;
+    std::vector<std::string> targets;  // --arch; empty: this machine's GPU, or else the compiler's own choice
+    std::vector<std::string> include_directories;
+    std::vector<std::string> defines;
+    std::vector<std::string> name_expressions;
+    std::vector<std::string> options;  // behind "--", for the compiler as they are
+};
+
+enum class Files : unsigned char { one, several };
+void add_compile_arguments(Command& command, CompileArguments& arguments, Files files);
+
+// The targets to compile for, at least one: an empty one stands for the compiler's own choice.
+std::vector<std::string> targets_of(const CompileArguments& arguments);
+
+// The program that a .cu file and these arguments make. Fails with a sentence when the file cannot be read.
+nvrtc::Program program_of(const CompileArguments& arguments, const std::string& file, const std::string& target);
+
+}  // namespace hearth::cli

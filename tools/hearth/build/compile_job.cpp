@@ -1,0 +1,209 @@
+#include "build/compile_job.hpp"
+
+#include "hearth/libraries.hpp"
+#include "hearth/nvrtc.hpp"
+#include "hearth/opencl.hpp"
+#include "hearth/ptx.hpp"
+#include "process/file_io.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/text.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace hearth::cli {
+
+namespace {
+
+// NVRTC is not told where CUDA's own headers are. A log that misses one gets a hint where it lies.
+std::string header_hint(std::string_view log)
+{
+    static constexpr std::string_view k_cannot = "open source file \"";
+    const std::size_t at = log.find(k_cannot);
+    if (at == std::string_view::npos)
+        return {};
+    std::string_view name = log.substr(at + k_cannot.size());
+    name = name.substr(0, name.find('"'));
+    for (const std::string& directory : library_directories())
+        for (const char* include : {"/../include", "/../include/cccl"}) {
+            std::error_code error;
+            const auto candidate = std::filesystem::weakly_canonical(directory + include, error);
+            if (!error && std::filesystem::is_regular_file(candidate / name, error))
+                return fmt::format("{} is in {}: add -I {}", name, candidate.string(), candidate.string());
+        }
+    return {};
+}
+
+// What all compilers' results have in common.
+template <class Compiled>
+void take(const Result<Compiled>& compiled, CompileReport& report)
+{
+    if (!compiled) {
+        report.outcome = "error";
+        report.reason = compiled.error().message;
+        report.log = compiled.error().log;
+        return;
+    }
+    report.outcome = to_string(compiled->outcome());
+    report.reason = compiled->reason();
+    report.tier = compiled->tier();
+    report.log = compiled->log();
+    if (report.outcome != "bypassed")
+        report.key = compiled->request().key().hex();
+    report.sections = compiled->artifact().sections;
+    if (compiled->failed()) {
+        report.outcome = "error";
+        report.compiler_said_no = true;
+        report.reason = fmt::format("the compile failed{}", report.tier.empty() ? "" : " before, and is remembered");
+    }
+}
+
+void compile_cuda(Cache& cache, const CompileArguments& arguments, CompileReport& report)
+{
+    take(nvrtc::compile(cache, program_of(arguments, report.job.file, report.job.target)), report);
+    if (const std::string hint = header_hint(report.log); report.compiler_said_no && !hint.empty())
+        report.reason += "; " + hint;
+}
+
+Result<Explanation> explain_cuda(Cache& cache, const CompileArguments& arguments, const CompileJob& job)
+{
+    return nvrtc::explain(cache, program_of(arguments, job.file, job.target));
+}
+
+template <class Planned>
+Result<Explanation> explain_planned(Cache& cache, const Result<Planned>& planned)
+{
+    if (!planned)
+        return planned.error();
+    if (planned->bypass.empty())
+        return explain(cache, planned->request);
+    Explanation bypassed;
+    bypassed.key = planned->request.key();
+    bypassed.bypass = planned->bypass;
+    return bypassed;
+}
+
+ptx::Program ptx_of(const CompileArguments& arguments, const CompileJob& job)
+{
+    ptx::Program program;
+    program.text = read_whole(job.file).text();
+    program.name = job.file;
+    program.options = arguments.options;
+    program.target = job.target;
+    return program;
+}
+
+void compile_ptx(Cache& cache, const CompileArguments& arguments, CompileReport& report)
+{
+    take(ptx::compile(cache, ptx_of(arguments, report.job)), report);
+}
+
+Result<Explanation> explain_ptx(Cache& cache, const CompileArguments& arguments, const CompileJob& job)
+{
+    return explain_planned(cache, ptx::plan(ptx_of(arguments, job)));
+}
+
+opencl::Source opencl_of(const CompileArguments& arguments, const CompileJob& job)
+{
+    opencl::Source source;
+    source.text = read_whole(job.file).text();
+    source.name = std::filesystem::path(job.file).filename().string();
+    for (const std::string& directory : arguments.include_directories)
+        source.options.push_back("-I" + directory);
+    for (const std::string& define : arguments.defines)
+        source.options.push_back("-D" + define);
+    source.options.insert(source.options.end(), arguments.options.begin(), arguments.options.end());
+    return source;
+}
+
+// A target is a device's name, or a part of it.
+Result<opencl::Device> device_of(const CompileJob& job)
+{
+    return job.target.empty() || job.target == "device" ? opencl::find_device(0) : opencl::find_device(job.target);
+}
+
+void compile_opencl(Cache& cache, const CompileArguments& arguments, CompileReport& report)
+{
+    const Result<opencl::Device> device = device_of(report.job);
+    const Result<opencl::Context> context =
+        device ? opencl::Context::open(*device) : Result<opencl::Context>(device.error());
+    take(context ? opencl::build(cache, *context, opencl_of(arguments, report.job))
+                 : Result<opencl::Program>(context.error()),
+         report);
+    if (report.outcome == "rebuilt")
+        report.outcome = "miss";
+}
+
+Result<Explanation> explain_opencl(Cache& cache, const CompileArguments& arguments, const CompileJob& job)
+{
+    const Result<opencl::Device> device = device_of(job);
+    if (!device)
+        return device.error();
+    return explain_planned(cache, opencl::plan(*device, opencl_of(arguments, job)));
+}
+
+struct Kind {
+    std::string_view ending;
+    std::string_view result;  // the section that is written when nothing else is asked for
+    void (*compile)(Cache&, const CompileArguments&, CompileReport&);
+    Result<Explanation> (*explain)(Cache&, const CompileArguments&, const CompileJob&);
+};
+constexpr Kind k_kinds[] = {{".cu", "cubin", compile_cuda, explain_cuda},
+                            {".ptx", "cubin", compile_ptx, explain_ptx},
+                            {".cl", "binary", compile_opencl, explain_opencl}};
+
+const Kind* kind_of(const std::string& file)
+{
+    for (const Kind& kind : k_kinds)
+        if (file.ends_with(kind.ending))
+            return &kind;
+    return nullptr;
+}
+
+// Fails with a sentence for a file of another kind.
+const Kind& kind_or_fail(const std::string& file)
+{
+    const Kind* kind = kind_of(file);
+    if (kind == nullptr)
+        fail_usage(fmt::format("{} is of no kind that can be compiled. Its name must end in .cu, .ptx or .cl.",
+                               in_quotes(file)));
+    return *kind;
+}
+
+}  // namespace
+
+const Section* CompileReport::section(std::string_view name) const
+{
+    for (const Section& section : sections)
+        if (section.name == name)
+            return &section;
+    return nullptr;
+}
+
+std::string CompileReport::usual_section() const
+{
+    return job.target.starts_with("compute_") ? "ptx" : std::string(kind_or_fail(job.file).result);
+}
+
+void check_kind(const std::string& file)
+{
+    static_cast<void>(kind_or_fail(file));
+}
+
+CompileReport run_job(Cache& cache, const CompileArguments& arguments, const CompileJob& job)
+{
+    CompileReport report;
+    report.job = job;
+    const auto started = std::chrono::steady_clock::now();
+    kind_or_fail(job.file).compile(cache, arguments, report);
+    report.took = std::chrono::steady_clock::now() - started;
+    return report;
+}
+
+Result<Explanation> explain_job(Cache& cache, const CompileArguments& arguments, const CompileJob& job)
+{
+    return kind_or_fail(job.file).explain(cache, arguments, job);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "build/compile_arguments.hpp"
+#include "hearth/cache.hpp"
+#include "hearth/explain.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace hearth::cli {
+
+// One file compiled for one target.
+struct CompileJob {
+    std::string file;
+    std::string target;  // as it was asked for
+};
+
+// What came of it.
+struct CompileReport {
+    CompileJob job;
+    std::string key;
+    std::string outcome;  // "hit", "miss", "bypassed", "error"
+    std::string reason;   // of a miss, a bypass or an error
+    std::string tier;
+    std::string log;  // the compiler's
+    std::chrono::nanoseconds took{0};
+    std::vector<Section> sections;
+    bool compiler_said_no = false;  // an error in the source, not in getting it compiled
+
+    bool failed() const { return outcome == "error"; }
+    const Section* section(std::string_view name) const;
+    // What is written when nothing else is asked for.
+    std::string usual_section() const;
+};
+
+// Fails with a sentence when the name does not end as that of a file which can be compiled.
+void check_kind(const std::string& file);
+
+CompileReport run_job(Cache& cache, const CompileArguments& arguments, const CompileJob& job);
+
+// Whether run_job() would hit, and if not, why.
+Result<Explanation> explain_job(Cache& cache, const CompileArguments& arguments, const CompileJob& job);
+
+}  // namespace hearth::cli

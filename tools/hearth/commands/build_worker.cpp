@@ -1,0 +1,108 @@
+// The process that 'hearth build' and 'hearth prewarm' compile in, one recipe for one target at a time.
+
+#include "base/priority.hpp"
+#include "build/worker_protocol.hpp"
+#include "cache/open_cache.hpp"
+#include "hearth/recipes.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/output.hpp"
+#include "terminal/system_error.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <iostream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace hearth::cli {
+
+namespace {
+
+struct Arguments {
+    std::string recipes;
+    std::string scratch;
+    std::string library;
+    std::string over;
+    std::string over_signed_by;
+    bool for_bundle = false;
+    bool nice = false;
+};
+
+// Where answers go: to what was standard output, which from here on is standard error to everybody else. What a
+// compiler prints would otherwise stand among them.
+class Answers {
+public:
+    Answers() : m_descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3))
+    {
+        if (m_descriptor < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+            fail(fmt::format("A descriptor for answers cannot be had: {}.", system_error(errno)));
+    }
+    ~Answers() { ::close(m_descriptor); }
+    Answers(const Answers&) = delete;
+    Answers& operator=(const Answers&) = delete;
+
+    void give(std::string line) const
+    {
+        line += '\n';
+        for (std::string_view rest = line; !rest.empty();) {
+            const ssize_t put = ::write(m_descriptor, rest.data(), rest.size());
+            if (put < 0 && errno == EINTR)
+                continue;
+            if (put < 0)
+                throw ReaderLeft{};  // and with it who wanted to know
+            rest.remove_prefix(static_cast<std::size_t>(put));
+        }
+    }
+
+private:
+    int m_descriptor;
+};
+
+int serve(Cache& cache, const recipes::Recipes& all, const Arguments& arguments, const Answers& answers)
+{
+    recipes::Builder builder(cache, all, {.scratch = arguments.scratch, .library = arguments.library});
+    answers.give(ready_line());
+    for (std::string line; std::getline(std::cin, line);) {
+        const std::optional<WorkerJob> job = job_in(line);
+        if (!job)
+            fail("This is for 'hearth build' to start, not for people.");
+        answers.give(line_of(builder.build(job->recipe, job->target)));
+    }
+    cache.flush();
+    return k_done;
+}
+
+int run_worker(const Globals& globals, const Arguments& arguments)
+{
+    if (arguments.nice)
+        base::step_back();
+    const Answers answers;
+    Result<Cache> cache = open_to_build(globals, arguments.for_bundle ? Into::bundle : Into::cache, arguments.over,
+                                        arguments.over_signed_by);
+    const Result<recipes::Recipes> all = recipes::read(arguments.recipes);
+    if (!cache || !all) {
+        answers.give(refusal_line(cache ? all.error().message : cache.error().message));
+        return k_failure;
+    }
+    return serve(*cache, *all, arguments, answers);
+}
+
+}  // namespace
+
+void add_build_worker(Command& command)
+{
+    command.describe("Compiles recipes for 'hearth build'.", "  hearth build --help");
+    command.hide();
+    auto& arguments = command.runs(run_worker);
+    command.text("RECIPES", arguments.recipes, "The recipes").required();
+    command.text("--scratch", arguments.scratch, "Where trees of headers go", "DIR").required();
+    command.text("--nvrtc", arguments.library, "The libnvrtc to use", "PATH");
+    command.text("--over", arguments.over, "A bundle whose entries need not be built", "BUNDLE");
+    command.text("--over-signed-by", arguments.over_signed_by, "The key that must have signed it", "KEY");
+    command.flag("--for-bundle", arguments.for_bundle, "The directory is there for a bundle alone");
+    command.flag("--nice", arguments.nice, "Give way to everything else");
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,213 @@
+#include "commands/bundle.hpp"
+
+#include "cache/open_cache.hpp"
+#include "cache/pattern.hpp"
+#include "hearth/admin.hpp"
+#include "hearth/units.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/progress_bar.hpp"
+#include "terminal/text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+namespace hearth::cli {
+
+namespace {
+
+constexpr std::size_t k_shown_digits = 16;
+
+struct Arguments {
+    std::string out;
+    std::string pattern;               // create
+    std::vector<std::string> bundles;  // merge
+    std::string older;                 // diff
+    std::string newer;                 // diff
+    std::string sign_with;
+    bool json = false;
+};
+
+// What was written, its problems as warnings; answers the exit code. More is said besides: as text, or as JSON.
+int print_written(const Arguments& arguments, const bundles::WriteReport& report, const std::string& more = "",
+                  std::initializer_list<Json::Member> members = {})
+{
+    if (arguments.json) {
+        Json object{{"file", arguments.out},       {"id", report.id},
+                    {"entries", report.entries},   {"bytes", report.bytes},
+                    {"rejected", report.rejected}, {"problems", report.problems}};
+        for (const Json::Member& member : members)
+            object.add(member.name, member.value);
+        print_json(object);
+    } else {
+        print_out("Wrote {} to {} ({}), id {}{}.\n", count_of(report.entries, "entry", "entries"),
+                  printable(arguments.out), format_size(report.bytes), report.id.substr(0, k_shown_digits), more);
+    }
+    for (const std::string& problem : report.problems)
+        warn(problem);
+    return report.rejected != 0 ? k_nothing : k_done;
+}
+
+int run_create(const Globals& globals, const Arguments& arguments)
+{
+    Cache cache = open_cache(globals, Use::look);  // carrying entries is no use of them
+    const bundles::WriteOptions options = signing(globals, arguments.sign_with);
+    std::function<bool(const EntryRow&)> choose;
+    if (!arguments.pattern.empty()) {
+        const Pattern pattern(arguments.pattern);
+        if (!anything_matches(cache, pattern)) {
+            complain("Nothing matches " + in_quotes(arguments.pattern) + "; no file was written.");
+            return k_nothing;
+        }
+        choose = [pattern](const EntryRow& row) { return pattern.matches(row); };
+    }
+    keep_other_files(arguments.out);
+    bool anything = false;
+    admin::list(cache, [&](const EntryRow& row) { return !(anything = row.status == 0); });
+    if (!anything) {
+        complain(
+            "There is nothing in the cache, and no file was written. 'hearth config' shows which directory it is.");
+        return k_nothing;
+    }
+    const bundles::WriteReport report = [&] {
+        ProgressBar bar("Bundling", unless(arguments.json));
+        return or_fail(bundles::create(arguments.out, cache, choose, options, bar.report()));
+    }();
+    const int code = print_written(arguments, report);
+    if (report.entries != 0)
+        return code;
+    complain("The bundle is empty: there is nothing in the cache that lasts. 'hearth ls' shows what there is.");
+    return k_nothing;
+}
+
+int run_merge(const Globals& globals, const Arguments& arguments)
+{
+    keep_other_files(arguments.out);
+    const bundles::WriteOptions options = signing(globals, arguments.sign_with);
+    const bundles::WriteReport report = [&] {
+        ProgressBar bar("Merging", unless(arguments.json));
+        return or_fail(bundles::merge(arguments.out, arguments.bundles, options, bar.report()));
+    }();
+    Json keys = Json::array();
+    for (const Key& key : report.differing_keys)
+        keys.add(key.hex());
+    const int code = print_written(
+        arguments, report,
+        fmt::format("; {} in several of them, {} differing", report.same + report.differing, report.differing),
+        {{"same", report.same}, {"differing", report.differing}, {"differing_keys", keys}});
+    for (const Key& key : report.differing_keys)
+        warn(fmt::format("The bundles disagree about entry {}; the first one's counts.", key.hex()));
+    return code;
+}
+
+int run_diff(const Globals& globals, const Arguments& arguments)
+{
+    keep_other_files(arguments.out);
+    const bundles::WriteOptions options = signing(globals, arguments.sign_with);
+    const bundles::WriteReport report = [&] {
+        ProgressBar bar("Comparing", unless(arguments.json));
+        return or_fail(bundles::diff(arguments.out, arguments.older, arguments.newer, options, bar.report()));
+    }();
+    return print_written(
+        arguments, report,
+        fmt::format("; {} changed, {} the same, {} only in the older", report.differing, report.same, report.gone),
+        {{"same", report.same}, {"changed", report.differing}, {"gone", report.gone}});
+}
+
+void add_bundle_create(Command& bundle)
+{
+    Command command = bundle.part(
+        "create", "Writes entries of this machine's cache to a bundle",
+        "  hearth bundle create kernels.bundle\n"
+        "  hearth bundle create gemm.bundle 'gemm*' --sign-with build.key\n"
+        "  hearth --dir build/cache bundle create kernels.bundle --json | jq -r .id",
+        "Failed compiles, and what was only derived on this machine, are left out. Exit code 1: the bundle is "
+        "empty, or some entries could not be read.");
+    auto& arguments = command.runs(run_create);
+    command.text("FILE", arguments.out, "The bundle; one that is there is replaced when the new one is whole")
+        .required();
+    command.text("PATTERN", arguments.pattern, Pattern::k_help);
+    add_sign_with(command, arguments.sign_with);
+    command.json(arguments.json);
+}
+
+void add_bundle_merge(Command& bundle)
+{
+    Command command = bundle.part(
+        "merge", "Writes the entries of several bundles to one",
+        "  hearth bundle merge all.bundle sm_80.bundle sm_90.bundle\n"
+        "  hearth bundle merge new.bundle update.bundle old.bundle\n"
+        "  hearth bundle merge signed.bundle kernels.bundle --sign-with build.key",
+        "Under a key that several have, the one named first counts; where their results differ that is said. "
+        "Exit code 1: some entries could not be read.");
+    auto& arguments = command.runs(run_merge);
+    command.text("OUT", arguments.out, "The bundle to write; it may be one of the others").required();
+    command.list("BUNDLE", arguments.bundles, "Bundles to take entries from").required();
+    add_sign_with(command, arguments.sign_with);
+    command.json(arguments.json);
+}
+
+void add_bundle_diff(Command& bundle)
+{
+    Command command =
+        bundle.part("diff", "Writes what a newer bundle has beyond an older one",
+                    "  hearth bundle diff update.bundle old.bundle new.bundle\n"
+                    "  HEARTH_BUNDLES='update.bundle old.bundle' python serve.py\n"
+                    "  hearth bundle merge new.bundle update.bundle old.bundle",
+                    "An entry that was only made again, with the same result, is left out. What only the older one has "
+                    "stays in use where both are.");
+    auto& arguments = command.runs(run_diff);
+    command.text("OUT", arguments.out, "The bundle to write").required();
+    command.text("OLD", arguments.older, "The bundle that is there already").required();
+    command.text("NEW", arguments.newer, "The bundle that is wanted").required();
+    add_sign_with(command, arguments.sign_with);
+    command.json(arguments.json);
+}
+
+}  // namespace
+
+void keep_other_files(const std::string& path)
+{
+    static constexpr std::string_view k_magic = "\x89HRTHBN\n";
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error))
+        return;  // whoever writes it says so
+    std::array<char, k_magic.size()> first{};
+    std::ifstream file(path, std::ios::binary);
+    if (!file.read(first.data(), 1))
+        return;
+    file.read(first.data() + 1, static_cast<std::streamsize>(first.size()) - 1);
+    if (std::string_view(first.data(), first.size()) != k_magic)
+        fail(fmt::format("{} is there and is no bundle; it is left as it is. Choose another file.", in_quotes(path)));
+}
+
+void add_sign_with(Command& command, std::string& path)
+{
+    command.text("--sign-with", path, "Sign it with this key of 'hearth keygen' (otherwise HEARTH_SIGN_WITH)", "FILE");
+}
+
+bundles::WriteOptions signing(const Globals& globals, const std::string& path)
+{
+    const std::string file = path.empty() ? settings_of(globals).options.sign_with.value_or("") : path;
+    if (file.empty())
+        return {};
+    return {.sign_with = or_fail(SigningKey::load(file))};
+}
+
+void add_bundle(Command& command)
+{
+    command.describe(
+        "Makes and inspects bundles: one file with many entries that ships with an application.",
+        "  hearth bundle create kernels.bundle\n"
+        "  HEARTH_BUNDLES=kernels.bundle python serve.py\n"
+        "  hearth bundle diff update.bundle old.bundle new.bundle",
+        "'hearth bundle COMMAND --help' shows each. docs/bundles.md tells how a fleet starts warm with them.");
+    for (const auto add : {add_bundle_create, add_bundle_ls, add_bundle_verify, add_bundle_merge, add_bundle_diff})
+        add(command);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,81 @@
+#include "cache/open_cache.hpp"
+#include "hearth/admin.hpp"
+#include "hearth/units.hpp"
+#include "terminal/command_line.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/terminal.hpp"
+
+#include <cstdio>
+#include <iostream>
+
+#include <unistd.h>
+
+namespace hearth::cli {
+
+namespace {
+
+struct Arguments {
+    bool yes = false;
+    bool json = false;
+};
+
+TierUsage persistent_usage(Cache& cache)
+{
+    TierUsage total;
+    for (const TierStatus& tier : admin::tiers(cache))
+        if (tier.traits.persistent) {
+            total.bytes += tier.usage.bytes;
+            total.entries += tier.usage.entries;
+        }
+    return total;
+}
+
+bool confirmed(const TierUsage& usage)
+{
+    if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO))
+        fail_usage("clear removes every entry and cannot ask here. Add --yes to say that this is meant.");
+    std::fputs(
+        fmt::format("Remove {} ({})? [y/N] ", count_of(usage.entries, "entry", "entries"), format_size(usage.bytes))
+            .c_str(),
+        stderr);
+    std::string answer;
+    std::getline(std::cin, answer);
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+int run_clear(const Globals& globals, const Arguments& arguments)
+{
+    Cache cache = open_cache(globals, Use::change);
+    const TierUsage before = persistent_usage(cache);
+    if (!arguments.yes && !confirmed(before)) {
+        complain("Nothing was removed.");
+        return k_nothing;
+    }
+    admin::clear(cache);
+    const TierUsage left = persistent_usage(cache);
+    if (left.entries != 0)
+        fail(fmt::format("{} could not be removed. 'hearth doctor' shows whether the directory can be written.",
+                         count_of(left.entries, "entry", "entries")));
+    if (arguments.json)
+        print_json({{"removed", before.entries}, {"bytes", before.bytes}});
+    else
+        print_out("Removed {} ({}).\n", count_of(before.entries, "entry", "entries"), format_size(before.bytes));
+    return k_done;
+}
+
+}  // namespace
+
+void add_clear(Command& command)
+{
+    command.describe("Removes every entry, after asking. The statistics stay.",
+                     "  hearth clear\n"
+                     "  hearth clear --yes\n"
+                     "  hearth --dir build/cache clear --yes");
+    auto& arguments = command.runs(run_clear);
+    command.flag("-y,--yes", arguments.yes, "Do not ask");
+    command.json(arguments.json);
+}
+
+}  // namespace hearth::cli

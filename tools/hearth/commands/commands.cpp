@@ -1,0 +1,66 @@
+#include "commands/commands.hpp"
+
+#include "hearth/api.hpp"
+#include "terminal/command_line.hpp"
+
+#include <utility>
+
+// Every command has a row here, in the order in which 'hearth --help' lists them: its name, and the function in
+// commands/ that describes it.
+#define HEARTH_COMMANDS(ROW)                                                                                           \
+    ROW("run", add_run)                                                                                                \
+    ROW("ptxas", add_ptxas)                                                                                            \
+    ROW("compile", add_compile)                                                                                        \
+    ROW("why", add_why)                                                                                                \
+    ROW("put", add_put)                                                                                                \
+    ROW("get", add_get)                                                                                                \
+    ROW("ls", add_ls)                                                                                                  \
+    ROW("show", add_show)                                                                                              \
+    ROW("stats", add_stats)                                                                                            \
+    ROW("gc", add_gc)                                                                                                  \
+    ROW("verify", add_verify)                                                                                          \
+    ROW("rm", add_rm)                                                                                                  \
+    ROW("clear", add_clear)                                                                                            \
+    ROW("export", add_export)                                                                                          \
+    ROW("import", add_import)                                                                                          \
+    ROW("bundle", add_bundle)                                                                                          \
+    ROW("recipes", add_recipes)                                                                                        \
+    ROW("build", add_build)                                                                                            \
+    ROW("build-worker", add_build_worker)                                                                              \
+    ROW("prewarm", add_prewarm)                                                                                        \
+    ROW("push", add_push)                                                                                              \
+    ROW("pull", add_pull)                                                                                              \
+    ROW("remote", add_remote)                                                                                          \
+    ROW("keygen", add_keygen)                                                                                          \
+    ROW("doctor", add_doctor)                                                                                          \
+    ROW("config", add_config)
+
+namespace hearth::cli {
+
+#define HEARTH_DECLARE(name, function) void function(Command& command);
+HEARTH_COMMANDS(HEARTH_DECLARE)
+#undef HEARTH_DECLARE
+
+int run_command(std::vector<std::string> words)
+{
+#define HEARTH_ROW(name, function) {name, function},
+    static constexpr CommandRow k_commands[] = {HEARTH_COMMANDS(HEARTH_ROW)};
+#undef HEARTH_ROW
+    const ProgramText program{
+        .name = "hearth",
+        .sentence = "Hearth: never compile the same GPU kernel twice.",
+        .version = "hearth " HEARTH_VERSION,
+        .footer = "'hearth COMMAND --help' shows a command's options and examples.\n"
+                  "Exit code: 0 done or hit, 1 miss or nothing found, 2 wrong usage, 3 failure, 4 compile error.\n\n"
+                  "Examples:\n"
+                  "  hearth compile saxpy.cu --arch sm_90 -o saxpy.cubin   compile, at most once\n"
+                  "  hearth why saxpy.cu --arch sm_90  why that would miss\n"
+                  "  hearth put saxpy saxpy.cubin      store a file under a key\n"
+                  "  hearth get saxpy -o saxpy.cubin   and have it back, in any process\n"
+                  "  hearth ls 'sax*'                  what is cached\n"
+                  "  hearth stats                      what it has saved\n"
+                  "  hearth doctor                     what Hearth finds on this machine"};
+    return run_command_line(program, k_commands, std::move(words));
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,110 @@
+#include "cache/key_argument.hpp"
+#include "cache/open_cache.hpp"
+#include "process/file_io.hpp"
+#include "terminal/command_line.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace hearth::cli {
+
+namespace {
+
+struct Arguments {
+    std::string key;
+    std::string output;
+    std::optional<std::string> section;
+    bool json = false;
+};
+
+// Bytes that would do something to a terminal other than show themselves.
+bool is_binary(std::string_view text)
+{
+    return std::any_of(text.begin(), text.end(), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return (byte < 0x20 && c != '\n' && c != '\t' && c != '\r') || byte == 0x7F;
+    });
+}
+
+std::string section_names(const Artifact& artifact)
+{
+    std::vector<std::string> names;
+    for (const Section& section : artifact.sections)
+        names.push_back(in_quotes(section.name));
+    return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+void write_result(const Arguments& arguments, ByteView bytes)
+{
+    if (!arguments.output.empty() && arguments.output != "-") {
+        write_whole(arguments.output, bytes);
+        return;
+    }
+    if (arguments.output.empty() && is_terminal(STDOUT_FILENO) && is_binary(as_text(bytes)))
+        fail_usage(fmt::format("These {} bytes are binary and standard output is a terminal. "
+                               "Name a file with -o FILE, or send them to the terminal all the same with -o -.",
+                               bytes.size()));
+    write_out(as_text(bytes));
+}
+
+int run_get(const Globals& globals, const Arguments& arguments)
+{
+    if (arguments.json && (arguments.output.empty() || arguments.output == "-"))
+        fail_usage("--json needs -o FILE: standard output cannot hold both the bytes and the facts about them.");
+
+    Cache cache = open_cache(globals, Use::read, Remotes::yes);
+    const Key key = find_key(cache, arguments.key);
+    const Lookup found = cache.find(key);
+    if (!found) {
+        if (arguments.json)
+            print_json({{"key", key.hex()}, {"hit", false}, {"reason", to_string(found.why())}});
+        complain(fmt::format("Miss ({}): there is no usable entry for {}.", to_string(found.why()),
+                             in_quotes(arguments.key)));
+        return k_nothing;
+    }
+    if (arguments.section && found->find(*arguments.section) == nullptr) {
+        complain(fmt::format("The entry has no section {}. It has: {}.", in_quotes(*arguments.section),
+                             section_names(*found)));
+        return k_nothing;
+    }
+    if (found->failed())
+        warn(fmt::format("This entry is a compile that failed with status {}; what follows is what it left.",
+                         found->status));
+
+    const ByteView bytes = arguments.section ? found->bytes(*arguments.section) : found->bytes();
+    write_result(arguments, bytes);
+    if (arguments.json)
+        print_json({{"key", key.hex()},
+                    {"hit", true},
+                    {"tier", found.tier()},
+                    {"bytes", bytes.size()},
+                    {"file", arguments.output}});
+    return k_done;
+}
+
+}  // namespace
+
+void add_get(Command& command)
+{
+    command.describe("Writes an entry's bytes to a file or to standard output.",
+                     "  hearth get saxpy -o saxpy.cubin\n"
+                     "  hearth get 1f3a9c04 --section ptx | less\n"
+                     "  hearth get a.c > a.ll || clang -S -emit-llvm -o a.ll a.c");
+    auto& arguments = command.runs(run_get);
+    command.text("KEY", arguments.key, k_key_help).required();
+    command.text("-o,--output", arguments.output, "Where to; - is standard output. A file appears whole or not at all",
+                 "FILE");
+    command.text("--section", arguments.section,
+                 "Which of the entry's outputs (otherwise the first; 'hearth show' lists them)", "NAME");
+    command.json(arguments.json, "Print JSON about the hit or miss; needs -o FILE");
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,47 @@
+#include "hearth/trust.hpp"
+#include "terminal/command_line.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/text.hpp"
+
+namespace hearth::cli {
+
+namespace {
+
+struct Arguments {
+    std::string file;
+    bool json = false;
+};
+
+int run_keygen(const Globals& /*globals*/, const Arguments& arguments)
+{
+    const SigningKey key = or_fail(SigningKey::generate());
+    if (const Status saved = key.save(arguments.file); !saved.ok())
+        fail(saved.error().message);
+    if (arguments.json) {
+        print_json({{"file", arguments.file}, {"public_key", key.public_key().text()}});
+        return k_done;
+    }
+    print_out("{}\n", key.public_key().text());
+    complain(fmt::format("The signing key is in {}: keep it to those who may write. The line above is its public key: "
+                         "put it into HEARTH_TRUSTED_KEYS of those who read.",
+                         in_quotes(arguments.file)));
+    return k_done;
+}
+
+}  // namespace
+
+void add_keygen(Command& command)
+{
+    command.describe("Makes a key to sign entries with, and prints its public key.",
+                     "  hearth keygen build.key > build.pub\n"
+                     "  HEARTH_SIGN_WITH=build.key hearth compile saxpy.cu --arch sm_90\n"
+                     "  HEARTH_TRUSTED_KEYS=build.pub HEARTH_DEMAND_SIGNATURES=remotes python serve.py",
+                     "An existing file is never replaced. docs/security.md says what signatures promise.");
+    auto& arguments = command.runs(run_keygen);
+    command.text("FILE", arguments.file, "Where the signing key goes, for its owner's eyes only").required();
+    command.json(arguments.json);
+}
+
+}  // namespace hearth::cli

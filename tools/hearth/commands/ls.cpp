@@ -1,0 +1,151 @@
+#include "cache/open_cache.hpp"
+#include "cache/pattern.hpp"
+#include "cache/rows.hpp"
+#include "hearth/admin.hpp"
+#include "hearth/units.hpp"
+#include "terminal/command_line.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/table.hpp"
+#include "terminal/text.hpp"
+#include "terminal/times.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace hearth::cli {
+
+namespace {
+
+using Order = bool (*)(const EntryRow&, const EntryRow&);
+
+const std::map<std::string, Order>& orders()
+{
+    static const std::map<std::string, Order> all{
+        {"label", [](const EntryRow& a, const EntryRow& b) { return a.metadata.label < b.metadata.label; }},
+        {"size", [](const EntryRow& a, const EntryRow& b) { return a.stored_bytes > b.stored_bytes; }},
+        {"cost", [](const EntryRow& a, const EntryRow& b) { return a.cost > b.cost; }},
+        {"uses", [](const EntryRow& a, const EntryRow& b) { return a.uses > b.uses; }},
+        {"used", [](const EntryRow& a, const EntryRow& b) { return a.last_used > b.last_used; }},
+        {"created", [](const EntryRow& a, const EntryRow& b) { return a.created > b.created; }},
+    };
+    return all;
+}
+
+struct Arguments {
+    std::string pattern;
+    std::string sort;
+    std::optional<std::uint64_t> limit;
+    bool json = false;
+};
+
+std::vector<EntryRow> collect(Cache& cache, const std::optional<Pattern>& pattern)
+{
+    std::vector<EntryRow> rows;
+    admin::list(cache, [&](const EntryRow& row) {
+        if (!pattern || pattern->matches(row))
+            rows.push_back(row);
+        return true;
+    });
+    return rows;
+}
+
+void sort_and_cut(std::vector<EntryRow>& rows, const Arguments& arguments)
+{
+    const Order order = orders().at(arguments.sort.empty() ? "label" : arguments.sort);
+    std::sort(rows.begin(), rows.end(),
+              [order](const EntryRow& a, const EntryRow& b) { return order(a, b) || (!order(b, a) && a.key < b.key); });
+    if (arguments.limit && rows.size() > *arguments.limit)
+        rows.resize(*arguments.limit);
+}
+
+void print_table(const std::vector<EntryRow>& rows)
+{
+    Table table({{"KEY"},
+                 {"SIZE", Align::right},
+                 {"STORED", Align::right},
+                 {"USES", Align::right},
+                 {"COST", Align::right},
+                 {"LAST USED"},
+                 {"TIER"},
+                 {"LABEL"}});
+    const WallTime the_time_is = now();
+    for (const EntryRow& row : rows)
+        table.add({short_key(row.key), format_size(row.bytes), format_size(row.stored_bytes), std::to_string(row.uses),
+                   row.cost.count() == 0 ? "-" : show_duration(row.cost), show_age(row.last_used, the_time_is),
+                   printable(row.tier), printable(row.metadata.label)});
+    table.print();
+}
+
+// A million entries need no memory to be printed in the order they come in.
+std::uint64_t stream_json(Cache& cache, const std::optional<Pattern>& pattern, std::optional<std::uint64_t> limit)
+{
+    std::uint64_t printed = 0;
+    std::exception_ptr problem;  // must not travel through the library
+    admin::list(cache, [&](const EntryRow& row) {
+        if (pattern && !pattern->matches(row))
+            return true;
+        try {
+            print_json(row_as_json(row));
+        } catch (...) {
+            problem = std::current_exception();
+            return false;
+        }
+        ++printed;
+        return !limit || printed < *limit;
+    });
+    if (problem)
+        std::rethrow_exception(problem);
+    return printed;
+}
+
+int run_ls(const Globals& globals, const Arguments& arguments)
+{
+    Cache cache = open_cache(globals, Use::read);
+    std::optional<Pattern> pattern;
+    if (!arguments.pattern.empty())
+        pattern.emplace(arguments.pattern);
+
+    std::uint64_t printed = 0;
+    if (arguments.json && arguments.sort.empty()) {
+        printed = stream_json(cache, pattern, arguments.limit);
+    } else {
+        std::vector<EntryRow> rows = collect(cache, pattern);
+        sort_and_cut(rows, arguments);
+        printed = rows.size();
+        if (arguments.json)
+            for (const EntryRow& row : rows)
+                print_json(row_as_json(row));
+        else if (!rows.empty())
+            print_table(rows);
+    }
+    if (printed == 0 && pattern) {
+        complain("Nothing matches " + in_quotes(arguments.pattern) + ".");
+        return k_nothing;
+    }
+    if (printed == 0 && !arguments.json)
+        print_out("The cache is empty.\n");
+    return k_done;
+}
+
+}  // namespace
+
+void add_ls(Command& command)
+{
+    command.describe("Lists entries: what they are, what they weigh, and how often they were used.",
+                     "  hearth ls 'saxpy*'\n"
+                     "  hearth ls --sort cost --limit 10\n"
+                     "  hearth ls --json | jq -r 'select(.uses == 0) | .key'");
+    auto& arguments = command.runs(run_ls);
+    command.text("PATTERN", arguments.pattern, Pattern::k_help);
+    std::vector<std::string> names;
+    for (const auto& [name, order] : orders())
+        names.push_back(name);
+    command.text("--sort", arguments.sort, "By cost, created, label, size, used or uses (otherwise label)", "FIELD")
+        .one_of(names);
+    command.count("--limit", arguments.limit, "Only the first N");
+    command.json(arguments.json, "One JSON object a line: key, label, bytes, stored_bytes, created, ...");
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,82 @@
+#include "cache/open_cache.hpp"
+#include "cache/pattern.hpp"
+#include "hearth/admin.hpp"
+#include "hearth/units.hpp"
+#include "terminal/command_line.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/progress_bar.hpp"
+#include "terminal/text.hpp"
+
+namespace hearth::cli {
+
+namespace {
+
+enum class Way : unsigned char { push, pull };
+
+struct Arguments {
+    Way way = Way::push;
+    std::string pattern;
+    std::string remote;
+    bool json = false;
+};
+
+int run(const Globals& globals, const Arguments& arguments)
+{
+    const Way way = arguments.way;
+    Cache cache = open_cache(globals, way == Way::push ? Use::read : Use::change, Remotes::yes);
+    std::function<bool(const EntryRow&)> choose;
+    if (!arguments.pattern.empty())
+        choose = [pattern = Pattern(arguments.pattern)](const EntryRow& row) { return pattern.matches(row); };
+    const TransferReport report = [&] {
+        ProgressBar bar(way == Way::push ? "Pushing" : "Pulling", unless(arguments.json));
+        return or_fail(way == Way::push ? admin::push(cache, arguments.remote, choose, bar.report())
+                                        : admin::pull(cache, arguments.remote, choose, bar.report()));
+    }();
+    for (const std::string& problem : report.problems)
+        warn(problem);
+    if (arguments.json)
+        print_json({{"entries", report.entries},
+                    {"bytes", report.bytes},
+                    {"already_there", report.already_there},
+                    {"rejected", report.rejected},
+                    {"problems", report.problems}});
+    else
+        print_out("{} {} ({}); {} there already, {} rejected.\n", way == Way::push ? "Pushed" : "Pulled",
+                  count_of(report.entries, "entry", "entries"), format_size(report.bytes),
+                  count_of(report.already_there, "was", "were"), report.rejected);
+    const bool nothing = report.entries + report.already_there == 0;
+    return nothing && !arguments.pattern.empty() ? k_nothing : k_done;
+}
+
+void add(Command& command, Way way)
+{
+    auto& arguments = command.runs(run);
+    arguments.way = way;
+    command.text("PATTERN", arguments.pattern, Pattern::k_help);
+    command.text("--remote", arguments.remote, "Which one, by its tier's name (the first)", "NAME");
+    command.json(arguments.json);
+}
+
+}  // namespace
+
+void add_push(Command& command)
+{
+    command.describe("Sends entries of this machine to a server that a fleet shares.",
+                     "  HEARTH_REMOTE=redis://cache:6379 hearth push\n"
+                     "  hearth push 'gemm*'\n"
+                     "  HEARTH_SIGN_WITH=build.key hearth push --remote s3");
+    add(command, Way::push);
+}
+
+void add_pull(Command& command)
+{
+    command.describe("Fetches entries from a server that a fleet shares, to this machine's disk.",
+                     "  HEARTH_REMOTE=s3://bucket/kernels hearth pull\n"
+                     "  hearth pull 'gemm*' --remote redis",
+                     "A plain HTTP server cannot list what it holds; its entries come as they are used.");
+    add(command, Way::pull);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,160 @@
+#include "hearth/recipes.hpp"
+#include "cache/rows.hpp"
+#include "commands/bundle.hpp"
+#include "hearth/units.hpp"
+#include "terminal/command_line.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/table.hpp"
+#include "terminal/text.hpp"
+#include "terminal/times.hpp"
+
+#include <fmt/format.h>
+
+namespace hearth::cli {
+
+namespace {
+
+using recipes::Recipe;
+
+struct ListArguments {
+    std::string file;
+    bool json = false;
+};
+
+struct MergeArguments {
+    std::string out;
+    std::vector<std::string> files;
+    bool json = false;
+};
+
+void tell_of(const recipes::Damage& damage)
+{
+    if (damage.places != 0)
+        warn(fmt::format("{} damaged, and passed over ({}).", count_of(damage.places, "place is", "places are"),
+                         format_size(damage.bytes)));
+}
+
+Json as_json(const Recipe& recipe)
+{
+    const auto milliseconds = [](std::chrono::nanoseconds time) {
+        return std::chrono::duration<double, std::milli>(time).count();
+    };
+    return {{"key", recipe.key.hex()},
+            {"name", recipe.name},
+            {"target", recipe.target},
+            {"options", recipe.options},
+            {"name_expressions", recipe.name_expressions},
+            {"uses", recipe.uses},
+            {"processes", recipe.processes},
+            {"first_use_ms", milliseconds(recipe.first_use)},
+            {"cost_ms", milliseconds(recipe.cost)},
+            {"source_bytes", recipe.source_bytes},
+            {"headers", recipe.headers},
+            {"header_bytes", recipe.header_bytes},
+            {"compiler", recipe.compiler},
+            {"compiler_build", recipe.compiler_build},
+            // Nothing was compiled, or that was not told.
+            {"status", recipe.compiler.empty() ? nullptr : Json(recipe.status)},
+            {"bypass", recipe.bypass},
+            {"missing", recipe.missing}};
+}
+
+// What somebody who wants to build it should know; empty: it can be built.
+std::string remark_on(const Recipe& recipe)
+{
+    if (!recipe.bypass.empty())
+        return "not cacheable: " + recipe.bypass;
+    if (!recipe.missing.empty())
+        return "incomplete: " + recipe.missing;
+    return recipe.status != 0 ? fmt::format("failed with {}", recipe.status) : "";
+}
+
+void print_table(const recipes::Recipes& all)
+{
+    Table table({{"KEY"},
+                 {"TARGET"},
+                 {"USES", Align::right},
+                 {"FIRST USE", Align::right},
+                 {"COST", Align::right},
+                 {"SOURCE", Align::right},
+                 {"HEADERS", Align::right},
+                 {"NAME"}});
+    for (const Recipe& recipe : all.list()) {
+        const std::string remark = remark_on(recipe);
+        table.add({short_key(recipe.key), recipe.target.empty() ? "default" : printable(recipe.target),
+                   std::to_string(recipe.uses), show_duration(recipe.first_use),
+                   recipe.cost.count() == 0 ? "-" : show_duration(recipe.cost), format_size(recipe.source_bytes),
+                   std::to_string(recipe.headers),
+                   (recipe.name.empty() ? "(no name)" : printable(recipe.name)) +
+                       (remark.empty() ? "" : " (" + printable(remark) + ")")});
+    }
+    table.print();
+}
+
+int run_ls(const Globals& /*globals*/, const ListArguments& arguments)
+{
+    const recipes::Recipes all = or_fail(recipes::read(arguments.file));
+    tell_of(all.damage());
+    if (arguments.json) {
+        for (const Recipe& recipe : all.list())
+            print_json(as_json(recipe));
+        return k_done;
+    }
+    if (all.list().empty()) {
+        print_out("No recipe was recorded.\n");
+        return k_done;
+    }
+    print_table(all);
+    std::uint64_t uses = 0;
+    for (const Recipe& recipe : all.list())
+        uses += recipe.uses;
+    print_out("{}, {}; sources and headers of {}, stored in {}.\n", count_of(all.list().size(), "recipe", "recipes"),
+              count_of(uses, "use", "uses"), format_size(all.content_bytes()), format_size(all.stored_bytes()));
+    return k_done;
+}
+
+int run_merge(const Globals& /*globals*/, const MergeArguments& arguments)
+{
+    const recipes::MergeReport report = or_fail(recipes::merge(arguments.out, arguments.files));
+    tell_of(report.damage);
+    if (arguments.json)
+        print_json({{"file", arguments.out},
+                    {"recipes", report.recipes},
+                    {"uses", report.uses},
+                    {"bytes", report.bytes},
+                    {"damaged_places", report.damage.places},
+                    {"damaged_bytes", report.damage.bytes}});
+    else
+        print_out("Wrote {} with {} to {} ({}).\n", count_of(report.recipes, "recipe", "recipes"),
+                  count_of(report.uses, "use", "uses"), printable(arguments.out), format_size(report.bytes));
+    return k_done;
+}
+
+}  // namespace
+
+void add_recipes(Command& command)
+{
+    command.describe("Shows and merges recipes: what programs compiled, recorded to be built elsewhere.",
+                     "  HEARTH_RECORD=app.recipes python app.py\n"
+                     "  hearth recipes ls app.recipes\n"
+                     "  hearth recipes merge all.recipes node*.recipes",
+                     "'hearth build' compiles them. docs/recipes.md tells how a fleet starts warm with them.");
+    Command ls = command.part("ls", "Lists what was recorded: targets, uses, how early, what it cost",
+                              "  hearth recipes ls app.recipes\n"
+                              "  hearth recipes ls app.recipes --json | jq -r 'select(.bypass != \"\") | .bypass'");
+    auto& listed = ls.runs(run_ls);
+    ls.text("FILE", listed.file, "What HEARTH_RECORD or 'hearth recipes merge' wrote").required();
+    ls.json(listed.json, "One JSON object a line: key, name, target, options, uses, ...");
+
+    Command merge = command.part("merge", "Writes the recipes of several files to one, each once, uses added up",
+                                 "  hearth recipes merge all.recipes node*.recipes\n"
+                                 "  hearth recipes merge small.recipes grown.recipes");
+    auto& merged = merge.runs(run_merge);
+    merge.text("OUT", merged.out, "The file to write; it may be one of the others").required();
+    merge.list("FILE", merged.files, "Files to take recipes from").required();
+    merge.json(merged.json);
+}
+
+}  // namespace hearth::cli

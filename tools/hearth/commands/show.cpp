@@ -1,0 +1,156 @@
+#include "cache/key_argument.hpp"
+#include "cache/open_cache.hpp"
+#include "cache/rows.hpp"
+#include "hearth/admin.hpp"
+#include "hearth/units.hpp"
+#include "terminal/command_line.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/table.hpp"
+#include "terminal/text.hpp"
+#include "terminal/times.hpp"
+
+#include <fmt/format.h>
+
+namespace hearth::cli {
+
+namespace {
+
+struct Arguments {
+    std::string key;
+    bool json = false;
+};
+
+// Everything known of one entry.
+struct Shown {
+    EntryRow row;
+    const Artifact& artifact;
+    std::vector<std::string> tiers;
+    std::vector<Field> fields;
+};
+
+std::string_view kind_name(FieldKind kind)
+{
+    switch (kind) {
+    case FieldKind::text:
+        return "text";
+    case FieldKind::bytes:
+        return "bytes";
+    case FieldKind::number:
+        return "number";
+    case FieldKind::flag:
+        return "flag";
+    case FieldKind::list:
+        return "list";
+    }
+    return "unknown";
+}
+
+void print_as_json(const Shown& shown)
+{
+    Json object = row_as_json(shown.row);
+    object.add("expires", time_as_json(shown.artifact.expires));
+    object.add("tiers", shown.tiers);
+    object.add("sections", Json::array_of(shown.artifact.sections, [](const Section& section) -> Json {
+                   return {{"name", section.name}, {"bytes", section.data.size()}};
+               }));
+    object.add("request", Json::array_of(shown.fields, [](const Field& field) -> Json {
+                   return {{"name", field.name},
+                           {"kind", kind_name(field.kind)},
+                           {"value", field.display()},
+                           {"digested", field.digested},
+                           {"size", field.size}};
+               }));
+    print_json(object);
+}
+
+std::string moment(WallTime time)
+{
+    const auto text = iso_time(time);
+    return text ? fmt::format("{} ({})", *text, show_age(time, now())) : "never";
+}
+
+std::string options_line(const std::vector<std::string>& options)
+{
+    std::vector<std::string> words;
+    words.reserve(options.size());
+    for (const std::string& option : options)
+        words.push_back(option.empty() || option.find(' ') != std::string::npos ? in_quotes(option)
+                                                                                : printable(option));
+    return fmt::format("{}", fmt::join(words, " "));
+}
+
+void print_for_people(const Shown& shown)
+{
+    const EntryRow& row = shown.row;
+    FactList facts;
+    facts.add("key", row.key.hex());
+    facts.add("label", printable(row.metadata.label));
+    facts.add("compiler", printable(row.metadata.compiler));
+    facts.add("target", printable(row.metadata.target));
+    facts.add("options", options_line(row.metadata.options));
+    facts.add("status", row.status == 0 ? "0 (success)" : fmt::format("{} (a compile that failed)", row.status));
+    facts.add("size", fmt::format("{} ({} stored)", format_size(row.bytes), format_size(row.stored_bytes)));
+    facts.add("cost", show_duration(row.cost));
+    facts.add("created", moment(row.created));
+    facts.add("last used", moment(row.last_used));
+    facts.add("uses", std::to_string(row.uses));
+    facts.add("expires", iso_time(shown.artifact.expires).value_or("never"));
+    facts.add("tiers", printable(fmt::format("{}", fmt::join(shown.tiers, ", "))));
+    facts.print();
+
+    print_out("\n");
+    Table sections({{"SECTION"}, {"SIZE", Align::right}});
+    for (const Section& section : shown.artifact.sections)
+        sections.add({section.name.empty() ? "(unnamed)" : printable(section.name), format_size(section.data.size())});
+    sections.print();
+
+    if (shown.fields.empty()) {
+        print_out("\nThe request is not kept with this entry: only its key is known.\n");
+        return;
+    }
+    print_out("\n");
+    Table fields({{"REQUEST FIELD"}, {"KIND"}, {"SIZE", Align::right}, {"VALUE"}});
+    for (const Field& field : shown.fields)
+        fields.add({printable(field.name), std::string(kind_name(field.kind)), std::to_string(field.size),
+                    (field.digested ? "sha256 " : "") + printable(field.display())});
+    fields.print();
+}
+
+int run_show(const Globals& globals, const Arguments& arguments)
+{
+    Cache cache = open_cache(globals, Use::read);
+    const Key key = find_key(cache, arguments.key);
+    const std::optional<EntryRow> row = admin::info(cache, key);
+    const std::vector<std::string> tiers = admin::where(cache, key);
+    // Sections and request are in the entry itself, which only a lookup reads: through a cache that counts none.
+    Cache uncounted = open_cache(globals, Use::look);
+    const Lookup found = uncounted.find(key);
+    if (!found || !row) {
+        complain(fmt::format("Miss ({}): there is no usable entry for {}.", to_string(found.why()),
+                             in_quotes(arguments.key)));
+        return k_nothing;
+    }
+    const Shown shown{*row, *found, tiers, Request(key, found->request).fields()};
+    if (arguments.json)
+        print_as_json(shown);
+    else
+        print_for_people(shown);
+    return k_done;
+}
+
+}  // namespace
+
+void add_show(Command& command)
+{
+    command.describe("Shows all of an entry but its bytes: metadata, sections, and the request behind its key.",
+                     "  hearth show saxpy\n"
+                     "  hearth show 1f3a9c04\n"
+                     "  hearth show saxpy --json | jq .sections");
+    auto& arguments = command.runs(run_show);
+    command.text("KEY", arguments.key, k_key_help).required();
+    command.json(arguments.json);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,75 @@
+#include "cache/open_cache.hpp"
+#include "hearth/admin.hpp"
+#include "terminal/command_line.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/progress_bar.hpp"
+#include "terminal/table.hpp"
+
+namespace hearth::cli {
+
+namespace {
+
+struct Arguments {
+    bool repair = false;
+    bool json = false;
+};
+
+void print_for_people(const VerifyReport& report)
+{
+    FactList facts;
+    facts.add("checked", std::to_string(report.checked));
+    facts.add("intact", std::to_string(report.intact));
+    facts.add("corrupt", std::to_string(report.corrupt));
+    facts.add("other version", std::to_string(report.other_version));
+    facts.add("stray files", std::to_string(report.stray));
+    facts.add("removed", std::to_string(report.removed));
+    facts.add("accounting", report.accounting_exact ? "exact" : "differed from what was found");
+    facts.print();
+}
+
+int run_verify(const Globals& globals, const Arguments& arguments)
+{
+    Cache cache = open_cache(globals, arguments.repair ? Use::change : Use::read);
+    const VerifyReport report = [&] {
+        ProgressBar bar("Verifying", unless(arguments.json));
+        return admin::verify(cache, arguments.repair ? Repair::yes : Repair::no, bar.report());
+    }();
+    const bool repaired = arguments.repair && report.removed >= report.corrupt;
+    if (arguments.json)
+        print_json({{"checked", report.checked},
+                    {"intact", report.intact},
+                    {"corrupt", report.corrupt},
+                    {"incompatible", report.other_version},
+                    {"stray", report.stray},
+                    {"removed", report.removed},
+                    {"accounting_exact", report.accounting_exact},
+                    {"repaired", repaired},
+                    {"problems", report.problems}});
+    else
+        print_for_people(report);
+    for (const std::string& problem : report.problems)
+        warn(problem);
+
+    const bool unsound = report.corrupt != 0 || !report.accounting_exact;
+    if (unsound && !arguments.repair)
+        complain("'hearth verify --repair' removes what is corrupt and sets the accounting right.");
+    return report.corrupt != 0 && !repaired ? k_nothing : k_done;
+}
+
+}  // namespace
+
+void add_verify(Command& command)
+{
+    command.describe("Reads every entry and checks it against its key and its checksum.",
+                     "  hearth verify\n"
+                     "  hearth verify --repair\n"
+                     "  hearth verify --json | jq .corrupt",
+                     "Exit code 1: something is corrupt and was not repaired.");
+    auto& arguments = command.runs(run_verify);
+    command.flag("--repair", arguments.repair, "Remove corrupt entries and abandoned temporaries");
+    command.json(arguments.json);
+}
+
+}  // namespace hearth::cli

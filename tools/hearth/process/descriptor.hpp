@@ -1,0 +1,28 @@
+#pragma once
+
+#include <unistd.h>
+
+namespace hearth::cli {
+
+// Closes a file at its end. Standard streams stay open.
+class Descriptor {
+public:
+    explicit Descriptor(int value) : m_value(value) {}
+    ~Descriptor() { reset(); }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+
+    int get() const { return m_value; }
+    // What close() answered: on some file systems the first to hear of a full disk.
+    int reset()
+    {
+        const int answer = m_value > STDERR_FILENO ? ::close(m_value) : 0;
+        m_value = -1;
+        return answer;
+    }
+
+private:
+    int m_value;
+};
+
+}  // namespace hearth::cli

@@ -1,0 +1,152 @@
+#include "process/file_io.hpp"
+
+#include "process/descriptor.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/system_error.hpp"
+#include "terminal/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace hearth::cli {
+
+namespace {
+
+constexpr std::size_t k_chunk = 1U << 20U;
+
+[[noreturn]] void cannot_read(const std::string& path, int error)
+{
+    fail(fmt::format("{} cannot be read: {}. Check the path and its permissions.", in_quotes(path),
+                     system_error(error)));
+}
+
+[[noreturn]] void cannot_write(const std::string& path, int error)
+{
+    fail(fmt::format("{} cannot be written: {}. Check the path, its permissions and the free space.", in_quotes(path),
+                     system_error(error)));
+}
+
+// The errno of the first write that failed, or 0.
+int write_all(int descriptor, ByteView bytes)
+{
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), k_chunk));
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno;
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return 0;
+}
+
+mode_t mode_for_new_file()
+{
+    const mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+void write_in_place(const std::string& path, ByteView bytes)
+{
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+    if (file.get() < 0)
+        cannot_write(path, errno);
+    if (const int error = write_all(file.get(), bytes); error == EPIPE)
+        throw ReaderLeft{};
+    else if (error != 0)
+        cannot_write(path, error);
+    if (file.reset() != 0)
+        cannot_write(path, errno);
+}
+
+void write_beside_and_rename(const std::string& path, mode_t mode, ByteView bytes)
+{
+    std::string temporary = path + ".XXXXXX";
+    Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+    if (file.get() < 0)
+        cannot_write(path, errno);
+    int error = write_all(file.get(), bytes);
+    if (error == 0 && ::fchmod(file.get(), mode) != 0)
+        error = errno;
+    if (file.reset() != 0 && error == 0)
+        error = errno;
+    if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0)
+        error = errno;
+    if (error != 0) {
+        ::unlink(temporary.c_str());
+        cannot_write(path, error);
+    }
+}
+
+}  // namespace
+
+Bytes read_whole(const std::string& path)
+{
+    Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0)
+        cannot_read(path, errno);
+
+    struct stat status {};
+    std::vector<std::byte> bytes;
+    // One byte more than the file has, so that its end is seen without growing the buffer.
+    if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode))
+        bytes.resize(static_cast<std::size_t>(status.st_size) + 1);
+    std::size_t have = 0;
+    while (true) {
+        if (have == bytes.size())
+            bytes.resize(std::max(k_chunk, have + have / 2));
+        const ssize_t got = ::read(file.get(), bytes.data() + have, bytes.size() - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            cannot_read(path == "-" ? "standard input" : path, errno);
+        if (got == 0)
+            break;
+        have += static_cast<std::size_t>(got);
+    }
+    bytes.resize(have);
+    return Bytes::adopt(std::move(bytes));
+}
+
+void write_whole(const std::string& path, ByteView bytes)
+{
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+        if (errno != ENOENT)
+            cannot_write(path, errno);
+        write_beside_and_rename(path, mode_for_new_file(), bytes);
+        return;
+    }
+    if (S_ISDIR(status.st_mode))
+        cannot_write(path, EISDIR);
+    if (!S_ISREG(status.st_mode)) {
+        write_in_place(path, bytes);
+        return;
+    }
+    // Through a symbolic link: the link stays and its target is replaced.
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+    write_beside_and_rename(real ? std::string(real.get()) : path, status.st_mode & 07777, bytes);
+}
+
+void write_into(const std::string& path, ByteView bytes)
+{
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+        write_in_place(path, bytes);
+    else
+        write_whole(path, bytes);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,35 @@
+#include "process/folder_lock.hpp"
+
+#include "process/stop_signals.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace hearth::cli {
+
+FolderLock::FolderLock(const std::string& file)
+{
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::weakly_canonical(file, error).parent_path();
+    m_folder = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (m_folder >= 0 && ::flock(m_folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (told_to_stop() != 0)
+            ::close(m_folder);
+        stop_if_told();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+}
+
+FolderLock::~FolderLock()
+{
+    if (m_folder >= 0)
+        ::close(m_folder);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,148 @@
+#include "process/run_summary.hpp"
+
+#include "hearth/units.hpp"
+#include "process/scratch_folder.hpp"
+#include "run_log/run_log.hpp"
+#include "terminal/json.hpp"
+#include "terminal/output.hpp"
+#include "terminal/system_error.hpp"
+#include "terminal/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <set>
+
+#include <unistd.h>
+
+namespace hearth::cli {
+
+namespace {
+
+constexpr std::size_t k_most_shown = 5;
+
+std::string seconds(double milliseconds)
+{
+    return milliseconds < 1000 ? fmt::format("{:.0f} ms", milliseconds) : fmt::format("{:.1f} s", milliseconds / 1000);
+}
+
+void count(RunSummary& summary, const run_log::Event& event)
+{
+    if (event.outcome == "warning") {
+        if (summary.warnings.size() < k_most_shown &&
+            std::find(summary.warnings.begin(), summary.warnings.end(), event.reason) == summary.warnings.end())
+            summary.warnings.push_back(event.reason);
+        return;
+    }
+    if (event.outcome == "hit") {
+        ++summary.answered[event.tier];
+        summary.saved_ms += event.saved_ms;
+        return;
+    }
+    if (event.outcome == "forbidden") {
+        ++summary.forbidden;
+        return;
+    }
+    if (event.outcome == "coalesced") {
+        ++summary.waited;
+        return;
+    }
+    ++(event.outcome == "miss" || event.outcome == "rebuilt" ? summary.compiled : summary.bypassed);
+    summary.spent_ms += event.spent_ms;
+    summary.slowest.push_back({event.name.empty() ? "default_program" : event.name, event.reason, event.spent_ms});
+}
+
+}  // namespace
+
+std::uint64_t RunSummary::hits() const
+{
+    std::uint64_t sum = 0;
+    for (const auto& [tier, number] : answered)
+        sum += number;
+    return sum;
+}
+
+std::string RunSummary::as_text() const
+{
+    std::string told;
+    for (const std::string& warning : warnings)
+        told += "hearth: " + printable(warning) + "\n";
+    if (hits() + compiled + waited + bypassed + forbidden == 0)
+        return "hearth: no compile came to Hearth ('hearth doctor --program' tells whether a program can be served)\n" +
+               told;
+    std::string text = fmt::format("hearth: {} answered", count_of(hits(), "compile", "compiles"));
+    std::string tiers;
+    for (const auto& [tier, number] : answered)
+        tiers += fmt::format("{}{} {}", tiers.empty() ? "" : ", ", number, printable(tier));
+    if (!tiers.empty())
+        text += " (" + tiers + ")";
+    text += fmt::format(", {} compiled", compiled);
+    if (waited != 0)
+        text += fmt::format(", {} waited for another's", waited);
+    if (bypassed != 0)
+        text += fmt::format(", {} past the cache", bypassed);
+    if (forbidden != 0)
+        text += fmt::format(", {} forbidden", forbidden);
+    text += fmt::format(", {} saved\n", seconds(saved_ms));
+    for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
+        text += fmt::format("hearth:   compiled {} in {}{}\n", printable(slowest[i].name), seconds(slowest[i].spent_ms),
+                            slowest[i].reason.empty() ? "" : " (" + printable(slowest[i].reason) + ")");
+    if (slowest.size() > k_most_shown)
+        text += fmt::format("hearth:   and {} more, quicker\n", slowest.size() - k_most_shown);
+    return text + told;
+}
+
+std::string RunSummary::as_json() const
+{
+    Json by_tier = Json::object();
+    for (const auto& [tier, number] : answered)
+        by_tier.add(tier, number);
+    Json shown = Json::array();
+    for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
+        shown.add({{"name", slowest[i].name}, {"reason", slowest[i].reason}, {"spent_ms", slowest[i].spent_ms}});
+    const Json json{{"answered", hits()},   {"by_tier", by_tier},         {"compiled", compiled},
+                    {"waited", waited},     {"past_the_cache", bypassed}, {"forbidden", forbidden},
+                    {"saved_ms", saved_ms}, {"spent_ms", spent_ms},       {"processes", processes},
+                    {"slowest", shown},     {"warnings", warnings}};
+    return json.text() + "\n";
+}
+
+Result<RunLog> RunLog::make()
+{
+    const std::string folder = temporary_folder();
+    std::string path = folder + "/hearth-run-XXXXXX";
+    const int fd = ::mkstemp(path.data());
+    if (fd < 0)
+        return Error{Code::io,
+                     fmt::format("No file for the summary can be made in {}: {}. Name another folder with TMPDIR, or "
+                                 "leave --summary out.",
+                                 in_quotes(folder), system_error(errno)),
+                     {}};
+    ::close(fd);
+    return RunLog(std::move(path));
+}
+
+void RunLog::remove()
+{
+    if (!m_path.empty())
+        ::unlink(m_path.c_str());
+    m_path.clear();
+}
+
+RunSummary RunLog::read() const
+{
+    RunSummary summary;
+    std::set<std::int64_t> processes;
+    for (const run_log::Event& event : run_log::read(m_path)) {
+        processes.insert(event.pid);
+        count(summary, event);
+    }
+    summary.processes = processes.size();
+    std::sort(summary.slowest.begin(), summary.slowest.end(),
+              [](const auto& a, const auto& b) { return a.spent_ms > b.spent_ms; });
+    return summary;
+}
+
+}  // namespace hearth::cli

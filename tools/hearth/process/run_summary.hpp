@@ -1,0 +1,56 @@
+#pragma once
+
+#include "hearth/result.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hearth::cli {
+
+// What the programs of one `hearth run` compiled.
+struct RunSummary {
+    struct Compile {
+        std::string name;
+        std::string reason;
+        double spent_ms = 0;
+    };
+
+    std::map<std::string, std::uint64_t> answered;  // by tier
+    std::uint64_t compiled = 0;
+    std::uint64_t waited = 0;     // for another thread or process that compiled the same
+    std::uint64_t bypassed = 0;   // compiled, and cannot be kept
+    std::uint64_t forbidden = 0;  // should have been compiled, and was not
+    double saved_ms = 0;
+    double spent_ms = 0;
+    std::vector<Compile> slowest;  // of what was compiled, the slowest first
+    std::uint64_t processes = 0;
+    std::vector<std::string> warnings;  // of the cache, the first few
+
+    std::uint64_t hits() const;
+    std::string as_text() const;
+    std::string as_json() const;
+};
+
+// The file that the programs write a line a compile to.
+class RunLog {
+public:
+    // Made, empty, readable by nobody else. An Error where no file can be made.
+    static Result<RunLog> make();
+    RunLog(RunLog&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
+    RunLog& operator=(RunLog&&) = delete;
+    ~RunLog() { remove(); }
+
+    const std::string& path() const { return m_path; }
+    RunSummary read() const;
+    void remove();
+
+private:
+    explicit RunLog(std::string path) : m_path(std::move(path)) {}
+
+    std::string m_path;
+};
+
+}  // namespace hearth::cli

@@ -1,0 +1,315 @@
+#include "terminal/command_line.hpp"
+
+#include "hearth/units.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/output.hpp"
+#include "terminal/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <map>
+#include <system_error>
+#include <utility>
+
+namespace hearth::cli {
+
+struct Command::Line {
+    struct Rest {
+        std::vector<std::string>* words;
+        std::string what;
+        std::string example;
+    };
+
+    CLI::App app;
+    Globals globals;
+    std::function<int(const Globals&)> chosen;
+    std::map<const CLI::App*, Rest> rest_of;  // commands that hand on what stands behind "--"
+
+    explicit Line(const ProgramText& program);
+    void add(const CommandRow& row);
+    void take_rest(std::vector<std::string>& words);
+    int say_usage(const CLI::ParseError& error) const;
+};
+
+namespace {
+
+void add_directory(CLI::App& app, Globals& globals)
+{
+    app.add_option_function<std::string>(
+           "--dir",
+           [&globals](const std::string& directory) {
+               if (directory.empty())
+                   throw CLI::ValidationError("--dir", "needs the name of a directory");
+               globals.directory = directory;
+           },
+           "Where the cache is (otherwise HEARTH_DIR; 'hearth config' shows which)")
+        ->type_name("DIR");
+}
+
+std::string footer_of(const std::string& examples, const std::string& note)
+{
+    return "Examples:\n" + examples + (note.empty() ? "" : "\n\n" + note);
+}
+
+// The command that was given, found as the parser finds it; null where it is told by none of the words.
+const CommandRow* row_of(std::span<const CommandRow> commands, const std::vector<std::string>& words)
+{
+    for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+        if (*word == "--dir" && word + 1 != words.end())
+            ++word;
+        else if (!word->starts_with('-')) {
+            const auto row = std::find_if(commands.begin(), commands.end(),
+                                          [&](const CommandRow& candidate) { return candidate.name == *word; });
+            return row != commands.end() ? &*row : nullptr;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Command::Line::Line(const ProgramText& program) : app(program.sentence, program.name)
+{
+    app.set_help_flag("-h,--help", "Show this help and exit");
+    app.set_version_flag("--version", program.version, "Show the version and exit");
+    app.require_subcommand(1);
+    app.get_formatter()->column_width(26);
+    app.get_formatter()->label("REQUIRED", "");
+    app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+    app.get_formatter()->label("Subcommands", "Commands");
+    app.get_formatter()->label("Positionals", "Arguments");
+    app.get_formatter()->label("OPTIONS", "options");
+    add_directory(app, globals);
+    app.footer(program.footer);
+}
+
+void Command::Line::add(const CommandRow& row)
+{
+    CLI::App& added = *app.add_subcommand(std::string(row.name));
+    added.group("Commands");
+    add_directory(added, globals);
+    Command command(added, *this);
+    row.describe(command);
+}
+
+void Command::Line::take_rest(std::vector<std::string>& words)
+{
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    for (const auto& [command, rest] : rest_of) {
+        if (std::find(words.begin(), dashes, command->get_name()) == dashes)
+            continue;
+        rest.words->assign(dashes == words.end() ? dashes : dashes + 1, words.end());
+        words.erase(dashes, words.end());
+        return;
+    }
+}
+
+int Command::Line::say_usage(const CLI::ParseError& error) const
+{
+    // The command as far as it was understood, and whether another word was to follow.
+    const CLI::App* at = &app;
+    std::string command = at->get_name();
+    while (!at->get_subcommands().empty()) {
+        at = at->get_subcommands().front();
+        command += " " + at->get_name();
+    }
+    if (at->get_require_subcommand_min() > 0) {
+        const std::vector<std::string> words = app.remaining(true);
+        if (words.empty() && error.get_name() == "RequiredError") {
+            std::fputs(at->help().c_str(), stderr);
+            return k_usage;
+        }
+        if (!words.empty()) {
+            complain(fmt::format("There is no {} {}. '{} --help' lists what there is.",
+                                 words.front().starts_with('-') ? "option" : "command", in_quotes(words.front()),
+                                 command));
+            return k_usage;
+        }
+    }
+    if (const auto rest = rest_of.find(at);
+        rest != rest_of.end() && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+        complain(fmt::format("Put -- before the {}, as in: {} {}", rest->second.what, command, rest->second.example));
+        return k_usage;
+    }
+    std::string what = printable(error.what());
+    if (!what.empty() && what.back() != '.')
+        what += '.';
+    complain(fmt::format("{} '{} --help' shows what it takes.", what, command));
+    return k_usage;
+}
+
+Option Option::required() const
+{
+    m_option->required();
+    return *this;
+}
+
+Option Option::one_of(const std::vector<std::string>& words) const
+{
+    m_option->check(CLI::IsMember(words));
+    return *this;
+}
+
+Option Option::checked_by(std::function<std::string(const std::string&)> problem) const
+{
+    m_option->check(std::move(problem));
+    return *this;
+}
+
+Option Option::needs(Option other) const
+{
+    m_option->needs(other.m_option);
+    return *this;
+}
+
+Option Option::excludes(Option other) const
+{
+    m_option->excludes(other.m_option);
+    return *this;
+}
+
+Option Option::only_one() const
+{
+    m_option->expected(1);
+    return *this;
+}
+
+Option Option::one_at_a_time() const
+{
+    m_option->allow_extra_args(false);
+    return *this;
+}
+
+Option Option::separated_by(char separator) const
+{
+    m_option->delimiter(separator);
+    return *this;
+}
+
+void Command::describe(const std::string& sentence, const std::string& examples, const std::string& note)
+{
+    m_app.description(sentence);
+    m_app.footer(footer_of(examples, note));
+}
+
+void Command::hide()
+{
+    m_app.group("");
+}
+
+Command Command::part(const std::string& name, const std::string& sentence, const std::string& examples,
+                      const std::string& note)
+{
+    m_app.require_subcommand(1);
+    CLI::App& app = *m_app.add_subcommand(name, sentence);
+    if (!examples.empty())  // otherwise it shows those of its command
+        app.footer(footer_of(examples, note));
+    return {app, m_line};
+}
+
+void Command::on_chosen(std::function<int(const Globals&)> run)
+{
+    m_app.callback([&line = m_line, run = std::move(run)] { line.chosen = run; });
+}
+
+void Command::hands_on(std::vector<std::string>& words, const std::string& what, const std::string& example)
+{
+    m_line.rest_of[&m_app] = {&words, what, example};
+}
+
+Option Command::flag(const std::string& name, bool& value, const std::string& help)
+{
+    return Option(m_app.add_flag(name, value, help));
+}
+
+Option Command::json(bool& value, const std::string& help)
+{
+    return flag("--json", value, help);
+}
+
+Option Command::text(const std::string& name, std::string& value, const std::string& help,
+                     const std::string& placeholder)
+{
+    return Option(m_app.add_option(name, value, help)->type_name(name.front() == '-' ? placeholder : ""));
+}
+
+Option Command::text(const std::string& name, std::optional<std::string>& value, const std::string& help,
+                     const std::string& placeholder)
+{
+    const auto read = [&value](const std::string& text) { value = text; };
+    return Option(m_app.add_option_function<std::string>(name, read, help)->type_name(placeholder));
+}
+
+Option Command::list(const std::string& name, std::vector<std::string>& values, const std::string& help,
+                     const std::string& placeholder)
+{
+    return Option(m_app.add_option(name, values, help)->type_name(name.front() == '-' ? placeholder : ""));
+}
+
+Option Command::size(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help)
+{
+    const auto read = [name, &value](const std::string& text) {
+        value = parse_size(text);
+        if (!value || *value == 0)
+            throw CLI::ValidationError(
+                name,
+                fmt::format("{} is no size. Give a number above 0 with a unit: 512MiB, 10G, 1.5T.", in_quotes(text)));
+    };
+    return Option(m_app.add_option_function<std::string>(name, read, help)->type_name("SIZE"));
+}
+
+Option Command::count(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help)
+{
+    const auto read = [name, &value](const std::string& text) {
+        std::uint64_t count = 0;
+        const char* end = text.data() + text.size();
+        const auto [stopped, error] = std::from_chars(text.data(), end, count);
+        if (error != std::errc{} || stopped != end || count == 0)
+            throw CLI::ValidationError(name,
+                                       fmt::format("{} is no count. Give a whole number above 0.", in_quotes(text)));
+        value = count;
+    };
+    return Option(m_app.add_option_function<std::string>(name, read, help)->type_name("N"));
+}
+
+Option Command::duration(const std::string& name, std::optional<std::chrono::milliseconds>& value,
+                         const std::string& help)
+{
+    const auto read = [name, &value](const std::string& text) {
+        value = parse_duration(text);
+        if (!value)
+            throw CLI::ValidationError(
+                name, fmt::format("{} is no duration. Give a number with a unit: 90s, 12h, 30d, 2w.", in_quotes(text)));
+    };
+    return Option(m_app.add_option_function<std::string>(name, read, help)->type_name("DURATION"));
+}
+
+int run_command_line(const ProgramText& program, std::span<const CommandRow> commands, std::vector<std::string> words)
+{
+    Command::Line line(program);
+    if (const CommandRow* row = row_of(commands, words))
+        line.add(*row);
+    else
+        for (const CommandRow& each : commands)
+            line.add(each);
+    line.take_rest(words);
+    std::reverse(words.begin(), words.end());  // as the parser wants them
+    try {
+        line.app.parse(words);
+    } catch (const CLI::CallForHelp&) {
+        write_out(line.app.help());
+        return k_done;
+    } catch (const CLI::CallForVersion& version) {
+        print_out("{}\n", version.what());
+        return k_done;
+    } catch (const CLI::ParseError& error) {
+        return line.say_usage(error);
+    }
+    return line.chosen(line.globals);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+// How a command says what it takes. CLI11 reads the words; only command_line.cpp sees it, since its headers cost each
+// file that includes them seconds to compile.
+
+namespace hearth::cli {
+
+// What every command understands.
+struct Globals {
+    std::optional<std::string> directory;  // --dir
+};
+
+// An option ("-o,--output") or an argument ("FILE") that was added to a command. A handle: copies mean the same one.
+class Option {
+public:
+    explicit Option(CLI::Option* option) : m_option(option) {}
+
+    Option required() const;
+    Option one_of(const std::vector<std::string>& words) const;
+    // `problem` says what is wrong with a value; empty: nothing is.
+    Option checked_by(std::function<std::string(const std::string&)> problem) const;
+    Option needs(Option other) const;
+    Option excludes(Option other) const;
+
+    // Of a list: given once, given again for each value, or with several values between separators.
+    Option only_one() const;
+    Option one_at_a_time() const;
+    Option separated_by(char separator) const;
+
+private:
+    CLI::Option* m_option;
+};
+
+// A command while it describes itself: what it is for, what it takes, and the function that runs it. A name that does
+// not begin with a dash is that of an argument. What is bound here must outlive the command line: members of what
+// runs() returns do.
+class Command {
+public:
+    struct Line;  // the command line that it is a part of
+    Command(CLI::App& app, Line& line) : m_app(app), m_line(line) {}
+
+    // `examples`, one a line, and then `note` are shown below the help.
+    void describe(const std::string& sentence, const std::string& examples, const std::string& note = "");
+    // It is no command for people: the list of commands leaves it out.
+    void hide();
+    // A command within this one, as in 'hearth bundle create'. One of them then has to be given.
+    Command part(const std::string& name, const std::string& sentence, const std::string& examples = "",
+                 const std::string& note = "");
+
+    // The function that is called, with the arguments that it takes, when this command is the one that was given. Its
+    // result is the exit code.
+    template <class Arguments>
+    Arguments& runs(int (*run)(const Globals&, const Arguments&))
+    {
+        const auto arguments = std::make_shared<Arguments>();
+        on_chosen([arguments, run](const Globals& globals) { return run(globals, *arguments); });
+        return *arguments;
+    }
+
+    Option flag(const std::string& name, bool& value, const std::string& help);
+    Option json(bool& value, const std::string& help = "Print JSON, for programs");
+    Option text(const std::string& name, std::string& value, const std::string& help,
+                const std::string& placeholder = "TEXT");
+    Option text(const std::string& name, std::optional<std::string>& value, const std::string& help,
+                const std::string& placeholder = "TEXT");
+    Option list(const std::string& name, std::vector<std::string>& values, const std::string& help,
+                const std::string& placeholder = "TEXT");
+    Option size(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
+    Option count(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
+    Option duration(const std::string& name, std::optional<std::chrono::milliseconds>& value, const std::string& help);
+
+    // What stands behind "--" is handed on as it is. Who forgets the dashes is told to put them before `what`, as in
+    // `example`.
+    void hands_on(std::vector<std::string>& words, const std::string& what, const std::string& example);
+
+private:
+    void on_chosen(std::function<int(const Globals&)> run);
+
+    CLI::App& m_app;
+    Line& m_line;
+};
+
+struct CommandRow {
+    std::string_view name;
+    void (*describe)(Command& command);
+};
+
+// The program as a whole: what 'hearth --help' and 'hearth --version' show.
+struct ProgramText {
+    std::string name;
+    std::string sentence;
+    std::string version;
+    std::string footer;
+};
+
+// Runs the command that the words name, and answers its exit code. Wrong usage is told on standard error. Only the
+// command that was chosen describes itself, so that a start does not pay for all of them.
+int run_command_line(const ProgramText& program, std::span<const CommandRow> commands, std::vector<std::string> words);
+
+}  // namespace hearth::cli
