@@ -1,6 +1,11 @@
+// What leases and copies need that everybody may hold: here, where every layer reaches it.
+
 #include "hearth/lease.hpp"
 
 #include "base/hazard.hpp"
+#include "hearth/device_tier.hpp"
+
+#include <algorithm>
 
 namespace hearth {
 
@@ -8,5 +13,20 @@ void ArtifactLease::release(base::HazardSlot* slot) noexcept
 {
     base::release_slot(slot);
 }
+
+namespace device {
+
+void Lease::release(base::HazardSlot* slot) noexcept
+{
+    base::release_slot(slot);
+}
+
+std::size_t HostCopy::found() const noexcept
+{
+    return static_cast<std::size_t>(
+        std::count_if(m_parts.begin(), m_parts.end(), [](ByteView part) { return part.data() != nullptr; }));
+}
+
+}  // namespace device
 
 }  // namespace hearth

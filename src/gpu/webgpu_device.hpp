@@ -2,7 +2,7 @@
 
 #include "gpu/webgpu_api.hpp"
 #include "hearth/result.hpp"
-#include "hearth/vram.hpp"
+#include "hearth/device_tier.hpp"
 
 #include <array>
 #include <atomic>

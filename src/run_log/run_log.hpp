@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hearth/cache.hpp"
+#include "hearth/lookup.hpp"
 
 #include <cstdint>
 #include <string>

@@ -44,11 +44,11 @@ OUTSIDE = {
 # Where includes that are no public header's and no layer's are written from, besides the file's own folder.
 ROOTS = {"tools": ["tools/hearth"], "bench": ["bench", "tests"], "tests/support": ["tests"]}
 
-# The Cache and its options name everything below them, so what is below must not know them. The others are users of the
-# Cache and meet it at its public interface: compilers, what they alone stand on (headers remembers in it what it found in
-# files), and the log of what was answered.
+# The Cache and its options name everything below them, so what is below must not know them. Compilers are users of the
+# Cache, and so is what they alone stand on (headers remembers in it what it found in files): they meet it at its public
+# interface.
 TOP_HEADERS = {"hearth/admin.hpp", "hearth/cache.hpp", "hearth/hearth.hpp", "hearth/options.hpp"}
-MAY_USE_TOP = {"engine", "headers", "run_log", "compilers/*", "config"} | set(OUTSIDE)
+MAY_USE_TOP = {"engine", "headers", "compilers/*", "config"} | set(OUTSIDE)
 
 STANDARD = set(
     """algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits

@@ -24,7 +24,7 @@ IN_ORDER = {
     "src/headers/facts.hpp": '#include "hearth/cache.hpp"\n#include "format/entry.hpp"',
     "src/compilers/ptx/ptx.hpp": '#include "gpu/device.hpp"\n#include "headers/facts.hpp"',
     "src/config/open.cpp": '#include "engine/engine.hpp"\n#include "tiers/disk/disk_tier.hpp"',
-    "src/run_log/log.hpp": '#include "hearth/cache.hpp"\n#include "base/files.hpp"',
+    "src/run_log/log.hpp": '#include "hearth/tier.hpp"\n#include "base/files.hpp"',
     "tools/hearth/main.cpp": '#include "terminal/output.hpp"\n#include "hearth/cache.hpp"\n#include <CLI/CLI.hpp>',
     "tools/hearth/terminal/output.hpp": '#include <string>\n#include "run_log/log.hpp"',
     "tests/support/scratch.hpp": '#include "base/files.hpp"',

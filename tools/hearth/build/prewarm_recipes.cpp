@@ -1,7 +1,8 @@
 // What was recorded, brought to this machine's disk: fetched where somebody has it, compiled otherwise.
 
+#include "build/prewarm_recipes.hpp"
+
 #include "build/build_jobs.hpp"
-#include "build/prewarm.hpp"
 #include "hearth/units.hpp"
 #include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
@@ -228,6 +229,44 @@ void RecipesPrewarm::print_as_json(const OutcomeCounts& counts) const
 }
 
 }  // namespace
+
+PrewarmOptions PrewarmArguments::options(std::string tier) const
+{
+    return {.tier = std::move(tier), .max_bytes = max_size.value_or(0), .bytes_per_second = rate.value_or(0)};
+}
+
+PrewarmReport wait_for(Prewarm prewarm, const std::string& what, const PrewarmArguments& arguments)
+{
+    static constexpr std::chrono::milliseconds k_now_and_then{100};
+    {
+        ProgressBar bar(what, arguments.progress());
+        const Progress progress = bar.report();
+        while (!prewarm.wait_for(k_now_and_then)) {
+            const PrewarmReport report = prewarm.report();
+            if (!progress(report.done, report.total))
+                stop_if_told();
+        }
+    }
+    PrewarmReport report = prewarm.report();
+    if (!report.finished)
+        fail(report.problems.empty() ? "Prewarming was stopped." : report.problems.back());
+    return report;
+}
+
+void warn_of(const PrewarmReport& report)
+{
+    for (const std::string& problem : report.problems)
+        warn(problem);
+}
+
+std::string how_to_make_room(const TierStatus& disk, const PrewarmArguments& arguments)
+{
+    if (arguments.max_size)
+        return fmt::format("(--max-size {}, tier {}). Raise --max-size, or HEARTH_MAX_BYTES if the cache is full.",
+                           format_size(*arguments.max_size), format_size(disk.limits.max_bytes));
+    return fmt::format("({}). Raise HEARTH_MAX_BYTES, or make room with 'hearth gc'.",
+                       format_size(disk.limits.max_bytes));
+}
 
 int prewarm_from_recipes(const Globals& globals, const PrewarmArguments& arguments)
 {

@@ -1,7 +1,6 @@
-#include "cache/open_cache.hpp"
-
 #include "build/build_jobs.hpp"
-#include "commands/bundle.hpp"
+#include "cache/open_cache.hpp"
+#include "commands/bundle_parts.hpp"
 #include "hearth/bundle.hpp"
 #include "hearth/recipes.hpp"
 #include "hearth/units.hpp"

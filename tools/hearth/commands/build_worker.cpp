@@ -5,7 +5,6 @@
 #include "cache/open_cache.hpp"
 #include "hearth/recipes.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/output.hpp"
 #include "terminal/system_error.hpp"
 
 #include <fmt/format.h>

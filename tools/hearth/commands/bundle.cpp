@@ -1,7 +1,6 @@
-#include "commands/bundle.hpp"
-
 #include "cache/open_cache.hpp"
 #include "cache/pattern.hpp"
+#include "commands/bundle_parts.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "terminal/exit.hpp"

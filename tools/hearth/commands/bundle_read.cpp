@@ -1,6 +1,6 @@
 #include "cache/pattern.hpp"
 #include "cache/rows.hpp"
-#include "commands/bundle.hpp"
+#include "commands/bundle_parts.hpp"
 #include "hearth/units.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/json.hpp"

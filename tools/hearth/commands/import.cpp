@@ -6,9 +6,6 @@
 #include "terminal/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
-#include "terminal/text.hpp"
-
-#include <fmt/format.h>
 
 namespace hearth::cli {
 

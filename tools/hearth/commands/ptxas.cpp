@@ -12,7 +12,6 @@
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
-#include "terminal/text.hpp"
 
 #include <chrono>
 #include <filesystem>

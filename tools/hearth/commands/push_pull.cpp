@@ -7,7 +7,6 @@
 #include "terminal/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
-#include "terminal/text.hpp"
 
 namespace hearth::cli {
 

@@ -6,7 +6,6 @@
 #include "terminal/exit.hpp"
 #include "terminal/json.hpp"
 #include "terminal/output.hpp"
-#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "hearth/recipes.hpp"
 #include "cache/rows.hpp"
-#include "commands/bundle.hpp"
+#include "commands/bundle_parts.hpp"
 #include "hearth/units.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"

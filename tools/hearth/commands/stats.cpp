@@ -6,13 +6,10 @@
 #include "terminal/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/table.hpp"
-#include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
 
 #include <fmt/format.h>
-
-#include <unistd.h>
 
 namespace hearth::cli {
 

@@ -1,6 +1,5 @@
 #include "process/run_summary.hpp"
 
-#include "hearth/units.hpp"
 #include "process/scratch_folder.hpp"
 #include "run_log/run_log.hpp"
 #include "terminal/json.hpp"

@@ -1,8 +1,8 @@
 #include "terminal/output.hpp"
-#include "terminal/json.hpp"
-#include "terminal/system_error.hpp"
 
 #include "terminal/exit.hpp"
+#include "terminal/json.hpp"
+#include "terminal/system_error.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 
