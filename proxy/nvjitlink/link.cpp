@@ -1,5 +1,6 @@
 #include "nvjitlink/link.hpp"
 
+#include "base/error.hpp"
 #include "hearth/libraries.hpp"
 #include "real.hpp"
 #include "process_cache.hpp"
@@ -161,7 +162,7 @@ Result<Artifact> Link::make_step()
     const int status = catch_up();
     Artifact artifact = seen(status);
     if (status == k_link_internal || status == k_thread_pool)
-        return Error{Code::io, "nvJitLink failed by itself.", {}};
+        return error(Code::io, "nvJitLink failed by itself.");
     artifact.metadata.compiler = "nvjitlink";
     return artifact;
 }
@@ -353,7 +354,7 @@ int link_version(unsigned* major, unsigned* minor)
         Key::of("nvjitlink version", build),
         [&]() -> Result<Artifact> {
             if (ask() != k_link_success)
-                return Error{Code::unavailable, "nvJitLink does not tell its version.", {}};
+                return error(Code::unavailable, "nvJitLink does not tell its version.");
             return Artifact{std::string_view(std::to_string(*major) + " " + std::to_string(*minor))};
         },
         {.kind = EntryKind::derived});

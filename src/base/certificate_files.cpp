@@ -3,6 +3,8 @@
 
 #include "base/certificate_files.hpp"
 
+#include "base/error.hpp"
+
 #include <cerrno>
 #include <fmt/format.h>
 #include <memory>
@@ -67,11 +69,10 @@ Status check(const CertificateFiles& files)
     const Owned<OSSL_LIB_CTX> context(OSSL_LIB_CTX_new());
     const Owned<OSSL_PROVIDER> provider(context ? OSSL_PROVIDER_load(context.get(), "default") : nullptr);
     if (!provider)
-        return Error{Code::unavailable, "OpenSSL could not be set up.", {}};
+        return error(Code::unavailable, "OpenSSL could not be set up.");
 
     const Result<Owned<BIO>> certificate_file = open(files.certificate, "certificate");
-    if (!certificate_file.ok())
-        return certificate_file.error();
+    HEARTH_TRY(certificate_file);
     X509* fresh = X509_new_ex(context.get(), nullptr);
     const bool is_read = fresh && PEM_read_bio_X509(certificate_file->get(), &fresh, nullptr, nullptr);
     const Owned<X509> certificate(fresh);  // none where it was broken: then OpenSSL has freed it
@@ -79,8 +80,7 @@ Status check(const CertificateFiles& files)
         return unusable(fmt::format("{} holds no certificate in PEM format.", files.certificate));
 
     const Result<Owned<BIO>> key_file = open(files.key, "key");
-    if (!key_file.ok())
-        return key_file.error();
+    HEARTH_TRY(key_file);
     bool wants_password = false;
     const Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey_ex(key_file->get(), nullptr, &note_that_a_password_is_wanted,
                                                          &wants_password, context.get(), nullptr));

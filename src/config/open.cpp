@@ -1,6 +1,7 @@
 // From settings to a cache: the only place that names every backend.
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "config/log_sink.hpp"
 #include "engine/parts.hpp"
 #include "hearth/bundle.hpp"
@@ -121,16 +122,14 @@ Result<Cache> Cache::open(CacheOptions options)
     std::set<std::string_view> names;
     for (const TierSpec& tier : chosen.tiers) {
         if (!is_name(tier.name))
-            return Error{Code::invalid_argument,
-                         fmt::format("A tier cannot be called \"{}\": a name is 1 to {} letters, digits, '-' and '_'.",
-                                     tier.name, k_longest_name),
-                         {}};
+            return error(Code::invalid_argument,
+                         "A tier cannot be called \"{}\": a name is 1 to {} letters, digits, '-' and '_'.", tier.name,
+                         k_longest_name);
         if (!names.insert(tier.name).second)
-            return Error{Code::invalid_argument,
-                         fmt::format("Two tiers are called \"{}\". Give one of them another name, as in "
-                                     "memory({{.name = \"pinned\"}}).",
-                                     tier.name),
-                         {}};
+            return error(Code::invalid_argument,
+                         "Two tiers are called \"{}\". Give one of them another name, as in "
+                         "memory({{.name = \"pinned\"}}).",
+                         tier.name);
     }
     const PolicyOptions policy{.promote_after = *resolved.promote_after};
     chosen.policy = resolved.policy ? resolved.policy : *resolved.policy_name == "lru" ? lru(policy) : gdsf(policy);

@@ -1,5 +1,6 @@
 #include "format/archive.hpp"
 
+#include "base/error.hpp"
 #include "base/wire.hpp"
 #include "format/entry.hpp"
 
@@ -64,11 +65,10 @@ ArchiveReader::ArchiveReader(base::Files& files, std::string path, base::FileHan
 
 Error ArchiveReader::cut() const
 {
-    return {Code::corrupt,
-            fmt::format("{} ends or is damaged at byte {} of {}, after {} entries. What came before it was read; get "
-                        "the file again for the rest.",
-                        m_path, m_at, m_size, m_count),
-            {}};
+    return error(Code::corrupt,
+                 "{} ends or is damaged at byte {} of {}, after {} entries. What came before it was read; get "
+                 "the file again for the rest.",
+                 m_path, m_at, m_size, m_count);
 }
 
 Result<ArchiveReader> ArchiveReader::open(base::Files& files, const std::string& path)

@@ -1,5 +1,6 @@
 #include "format/bundle.hpp"
 
+#include "base/error.hpp"
 #include "base/wire.hpp"
 #include "format/entry.hpp"
 #include "format/signature.hpp"
@@ -20,7 +21,7 @@ constexpr std::size_t k_offset_at = 64;
 
 Error damaged(const std::string& path, std::string_view where)
 {
-    return {Code::corrupt, fmt::format("{} is damaged: {}. Get the file again.", path, where), {}};
+    return error(Code::corrupt, "{} is damaged: {}. Get the file again.", path, where);
 }
 
 // Keys are compared where they lie.
@@ -97,15 +98,13 @@ Result<BundleHeader> decode_bundle_header(ByteView bytes, std::uint64_t file_siz
     base::WireReader reader(bytes);
     const std::string_view magic = as_text(reader.raw(k_bundle_magic.size()));
     if (magic == k_export_magic)
-        return Error{Code::invalid_argument,
-                     fmt::format("{} is an export and no bundle. Load it with `hearth import`, and make a bundle with "
-                                 "`hearth bundle create FILE`.",
-                                 path),
-                     {}};
+        return error(Code::invalid_argument,
+                     "{} is an export and no bundle. Load it with `hearth import`, and make a bundle with "
+                     "`hearth bundle create FILE`.",
+                     path);
     if (magic != k_bundle_magic)
-        return Error{Code::invalid_argument,
-                     fmt::format("{} is no Hearth bundle. Make one with `hearth bundle create FILE`.", path),
-                     {}};
+        return error(Code::invalid_argument, "{} is no Hearth bundle. Make one with `hearth bundle create FILE`.",
+                     path);
     const auto version = reader.number<std::uint16_t>();
     const auto entry_version = reader.number<std::uint16_t>();
     if (!reader.failed() && version != k_bundle_version)

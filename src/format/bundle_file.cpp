@@ -1,5 +1,6 @@
 #include "format/bundle_file.hpp"
 
+#include "base/error.hpp"
 #include "format/entry_file.hpp"
 
 #include <cerrno>
@@ -63,14 +64,12 @@ Result<std::unique_ptr<BundleFile>> BundleFile::open(base::Files& files, const s
     if (error != 0)
         return cannot_read(path, error);
     const Result<BundleHeader> header = decode_bundle_header(start, stat.size, path);
-    if (!header)
-        return header.error();
+    HEARTH_TRY(header);
     const Bytes bytes = read_bytes(files, file.fd(), 0, header->page_at(0), error);
     if (error != 0)
         return cannot_read(path, error);
     Result<BundleHead> head = BundleHead::decode(*header, bytes, path);
-    if (!head)
-        return head.error();
+    HEARTH_TRY(head);
     return std::unique_ptr<BundleFile>(new BundleFile(files, path, std::move(file), stat.size, *std::move(head)));
 }
 

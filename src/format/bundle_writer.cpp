@@ -1,5 +1,6 @@
 #include "format/bundle_writer.hpp"
 
+#include "base/error.hpp"
 #include "format/entry.hpp"
 #include "format/signature.hpp"
 
@@ -51,17 +52,15 @@ Status BundleWriter::add(ByteView entry)
                      {}};
     const std::uint64_t entries = m_rows.size() / k_bundle_row_size;
     if (entries == k_max_bundle_entries || entry.size() > k_max_bundle_bytes - m_entry_bytes)
-        return Error{Code::too_large,
-                     fmt::format("{} would hold more than a bundle can ({} entries of {} bytes). Make several of it.",
-                                 m_path, k_max_bundle_entries, k_max_bundle_bytes),
-                     {}};
+        return error(Code::too_large,
+                     "{} would hold more than a bundle can ({} entries of {} bytes). Make several of it.", m_path,
+                     k_max_bundle_entries, k_max_bundle_bytes);
     BundleRow row{decoded.head.key, base::sha256(entry), m_entry_bytes, entry.size()};
     if (entries != 0 && bundle_row(as_bytes(m_rows), entries - 1).key >= row.key)
-        return Error{Code::invalid_argument,
-                     fmt::format("Entry {} does not come after the one before it. Add entries in the order of their "
-                                 "keys.",
-                                 row.key.hex()),
-                     {}};
+        return error(Code::invalid_argument,
+                     "Entry {} does not come after the one before it. Add entries in the order of their "
+                     "keys.",
+                     row.key.hex());
     m_file.write(entry, m_entries_at + m_entry_bytes);
     if (m_file.failed())
         return m_file.status();
@@ -95,14 +94,12 @@ Result<BundleWriter::Written> BundleWriter::finish(const base::Sha256& delta_ove
     const std::uint64_t entries = m_rows.size() / k_bundle_row_size;
     const Result<EncodedBundleHead> head = encode_bundle_head({delta_over, named(m_targets), named(m_compilers)},
                                                               entries, m_entry_bytes, m_rows, sign_with);
-    if (!head)
-        return head.error();
+    HEARTH_TRY(head);
     if (const std::uint64_t entries_at = head->bytes.size() + m_rows.size(); entries_at != m_entries_at)
         move_entries(entries_at);
     m_file.write(as_bytes(head->bytes), 0);
     m_file.write(as_bytes(m_rows), head->bytes.size());
-    if (const Status placed = m_file.place(); !placed.ok())
-        return placed.error();
+    HEARTH_TRY(m_file.place());
     return Written{head->root, entries, m_entries_at + m_entry_bytes};
 }
 

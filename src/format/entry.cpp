@@ -1,5 +1,6 @@
 #include "format/entry.hpp"
 
+#include "base/error.hpp"
 #include "base/wire.hpp"
 #include "format/compression.hpp"
 #include "format/signature.hpp"
@@ -204,10 +205,9 @@ Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const Encod
                         artifact.size(), k_max_artifact_bytes),
             {}};
     if (artifact.sections.size() > k_max_sections)
-        return Error{Code::too_large,
-                     fmt::format("Artifact with {} sections has more than an entry can hold ({}). Join some of them.",
-                                 artifact.sections.size(), k_max_sections),
-                     {}};
+        return error(Code::too_large,
+                     "Artifact with {} sections has more than an entry can hold ({}). Join some of them.",
+                     artifact.sections.size(), k_max_sections);
 
     const std::string metadata = encode_metadata(artifact.metadata);
     base::WireWriter rows;
@@ -215,10 +215,8 @@ Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const Encod
     std::uint64_t stored = 0;
     for (const Section& section : artifact.sections) {
         if (section.name.size() > UINT16_MAX)
-            return Error{Code::invalid_argument,
-                         fmt::format("Section name of {} bytes is longer than {}. Use a shorter one.",
-                                     section.name.size(), UINT16_MAX),
-                         {}};
+            return error(Code::invalid_argument, "Section name of {} bytes is longer than {}. Use a shorter one.",
+                         section.name.size(), UINT16_MAX);
         std::optional<Bytes> compressed;
         if (section.data.size() >= k_least_compressed)
             compressed = compress(section.data, options.compression);
@@ -234,11 +232,10 @@ Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const Encod
     const std::size_t table_size = artifact.request.size() + metadata.size() + rows.size();
     const std::uint64_t total = k_entry_fixed_size + table_size + k_entry_head_sum_size + stored + k_sum_size;
     if (table_size > k_max_table_bytes || total > k_max_entry_bytes)
-        return Error{Code::too_large,
-                     fmt::format("Entry of {} bytes ({} of them names and options) is larger than the format allows "
-                                 "({}, and {}). Split it over several keys.",
-                                 total, table_size, k_max_entry_bytes, k_max_table_bytes),
-                     {}};
+        return error(Code::too_large,
+                     "Entry of {} bytes ({} of them names and options) is larger than the format allows "
+                     "({}, and {}). Split it over several keys.",
+                     total, table_size, k_max_entry_bytes, k_max_table_bytes);
 
     base::WireWriter head;
     head.raw(k_entry_magic);

@@ -1,5 +1,6 @@
 #include "format/recipe.hpp"
 
+#include "base/error.hpp"
 #include "base/wire.hpp"
 #include "format/compression.hpp"
 
@@ -360,11 +361,10 @@ Result<DecodedRecipes> decode_recipes(ByteView bytes, const std::string& name)
         if (in_vain / k_patience > all.size())
             break;
         if (found && found->version > k_recipe_version)
-            return Error{Code::other_version,
-                         fmt::format("{} has recipes of version {}; this Hearth reads up to version {}. Use a Hearth "
-                                     "as new as the one that recorded it.",
-                                     name, found->version, k_recipe_version),
-                         {}};
+            return error(Code::other_version,
+                         "{} has recipes of version {}; this Hearth reads up to version {}. Use a Hearth "
+                         "as new as the one that recorded it.",
+                         name, found->version, k_recipe_version);
         if (!found) {
             ++at;
             continue;
@@ -386,11 +386,10 @@ Result<DecodedRecipes> decode_recipes(ByteView bytes, const std::string& name)
         decoded.damaged_bytes += all.size() - whole_to;
     }
     if (decoded.records == 0 && !all.empty())
-        return Error{Code::corrupt,
-                     fmt::format("{} is no recipe file, or nothing of its {} bytes is whole. Record one with "
-                                 "HEARTH_RECORD={} in the environment of a program.",
-                                 name, all.size(), name),
-                     {}};
+        return error(Code::corrupt,
+                     "{} is no recipe file, or nothing of its {} bytes is whole. Record one with "
+                     "HEARTH_RECORD={} in the environment of a program.",
+                     name, all.size(), name);
     return decoded;
 }
 

@@ -3,6 +3,7 @@
 #include "hearth/trust.hpp"
 
 #include "base/ed25519.hpp"
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/hex.hpp"
 
@@ -65,7 +66,7 @@ Result<SigningKey> SigningKey::generate()
     const std::optional<base::Ed25519Secret> secret = base::ed25519_generate();
     const std::optional<base::Ed25519Public> shown = secret ? base::ed25519_public_of(*secret) : std::nullopt;
     if (!shown)
-        return Error{Code::unavailable, "This machine's OpenSSL cannot make Ed25519 keys. Install OpenSSL 3.", {}};
+        return error(Code::unavailable, "This machine's OpenSSL cannot make Ed25519 keys. Install OpenSSL 3.");
     key.m_secret = *secret;
     key.m_public.bytes = *shown;
     return key;

@@ -1,5 +1,7 @@
 #include "gpu/cuda_context.hpp"
 
+#include "base/error.hpp"
+
 #include <fmt/format.h>
 
 namespace hearth::gpu {
@@ -62,8 +64,7 @@ Result<std::shared_ptr<const KeptCudaContext>> KeptCudaContext::take(const CudaD
     kept->m_context.handle = handle;
     const Result<CudaContext> context = current_context(driver);
     driver.pop_current(&handle);
-    if (!context)
-        return context.error();
+    HEARTH_TRY(context);
     kept->m_context = *context;
     return {std::shared_ptr<const KeptCudaContext>(kept)};
 }

@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "gpu/cuda_memory.hpp"
 
 #include <array>
@@ -29,19 +30,15 @@ Result<device::Device> describe_device(const CudaDriver& driver, int index, int&
 Result<std::shared_ptr<DeviceMemory>> open(int index, KeptCudaContext::Kind kind)
 {
     const Result<const CudaDriver*> driver = cuda_driver();
-    if (!driver)
-        return driver.error();
+    HEARTH_TRY(driver);
     int ordinal = 0;
     Result<device::Device> device = describe_device(**driver, index, ordinal);
-    if (!device)
-        return device.error();
+    HEARTH_TRY(device);
     const Result<std::shared_ptr<const KeptCudaContext>> context = KeptCudaContext::take(**driver, ordinal, kind);
-    if (!context)
-        return context.error();
+    HEARTH_TRY(context);
     const auto memory = std::make_shared<CudaMemory>(*std::move(device), *context);
     const ScopedContext current(**driver, (*context)->context());
-    if (Status prepared = memory->prepare(); !prepared.ok())
-        return prepared.error();
+    HEARTH_TRY(memory->prepare());
     return {std::shared_ptr<DeviceMemory>(memory)};
 }
 

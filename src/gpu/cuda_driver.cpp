@@ -1,5 +1,6 @@
 #include "gpu/cuda_driver.hpp"
 
+#include "base/error.hpp"
 #include "base/shared_library.hpp"
 
 #include <atomic>
@@ -18,7 +19,7 @@ constinit std::atomic<const CudaDriver*> g_driver{nullptr};
 
 Error no_device(const std::string& why)
 {
-    return {Code::unavailable, fmt::format("There is no CUDA device here: {}.", why), {}};
+    return error(Code::unavailable, "There is no CUDA device here: {}.", why);
 }
 
 Error no_target(Error error)

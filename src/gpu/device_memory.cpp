@@ -1,5 +1,6 @@
 #include "gpu/device_memory.hpp"
 
+#include "base/error.hpp"
 #include "gpu/plain_staging.hpp"
 #include "hearth/libraries.hpp"
 
@@ -59,7 +60,7 @@ Status copy_through_host(DeviceMemory& from_memory, const DevicePart& from, Devi
     const std::uint64_t most = std::min<std::uint64_t>(from.bytes, 16_MiB);
     const std::unique_ptr<StagingBuffer> between = PlainStaging::take(most);
     if (!between)
-        return Error{Code::no_space, fmt::format("The host has no {} bytes for a copy.", most), {}};
+        return error(Code::no_space, "The host has no {} bytes for a copy.", most);
     WriteTicket last = 0;
     for (std::uint64_t at = 0; at < from.bytes; at += most) {
         const std::uint64_t bytes = std::min(most, from.bytes - at);
@@ -67,8 +68,7 @@ Status copy_through_host(DeviceMemory& from_memory, const DevicePart& from, Devi
         if (Status status = from_memory.read({from.block, from.offset + at, bytes}, piece); !status.ok())
             return status;
         const Result<WriteTicket> written = to_memory.write({to.block, to.offset + at, bytes}, piece);
-        if (!written)
-            return written.error();
+        HEARTH_TRY(written);
         last = *written;
     }
     return to_memory.wait(last);

@@ -1,5 +1,6 @@
 // Host memory in place of a device's: the same interface, so that everything works where there is no GPU.
 
+#include "base/error.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/plain_staging.hpp"
 
@@ -42,7 +43,7 @@ public:
     {
         void* memory = nullptr;
         if (::posix_memalign(&memory, k_alignment, std::max<std::uint64_t>(bytes, k_alignment)) != 0)
-            return Error{Code::no_space, fmt::format("The host has no {} bytes of memory left.", bytes), {}};
+            return error(Code::no_space, "The host has no {} bytes of memory left.", bytes);
         return DeviceBlock{reinterpret_cast<std::uintptr_t>(memory), nullptr, bytes};
     }
     void free(const DeviceBlock& block) noexcept override { std::free(at({block, 0, 0})); }

@@ -1,5 +1,6 @@
 #include "gpu/opencl_api.hpp"
 
+#include "base/error.hpp"
 #include "base/shared_library.hpp"
 
 #include <array>
@@ -93,11 +94,10 @@ Result<std::shared_ptr<const Api>> load()
     const std::string path = configured != nullptr && *configured != '\0' ? configured : "libOpenCL.so.1";
     const Result<base::SharedLibrary> loaded = base::SharedLibrary::load(path);
     if (!loaded)
-        return Error{Code::unavailable,
-                     fmt::format("OpenCL is not installed here: {} Install ocl-icd-libopencl1 and a driver such as "
-                                 "pocl-opencl-icd, or say where libOpenCL is with HEARTH_OPENCL.",
-                                 loaded.error().message),
-                     {}};
+        return error(Code::unavailable,
+                     "OpenCL is not installed here: {} Install ocl-icd-libopencl1 and a driver such as "
+                     "pocl-opencl-icd, or say where libOpenCL is with HEARTH_OPENCL.",
+                     loaded.error().message);
     auto api = std::make_shared<Api>();
     base::FunctionFinder library(*loaded);
     library.need(api->get_platforms, "clGetPlatformIDs");
@@ -129,9 +129,7 @@ Result<std::shared_ptr<const Api>> load()
     library.need(api->enqueue_copy, "clEnqueueCopyBuffer");
     library.need(api->enqueue_write, "clEnqueueWriteBuffer");
     if (!library.missing().empty())
-        return Error{Code::unavailable,
-                     fmt::format("{} is no libOpenCL that Hearth knows: it lacks {}.", path, library.missing()),
-                     {}};
+        return error(Code::unavailable, "{} is no libOpenCL that Hearth knows: it lacks {}.", path, library.missing());
     api->create_program_with_il =
         loaded->find<std::remove_pointer_t<decltype(api->create_program_with_il)>>("clCreateProgramWithIL");
     return std::shared_ptr<const Api>(std::move(api));

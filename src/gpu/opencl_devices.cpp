@@ -1,5 +1,7 @@
 #include "gpu/opencl_devices.hpp"
 
+#include "base/error.hpp"
+
 #include <fmt/format.h>
 
 namespace hearth::gpu::cl {
@@ -22,11 +24,10 @@ Result<std::vector<DeviceId>> all_devices(const Api& api)
             found.resize(before);
     }
     if (found.empty())
-        return Error{Code::unavailable,
-                     fmt::format("OpenCL lists no device here{}. Install a driver, such as pocl-opencl-icd for this "
-                                 "machine's CPU.",
-                                 listed == k_success ? "" : ": " + error_name(listed)),
-                     {}};
+        return error(Code::unavailable,
+                     "OpenCL lists no device here{}. Install a driver, such as pocl-opencl-icd for this "
+                     "machine's CPU.",
+                     listed == k_success ? "" : ": " + error_name(listed));
     return found;
 }
 

@@ -1,5 +1,6 @@
 // Device memory as OpenCL buffers. Writes are done when they return, so nothing has to be ordered after them.
 
+#include "base/error.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/opencl_devices.hpp"
 #include "gpu/plain_staging.hpp"
@@ -202,11 +203,9 @@ BackendProbe probe_opencl()
 Result<std::shared_ptr<DeviceMemory>> open_opencl_memory(int index)
 {
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
-    if (!api)
-        return api.error();
+    HEARTH_TRY(api);
     const Result<std::vector<cl::DeviceId>> ids = cl::all_devices(**api);
-    if (!ids)
-        return ids.error();
+    HEARTH_TRY(ids);
     if (index < 0 || static_cast<std::size_t>(index) >= ids->size())
         return Error{
             Code::invalid_argument,
@@ -214,8 +213,7 @@ Result<std::shared_ptr<DeviceMemory>> open_opencl_memory(int index)
             {}};
     const cl::DeviceId id = (*ids)[static_cast<std::size_t>(index)];
     const auto memory = std::make_shared<OpenClMemory>(*api, describe_device(**api, id, index), id);
-    if (Status prepared = memory->prepare(id); !prepared.ok())
-        return prepared.error();
+    HEARTH_TRY(memory->prepare(id));
     return {std::shared_ptr<DeviceMemory>(memory)};
 }
 

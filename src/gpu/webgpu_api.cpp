@@ -1,5 +1,6 @@
 #include "gpu/webgpu_api.hpp"
 
+#include "base/error.hpp"
 #include "base/shared_library.hpp"
 #include "hearth/libraries.hpp"
 
@@ -46,9 +47,7 @@ std::string known_versions()
 
 Error unusable(const std::string& path, const std::string& why)
 {
-    return {Code::unavailable,
-            fmt::format("{} is no wgpu-native that Hearth knows: {}. {}", path, why, k_how_to_get_it),
-            {}};
+    return error(Code::unavailable, "{} is no wgpu-native that Hearth knows: {}. {}", path, why, k_how_to_get_it);
 }
 
 std::string environment(const char* name)
@@ -136,11 +135,10 @@ Result<std::shared_ptr<const Api>> load()
         const Result<base::SharedLibrary> library = base::SharedLibrary::load(path);
         if (!library) {
             if (!configured.empty())
-                why = Error{Code::unavailable,
-                            fmt::format("wgpu-native is not where HEARTH_WEBGPU says it is: {} Name the file, or unset "
-                                        "HEARTH_WEBGPU to have it looked for.",
-                                        library.error().message),
-                            {}};
+                why = error(Code::unavailable,
+                            "wgpu-native is not where HEARTH_WEBGPU says it is: {} Name the file, or unset "
+                            "HEARTH_WEBGPU to have it looked for.",
+                            library.error().message);
             continue;
         }
         Result<std::shared_ptr<const Api>> api = fill_in(*library, path);
@@ -151,10 +149,9 @@ Result<std::shared_ptr<const Api>> load()
     }
     if (why)
         return std::move(*why);
-    return Error{Code::unavailable,
-                 fmt::format("WebGPU is not installed here: the loader finds no {} and no Python package has one. {}",
-                             k_library, k_how_to_get_it),
-                 {}};
+    return error(Code::unavailable,
+                 "WebGPU is not installed here: the loader finds no {} and no Python package has one. {}", k_library,
+                 k_how_to_get_it);
 }
 
 }  // namespace hearth::gpu::wgpu

@@ -1,5 +1,7 @@
 #include "gpu/webgpu_device.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>
@@ -87,8 +89,7 @@ Code code_of(wgpu::ErrorType type, std::string_view why)
 Result<WebGpuAdapters> find_webgpu_adapters()
 {
     Result<std::shared_ptr<const wgpu::Api>> loaded = wgpu::load();
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     WebGpuAdapters found;
     found.api = std::move(*loaded);
     const wgpu::Api& api = *found.api;
@@ -105,11 +106,10 @@ Result<WebGpuAdapters> find_webgpu_adapters()
         handles.resize(api.enumerate_adapters(found.instance.get(), &options, handles.data()));
     }
     if (handles.empty())
-        return Error{Code::unavailable,
-                     fmt::format("wgpu-native {} ({}) finds no device here. Install the GPU's Vulkan driver, or "
-                                 "mesa-vulkan-drivers, which has one that runs on the CPU.",
-                                 api.version, api.path),
-                     {}};
+        return error(Code::unavailable,
+                     "wgpu-native {} ({}) finds no device here. Install the GPU's Vulkan driver, or "
+                     "mesa-vulkan-drivers, which has one that runs on the CPU.",
+                     api.version, api.path);
     std::vector<RankedAdapter> ranked;
     ranked.reserve(handles.size());
     for (const wgpu::Adapter handle : handles)
@@ -148,8 +148,7 @@ WebGpuDevice::~WebGpuDevice()
 Result<std::unique_ptr<WebGpuDevice>> WebGpuDevice::open(int index)
 {
     Result<WebGpuAdapters> found = find_webgpu_adapters();
-    if (!found)
-        return found.error();
+    HEARTH_TRY(found);
     const std::size_t count = found->adapters.size();
     if (index < 0 || static_cast<std::size_t>(index) >= count)
         return Error{
@@ -157,15 +156,14 @@ Result<std::unique_ptr<WebGpuDevice>> WebGpuDevice::open(int index)
             fmt::format("WebGPU has no device {}: it finds {} here, counted from 0. Name one of them.", index, count),
             {}};
     std::unique_ptr<WebGpuDevice> device(new WebGpuDevice(std::move(*found), static_cast<std::size_t>(index)));
-    if (const Status requested = device->request_device(); !requested)
-        return requested.error();
+    HEARTH_TRY(device->request_device());
     return device;
 }
 
 Status WebGpuDevice::request_device()
 {
     const auto refused = [&](std::string_view why) {
-        return Error{Code::unavailable, fmt::format("WebGPU cannot open {}: {}.", m_device.name, why), {}};
+        return error(Code::unavailable, "WebGPU cannot open {}: {}.", m_device.name, why);
     };
     if (m_api->adapter_limits(m_adapter.get(), &m_limits) != wgpu::k_success)
         return refused("it does not tell its limits");
@@ -228,11 +226,10 @@ bool WebGpuDevice::lost() const noexcept
 Error WebGpuDevice::lost_error() const
 {
     const std::string_view why = m_signals.why_lost.text();
-    return {Code::unavailable,
-            fmt::format("The WebGPU device {} is lost, and what lay in its memory with it: {}. Open the cache again to "
-                        "use it.",
-                        m_device.name, why.empty() ? "no reason given" : why),
-            {}};
+    return error(Code::unavailable,
+                 "The WebGPU device {} is lost, and what lay in its memory with it: {}. Open the cache again to "
+                 "use it.",
+                 m_device.name, why.empty() ? "no reason given" : why);
 }
 
 Status WebGpuDevice::outcome(std::string_view doing)
@@ -254,8 +251,7 @@ Result<wgpu::Owned<wgpu::Buffer>> WebGpuDevice::create_buffer(std::uint64_t byte
     descriptor.size = bytes;
     // After an error there is a buffer all the same, of no use.
     wgpu::Owned<wgpu::Buffer> buffer(m_api->create_buffer(m_handle.get(), &descriptor), {m_api->release_buffer});
-    if (const Status created = outcome(fmt::format("a buffer of {} bytes", bytes)); !created)
-        return created.error();
+    HEARTH_TRY(outcome(fmt::format("a buffer of {} bytes", bytes)));
     if (!buffer)
         return Error{Code::no_space,
                      fmt::format("The WebGPU device {} gave no buffer of {} bytes. Use less of its memory.",
@@ -310,19 +306,14 @@ Result<const std::byte*> WebGpuDevice::map(wgpu::Buffer buffer, std::uint64_t by
     m_api->map(buffer, wgpu::k_map_read, 0, bytes, {.callback = on_map, .user = &m_mapping});
     while (!m_mapping.done && !lost())
         m_api->poll(m_handle.get(), 1, nullptr);
-    if (const Status mapped = outcome("to map a buffer"); !mapped)
-        return mapped.error();
+    HEARTH_TRY(outcome("to map a buffer"));
     if (m_mapping.status != wgpu::k_success)
-        return Error{Code::io,
-                     fmt::format("The WebGPU device {} cannot map a buffer of {} bytes: {}.", m_device.name, bytes,
-                                 m_mapping.why.text()),
-                     {}};
+        return error(Code::io, "The WebGPU device {} cannot map a buffer of {} bytes: {}.", m_device.name, bytes,
+                     m_mapping.why.text());
     const void* start = m_api->mapped(buffer, 0, bytes);
     if (start == nullptr)
-        return Error{Code::io,
-                     fmt::format("The WebGPU device {} mapped a buffer of {} bytes and does not say where.",
-                                 m_device.name, bytes),
-                     {}};
+        return error(Code::io, "The WebGPU device {} mapped a buffer of {} bytes and does not say where.",
+                     m_device.name, bytes);
     return static_cast<const std::byte*>(start);
 }
 

@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/plain_staging.hpp"
 #include "gpu/webgpu_device.hpp"
@@ -46,18 +47,16 @@ Status check(const DevicePart& part)
     if (part.bytes == 0)
         return {};
     if (part.block.buffer == nullptr)
-        return Error{Code::invalid_argument, "A part of no WebGPU buffer was named. Allocate the block first.", {}};
+        return error(Code::invalid_argument, "A part of no WebGPU buffer was named. Allocate the block first.");
     if (part.bytes > part.block.bytes || part.offset > part.block.bytes - part.bytes)
-        return Error{Code::invalid_argument,
-                     fmt::format("A part of {} bytes at {} is not inside its block of {} bytes.", part.bytes,
-                                 part.offset, part.block.bytes),
-                     {}};
+        return error(Code::invalid_argument, "A part of {} bytes at {} is not inside its block of {} bytes.",
+                     part.bytes, part.offset, part.block.bytes);
     return {};
 }
 
 Error too_small(std::uint64_t bytes, std::uint64_t room)
 {
-    return {Code::invalid_argument, fmt::format("{} bytes do not fit where there is room for {}.", bytes, room), {}};
+    return error(Code::invalid_argument, "{} bytes do not fit where there is room for {}.", bytes, room);
 }
 
 // The memory of a WebGPU device. Writes and copies are done in the order in which they were issued: it has one queue.
@@ -126,11 +125,10 @@ private:
 Result<DeviceBlock> WebGpuMemory::allocate(std::uint64_t bytes)
 {
     if (bytes > max_block_bytes())
-        return Error{Code::no_space,
-                     fmt::format("A block of {} bytes is larger than a buffer of the WebGPU device {} can be ({}). Ask "
-                                 "for smaller ones.",
-                                 bytes, device().name, max_block_bytes()),
-                     {}};
+        return error(Code::no_space,
+                     "A block of {} bytes is larger than a buffer of the WebGPU device {} can be ({}). Ask "
+                     "for smaller ones.",
+                     bytes, device().name, max_block_bytes());
     const std::lock_guard lock(m_mutex);
     if (lost())
         return m_device->lost_error();
@@ -139,12 +137,10 @@ Result<DeviceBlock> WebGpuMemory::allocate(std::uint64_t bytes)
     Result<wgpu::Owned<wgpu::Buffer>> buffer = m_device->create_buffer(rounded, k_usage);
     if (!buffer && buffer.error().code == Code::no_space) {
         // What was freed is not free before the device is done with it.
-        if (const Status finished = m_queue.finish(); !finished)
-            return finished.error();
+        HEARTH_TRY(m_queue.finish());
         buffer = m_device->create_buffer(rounded, k_usage);
     }
-    if (!buffer)
-        return buffer.error();
+    HEARTH_TRY(buffer);
     return DeviceBlock{.buffer = buffer->release(), .bytes = bytes};
 }
 
@@ -158,30 +154,26 @@ void WebGpuMemory::free(const DeviceBlock& block) noexcept
 
 Result<WriteTicket> WebGpuMemory::write(const DevicePart& to, ByteView data)
 {
-    if (const Status checked = check(to); !checked)
-        return checked.error();
+    HEARTH_TRY(check(to));
     if (data.size() > to.bytes)
         return too_small(data.size(), to.bytes);
     if (to.offset % k_word != 0)
-        return Error{Code::invalid_argument,
-                     fmt::format("WebGPU writes at multiples of {} only, and not at {}. Let parts start at multiples "
-                                 "of {}.",
-                                 k_word, to.offset, k_alignment),
-                     {}};
+        return error(Code::invalid_argument,
+                     "WebGPU writes at multiples of {} only, and not at {}. Let parts start at multiples "
+                     "of {}.",
+                     k_word, to.offset, k_alignment);
     const std::lock_guard lock(m_mutex);
     if (lost())
         return m_device->lost_error();
     const std::uint64_t whole = down_to_word(data.size());
     for (std::uint64_t at = 0; at < whole; at += k_write_piece) {
         const ByteView piece = data.subspan(at, std::min(k_write_piece, whole - at));
-        if (const Status queued = m_queue.write(wgpu_buffer_of(to), to.offset + at, piece); !queued)
-            return queued.error();
+        HEARTH_TRY(m_queue.write(wgpu_buffer_of(to), to.offset + at, piece));
     }
     if (const ByteView tail = data.subspan(whole); !tail.empty()) {
         std::array<std::byte, k_word> padded{};
         std::copy(tail.begin(), tail.end(), padded.begin());
-        if (const Status queued = m_queue.write(wgpu_buffer_of(to), to.offset + whole, padded); !queued)
-            return queued.error();
+        HEARTH_TRY(m_queue.write(wgpu_buffer_of(to), to.offset + whole, padded));
     }
     // Counted only now: until here a submit may have taken a part of it along.
     return data.empty() ? m_queue.last_write() : m_queue.count_write();
@@ -256,8 +248,7 @@ Status WebGpuMemory::prepare_staging(std::uint64_t bytes)
         std::min(std::bit_ceil(std::max(bytes, k_least_staging)), down_to_word(m_device->max_buffer_bytes()));
     Result<wgpu::Owned<wgpu::Buffer>> buffer =
         m_device->create_buffer(rounded, wgpu::k_usage_map_read | wgpu::k_usage_copy_target);
-    if (!buffer)
-        return buffer.error();
+    HEARTH_TRY(buffer);
     m_staging = std::move(*buffer);
     m_staging_bytes = rounded;
     return {};
@@ -321,8 +312,7 @@ Status WebGpuMemory::copy_within(const DevicePart& from, const DevicePart& to)
         // WebGPU copies nothing within one buffer.
         Result<wgpu::Owned<wgpu::Buffer>> made =
             m_device->create_buffer(bytes, wgpu::k_usage_copy_source | wgpu::k_usage_copy_target);
-        if (!made)
-            return made.error();
+        HEARTH_TRY(made);
         between = std::move(*made);
         copies = {{wgpu_buffer_of(from), from.offset, between.get(), 0, bytes},
                   {between.get(), 0, wgpu_buffer_of(to), to.offset, bytes}};
@@ -351,8 +341,7 @@ BackendProbe probe_webgpu()
 Result<std::shared_ptr<DeviceMemory>> open_webgpu_memory(int index)
 {
     Result<std::unique_ptr<WebGpuDevice>> device = WebGpuDevice::open(index);
-    if (!device)
-        return device.error();
+    HEARTH_TRY(device);
     return std::shared_ptr<DeviceMemory>(std::make_shared<WebGpuMemory>(std::move(*device)));
 }
 

@@ -1,5 +1,7 @@
 #include "remote/hedge.hpp"
 
+#include "base/error.hpp"
+
 #include <condition_variable>
 #include <mutex>
 
@@ -27,7 +29,7 @@ Hedge::Answer Hedge::first_of_two(const Ask& ask, std::chrono::milliseconds afte
         m_threads->submit([answers, ask](base::Workers::Call call) {
             Answer answer = call == base::Workers::Call::run
                                 ? ask()
-                                : Answer(Error{Code::unavailable, "The remote is being closed.", {}});
+                                : Answer(error(Code::unavailable, "The remote is being closed."));
             const std::lock_guard lock(answers->mutex);
             ++answers->answered;
             if (!answers->best || answer.ok())

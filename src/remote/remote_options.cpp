@@ -1,5 +1,6 @@
 #include "remote/remote_options.hpp"
 
+#include "base/error.hpp"
 #include "hearth/units.hpp"
 #include "remote/store_library.hpp"
 #include "remote/store_tier.hpp"
@@ -28,9 +29,8 @@ std::optional<bool> flag(const std::string& text)
 
 Error unusable(const std::string& name, const std::string& value, const char* takes)
 {
-    return {Code::invalid_argument,
-            fmt::format("The option {}={} of a remote cannot be used: it takes {}.", name, value, takes),
-            {}};
+    return error(Code::invalid_argument, "The option {}={} of a remote cannot be used: it takes {}.", name, value,
+                 takes);
 }
 
 }  // namespace
@@ -38,8 +38,7 @@ Error unusable(const std::string& name, const std::string& value, const char* ta
 Result<Resolved> resolve_options(RemoteOptions options)
 {
     Result<Url> parsed = parse_url(options.url);
-    if (!parsed)
-        return parsed.error();
+    HEARTH_TRY(parsed);
     Resolved all{std::move(options), *std::move(parsed)};
     const auto taken = [&](const char* name) {
         std::optional<std::string> value = all.url.option(name);
@@ -99,15 +98,13 @@ TierSpec remote(RemoteOptions options)
     // A name to be known by, also where the rest cannot be used: opening it says why.
     const std::string name = resolved ? resolved->options.name : options.name.empty() ? "remote" : options.name;
     return {name, [resolved](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
-                if (!resolved)
-                    return resolved.error();
+                HEARTH_TRY(resolved);
                 const Trust& trust = resolved->options.trust;
                 if (trust.signatures == Signatures::demanded && trust.trusted.empty())
-                    return Error{Code::invalid_argument,
-                                 fmt::format("{} is to hold signed entries only, and no key is trusted, so that none "
-                                             "could ever be used. Set HEARTH_TRUSTED_KEYS.",
-                                             resolved->url.shown()),
-                                 {}};
+                    return error(Code::invalid_argument,
+                                 "{} is to hold signed entries only, and no key is trusted, so that none "
+                                 "could ever be used. Set HEARTH_TRUSTED_KEYS.",
+                                 resolved->url.shown());
                 return {std::make_unique<remotes::StoreTier>(resolved->options, resolved->url, context,
                                                              remotes::open_store)};
             }};

@@ -1,5 +1,6 @@
 // Many entries at once, and what looks at all of them.
 
+#include "base/error.hpp"
 #include "format/entry_row.hpp"
 #include "remote/store_tier.hpp"
 
@@ -122,7 +123,7 @@ std::vector<Status> StoreTier::send_many(std::span<const KeyedEntry> entries)
     std::vector<Status> answers(entries.size());
     if (m_options.access == Access::read_only) {
         for (Status& answer : answers)
-            answer = Error{Code::unavailable, fmt::format("Tier \"{}\" is read-only.", m_options.name), {}};
+            answer = error(Code::unavailable, "Tier \"{}\" is read-only.", m_options.name);
         return answers;
     }
     const Result<RemoteStore*> store = reached();
@@ -154,8 +155,7 @@ std::vector<Status> StoreTier::send_many(std::span<const KeyedEntry> entries)
 Status StoreTier::for_each_key(const std::function<bool(const Key&)>& visit)
 {
     const Result<RemoteStore*> store = reached();
-    if (!store)
-        return store.error();
+    HEARTH_TRY(store);
     Status listed = (*store)->list(
         [&](std::string_view name, std::uint64_t) {
             const std::optional<Key> key = Key::parse(name);

@@ -1,5 +1,6 @@
 #include "remote/store_library.hpp"
 
+#include "base/error.hpp"
 #include "base/shared_library.hpp"
 
 #include <atomic>
@@ -45,30 +46,27 @@ Result<std::unique_ptr<RemoteStore>> open_store(const StoreOptions& options)
 {
     const std::string kind = kind_of(options.url.scheme);
     if (kind.empty())
-        return Error{Code::invalid_argument,
-                     fmt::format("\"{}://\" is no kind of remote. There are redis, rediss, redis+unix, redis+cluster, "
-                                 "rediss+cluster, http, https and s3.",
-                                 options.url.scheme),
-                     {}};
+        return error(Code::invalid_argument,
+                     "\"{}://\" is no kind of remote. There are redis, rediss, redis+unix, redis+cluster, "
+                     "rediss+cluster, http, https and s3.",
+                     options.url.scheme);
     const bool for_dropin = g_stores.load(std::memory_order_relaxed) == Stores::of_dropins;
     const std::string file = fmt::format("libhearth_{}{}.so", for_dropin ? "dropin_" : "", kind);
     Result<base::SharedLibrary> library = base::SharedLibrary::load(folder_of_this_library() + file);
     if (!library)
         library = base::SharedLibrary::load(file);
     if (!library)
-        return Error{Code::unavailable,
-                     fmt::format("{} cannot be loaded, and {} is not used: {}. It is built with Hearth where {} is "
-                                 "installed, and lies beside {}.",
-                                 file, options.url.shown(), library.error().message,
-                                 kind == "redis" ? "libhiredis-dev" : "libcurl4-openssl-dev",
-                                 for_dropin ? "the drop-in libraries" : "libhearth.so"),
-                     {}};
+        return error(Code::unavailable,
+                     "{} cannot be loaded, and {} is not used: {}. It is built with Hearth where {} is "
+                     "installed, and lies beside {}.",
+                     file, options.url.shown(), library.error().message,
+                     kind == "redis" ? "libhiredis-dev" : "libcurl4-openssl-dev",
+                     for_dropin ? "the drop-in libraries" : "libhearth.so");
     OpenSymbol* const open = library->find<OpenSymbol>(k_open_symbol);
     if (open == nullptr)
-        return Error{Code::other_version,
-                     fmt::format("{} is another version's, and {} is not used. Install both of the same version.", file,
-                                 options.url.shown()),
-                     {}};
+        return error(Code::other_version,
+                     "{} is another version's, and {} is not used. Install both of the same version.", file,
+                     options.url.shown());
     Result<std::unique_ptr<RemoteStore>> opened = Error{};
     open(options, base::fork_registry(), opened);
     return opened;

@@ -1,6 +1,7 @@
 // What a remote says of itself, and how it is when asked now.
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "remote/store_tier.hpp"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ Check StoreTier::check(std::uint64_t samples)
     if (!first)
         check.writable = first.error();
     else if (m_options.access == Access::read_only)
-        check.writable = Error{Code::unavailable, "it is configured to be read only", {}};
+        check.writable = error(Code::unavailable, "it is configured to be read only");
     else
         check.writable = (*store)->put(probe, bytes, write_deadline());
     std::vector<std::uint64_t> times;

@@ -1,6 +1,7 @@
 #include "remote/store_tier.hpp"
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "base/hex.hpp"
 #include "format/entry.hpp"
 #include "format/signature.hpp"
@@ -121,10 +122,8 @@ Result<RemoteStore*> StoreTier::reached()
     m_used.store(true, std::memory_order_relaxed);
     if (!m_breaker.allows()) {
         const std::lock_guard lock(m_mutex);
-        return Error{Code::unavailable,
-                     fmt::format("{} is left alone for now: {}", m_url.shown(),
-                                 m_problem.empty() ? std::string("another process found it down.") : m_problem),
-                     {}};
+        return error(Code::unavailable, "{} is left alone for now: {}", m_url.shown(),
+                     m_problem.empty() ? std::string("another process found it down.") : m_problem);
     }
     return opened_or_down();
 }
@@ -258,20 +257,17 @@ Result<Bytes> StoreTier::to_send(const Key& key, const Entry& entry) const
         bytes = *std::move(with_signature);
     }
     if (bytes.size() > m_options.max_entry_bytes)
-        return Error{Code::too_large,
-                     fmt::format("Entry of {} bytes is larger than tier \"{}\" sends ({}). Raise max_entry_bytes.",
-                                 bytes.size(), m_options.name, m_options.max_entry_bytes),
-                     {}};
+        return error(Code::too_large, "Entry of {} bytes is larger than tier \"{}\" sends ({}). Raise max_entry_bytes.",
+                     bytes.size(), m_options.name, m_options.max_entry_bytes);
     return bytes;
 }
 
 Result<StoreReport> StoreTier::store(const Key& key, const Entry& entry, Victims /*victims*/)
 {
     if (m_options.access == Access::read_only)
-        return Error{Code::unavailable, fmt::format("Tier \"{}\" is read-only.", m_options.name), {}};
+        return error(Code::unavailable, "Tier \"{}\" is read-only.", m_options.name);
     Result<Bytes> bytes = to_send(key, entry);
-    if (!bytes)
-        return bytes.error();
+    HEARTH_TRY(bytes);
     const std::uint64_t size = bytes->size();
     {
         const std::lock_guard lock(m_mutex);

@@ -1,5 +1,7 @@
 #include "remote/tls_options.hpp"
 
+#include "base/error.hpp"
+
 #include <fmt/format.h>
 
 namespace hearth::remotes {
@@ -32,8 +34,7 @@ Result<TlsOptions> tls_options(const Url& url)
                                     "private key, both in PEM format; where one file holds both, name it twice.",
                                     options.ours.key.empty() ? "cert" : "key",
                                     options.ours.key.empty() ? "key" : "cert"));
-    if (Status checked = base::check(options.ours); !checked.ok())
-        return checked.error();
+    HEARTH_TRY(base::check(options.ours));
     return options;
 }
 

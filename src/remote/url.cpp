@@ -1,5 +1,7 @@
 #include "remote/url.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -14,11 +16,10 @@ constexpr std::size_t k_max_hosts = 64;
 Error not_a_url(std::string_view why)
 {
     // Without the text itself: it may hold a password.
-    return {Code::invalid_argument,
-            fmt::format("The address of a remote cannot be used: {}. It should look like redis://HOST:PORT, "
-                        "redis+cluster://HOST:PORT,HOST:PORT, http://HOST/PATH or s3://BUCKET/PREFIX.",
-                        why),
-            {}};
+    return error(Code::invalid_argument,
+                 "The address of a remote cannot be used: {}. It should look like redis://HOST:PORT, "
+                 "redis+cluster://HOST:PORT,HOST:PORT, http://HOST/PATH or s3://BUCKET/PREFIX.",
+                 why);
 }
 
 int hex_digit(char c)

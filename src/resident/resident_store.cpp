@@ -1,6 +1,7 @@
 #include "resident/resident_store.hpp"
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -169,15 +170,13 @@ void ResidentStore::make_room(const Node* spare, EvictionCause cause, Departed& 
 std::optional<Error> ResidentStore::refusal(const Resident& entry) const
 {
     if (m_limits.max_bytes != 0 && entry.bytes > m_limits.max_bytes)
-        return Error{Code::too_large,
-                     fmt::format("Entry of {} bytes is larger than tier \"{}\" can hold ({}). Raise its capacity or "
-                                 "lower the entry's size.",
-                                 entry.bytes, m_name, m_limits.max_bytes),
-                     {}};
+        return error(Code::too_large,
+                     "Entry of {} bytes is larger than tier \"{}\" can hold ({}). Raise its capacity or "
+                     "lower the entry's size.",
+                     entry.bytes, m_name, m_limits.max_bytes);
     if (!m_policy->admit(entry))
-        return Error{Code::no_space,
-                     fmt::format("The policy of tier \"{}\" did not admit an entry of {} bytes.", m_name, entry.bytes),
-                     {}};
+        return error(Code::no_space, "The policy of tier \"{}\" did not admit an entry of {} bytes.", m_name,
+                     entry.bytes);
     return std::nullopt;
 }
 

@@ -1,5 +1,7 @@
 #include "compilers/kernel/compile_here.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -21,8 +23,7 @@ Result<CompiledHere> compile_past_tiers(const gpu::CudaDriver& driver, const nvr
     none.caching = Switch::off;
     none.maintenance = Maintenance::by_hand;
     Result<Cache> cache = Cache::open(none);
-    if (!cache)
-        return cache.error();
+    HEARTH_TRY(cache);
     return compile_here(driver, *cache, program, options);
 }
 
@@ -39,13 +40,11 @@ Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, n
                 fmt::format("The driver does not name the device of this context: {}.", describe(driver, error)),
                 {}};
         Result<std::string> target = gpu::target_of_device(driver, device);
-        if (!target)
-            return target.error();
+        HEARTH_TRY(target);
         program.target = *std::move(target);
     }
     Result<nvrtc::Compiled> compiled = nvrtc::compile(cache, program, options);
-    if (!compiled)
-        return compiled.error();
+    HEARTH_TRY(compiled);
     if (compiled->failed())
         return Error{
             Code::compile_failed,
@@ -74,8 +73,7 @@ Result<ModuleLease> load_here(ModuleTable& table, const gpu::CudaDriver& driver,
         // A tier that cannot be written to still gives the same: then past all tiers.
         if (made && as_text(made->image) == as_text(compiled.image))
             made = compile_past_tiers(driver, program, options);
-        if (!made)
-            return made.error();
+        HEARTH_TRY(made);
         compiled = *std::move(made);
         return Bytes::copy_of(compiled.image);
     };

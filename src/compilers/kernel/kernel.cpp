@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "compilers/kernel/compile_here.hpp"
 #include "compilers/kernel/loaded_function.hpp"
 #include "hearth/cuda.hpp"
@@ -21,11 +22,10 @@ bool contains(const std::vector<std::string>& list, const std::string& item)
 
 Error context_gone(const std::string& name)
 {
-    return {Code::unavailable,
-            fmt::format("The CUDA context that kernel \"{}\" was bound in is gone: destroyed or reset. Bind the kernel "
-                        "again.",
-                        name),
-            {}};
+    return error(Code::unavailable,
+                 "The CUDA context that kernel \"{}\" was bound in is gone: destroyed or reset. Bind the kernel "
+                 "again.",
+                 name);
 }
 
 }  // namespace
@@ -90,15 +90,12 @@ struct Kernel::State {
     Result<const std::shared_ptr<const LoadedFunction>*> load()
     {
         const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
-        if (!driver)
-            return driver.error();
+        HEARTH_TRY(driver);
         const Result<gpu::CudaContext> context = gpu::current_context(**driver);
-        if (!context)
-            return context.error();
+        HEARTH_TRY(context);
         Result<std::shared_ptr<const LoadedFunction>> loaded =
             cache != nullptr ? load_program(**driver, *context) : load_given(**driver, *context);
-        if (!loaded)
-            return loaded.error();
+        HEARTH_TRY(loaded);
         return publish(context->id, *std::move(loaded));
     }
 
@@ -106,8 +103,7 @@ struct Kernel::State {
                                                              const gpu::CudaContext& context) const
     {
         Result<ModuleLease> module = ModuleTable::of_process().get(driver, context, image_key, image);
-        if (!module)
-            return module.error();
+        HEARTH_TRY(module);
         return LoadedFunction::find(driver, *std::move(module), name, name);
     }
 
@@ -115,20 +111,17 @@ struct Kernel::State {
                                                                const gpu::CudaContext& context)
     {
         Result<CompiledHere> compiled = compile_here(driver, *cache, program, options);
-        if (!compiled)
-            return compiled.error();
+        HEARTH_TRY(compiled);
         Result<ModuleLease> module =
             load_here(ModuleTable::of_process(), driver, context, *cache, program, options, *compiled);
-        if (!module)
-            return module.error();
+        HEARTH_TRY(module);
         std::string symbol = name;
         if (contains(program.name_expressions, name)) {
             std::optional<std::string> lowered = compiled->compiled.lowered_name(name);
             if (!lowered) {
                 // Another thread may have replaced the entry that we were given.
                 compiled = compile_here(driver, *cache, program, options);
-                if (!compiled)
-                    return compiled.error();
+                HEARTH_TRY(compiled);
                 lowered = compiled->compiled.lowered_name(name);
             }
             if (!lowered)
@@ -199,8 +192,7 @@ Result<Function> Kernel::function() const
     if (const auto* found = m_state->find_here())
         return (*found)->function;
     const auto loaded = m_state->load();
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     return (**loaded)->function;
 }
 
@@ -213,16 +205,14 @@ Status Kernel::warm() const
 Result<Loaded> Kernel::bind() const
 {
     const auto loaded = m_state->get();
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     return Loaded(nullptr, **loaded, (**loaded)->function);
 }
 
 Result<Loaded> Kernel::on(int device) const
 {
     const Result<const gpu::CudaDriver*> found = gpu::cuda_driver();
-    if (!found)
-        return found.error();
+    HEARTH_TRY(found);
     const gpu::CudaDriver* driver = *found;
     CUctx_st* handle = nullptr;
     int number = 0;
@@ -252,8 +242,7 @@ Status Kernel::launch_packed(const LaunchConfig& config, std::span<const Argumen
     if (const auto* found = m_state->find_here())
         return (*found)->launch(config, arguments);
     const auto loaded = m_state->load();
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     return (**loaded)->launch(config, arguments);
 }
 
@@ -265,7 +254,7 @@ bool Loaded::alive() const noexcept
 Status Loaded::launch_packed(const LaunchConfig& config, std::span<const Argument> arguments) const
 {
     if (!m_loaded)
-        return Error{Code::invalid_argument, "An empty kernel handle was launched. Take it from Kernel::bind().", {}};
+        return error(Code::invalid_argument, "An empty kernel handle was launched. Take it from Kernel::bind().");
     const gpu::ScopedContext context(*m_loaded->driver, m_loaded->context());
     if (!context.ok())
         return context_gone(m_loaded->name);

@@ -1,5 +1,6 @@
 #include "compilers/kernel/module_table.hpp"
 
+#include "base/error.hpp"
 #include "compilers/kernel/image.hpp"
 
 #include <algorithm>
@@ -97,8 +98,7 @@ Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::C
     }
     m_landed.notify_all();
     release(victims);
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     return ours;
 }
 
@@ -117,8 +117,7 @@ Result<CUmod_st*> ModuleTable::load(const gpu::CudaDriver& driver, const gpu::Cu
         if (!may_replace)
             return rejection;
         Result<Bytes> found = replace(rejection);
-        if (!found)
-            return found.error();
+        HEARTH_TRY(found);
         other = *std::move(found);
         bytes = other.size();
         loaded = load_image(driver, other);
@@ -127,7 +126,7 @@ Result<CUmod_st*> ModuleTable::load(const gpu::CudaDriver& driver, const gpu::Cu
         return loaded.module;
     // What a thread finds current may have been destroyed by another since it looked.
     if (!is_alive(driver, context))
-        return Error{Code::unavailable, "The CUDA context was destroyed while a module was loaded into it.", {}};
+        return error(Code::unavailable, "The CUDA context was destroyed while a module was loaded into it.");
     return load_error(driver, loaded, bytes);
 }
 

@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "base/own_thread.hpp"
 #include "compilers/kernel/compile_here.hpp"
 #include "hearth/admin.hpp"
@@ -27,11 +28,9 @@ struct Place {
 Result<Place> place_here()
 {
     const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
-    if (!driver)
-        return driver.error();
+    HEARTH_TRY(driver);
     const Result<gpu::CudaContext> context = gpu::current_context(**driver);
-    if (!context)
-        return context.error();
+    HEARTH_TRY(context);
     return Place{*driver, *context};
 }
 
@@ -53,7 +52,7 @@ PreloadReport load_all(const Result<Place>& place, std::size_t count, const Prel
         // relaxed: the number is all that is taken.
         for (std::size_t i = 0; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
             const Result<Outcome> outcome =
-                context.ok() ? load(i) : Result<Outcome>(Error{Code::unavailable, "The CUDA context is gone.", {}});
+                context.ok() ? load(i) : Result<Outcome>(error(Code::unavailable, "The CUDA context is gone."));
             const std::lock_guard lock(mutex);
             if (!outcome)
                 report.problems.push_back(outcome.error().message);
@@ -105,8 +104,7 @@ PreloadReport preload(std::span<const Kernel* const> kernels, const PreloadOptio
 {
     return load_all(place_here(), kernels.size(), options, [&](std::size_t i) -> Result<Outcome> {
         const Status warm = kernels[i]->warm();
-        if (!warm.ok())
-            return warm.error();
+        HEARTH_TRY(warm);
         return Outcome::loaded;
     });
 }
@@ -116,12 +114,10 @@ PreloadReport preload(Cache& cache, std::span<const nvrtc::Program> programs, co
     const Result<Place> place = place_here();
     return load_all(place, programs.size(), options, [&](std::size_t i) -> Result<Outcome> {
         Result<CompiledHere> compiled = compile_here(*place->driver, cache, programs[i], {});
-        if (!compiled)
-            return compiled.error();
+        HEARTH_TRY(compiled);
         const Result<ModuleLease> module =
             load_here(ModuleTable::of_process(), *place->driver, place->context, cache, programs[i], {}, *compiled);
-        if (!module)
-            return module.error();
+        HEARTH_TRY(module);
         return Outcome::loaded;
     });
 }
@@ -150,8 +146,7 @@ PreloadReport preload_hottest(Cache& cache, std::size_t count, const PreloadOpti
         };
         const Result<ModuleLease> module =
             ModuleTable::of_process().get(*place->driver, place->context, row.key, found->bytes("cubin"), replace);
-        if (!module)
-            return module.error();
+        HEARTH_TRY(module);
         return Outcome::loaded;
     });
 }

@@ -1,5 +1,6 @@
 // Recipes become entries.
 
+#include "base/error.hpp"
 #include "compilers/nvrtc/compile_planned.hpp"
 #include "compilers/nvrtc/headers_section.hpp"
 #include "compilers/nvrtc/recorded_key.hpp"
@@ -238,8 +239,7 @@ BuildResult Builder::build(std::size_t recipe, const std::string& target)
 Result<std::string> compiler_build(Cache& cache, const std::string& library)
 {
     const Result<nvrtc::Identity> compiler = nvrtc::identify(cache, library);
-    if (!compiler)
-        return compiler.error();
+    HEARTH_TRY(compiler);
     return compiler->build_id;
 }
 

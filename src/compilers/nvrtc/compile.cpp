@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "compilers/nvrtc/compile_planned.hpp"
 #include "compilers/nvrtc/headers_section.hpp"
 #include "compilers/nvrtc/plan.hpp"
@@ -35,8 +36,7 @@ void settle_log(Artifact& made, const Plan& plan)
 Result<Artifact> compile_now(const Program& program, const Plan& plan)
 {
     const Result<std::shared_ptr<const Library>> library = Library::load(plan.compiler.path);
-    if (!library)
-        return library.error();
+    HEARTH_TRY(library);
     Result<Artifact> made = (*library)->compile(program, plan.options);
     if (!made)
         return made;
@@ -86,8 +86,7 @@ Compiled compiled(const Lookup& lookup, const Plan& plan, std::string bypass)
 Result<Compiled> compile_past(Cache& cache, const Program& program, const Plan& plan, std::string reason)
 {
     const Result<Lookup> made = cache.compile_past_the_cache([&] { return compile_now(program, plan); });
-    if (!made)
-        return made.error();
+    HEARTH_TRY(made);
     return compiled(*made, plan, std::move(reason));
 }
 
@@ -107,8 +106,7 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
 {
     for (int attempt = 1;; ++attempt) {
         Result<Plan> planned = make_plan(cache, program, options);
-        if (!planned)
-            return planned.error();
+        HEARTH_TRY(planned);
         if (!planned->bypass.empty()) {
             Result<Compiled> past = compile_past(cache, program, *planned, planned->bypass);
             record(cache, program, *planned, past ? &past->artifact() : nullptr);
@@ -141,8 +139,7 @@ Result<Compiled> compile_planned(Cache& cache, const Program& program, Plan plan
 {
     const auto job = std::make_shared<Job>(borrowed(program), std::move(plan));
     const Result<Lookup> found = cache.get_or_compile(job->plan.request, [job] { return job->run(); });
-    if (!found)
-        return found.error();
+    HEARTH_TRY(found);
     return compiled(*found, job->plan, {});
 }
 

@@ -1,5 +1,6 @@
 #include "hearth/explain.hpp"
 
+#include "base/error.hpp"
 #include "compilers/nvrtc/headers_section.hpp"
 #include "compilers/nvrtc/plan.hpp"
 #include "hearth/nvrtc.hpp"
@@ -11,8 +12,7 @@ namespace hearth::nvrtc {
 Result<Explanation> explain(Cache& cache, const Program& program, const CompileOptions& options)
 {
     const Result<Plan> plan = make_plan(cache, program, options);
-    if (!plan)
-        return plan.error();
+    HEARTH_TRY(plan);
     if (!plan->bypass.empty()) {
         Explanation bypassed;
         bypassed.key = plan->request.key();

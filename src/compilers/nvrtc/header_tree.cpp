@@ -1,5 +1,7 @@
 #include "compilers/nvrtc/header_tree.hpp"
 
+#include "base/error.hpp"
+
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -10,7 +12,7 @@ Result<std::string> TreePlan::walk(const std::string& working_directory, const s
 {
     const std::string whole = path.starts_with('/') ? path : working_directory + "/" + path;
     if (whole.find('\0') != std::string::npos)
-        return Error{Code::invalid_argument, fmt::format("a path has a zero byte: \"{}\"", whole.c_str()), {}};
+        return error(Code::invalid_argument, "a path has a zero byte: \"{}\"", whole.c_str());
     std::string reached;
     std::size_t from = 0;
     while (from < whole.size()) {
@@ -21,7 +23,7 @@ Result<std::string> TreePlan::walk(const std::string& working_directory, const s
             continue;
         if (name == "..") {
             if (reached.empty())
-                return Error{Code::invalid_argument, fmt::format("{} leads above the root directory", whole), {}};
+                return error(Code::invalid_argument, "{} leads above the root directory", whole);
             reached.erase(reached.rfind('/'));
             continue;
         }
@@ -35,13 +37,12 @@ Result<std::string> TreePlan::walk(const std::string& working_directory, const s
 Status TreePlan::add_file(const std::string& working_directory, const std::string& path, const base::Sha256& digest)
 {
     const Result<std::string> reached = walk(working_directory, path, false);
-    if (!reached)
-        return reached.error();
+    HEARTH_TRY(reached);
     if (reached->empty())
-        return Error{Code::invalid_argument, fmt::format("{} is the root directory", path), {}};
+        return error(Code::invalid_argument, "{} is the root directory", path);
     const auto [place, first] = m_files.try_emplace(*reached, digest);
     if (!first && place->second != digest)
-        return Error{Code::invalid_argument, fmt::format("{} led to two files, by way of a link", *reached), {}};
+        return error(Code::invalid_argument, "{} led to two files, by way of a link", *reached);
     return {};
 }
 

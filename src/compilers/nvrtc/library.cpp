@@ -2,6 +2,7 @@
 
 #include "base/digest.hpp"
 #include "base/elf.hpp"
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/hex.hpp"
 #include "base/shared_library.hpp"
@@ -63,11 +64,10 @@ std::vector<std::string> library_names()
 
 Error nothing_found(const std::vector<std::string>& passed_over)
 {
-    return {Code::unavailable,
-            fmt::format("No libnvrtc was found{}{}. Install the CUDA toolkit or the Python package nvidia-cuda-nvrtc, "
-                        "or say where it is with HEARTH_NVRTC. `hearth doctor` shows where it is looked for.",
-                        passed_over.empty() ? "" : "; passed over: ", fmt::join(passed_over, ", ")),
-            {}};
+    return error(Code::unavailable,
+                 "No libnvrtc was found{}{}. Install the CUDA toolkit or the Python package nvidia-cuda-nvrtc, "
+                 "or say where it is with HEARTH_NVRTC. `hearth doctor` shows where it is looked for.",
+                 passed_over.empty() ? "" : "; passed over: ", fmt::join(passed_over, ", "));
 }
 
 }  // namespace
@@ -132,8 +132,7 @@ struct Library::Functions {
 Result<std::shared_ptr<const Library>> Library::load(const std::string& path)
 {
     const Result<base::SharedLibrary> loaded = base::SharedLibrary::load(path);
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     auto functions = std::make_shared<Functions>();
     base::FunctionFinder library(*loaded);
     library.need(functions->version, "nvrtcVersion");
@@ -146,9 +145,7 @@ Result<std::shared_ptr<const Library>> Library::load(const std::string& path)
     library.need(functions->log_size, "nvrtcGetProgramLogSize");
     library.need(functions->log, "nvrtcGetProgramLog");
     if (!library.missing().empty())
-        return Error{Code::unavailable,
-                     fmt::format("{} is no libnvrtc that Hearth knows: it lacks {}.", path, library.missing()),
-                     {}};
+        return error(Code::unavailable, "{} is no libnvrtc that Hearth knows: it lacks {}.", path, library.missing());
     // Since 11.2.
     functions->architecture_count = loaded->find<int(int*)>("nvrtcGetNumSupportedArchs");
     functions->architectures = loaded->find<int(int*)>("nvrtcGetSupportedArchs");
@@ -193,8 +190,7 @@ LibraryFacts Library::facts() const
 Result<LibraryFacts> library_facts(Cache& cache, const std::string& configured)
 {
     const Result<Identity> compiler = identify(cache, configured);
-    if (!compiler)
-        return compiler.error();
+    HEARTH_TRY(compiler);
     Error problem{Code::unavailable, fmt::format("{} does not tell its version.", compiler->path), {}};
     // "13 0 75 80 86 ..."
     const std::string text = headers::fact_of_file(cache, "version", compiler->path, [&]() -> std::string {
@@ -257,16 +253,14 @@ Result<Artifact> Library::compile(const Program& program, const std::vector<std:
         nvrtc.create(&handle, program.source.c_str(), program.name.empty() ? nullptr : program.name.c_str(),
                      static_cast<int>(contents.size()), contents.data(), names.data());
     if (created != k_success)
-        return Error{Code::io, fmt::format("NVRTC could not take the program: {}.", nvrtc.error_string(created)), {}};
+        return error(Code::io, "NVRTC could not take the program: {}.", nvrtc.error_string(created));
     const auto destroy = [&nvrtc](NvrtcProgram* doomed) { nvrtc.destroy(doomed); };
     const std::unique_ptr<NvrtcProgram, decltype(destroy)> owner(&handle, destroy);
 
     for (const std::string& expression : program.name_expressions)
         if (const int added = nvrtc.add_name(handle, expression.c_str()); added != k_success)
-            return Error{Code::invalid_argument,
-                         fmt::format("NVRTC does not take the name expression \"{}\": {}.", expression,
-                                     nvrtc.error_string(added)),
-                         {}};
+            return error(Code::invalid_argument, "NVRTC does not take the name expression \"{}\": {}.", expression,
+                         nvrtc.error_string(added));
 
     Artifact artifact;
     artifact.status = nvrtc.compile(handle, static_cast<int>(arguments.size()), arguments.data());

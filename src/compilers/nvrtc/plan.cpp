@@ -1,6 +1,7 @@
 #include "compilers/nvrtc/plan.hpp"
 
 #include "base/digest.hpp"
+#include "base/error.hpp"
 #include "gpu/cuda_driver.hpp"
 #include "headers/closure.hpp"
 
@@ -58,8 +59,7 @@ Status settle_options(const Program& program, Plan& plan)
     std::string target = program.target;
     if (target == "device") {
         Result<std::string> device = gpu::target_of_device(0);
-        if (!device)
-            return device.error();
+        HEARTH_TRY(device);
         target = *std::move(device);
     }
     plan.options.push_back("-arch=" + target);
@@ -225,17 +225,14 @@ format::Manifest find_manifest(Cache& cache, const Program& program, const Plan&
 
 Result<Plan> begin_plan(Cache& cache, const Program& program, const CompileOptions& options)
 {
-    if (const Status status = check(program); !status.ok())
-        return status.error();
+    HEARTH_TRY(check(program));
     Plan plan;
-    if (const Status status = settle_options(program, plan); !status.ok())
-        return status.error();
+    HEARTH_TRY(settle_options(program, plan));
     plan.program_name = program.name.empty() ? std::string(k_unnamed) : program.name;
     plan.appended_flags = appended_flags();
     plan.working_directory = working_directory();
     Result<Identity> compiler = identify(cache, options.library);
-    if (!compiler)
-        return compiler.error();
+    HEARTH_TRY(compiler);
     plan.compiler = *std::move(compiler);
     plan.bypass = plan.facts.bypass;
     // How NVRTC reads these is nowhere written down, so they may say anything that does not concern files.

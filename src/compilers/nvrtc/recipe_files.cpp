@@ -1,5 +1,6 @@
 // Reading recipe files and making one of several.
 
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/placed_file.hpp"
 #include "compilers/nvrtc/recipe_data.hpp"
@@ -108,8 +109,7 @@ Result<Recipes::Data> load(const std::vector<std::string>& paths)
         if (error != 0)
             return Error{Code::io, base::describe("Cannot read", path, error) + ". Check the path.", {}};
         Result<format::DecodedRecipes> decoded = format::decode_recipes(bytes, path);
-        if (!decoded)
-            return decoded.error();
+        HEARTH_TRY(decoded);
         patience += format::patience_with(bytes.size()) - format::patience_with(0);
         data.files.push_back(std::move(bytes));
         for (const auto& [digest, content] : decoded->contents)
@@ -200,9 +200,8 @@ auto or_no_memory(const std::string& what, Do&& run) -> decltype(run())
 
 Error other_things(const std::string& path)
 {
-    return {Code::invalid_argument,
-            fmt::format("{} holds something else than recipes, and is left as it is. Choose another file.", path),
-            {}};
+    return error(Code::invalid_argument,
+                 "{} holds something else than recipes, and is left as it is. Choose another file.", path);
 }
 
 }  // namespace
@@ -250,8 +249,7 @@ Result<Recipes> read(const std::string& path)
 {
     return or_no_memory(path, [&]() -> Result<Recipes> {
         Result<Recipes::Data> data = load({path});
-        if (!data)
-            return data.error();
+        HEARTH_TRY(data);
         summarise(*data);
         return Recipes(std::make_shared<const Recipes::Data>(*std::move(data)));
     });
@@ -280,8 +278,7 @@ Result<MergeReport> merge(const std::string& path, const std::vector<std::string
 Result<MergeReport> merge(base::Files& files, const std::string& path, const std::vector<std::string>& inputs)
 {
     const Result<Recipes::Data> data = load(inputs);
-    if (!data)
-        return data.error();
+    HEARTH_TRY(data);
     MergeReport report;
     report.damage = data->damage;
     report.recipes = data->recipes.size();
@@ -306,8 +303,7 @@ Result<MergeReport> merge(base::Files& files, const std::string& path, const std
         add(format::encode_use(use));
         report.uses += std::min(use.count, UINT64_MAX - report.uses);
     }
-    if (const Status placed = out.place(); !placed.ok())
-        return placed.error();
+    HEARTH_TRY(out.place());
     return report;
 }
 

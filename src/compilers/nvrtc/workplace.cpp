@@ -1,5 +1,6 @@
 #include "compilers/nvrtc/workplace.hpp"
 
+#include "base/error.hpp"
 #include "compilers/nvrtc/option_facts.hpp"
 #include "headers/source_file.hpp"
 
@@ -98,8 +99,7 @@ Result<Program> recorded_program(const format::Recipe& recipe, const recipes::Re
 Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::Data& data, HeaderTree& tree)
 {
     Result<Program> program = recorded_program(recipe, data);
-    if (!program)
-        return program.error();
+    HEARTH_TRY(program);
     const OptionFacts facts = read_options(recipe.options);
     const Staying stay = staying(recipe, facts);
     TreePlan plan;

@@ -1,5 +1,7 @@
 #include "compilers/opencl/context.hpp"
 
+#include "base/error.hpp"
+
 #include <array>
 #include <fmt/format.h>
 
@@ -42,8 +44,7 @@ Error failure(Code code, std::string_view doing, const char* function, cl::Int e
 Result<Context> Context::open(const Device& device)
 {
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
-    if (!api)
-        return api.error();
+    HEARTH_TRY(api);
     auto state = std::make_shared<ContextState>(*api, device);
     const std::array<std::intptr_t, 3> properties{cl::k_context_platform,
                                                   reinterpret_cast<std::intptr_t>(device.platform_id), 0};
@@ -53,28 +54,25 @@ Result<Context> Context::open(const Device& device)
     if (state->context == nullptr)
         return failure(Code::unavailable, fmt::format("No context on \"{}\"", device.name), "clCreateContext", error);
     Result<std::shared_ptr<ContextState>> ready = with_queue(std::move(state));
-    if (!ready)
-        return ready.error();
+    HEARTH_TRY(ready);
     return Context(*std::move(ready));
 }
 
 Result<Context> Context::adopt(void* context, void* device, void* queue)
 {
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
-    if (!api)
-        return api.error();
+    HEARTH_TRY(api);
     auto* const id = static_cast<cl::ContextId>(context);
     const std::vector<cl::DeviceId> ids = context != nullptr ? devices_of(**api, id) : std::vector<cl::DeviceId>{};
     if (ids.empty())
-        return Error{Code::invalid_argument, "What was given is no cl_context with a device. Give one that lives.", {}};
+        return error(Code::invalid_argument, "What was given is no cl_context with a device. Give one that lives.");
     auto* wanted = device != nullptr ? static_cast<cl::DeviceId>(device) : ids.front();
     bool has_device = false;
     for (const cl::DeviceId each : ids)
         has_device |= each == wanted;
     if (!has_device)
-        return Error{Code::invalid_argument,
-                     fmt::format("The device is none of the context's {}. Give one it was made with.", ids.size()),
-                     {}};
+        return error(Code::invalid_argument, "The device is none of the context's {}. Give one it was made with.",
+                     ids.size());
     auto state = std::make_shared<ContextState>(*api, describe(**api, wanted));
     (*api)->retain_context(id);
     state->context = id;
@@ -83,8 +81,7 @@ Result<Context> Context::adopt(void* context, void* device, void* queue)
         state->queue = static_cast<cl::QueueId>(queue);
     }
     Result<std::shared_ptr<ContextState>> ready = with_queue(std::move(state));
-    if (!ready)
-        return ready.error();
+    HEARTH_TRY(ready);
     return Context(*std::move(ready));
 }
 
@@ -119,8 +116,7 @@ Result<Buffer> Context::buffer(ByteView data) const
 {
     Result<Buffer> made = buffer(data.size());
     if (made)
-        if (const Status status = made->write(data); !status.ok())
-            return status.error();
+        HEARTH_TRY(made->write(data));
     return made;
 }
 

@@ -1,5 +1,7 @@
 #include "compilers/opencl/device.hpp"
 
+#include "base/error.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,9 +25,8 @@ Error no_device(std::string_view wanted, const std::vector<Device>& all, std::st
     names.reserve(all.size());
     for (const Device& device : all)
         names.push_back(fmt::format("{} \"{}\" ({})", device.index, device.name, device.platform));
-    return {Code::invalid_argument,
-            fmt::format("{} OpenCL device {}. There are: {}.", problem, wanted, fmt::join(names, ", ")),
-            {}};
+    return error(Code::invalid_argument, "{} OpenCL device {}. There are: {}.", problem, wanted,
+                 fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -68,11 +69,9 @@ std::string_view to_string(DeviceType type)
 Result<std::vector<Device>> devices()
 {
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
-    if (!api)
-        return api.error();
+    HEARTH_TRY(api);
     const Result<std::vector<cl::DeviceId>> ids = cl::all_devices(**api);
-    if (!ids)
-        return ids.error();
+    HEARTH_TRY(ids);
     std::vector<Device> found;
     for (const cl::DeviceId id : *ids) {
         found.push_back(describe(**api, id));
@@ -84,8 +83,7 @@ Result<std::vector<Device>> devices()
 Result<Device> find_device(std::size_t index)
 {
     Result<std::vector<Device>> all = devices();
-    if (!all)
-        return all.error();
+    HEARTH_TRY(all);
     if (index >= all->size())
         return no_device(std::to_string(index), *all, "There is no");
     return std::move((*all)[index]);
@@ -94,8 +92,7 @@ Result<Device> find_device(std::size_t index)
 Result<Device> find_device(std::string_view name)
 {
     Result<std::vector<Device>> all = devices();
-    if (!all)
-        return all.error();
+    HEARTH_TRY(all);
     const std::string wanted = fmt::format("\"{}\"", name);
     const Device* part = nullptr;
     bool several = false;

@@ -1,5 +1,6 @@
 #include "compilers/opencl/native_program.hpp"
 
+#include "base/error.hpp"
 #include "compilers/opencl/request.hpp"
 
 #include <fmt/format.h>
@@ -129,8 +130,7 @@ Bytes binary_of_another(const std::shared_ptr<const ContextState>& context, cons
 Result<Built> build_from_source(const std::shared_ptr<const ContextState>& context, const Source& source)
 {
     Result<NativeProgram> made = create_from_source(context, source);
-    if (!made)
-        return made.error();
+    HEARTH_TRY(made);
     Built built{*std::move(made), {}};
     Artifact& artifact = built.artifact;
     artifact.status = build_native(context, built.program, source);

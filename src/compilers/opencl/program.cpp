@@ -1,5 +1,6 @@
 #include "compilers/opencl/program.hpp"
 
+#include "base/error.hpp"
 #include "compilers/opencl/kernel.hpp"
 #include "compilers/opencl/request.hpp"
 
@@ -36,8 +37,7 @@ struct Job {
     Result<Artifact> run()
     {
         Result<Built> built = build_from_source(context, source);
-        if (!built)
-            return built.error();
+        HEARTH_TRY(built);
         const std::lock_guard lock(mutex);
         program = std::move(built->program);
         return std::move(built->artifact);
@@ -156,7 +156,7 @@ Status ProgramState::store_again()
     const bool from_program = m_source_of_binary == BinarySource::program;
     Bytes binary = take_binary();
     if (binary.empty())
-        return Error{Code::io, "The driver gave no binary of the program.", {}};
+        return error(Code::io, "The driver gave no binary of the program.");
     // Told by the first launch alone: a later one may find its code in the binary already.
     if (from_program && count == 1 && binary == m_binary) {
         launches = k_any_launch;
@@ -169,8 +169,7 @@ Status ProgramState::store_again()
     next.sections.insert(next.sections.begin(), {k_binary_section, binary});
     next.sections.push_back({k_launches_section, Bytes::copy_of(launches)});
     const Result<InsertReport> stored = m_cache->insert(request, std::move(next));
-    if (!stored)
-        return stored.error();
+    HEARTH_TRY(stored);
     m_binary = std::move(binary);
     return {};
 }
@@ -183,15 +182,13 @@ std::uint64_t rejected_binaries() noexcept
 Result<Program> build(Cache& cache, const Context& context, const Source& source, const BuildOptions& options)
 {
     const Result<Planned> planned = plan(context.device(), source);
-    if (!planned)
-        return planned.error();
+    HEARTH_TRY(planned);
     const auto job = std::make_shared<Job>(context.state(), source);
     const auto state = std::make_shared<ProgramState>(context.state(), source, planned->request);
     auto origin = ProgramState::Origin::source;
     for (bool may_be_refused = true;; may_be_refused = false) {
         const Result<Lookup> found = look_up(cache, *planned, job, options);
-        if (!found)
-            return found.error();
+        HEARTH_TRY(found);
         const bool hit = !found->compiled();
         state->artifact = found->share();
         state->tier = hit ? found->tier() : std::string_view{};
@@ -268,8 +265,7 @@ Status Program::store_again() const
 Result<Kernel> Program::kernel(const std::string& name) const
 {
     Result<std::shared_ptr<const KernelState>> made = make_kernel(m_state, name);
-    if (!made)
-        return made.error();
+    HEARTH_TRY(made);
     return Kernel(*std::move(made));
 }
 

@@ -1,5 +1,6 @@
 #include "compilers/opencl/request.hpp"
 
+#include "base/error.hpp"
 #include "headers/scan.hpp"
 
 #include <algorithm>
@@ -128,8 +129,7 @@ std::string joined_options(const Source& source)
 
 Result<Planned> plan(const Device& device, const Source& source)
 {
-    if (const Status status = check(device, source); !status.ok())
-        return status.error();
+    HEARTH_TRY(check(device, source));
     return Planned{request_of(device, source), reason_to_bypass(source)};
 }
 

@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "compilers/ptx/driver_link.hpp"
 #include "compilers/ptx/jit_link.hpp"
 #include "compilers/ptx/linker.hpp"
@@ -77,8 +78,7 @@ Status settle_options(const Program& program, Job& job)
         job.target = program.target;
         if (job.target == "device") {
             Result<std::string> device = gpu::target_of_device(0);
-            if (!device)
-                return device.error();
+            HEARTH_TRY(device);
             job.target = *std::move(device);
         }
         if (Status status = check_text("The target", job.target); !status.ok())
@@ -107,13 +107,10 @@ Request request_of(const Job& job, const Identity& linker)
 Result<Plan> make_plan(const Program& program, const CompileOptions& options)
 {
     Plan plan;
-    if (const Status status = settle_text(program, plan.job); !status.ok())
-        return status.error();
-    if (const Status status = settle_options(program, plan.job); !status.ok())
-        return status.error();
+    HEARTH_TRY(settle_text(program, plan.job));
+    HEARTH_TRY(settle_options(program, plan.job));
     Result<Identity> linker = identify(options);
-    if (!linker)
-        return linker.error();
+    HEARTH_TRY(linker);
     plan.linker = *std::move(linker);
     if (plan.linker.linker == Linker::driver)
         if (std::string refusal = refusal_of_driver(plan.job); !refusal.empty())
@@ -146,16 +143,14 @@ Result<Artifact> link(const Identity& identity, const Job& job)
 Result<Planned> plan(const Program& program, const CompileOptions& options)
 {
     Result<Plan> plan = make_plan(program, options);
-    if (!plan)
-        return plan.error();
+    HEARTH_TRY(plan);
     return Planned{std::move(plan->request), std::move(plan->bypass)};
 }
 
 Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options)
 {
     Result<Plan> planned = make_plan(program, options);
-    if (!planned)
-        return planned.error();
+    HEARTH_TRY(planned);
     // Shared with the maker, which may still be at work when we have left: at a deadline, or where a server was
     // quicker.
     const auto plan = std::make_shared<const Plan>(*std::move(planned));
@@ -164,8 +159,7 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
         plan->bypass.empty()
             ? cache.get_or_compile(plan->request, make, {.deadline = options.deadline, .captures = Captures::owned})
             : cache.compile_past_the_cache(make);
-    if (!found)
-        return found.error();
+    HEARTH_TRY(found);
     return Compiled(CompileResult(*found, plan->request, plan->bypass));
 }
 

@@ -1,5 +1,6 @@
 #include "compilers/ptx/driver_link.hpp"
 
+#include "base/error.hpp"
 #include "base/shared_library.hpp"
 
 #include <array>
@@ -128,15 +129,15 @@ struct DriverFunctions {
     std::string name_of(int result) const
     {
         const char* name = nullptr;
-        return error_name(result, &name) == k_driver_success && name != nullptr ? name : fmt::format("error {}", result);
+        return error_name(result, &name) == k_driver_success && name != nullptr ? name
+                                                                                : fmt::format("error {}", result);
     }
 };
 
 Result<DriverFunctions> load_driver()
 {
     const Result<base::SharedLibrary> loaded = base::SharedLibrary::load("libcuda.so.1");
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     DriverFunctions functions{};
     base::FunctionFinder library(*loaded);
     library.need(functions.init, "cuInit");
@@ -220,8 +221,7 @@ std::string refusal_of_driver(const Job& job)
 Result<Artifact> link_with_driver(const Job& job)
 {
     const Result<DriverFunctions> loaded = load_driver();
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     const DriverFunctions& driver = *loaded;
     const CurrentContext context(driver);
     if (context.error() != k_driver_success)

@@ -1,5 +1,6 @@
 #include "base/digest.hpp"
 #include "base/elf.hpp"
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/hex.hpp"
 #include "compilers/ptx/linker.hpp"
@@ -40,10 +41,9 @@ std::string build_of(const std::string& path)
 
 Error unusable(const std::string& path, const std::string& why)
 {
-    return {Code::unavailable,
-            fmt::format("{} cannot be used as libnvJitLink: it is {}. Name another with {}, or leave it unset.", path,
-                        why, k_configured),
-            {}};
+    return error(Code::unavailable,
+                 "{} cannot be used as libnvJitLink: it is {}. Name another with {}, or leave it unset.", path, why,
+                 k_configured);
 }
 
 // No identity and no error: none was found, and nobody said where one is.
@@ -103,8 +103,7 @@ Result<Identity> identify(const CompileOptions& options)
     std::vector<std::string> passed_over;
     if (options.linker != Linker::driver) {
         Result<std::optional<Identity>> found = find_nvjitlink(options.library, passed_over);
-        if (!found)
-            return found.error();
+        HEARTH_TRY(found);
         if (*found)
             return **std::move(found);
     }

@@ -1,5 +1,6 @@
 #include "compilers/ptx/jit_link.hpp"
 
+#include "base/error.hpp"
 #include "base/shared_library.hpp"
 
 #include <array>
@@ -76,8 +77,7 @@ struct LinkerFunctions {
 Result<LinkerFunctions> load_linker(const std::string& path)
 {
     const Result<base::SharedLibrary> loaded = base::SharedLibrary::load(path);
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     LinkerFunctions functions{};
     base::FunctionFinder library(*loaded);
     library.need(functions.create, "nvJitLinkCreate");
@@ -91,9 +91,8 @@ Result<LinkerFunctions> load_linker(const std::string& path)
     library.need(functions.cubin_size, "nvJitLinkGetLinkedCubinSize");
     library.need(functions.cubin, "nvJitLinkGetLinkedCubin");
     if (!library.missing().empty())
-        return Error{Code::unavailable,
-                     fmt::format("{} is no libnvJitLink that Hearth knows: it lacks {}.", path, library.missing()),
-                     {}};
+        return error(Code::unavailable, "{} is no libnvJitLink that Hearth knows: it lacks {}.", path,
+                     library.missing());
     functions.ptx_size = loaded->find<LinkerFunctions::Size>("nvJitLinkGetLinkedPtxSize");
     functions.ptx = loaded->find<LinkerFunctions::Get>("nvJitLinkGetLinkedPtx");
     functions.version = loaded->find<int(unsigned*, unsigned*)>("nvJitLinkVersion");
@@ -126,8 +125,7 @@ std::string fetch_text(Handle handle, LinkerFunctions::Size* size, LinkerFunctio
 Result<Artifact> link_with_nvjitlink(const std::string& path, const Job& job)
 {
     const Result<LinkerFunctions> loaded = load_linker(path);
-    if (!loaded)
-        return loaded.error();
+    HEARTH_TRY(loaded);
     const LinkerFunctions& linker = *loaded;
     std::vector<const char*> options;
     for (const std::string& option : job.options)
@@ -140,8 +138,8 @@ Result<Artifact> link_with_nvjitlink(const std::string& path, const Job& job)
     const auto destroy = [&linker](Handle* doomed) { linker.destroy(doomed); };
     const std::unique_ptr<Handle, decltype(destroy)> owner(handle != nullptr ? &handle : nullptr, destroy);
     if (!artifact.failed())
-        artifact.status = linker.add(handle, job.input == Input::ptx ? k_linker_input_ptx : k_linker_input_lto_ir, job.text.data(),
-                                     job.text.size(), job.name.c_str());
+        artifact.status = linker.add(handle, job.input == Input::ptx ? k_linker_input_ptx : k_linker_input_lto_ir,
+                                     job.text.data(), job.text.size(), job.name.c_str());
     // It would complete without what it could not take, and call that a success.
     if (!artifact.failed())
         artifact.status = linker.complete(handle);

@@ -1,5 +1,6 @@
 #include "tiers/bundle/bundle_tier.hpp"
 
+#include "base/error.hpp"
 #include "format/entry.hpp"
 #include "tiers/bundle/contents.hpp"
 #include "tiers/bundle/open_bundle.hpp"
@@ -39,8 +40,7 @@ Result<std::unique_ptr<Tier>> BundleTier::open(const BundleOptions& options, con
                                                base::Files& files)
 {
     Result<std::unique_ptr<format::BundleFile>> file = open_bundle(files, options.path, options.trust);
-    if (!file)
-        return file.error();
+    HEARTH_TRY(file);
     return {std::make_unique<BundleTier>(options, context, *std::move(file))};
 }
 
@@ -108,9 +108,7 @@ Found BundleTier::find(const Key& key)
 
 Result<StoreReport> BundleTier::store(const Key& /*key*/, const Entry& /*entry*/, Victims /*victims*/)
 {
-    return Error{Code::unavailable,
-                 fmt::format("Tier \"{}\" is the bundle {}, which is only read.", m_name, m_file->path()),
-                 {}};
+    return error(Code::unavailable, "Tier \"{}\" is the bundle {}, which is only read.", m_name, m_file->path());
 }
 
 bool BundleTier::contains(const Key& key)

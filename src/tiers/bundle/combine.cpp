@@ -1,5 +1,6 @@
 // Bundles made of bundles.
 
+#include "base/error.hpp"
 #include "base/hex.hpp"
 #include "format/bundle_writer.hpp"
 #include "format/entry.hpp"
@@ -71,7 +72,7 @@ Bytes bytes_of(const Chosen& chosen, std::span<const File> files, Miss& why)
 
 Error stopped(const std::string& path)
 {
-    return {Code::timeout, fmt::format("{} was not written: it was stopped.", path), {}};
+    return error(Code::timeout, "{} was not written: it was stopped.", path);
 }
 
 Result<WriteReport> write(const std::string& path, const Choice& choice, std::span<const File> files,
@@ -91,13 +92,11 @@ Result<WriteReport> write(const std::string& path, const Choice& choice, std::sp
                                                      chosen.file->path(), to_string(why)));
             continue;
         }
-        if (const Status added = writer.add(bytes); !added.ok())
-            return added.error();
+        HEARTH_TRY(writer.add(bytes));
     }
     const Result<format::BundleWriter::Written> written =
         writer.finish(delta_over, options.sign_with ? &*options.sign_with : nullptr);
-    if (!written)
-        return written.error();
+    HEARTH_TRY(written);
     if (progress)
         progress(choice.size(), choice.size());
     report.id = base::to_hex(std::as_bytes(std::span(written->root)));
@@ -112,7 +111,7 @@ Result<WriteReport> merge(const std::string& path, const std::vector<std::string
                           const Progress& progress)
 {
     if (bundles.empty())
-        return Error{Code::invalid_argument, "There is nothing to merge. Name at least one bundle.", {}};
+        return error(Code::invalid_argument, "There is nothing to merge. Name at least one bundle.");
     WriteReport report;
     std::vector<File> files;
     Choice choice;
@@ -120,8 +119,7 @@ Result<WriteReport> merge(const std::string& path, const std::vector<std::string
     bool go_on = true;
     for (const std::string& one : bundles) {
         Result<File> file = tiers::open_bundle(base::system_files(), one, options.inputs);
-        if (!file)
-            return file.error();
+        HEARTH_TRY(file);
         const format::BundleFile& from = **file;
         const auto take = [&](std::size_t /*number*/, const format::BundleRow& row) {
             const auto [known, fresh] = choice.try_emplace(row.key, Chosen{&from, row});
@@ -146,14 +144,12 @@ Result<WriteReport> diff(const std::string& path, const std::string& older, cons
     std::vector<File> files;
     for (const std::string& one : {older, newer}) {
         Result<File> file = tiers::open_bundle(base::system_files(), one, options.inputs);
-        if (!file)
-            return file.error();
+        HEARTH_TRY(file);
         if (const std::uint64_t whole = (*file)->head().header().file_size(); (*file)->size() != whole)
-            return Error{Code::corrupt,
-                         fmt::format("{} is {} bytes long and should be {}: what has changed cannot be told. Get the "
-                                     "file again.",
-                                     one, (*file)->size(), whole),
-                         {}};
+            return error(Code::corrupt,
+                         "{} is {} bytes long and should be {}: what has changed cannot be told. Get the "
+                         "file again.",
+                         one, (*file)->size(), whole);
         files.push_back(*std::move(file));
     }
     const format::BundleFile& before = *files[0];

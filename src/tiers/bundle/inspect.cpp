@@ -1,5 +1,6 @@
 // What can be learnt of a bundle without a cache.
 
+#include "base/error.hpp"
 #include "base/hex.hpp"
 #include "hearth/bundle.hpp"
 #include "tiers/bundle/contents.hpp"
@@ -42,16 +43,14 @@ Result<Facts> facts_of(const format::BundleFile& file)
 Result<Facts> read(const std::string& path)
 {
     const Result<std::unique_ptr<format::BundleFile>> file = tiers::open_bundle(base::system_files(), path, {});
-    if (!file)
-        return file.error();
+    HEARTH_TRY(file);
     return facts_of(**file);
 }
 
 Status list(const std::string& path, const std::function<bool(const EntryRow&)>& visit)
 {
     const Result<std::unique_ptr<format::BundleFile>> file = tiers::open_bundle(base::system_files(), path, {});
-    if (!file)
-        return file.error();
+    HEARTH_TRY(file);
     std::uint64_t lost = 0;
     std::uint64_t behind_the_end = 0;
     bool go_on = true;
@@ -63,29 +62,25 @@ Status list(const std::string& path, const std::function<bool(const EntryRow&)>&
         },
         [&](std::size_t /*page*/, std::uint64_t rows) { lost += rows; });
     if (lost != 0)
-        return Error{Code::corrupt,
-                     fmt::format("Of the {} entries of {} {} are not listed: its index is damaged. Get the file again.",
-                                 (*file)->head().header().entries, (*file)->path(), lost),
-                     {}};
+        return error(Code::corrupt,
+                     "Of the {} entries of {} {} are not listed: its index is damaged. Get the file again.",
+                     (*file)->head().header().entries, (*file)->path(), lost);
     const format::BundleHeader& header = (*file)->head().header();
     if (go_on && (*file)->size() != header.file_size())
-        return Error{Code::corrupt,
-                     fmt::format("{} is {} bytes long and should be {}: of its {} entries {} behind its end. Get the "
-                                 "file again.",
-                                 (*file)->path(), (*file)->size(), header.file_size(), header.entries,
-                                 behind_the_end == 1 ? "1 lies" : fmt::format("{} lie", behind_the_end)),
-                     {}};
+        return error(Code::corrupt,
+                     "{} is {} bytes long and should be {}: of its {} entries {} behind its end. Get the "
+                     "file again.",
+                     (*file)->path(), (*file)->size(), header.file_size(), header.entries,
+                     behind_the_end == 1 ? "1 lies" : fmt::format("{} lie", behind_the_end));
     return {};
 }
 
 Result<Verified> verify(const std::string& path, const Trust& trust, const Progress& progress)
 {
     const Result<std::unique_ptr<format::BundleFile>> file = tiers::open_bundle(base::system_files(), path, trust);
-    if (!file)
-        return file.error();
+    HEARTH_TRY(file);
     Result<Facts> facts = facts_of(**file);
-    if (!facts)
-        return facts.error();
+    HEARTH_TRY(facts);
     Verified verified{tiers::verify_contents(**file, progress)};
     verified.facts = *std::move(facts);
     return verified;

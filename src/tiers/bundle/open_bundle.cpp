@@ -1,5 +1,7 @@
 #include "tiers/bundle/open_bundle.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -39,7 +41,7 @@ std::optional<Error> distrust(const format::BundleHead& head, const std::string&
 Result<std::unique_ptr<format::BundleFile>> open_bundle(base::Files& files, const std::string& path, const Trust& trust)
 {
     if (path.empty())
-        return Error{Code::invalid_argument, "A bundle needs the path of its file. Set one with HEARTH_BUNDLES.", {}};
+        return error(Code::invalid_argument, "A bundle needs the path of its file. Set one with HEARTH_BUNDLES.");
     Result<std::unique_ptr<format::BundleFile>> file = format::BundleFile::open(files, base::real_path(path));
     if (!file || trust.signatures != Signatures::demanded)
         return file;

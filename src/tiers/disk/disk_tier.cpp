@@ -1,6 +1,7 @@
 #include "tiers/disk/disk_tier.hpp"
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "format/entry.hpp"
 #include "format/signature.hpp"
 #include "tiers/disk/seconds.hpp"
@@ -67,10 +68,9 @@ Result<std::unique_ptr<Tier>> DiskTier::open(const DiskOptions& options, const T
                                              const DiskEnvironment& environment)
 {
     if (options.directory.empty())
-        return Error{Code::invalid_argument, "The disk tier needs a directory. Set one with HEARTH_DIR.", {}};
+        return error(Code::invalid_argument, "The disk tier needs a directory. Set one with HEARTH_DIR.");
     auto tier = std::make_unique<DiskTier>(options, context, environment);
-    if (const Status usable = tier->m_directory.check(); !usable.ok())
-        return usable.error();
+    HEARTH_TRY(tier->m_directory.check());
     return {std::move(tier)};
 }
 
@@ -190,14 +190,12 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
     Bytes bytes = entry.encoded();
     if (bytes.empty()) {
         Result<Bytes> encoded = format::encode_entry(key, *entry.artifact(), {.compression = m_options.compression});
-        if (!encoded)
-            return encoded.error();
+        HEARTH_TRY(encoded);
         bytes = *std::move(encoded);
     }
     if (!m_options.trust.sign_with.empty() && !format::has_signature(bytes)) {
         Result<Bytes> with_signature = format::sign_entry(key, bytes, m_options.trust.sign_with.front());
-        if (!with_signature)
-            return with_signature.error();
+        HEARTH_TRY(with_signature);
         bytes = *std::move(with_signature);
     }
     const Limits limits = this->limits();

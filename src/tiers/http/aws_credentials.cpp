@@ -1,5 +1,6 @@
 #include "tiers/http/aws_credentials.hpp"
 
+#include "base/error.hpp"
 #include "tiers/http/dialect.hpp"
 
 #include <cstdlib>
@@ -87,11 +88,10 @@ Result<AwsCredentials> find_credentials(const AwsSources& sources)
         if (kept_key && kept_secret)
             return AwsCredentials{*kept_key, *kept_secret, ini_value(*text, section, "aws_session_token").value_or("")};
     }
-    return Error{Code::denied,
-                 fmt::format("There are no keys for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not both set, "
-                             "and {} {}. Set the variables, or write the file.",
-                             path, text ? fmt::format("has none in its section [{}]", section) : "cannot be read"),
-                 {}};
+    return error(Code::denied,
+                 "There are no keys for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not both set, "
+                 "and {} {}. Set the variables, or write the file.",
+                 path, text ? fmt::format("has none in its section [{}]", section) : "cannot be read");
 }
 
 std::optional<std::string> find_region(const AwsSources& sources)

@@ -1,5 +1,7 @@
 #include "tiers/http/errors.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -11,29 +13,26 @@ constexpr std::size_t k_max_words = 200;
 
 Error certificate_error(const ClientOptions& options, std::string_view words)
 {
-    return {Code::denied,
-            fmt::format("The certificate of {} is not trusted: {}. Name its authority with ca=FILE, or take any "
-                        "certificate with insecure=1.",
-                        options.address, words),
-            {}};
+    return error(Code::denied,
+                 "The certificate of {} is not trusted: {}. Name its authority with ca=FILE, or take any "
+                 "certificate with insecure=1.",
+                 options.address, words);
 }
 
 Error ours_is_wanted(const ClientOptions& options)
 {
-    return {Code::denied,
-            fmt::format("{} demands a certificate of its clients, and there is none to show. Name one with cert=FILE "
-                        "and its key with key=FILE.",
-                        options.address),
-            {}};
+    return error(Code::denied,
+                 "{} demands a certificate of its clients, and there is none to show. Name one with cert=FILE "
+                 "and its key with key=FILE.",
+                 options.address);
 }
 
 Error ours_is_refused(const ClientOptions& options, std::string_view why)
 {
-    return {Code::denied,
-            fmt::format("{} did not accept the certificate {}: {}. It should be valid today, and signed by an "
-                        "authority that the server trusts.",
-                        options.address, options.trust.ours.certificate, why),
-            {}};
+    return error(Code::denied,
+                 "{} did not accept the certificate {}: {}. It should be valid today, and signed by an "
+                 "authority that the server trusts.",
+                 options.address, options.trust.ours.certificate, why);
 }
 
 // libcurl has one code for a certificate that is missing, in some of the ways that a server may say so. For the rest
@@ -77,20 +76,19 @@ std::string printable(std::string_view words)
 
 Error passed_deadline(const std::string& address)
 {
-    return {Code::timeout, fmt::format("{} did not answer in the time it was given.", address), {}};
+    return error(Code::timeout, "{} did not answer in the time it was given.", address);
 }
 
 Error too_large(const std::string& address, std::uint64_t limit)
 {
-    return {Code::too_large,
-            fmt::format("{} answers with more than the {} bytes that are taken from a remote. Raise max_entry_bytes.",
-                        address, limit),
-            {}};
+    return error(Code::too_large,
+                 "{} answers with more than the {} bytes that are taken from a remote. Raise max_entry_bytes.", address,
+                 limit);
 }
 
 Error not_http(const std::string& address, std::string_view why)
 {
-    return {Code::corrupt, fmt::format("What {} answers cannot be used: {}.", address, why), {}};
+    return error(Code::corrupt, "What {} answers cannot be used: {}.", address, why);
 }
 
 Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptions& options, SteadyTime deadline)
@@ -103,14 +101,11 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
         // Where the deadline has not passed it was the limit on connecting.
         if (std::chrono::steady_clock::now() + std::chrono::milliseconds(1) >= deadline)
             return passed_deadline(options.address);
-        return {Code::unavailable,
-                fmt::format("{} could not be reached within {} ms.", options.address, options.connect_timeout.count()),
-                {}};
+        return error(Code::unavailable, "{} could not be reached within {} ms.", options.address,
+                     options.connect_timeout.count());
     case CURLE_SSL_CERTPROBLEM:  // it was of use when the remote was opened
-        return {Code::denied,
-                fmt::format("The certificate {} cannot be shown to {}: {}. See cert=FILE and key=FILE.",
-                            options.trust.ours.certificate, options.address, said),
-                {}};
+        return error(Code::denied, "The certificate {} cannot be shown to {}: {}. See cert=FILE and key=FILE.",
+                     options.trust.ours.certificate, options.address, said);
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS:
@@ -118,19 +113,16 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
         return certificate_error(options, said);
     case CURLE_SSL_CONNECT_ERROR:
         // Over TLS 1.2 there is no other word for a certificate that was not shown.
-        return {Code::unavailable,
-                fmt::format("{} did not agree on an encrypted connection: {}. Check that its port is one for TLS; if "
-                            "it demands a certificate of its clients, see cert=FILE and key=FILE.",
-                            options.address, said),
-                {}};
+        return error(Code::unavailable,
+                     "{} did not agree on an encrypted connection: {}. Check that its port is one for TLS; if "
+                     "it demands a certificate of its clients, see cert=FILE and key=FILE.",
+                     options.address, said);
     case CURLE_SSL_CACERT_BADFILE:
-        return {Code::denied,
-                fmt::format("The certificates that {} is checked with cannot be read: {}. See ca=FILE.",
-                            options.address, said),
-                {}};
+        return error(Code::denied, "The certificates that {} is checked with cannot be read: {}. See ca=FILE.",
+                     options.address, said);
     case CURLE_LOGIN_DENIED:
     case CURLE_AUTH_ERROR:
-        return {Code::denied, fmt::format("{} refused us: {}.", options.address, said), {}};
+        return error(Code::denied, "{} refused us: {}.", options.address, said);
     case CURLE_UNSUPPORTED_PROTOCOL:  // no HTTP, or a redirect to another protocol
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING:
@@ -140,14 +132,14 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
     case CURLE_BAD_FUNCTION_ARGUMENT:  // of a header that continues none
         return not_http(options.address, said);
     case CURLE_TOO_MANY_REDIRECTS:
-        return {Code::unavailable, fmt::format("{} redirects without end.", options.address), {}};
+        return error(Code::unavailable, "{} redirects without end.", options.address);
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
-        return {Code::unavailable, fmt::format("{} broke off: {}.", options.address, said), {}};
+        return error(Code::unavailable, "{} broke off: {}.", options.address, said);
     default:
-        return {Code::unavailable, fmt::format("{} could not be reached: {}.", options.address, said), {}};
+        return error(Code::unavailable, "{} could not be reached: {}.", options.address, said);
     }
 }
 
@@ -177,31 +169,23 @@ Error error_of_status(long status, Method method, const std::string& address, st
     switch (status) {
     case 401:
     case 403:
-        return {Code::denied,
-                fmt::format("{} refused {} with {}: user, password, key or permissions are not what it wants.", address,
-                            name_of(method), what),
-                {}};
+        return error(Code::denied, "{} refused {} with {}: user, password, key or permissions are not what it wants.",
+                     address, name_of(method), what);
     case 405:
     case 501:
-        return {Code::other_version,
-                fmt::format("{} does not accept {} ({}){}", address, name_of(method), what,
-                            method == Method::put ? "; is WebDAV on?" : "."),
-                {}};
+        return error(Code::other_version, "{} does not accept {} ({}){}", address, name_of(method), what,
+                     method == Method::put ? "; is WebDAV on?" : ".");
     case 409:
-        return {Code::unavailable,
-                fmt::format("{} answered {} with {}{}", address, name_of(method), what,
-                            method == Method::put ? ": is the folder missing? For nginx say create_full_put_path on."
-                                                  : "."),
-                {}};
+        return error(Code::unavailable, "{} answered {} with {}{}", address, name_of(method), what,
+                     method == Method::put ? ": is the folder missing? For nginx say create_full_put_path on." : ".");
     case 413:
-        return {Code::too_large,
-                fmt::format("{} refused an object as too large ({}). Raise its limit on the size of a request.",
-                            address, what),
-                {}};
+        return error(Code::too_large,
+                     "{} refused an object as too large ({}). Raise its limit on the size of a request.", address,
+                     what);
     case 507:
-        return {Code::no_space, fmt::format("{} has no space left ({}).", address, what), {}};
+        return error(Code::no_space, "{} has no space left ({}).", address, what);
     default:
-        return {Code::unavailable, fmt::format("{} answered {} with {}.", address, name_of(method), what), {}};
+        return error(Code::unavailable, "{} answered {} with {}.", address, name_of(method), what);
     }
 }
 

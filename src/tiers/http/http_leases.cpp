@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "tiers/http/http_store.hpp"
 #include "tiers/http/lease_object.hpp"
 
@@ -29,11 +30,10 @@ std::string throw_away_name()
 
 Error no_condition(const std::string& place)
 {
-    return {Code::other_version,
-            fmt::format("{} does not honour \"If-None-Match: *\" on PUT, so it cannot hold leases. Set lease=0, or use "
-                        "a server that does.",
-                        place),
-            {}};
+    return error(Code::other_version,
+                 "{} does not honour \"If-None-Match: *\" on PUT, so it cannot hold leases. Set lease=0, or use "
+                 "a server that does.",
+                 place);
 }
 
 }  // namespace
@@ -41,12 +41,10 @@ Error no_condition(const std::string& place)
 Result<bool> HttpStore::put_where_absent(std::string_view name, ByteView bytes, SteadyTime deadline)
 {
     Result<Request> asked = request(Method::put, name, bytes);
-    if (!asked.ok())
-        return asked.error();
+    HEARTH_TRY(asked);
     asked->headers.emplace_back("If-None-Match: *");
     const Result<Answer> answer = m_client.perform(*asked, deadline);
-    if (!answer.ok())
-        return answer.error();
+    HEARTH_TRY(answer);
     note(*answer);
     if (answer->ok())
         return true;
@@ -66,14 +64,11 @@ Status HttpStore::probe_conditional(SteadyTime deadline)
     const std::string name = throw_away_name();
     const std::string content = encode_lease(as_bytes("probe"), m_clock.now());
     const Result<bool> first = put_where_absent(name, as_bytes(content), deadline);
-    if (!first.ok())
-        return first.error();
+    HEARTH_TRY(first);
     const Result<bool> second = put_where_absent(name, as_bytes(content), deadline);
     const Result<bool> removed = remove(name, deadline);
-    if (!second.ok())
-        return second.error();
-    if (!removed.ok())
-        return removed.error();
+    HEARTH_TRY(second);
+    HEARTH_TRY(removed);
     const bool honoured = *first && !*second;
     m_conditional.store(honoured ? Conditional::honoured : Conditional::ignored, std::memory_order_relaxed);
     return {};
@@ -82,8 +77,7 @@ Status HttpStore::probe_conditional(SteadyTime deadline)
 Result<std::optional<Bytes>> HttpStore::raw(std::string_view name, SteadyTime deadline)
 {
     const Result<Request> asked = request(Method::get, name, {});
-    if (!asked.ok())
-        return asked.error();
+    HEARTH_TRY(asked);
     Result<Answer> answer = m_client.perform(*asked, deadline);
     return body_of({}, answer);
 }
@@ -92,12 +86,10 @@ Result<bool> HttpStore::put_if_absent(std::string_view name, ByteView bytes, std
                                       SteadyTime deadline)
 {
     if (!is_lease_name(name))
-        return Error{Code::invalid_argument,
-                     fmt::format("\"{}\" is no name for a lease: it should end in .lease.", printable(name)),
-                     {}};
+        return error(Code::invalid_argument, "\"{}\" is no name for a lease: it should end in .lease.",
+                     printable(name));
     if (m_conditional.load(std::memory_order_relaxed) == Conditional::unknown)
-        if (const Status probed = probe_conditional(deadline); !probed.ok())
-            return probed.error();
+        HEARTH_TRY(probe_conditional(deadline));
     if (m_conditional.load(std::memory_order_relaxed) == Conditional::ignored)
         return no_condition(description());
     const auto put = [&] {
@@ -107,8 +99,7 @@ Result<bool> HttpStore::put_if_absent(std::string_view name, ByteView bytes, std
     if (!taken.ok() || *taken)
         return taken;
     const Result<std::optional<Bytes>> held = raw(name, deadline);
-    if (!held.ok())
-        return held.error();
+    HEARTH_TRY(held);
     if (held->has_value()) {
         const std::optional<LeaseObject> lease = decode_lease(**held);
         if (!lease || m_clock.now() < lease->expires)
@@ -122,8 +113,7 @@ Result<bool> HttpStore::put_if_absent(std::string_view name, ByteView bytes, std
 Result<bool> HttpStore::holds(std::string_view name, ByteView bytes, SteadyTime deadline)
 {
     const Result<std::optional<Bytes>> held = get(name, deadline);
-    if (!held.ok())
-        return held.error();
+    HEARTH_TRY(held);
     return held->has_value() && (*held)->text() == as_text(bytes);
 }
 
@@ -134,8 +124,7 @@ Result<bool> HttpStore::renew(std::string_view name, ByteView bytes, std::chrono
     if (!ours.ok() || !*ours)
         return ours;
     const Status put_again = put(name, as_bytes(encode_lease(bytes, m_clock.now() + lifetime)), deadline);
-    if (!put_again.ok())
-        return put_again.error();
+    HEARTH_TRY(put_again);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "tiers/http/http_store.hpp"
 
+#include "base/error.hpp"
 #include "tiers/http/lease_object.hpp"
 
 #include <fmt/format.h>
@@ -16,16 +17,14 @@ HttpStore::HttpStore(Parts parts)
 Result<Request> HttpStore::request(Method method, std::string_view name, ByteView body)
 {
     if (!is_name(name))
-        return Error{Code::invalid_argument,
-                     fmt::format("\"{}\" is no name for an object: 1 to 128 letters, digits, '-', '_' and '.', not "
-                                 "beginning with '.'.",
-                                 printable(name)),
-                     {}};
+        return error(Code::invalid_argument,
+                     "\"{}\" is no name for an object: 1 to 128 letters, digits, '-', '_' and '.', not "
+                     "beginning with '.'.",
+                     printable(name));
     if (body.size() > m_max_object_bytes)
-        return Error{Code::too_large,
-                     fmt::format("An object of {} bytes is larger than what is sent to {} ({}). Raise max_entry_bytes.",
-                                 body.size(), m_dialect->place(), m_max_object_bytes),
-                     {}};
+        return error(Code::too_large,
+                     "An object of {} bytes is larger than what is sent to {} ({}). Raise max_entry_bytes.",
+                     body.size(), m_dialect->place(), m_max_object_bytes);
     Result<Request> request = m_dialect->request(method, name, body);
     if (request.ok())
         request->max_bytes = m_max_object_bytes;
@@ -61,8 +60,7 @@ Error HttpStore::refusal(const Answer& answer, Method method) const
 
 Result<std::optional<Bytes>> HttpStore::body_of(std::string_view name, Result<Answer>& answer)
 {
-    if (!answer.ok())
-        return answer.error();
+    HEARTH_TRY(answer);
     note(*answer);
     if (m_dialect->says_absent(*answer))
         return std::optional<Bytes>();
@@ -76,8 +74,7 @@ Result<std::optional<Bytes>> HttpStore::body_of(std::string_view name, Result<An
 
 Status HttpStore::stored(const Result<Answer>& answer)
 {
-    if (!answer.ok())
-        return answer.error();
+    HEARTH_TRY(answer);
     note(*answer);
     return answer->ok() ? Status() : refusal(*answer, Method::put);
 }
@@ -85,8 +82,7 @@ Status HttpStore::stored(const Result<Answer>& answer)
 Result<std::optional<Bytes>> HttpStore::get(std::string_view name, SteadyTime deadline)
 {
     const Result<Request> asked = request(Method::get, name, {});
-    if (!asked.ok())
-        return asked.error();
+    HEARTH_TRY(asked);
     Result<Answer> answer = m_client.perform(*asked, deadline);
     return body_of(name, answer);
 }
@@ -94,8 +90,7 @@ Result<std::optional<Bytes>> HttpStore::get(std::string_view name, SteadyTime de
 Status HttpStore::put(std::string_view name, ByteView bytes, SteadyTime deadline)
 {
     const Result<Request> asked = request(Method::put, name, bytes);
-    if (!asked.ok())
-        return asked.error();
+    HEARTH_TRY(asked);
     return stored(m_client.perform(*asked, deadline));
 }
 
@@ -107,11 +102,9 @@ Result<bool> HttpStore::remove(std::string_view name, SteadyTime deadline)
             return there;
     }
     const Result<Request> asked = request(Method::remove, name, {});
-    if (!asked.ok())
-        return asked.error();
+    HEARTH_TRY(asked);
     const Result<Answer> answer = m_client.perform(*asked, deadline);
-    if (!answer.ok())
-        return answer.error();
+    HEARTH_TRY(answer);
     note(*answer);
     if (answer->ok())
         return true;

@@ -1,4 +1,5 @@
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "tiers/http/curl_library.hpp"
 #include "tiers/http/http_store.hpp"
 #include "tiers/http/plain_dialect.hpp"
@@ -28,7 +29,7 @@ constexpr std::array<std::string_view, 7> k_options_of_the_tier = {"name",  "rea
 
 Error unusable(const Url& url, std::string_view why)
 {
-    return {Code::invalid_argument, fmt::format("The remote {} cannot be used: {}", url.shown(), why), {}};
+    return error(Code::invalid_argument, "The remote {} cannot be used: {}", url.shown(), why);
 }
 
 Status check_options(const Url& url, std::initializer_list<std::string_view> known)
@@ -121,17 +122,14 @@ Result<PathLayout> layout_of(const Url& url)
 Result<std::unique_ptr<remotes::RemoteStore>> open_plain(const StoreOptions& options)
 {
     const Url& url = options.url;
-    if (Status checked = check_options(url, {"layout", "token-file", "ca", "insecure", "cert", "key"}); !checked.ok())
-        return checked.error();
+    HEARTH_TRY(check_options(url, {"layout", "token-file", "ca", "insecure", "cert", "key"}));
     if (url.hosts.size() != 1 || !is_host(url.hosts.front().host))
         return unusable(url, "it should name one host.");
     const Result<PathLayout> layout = layout_of(url);
-    if (!layout.ok())
-        return layout.error();
+    HEARTH_TRY(layout);
     const std::string address = shown(url.hosts.front());
     Result<ClientOptions> client = client_options(options, url.scheme == "https", address);
-    if (!client.ok())
-        return client.error();
+    HEARTH_TRY(client);
     PlainOptions plain{.base = fmt::format("{}://{}{}", url.scheme, address, url_path(url.path)),
                        .address = address,
                        .layout = *layout,
@@ -182,8 +180,7 @@ Status find_bucket(const Url& url, const std::optional<std::string>& endpoint, S
 Result<std::unique_ptr<remotes::RemoteStore>> open_s3(const StoreOptions& options)
 {
     const Url& url = options.url;
-    if (Status checked = check_options(url, {"endpoint", "region", "ca", "insecure", "cert", "key"}); !checked.ok())
-        return checked.error();
+    HEARTH_TRY(check_options(url, {"endpoint", "region", "ca", "insecure", "cert", "key"}));
     if (!url.user.empty() || !url.password.empty())
         return unusable(url, "keys do not belong in the address of a bucket. Set AWS_ACCESS_KEY_ID and "
                              "AWS_SECRET_ACCESS_KEY, or write ~/.aws/credentials.");
@@ -200,11 +197,9 @@ Result<std::unique_ptr<remotes::RemoteStore>> open_s3(const StoreOptions& option
     if (!is_region(s3.region))
         return unusable(url, fmt::format("region is \"{}\"; it should look like us-east-1.", printable(s3.region)));
     const std::optional<std::string> endpoint = url.option("endpoint");
-    if (Status found = find_bucket(url, endpoint ? endpoint : find_endpoint(sources), s3); !found.ok())
-        return found.error();
+    HEARTH_TRY(find_bucket(url, endpoint ? endpoint : find_endpoint(sources), s3));
     Result<ClientOptions> client = client_options(options, s3.tls, s3.address);
-    if (!client.ok())
-        return client.error();
+    HEARTH_TRY(client);
     return make_store(options, *std::move(client), std::make_unique<S3Dialect>(std::move(s3), std::move(sources)));
 }
 
@@ -220,7 +215,7 @@ Result<std::unique_ptr<remotes::RemoteStore>> open_http_store(const remotes::Sto
     if (scheme != "http" && scheme != "https" && scheme != "s3")
         return http::unusable(options.url, "its scheme is none of http, https and s3.");
     if (!http::curl_ready())
-        return Error{Code::unavailable, "libcurl could not be set up: is there memory left?", {}};
+        return error(Code::unavailable, "libcurl could not be set up: is there memory left?");
     return scheme == "s3" ? http::open_s3(options) : http::open_plain(options);
 }
 

@@ -1,5 +1,7 @@
 #include "tiers/http/plain_dialect.hpp"
 
+#include "base/error.hpp"
+
 #include <fmt/format.h>
 #include <mutex>
 
@@ -65,8 +67,7 @@ void PlainDialect::forget_credentials()
 Result<Request> PlainDialect::request(Method method, std::string_view name, ByteView body)
 {
     Result<std::shared_ptr<const Login>> who = login();
-    if (!who.ok())
-        return who.error();
+    HEARTH_TRY(who);
     return Request{.method = method, .url = url_of(name), .headers = {}, .body = body, .login = *std::move(who)};
 }
 
@@ -77,11 +78,10 @@ Error PlainDialect::refusal(const Answer& answer, Method method) const
 
 Status PlainDialect::list(HttpClient&, const Visit&, SteadyTime)
 {
-    return Error{Code::other_version,
-                 fmt::format("{} cannot list what it holds: plain HTTP has no request for that. Use S3 or redis where "
-                             "lists are wanted.",
-                             m_options.address),
-                 {}};
+    return error(Code::other_version,
+                 "{} cannot list what it holds: plain HTTP has no request for that. Use S3 or redis where "
+                 "lists are wanted.",
+                 m_options.address);
 }
 
 }  // namespace hearth::tiers::http

@@ -1,6 +1,7 @@
 #include "tiers/http/s3_dialect.hpp"
 
 #include "base/digest.hpp"
+#include "base/error.hpp"
 #include "base/hex.hpp"
 #include "tiers/http/s3_listing.hpp"
 
@@ -40,8 +41,7 @@ Result<S3Dialect::Signer> S3Dialect::signer()
             return *m_signer;
     }
     Result<AwsCredentials> keys = find_credentials(m_sources);
-    if (!keys.ok())
-        return keys.error();
+    HEARTH_TRY(keys);
     Signer signer;
     signer.login = std::make_shared<const Login>(
         Login{Login::Kind::sigv4, keys->access_key, keys->secret_key, fmt::format("aws:amz:{}:s3", m_options.region)});
@@ -61,8 +61,7 @@ void S3Dialect::forget_credentials()
 Result<Request> S3Dialect::signed_request(Method method, std::string url, ByteView body)
 {
     Result<Signer> who = signer();
-    if (!who.ok())
-        return who.error();
+    HEARTH_TRY(who);
     Request request{.method = method, .url = std::move(url), .headers = {}, .body = body, .login = who->login};
     request.headers.push_back("x-amz-content-sha256: " + (m_options.tls ? "UNSIGNED-PAYLOAD" : digest_of(body)));
     if (!who->token_header.empty())
@@ -85,10 +84,8 @@ Error S3Dialect::refusal(const Answer& answer, Method method) const
 {
     const std::string code = error_code_of(answer.body.text());
     if (code == "NoSuchBucket")
-        return {Code::unavailable,
-                fmt::format("{} has no bucket \"{}\". Create it, or name another in s3://BUCKET.", m_options.address,
-                            m_options.bucket),
-                {}};
+        return error(Code::unavailable, "{} has no bucket \"{}\". Create it, or name another in s3://BUCKET.",
+                     m_options.address, m_options.bucket);
     return error_of_status(answer.status, method, place(), code);
 }
 
@@ -110,18 +107,15 @@ Status S3Dialect::list(HttpClient& client, const Visit& visit, SteadyTime deadli
     std::string token;
     while (true) {
         const Result<Request> request = page_request(token);
-        if (!request.ok())
-            return request.error();
+        HEARTH_TRY(request);
         const Result<Answer> answer = client.perform(*request, deadline);
-        if (!answer.ok())
-            return answer.error();
+        HEARTH_TRY(answer);
         if (answer->status == 401 || answer->status == 403)
             forget_credentials();
         if (answer->status != 200)
             return refusal(*answer, Method::get);
         const Result<ListingPage> page = parse_listing(answer->body.text());
-        if (!page.ok())
-            return page.error();
+        HEARTH_TRY(page);
         for (const ListedObject& object : page->objects) {
             const std::optional<std::string_view> name = listed_name(object.key, m_options.prefix);
             if (name && !visit(*name, object.bytes))

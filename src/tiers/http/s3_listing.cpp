@@ -1,5 +1,6 @@
 #include "tiers/http/s3_listing.hpp"
 
+#include "base/error.hpp"
 #include "tiers/http/dialect.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr std::size_t k_max_token = 8192;    // what goes on in a request has to
 
 Error not_a_listing(std::string_view why)
 {
-    return {Code::corrupt, fmt::format("A list of objects from S3 cannot be read: {}.", why), {}};
+    return error(Code::corrupt, "A list of objects from S3 cannot be read: {}.", why);
 }
 
 // What stands between <name> and </name>, from `at` on, which moves behind it.

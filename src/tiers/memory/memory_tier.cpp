@@ -1,5 +1,7 @@
 #include "tiers/memory/memory_tier.hpp"
 
+#include "base/error.hpp"
+
 namespace hearth {
 
 TierSpec memory(MemoryOptions options)
@@ -82,8 +84,7 @@ Result<StoreReport> MemoryTier::store(const Key& key, const Entry& entry, Victim
     StoreReport report;
     report.bytes = node->resident.bytes;
     const Result<resident::Departed> departed = m_store.store(std::move(node), report.replaced);
-    if (!departed)
-        return departed.error();
+    HEARTH_TRY(departed);
     report.victims = victims_of(*departed, victims);
     return report;
 }

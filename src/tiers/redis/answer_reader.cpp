@@ -1,5 +1,6 @@
 #include "tiers/redis/answer_reader.hpp"
 
+#include "base/error.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
 #include <algorithm>
@@ -92,7 +93,7 @@ Status AnswerReader::read_bulk(Task& task, SteadyTime deadline)
     try {
         reply.bytes = Bytes::make(length, [&](std::span<std::byte> body) { read = read_body(body, deadline); });
     } catch (const std::bad_alloc&) {
-        task.answer = Error{Code::too_large, fmt::format("There is no memory for an object of {} bytes.", length), {}};
+        task.answer = error(Code::too_large, "There is no memory for an object of {} bytes.", length);
         m_cut_off = true;
         return {};
     }
@@ -109,8 +110,7 @@ Status AnswerReader::read_body(std::span<std::byte> body, SteadyTime deadline)
     std::span<std::byte> rest = body.subspan(here);
     while (!rest.empty()) {
         const Result<std::size_t> got = receive(rest, deadline);
-        if (!got.ok())
-            return got.error();
+        HEARTH_TRY(got);
         rest = rest.subspan(std::min(*got, rest.size()));
     }
     while (m_end - m_begin < 2)

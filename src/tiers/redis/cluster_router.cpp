@@ -1,5 +1,6 @@
 #include "tiers/redis/cluster_router.hpp"
 
+#include "base/error.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
 #include <algorithm>
@@ -74,11 +75,10 @@ void ClusterRouter::run_by_node(const Routes& routes, std::span<Task* const> tas
     for (const auto& [node, group] : groups) {
         if (!node) {
             for (Task* task : group)
-                task->answer = Error{Code::unavailable,
-                                     fmt::format("No master of the redis cluster at {} serves slot {}. See what "
-                                                 "redis-cli --cluster check says.",
-                                                 address(), slot_of(task->command.key)),
-                                     {}};
+                task->answer = error(Code::unavailable,
+                                     "No master of the redis cluster at {} serves slot {}. See what "
+                                     "redis-cli --cluster check says.",
+                                     address(), slot_of(task->command.key));
             const std::lock_guard lock(m_mutex);
             m_stale = true;
             continue;
@@ -171,17 +171,15 @@ Result<ClusterRouter::SharedRoutes> ClusterRouter::fetch_from(const Node& node, 
     task.command = Command({}, {"CLUSTER", "SLOTS"});
     Task* const one[] = {&task};
     node->run(one, deadline);
-    if (!task.answer.ok())
-        return task.answer.error();
+    HEARTH_TRY(task.answer);
     Result<SlotMap> map = parse_slots(*task.answer, node->endpoint());
     if (!map.ok())
         return not_redis(node->endpoint().shown(), map.error().message);
     if (map->masters.empty())
-        return Error{Code::unavailable,
-                     fmt::format("Redis at {} is in no cluster that serves anything. Make one with redis-cli --cluster "
-                                 "create.",
-                                 node->endpoint().shown()),
-                     {}};
+        return error(Code::unavailable,
+                     "Redis at {} is in no cluster that serves anything. Make one with redis-cli --cluster "
+                     "create.",
+                     node->endpoint().shown());
     auto made = std::make_shared<Routes>();
     made->map = *std::move(map);
     for (const Endpoint& master : made->map.masters)
@@ -251,8 +249,7 @@ void ClusterRouter::distrust(const Endpoint& endpoint)
 Result<std::vector<ClusterRouter::Node>> ClusterRouter::holders(SteadyTime deadline)
 {
     const Result<SharedRoutes> found = routes(deadline);
-    if (!found.ok())
-        return found.error();
+    HEARTH_TRY(found);
     return (*found)->masters;
 }
 

@@ -1,5 +1,7 @@
 #include "tiers/redis/cluster_slots.hpp"
 
+#include "base/error.hpp"
+
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
@@ -28,7 +30,7 @@ constexpr std::array<std::uint16_t, 256> k_crc_table = make_crc_table();
 
 Error unusable(std::string_view why)
 {
-    return {Code::corrupt, fmt::format("its map of slots cannot be used: {}", why), {}};
+    return error(Code::corrupt, "its map of slots cannot be used: {}", why);
 }
 
 template <class Number>

@@ -1,5 +1,6 @@
 #include "tiers/redis/redis_connection.hpp"
 
+#include "base/error.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
 #include <algorithm>
@@ -27,11 +28,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const RedisSettings& settin
                                                      SteadyTime deadline)
 {
     Result<Socket> socket = Socket::connect(endpoint, settings.tls.get(), settings.connect_timeout, deadline);
-    if (!socket.ok())
-        return socket.error();
+    HEARTH_TRY(socket);
     std::unique_ptr<Connection> made(new Connection(*std::move(socket), endpoint.shown()));
-    if (Status logged_in = made->log_in(settings, deadline); !logged_in.ok())
-        return logged_in.error();
+    HEARTH_TRY(made->log_in(settings, deadline));
     return made;
 }
 
@@ -58,10 +57,8 @@ Status Connection::log_in(const RedisSettings& settings, SteadyTime deadline)
         return error_of_auth(auth.refusal, m_address);
     if (exchanged.error)
         return *exchanged.error;
-    if (!auth.answer.ok())
-        return auth.answer.error();
-    if (!select.answer.ok())
-        return select.answer.error();
+    HEARTH_TRY(auth.answer);
+    HEARTH_TRY(select.answer);
     return {};
 }
 
@@ -134,8 +131,7 @@ Result<std::size_t> Connection::receive(std::span<const iovec> targets, SteadyTi
                 m_answer_is_far = false;
                 // The next commands of a pipeline are on their way while answers to the first arrive.
                 if (!m_out.empty())
-                    if (Status sent = send_some(); !sent.ok())
-                        return sent.error();
+                    HEARTH_TRY(send_some());
                 return got.bytes;
             }
             events = got.wants;
@@ -145,8 +141,7 @@ Result<std::size_t> Connection::receive(std::span<const iovec> targets, SteadyTi
         if (!m_socket.wait(wants, deadline))
             return passed_deadline(m_address);
         if (!m_out.empty())
-            if (Status sent = send_some(); !sent.ok())
-                return sent.error();
+            HEARTH_TRY(send_some());
     }
 }
 

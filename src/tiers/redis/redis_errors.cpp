@@ -1,5 +1,7 @@
 #include "tiers/redis/redis_errors.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -41,25 +43,20 @@ Error error_of_reply(std::string_view words, const std::string& address)
     const std::string_view word = first_word(words);
     const std::string said = printable(words);
     if (is_one_of(word, k_denied))
-        return {Code::denied,
-                fmt::format("Redis at {} refused: {}. Check the user, the password and what the user may do.", address,
-                            said),
-                {}};
+        return error(Code::denied, "Redis at {} refused: {}. Check the user, the password and what the user may do.",
+                     address, said);
     if (word == "OOM")
-        return {Code::no_space,
-                fmt::format("Redis at {} has no room: {}. Raise its maxmemory, or let it evict (maxmemory-policy "
-                            "allkeys-lru).",
-                            address, said),
-                {}};
+        return error(Code::no_space,
+                     "Redis at {} has no room: {}. Raise its maxmemory, or let it evict (maxmemory-policy "
+                     "allkeys-lru).",
+                     address, said);
     if (word == "MOVED" || word == "ASK")
-        return {Code::unavailable,
-                fmt::format("Redis at {} sent us to another node: {}. For a cluster write redis+cluster://.", address,
-                            said),
-                {}};
+        return error(Code::unavailable,
+                     "Redis at {} sent us to another node: {}. For a cluster write redis+cluster://.", address, said);
     if (words.starts_with("ERR unknown command") || words.starts_with("ERR unknown subcommand") ||
         words.starts_with("ERR This instance has cluster support disabled"))
-        return {Code::other_version, fmt::format("Redis at {} does not know how to do this: {}.", address, said), {}};
-    return {Code::unavailable, fmt::format("Redis at {} could not serve: {}.", address, said), {}};
+        return error(Code::other_version, "Redis at {} does not know how to do this: {}.", address, said);
+    return error(Code::unavailable, "Redis at {} could not serve: {}.", address, said);
 }
 
 Error error_of_auth(std::string_view words, const std::string& address)
@@ -69,25 +66,23 @@ Error error_of_auth(std::string_view words, const std::string& address)
         return error_of_reply(word, address);
     const bool is_code = !word.empty() && word.size() < 16 &&
                          std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-    return {Code::denied,
-            fmt::format("Redis at {} refused the user and password that it was given ({}). Check them in the remote's "
-                        "address.",
-                        address, is_code ? word : std::string_view("no reason")),
-            {}};
+    return error(Code::denied,
+                 "Redis at {} refused the user and password that it was given ({}). Check them in the remote's "
+                 "address.",
+                 address, is_code ? word : std::string_view("no reason"));
 }
 
 Error passed_deadline(const std::string& address)
 {
-    return {Code::timeout,
-            fmt::format("Redis at {} had not answered when the deadline passed. Raise the remote's timeout if it is "
-                        "slow and not gone.",
-                        address),
-            {}};
+    return error(Code::timeout,
+                 "Redis at {} had not answered when the deadline passed. Raise the remote's timeout if it is "
+                 "slow and not gone.",
+                 address);
 }
 
 Error broke_off(const std::string& address, std::string_view why)
 {
-    return {Code::unavailable, fmt::format("Redis at {} broke off: {}.", address, why), {}};
+    return error(Code::unavailable, "Redis at {} broke off: {}.", address, why);
 }
 
 Error not_redis(const std::string& address, std::string_view why)
@@ -100,11 +95,10 @@ Error not_redis(const std::string& address, std::string_view why)
 
 Error too_large(const std::string& address, std::uint64_t bytes, std::uint64_t limit)
 {
-    return {Code::too_large,
-            fmt::format("An object of {} bytes is larger than the remote at {} may hold ({}). Raise the remote's limit "
-                        "for objects.",
-                        bytes, address, limit),
-            {}};
+    return error(Code::too_large,
+                 "An object of {} bytes is larger than the remote at {} may hold ({}). Raise the remote's limit "
+                 "for objects.",
+                 bytes, address, limit);
 }
 
 }  // namespace hearth::tiers::redis

@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "tiers/redis/redis_errors.hpp"
 #include "tiers/redis/redis_store.hpp"
 #include "tiers/redis/scan_page.hpp"
@@ -26,12 +27,10 @@ Status RedisStore::list(const std::function<bool(std::string_view name, std::uin
                         SteadyTime deadline)
 {
     const Result<std::vector<std::shared_ptr<RedisNode>>> nodes = m_router->holders(deadline);
-    if (!nodes.ok())
-        return nodes.error();
+    HEARTH_TRY(nodes);
     for (const std::shared_ptr<RedisNode>& node : *nodes) {
         const Result<Walk> walked = list_node(*node, visit, deadline);
-        if (!walked.ok())
-            return walked.error();
+        HEARTH_TRY(walked);
         if (*walked == Walk::enough)
             break;
     }
@@ -48,8 +47,7 @@ Result<RedisStore::Walk> RedisStore::list_node(RedisNode& node,
         Task task = task_of(Command({}, {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"}));
         Task* const one[] = {&task};
         node.run(one, deadline);
-        if (!task.answer.ok())
-            return task.answer.error();
+        HEARTH_TRY(task.answer);
         std::optional<ScanPage> page = parse_scan(*task.answer, m_settings->prefix);
         if (!page)
             return unexpected();

@@ -1,5 +1,6 @@
 #include "tiers/redis/redis_pool.hpp"
 
+#include "base/error.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
 #include <algorithm>
@@ -27,11 +28,10 @@ Result<ConnectionPool::Borrowed> ConnectionPool::borrow(Want want, SteadyTime de
             const std::cv_status status = m_returned->wait_until(lock, deadline);
             --m_waiting;
             if (status == std::cv_status::timeout && m_in_use >= m_settings->max_connections)
-                return Error{Code::timeout,
-                             fmt::format("All {} connections to redis at {} were in use until the deadline passed. "
-                                         "Raise the remote's timeout, or ask it from fewer threads.",
-                                         m_settings->max_connections, m_endpoint.shown()),
-                             {}};
+                return error(Code::timeout,
+                             "All {} connections to redis at {} were in use until the deadline passed. "
+                             "Raise the remote's timeout, or ask it from fewer threads.",
+                             m_settings->max_connections, m_endpoint.shown());
         }
         ++m_in_use;
         if (!m_idle.empty()) {

@@ -1,5 +1,7 @@
 #include "tiers/redis/redis_settings.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -20,7 +22,7 @@ constexpr std::array<std::string_view, 7> k_options_of_the_tier = {"name",  "rea
 
 Error unusable(const remotes::Url& url, std::string_view why)
 {
-    return {Code::invalid_argument, fmt::format("The remote {} cannot be used: {}", url.shown(), why), {}};
+    return error(Code::invalid_argument, "The remote {} cannot be used: {}", url.shown(), why);
 }
 
 bool is_known(std::string_view option, bool tls)
@@ -82,8 +84,7 @@ Result<RedisSettings> redis_settings(const remotes::StoreOptions& options)
         settings.topology = Topology::cluster;
     else if (url.scheme != "redis" && url.scheme != "rediss" && url.scheme != "redis+unix")
         return unusable(url, "its scheme is none of redis, rediss, redis+unix, redis+cluster and rediss+cluster.");
-    if (Status read = read_options(url, tls, settings); !read.ok())
-        return read.error();
+    HEARTH_TRY(read_options(url, tls, settings));
 
     if (url.scheme == "redis+unix") {
         if (url.path.size() >= sizeof(sockaddr_un::sun_path))
@@ -97,8 +98,7 @@ Result<RedisSettings> redis_settings(const remotes::StoreOptions& options)
             return unusable(url, fmt::format("it names {} hosts. Several are for redis+cluster.", url.hosts.size()));
         for (const remotes::HostPort& host : url.hosts)
             settings.endpoints.push_back({host.host, host.port != 0 ? host.port : k_default_port, {}});
-        if (Status read = read_database(url, settings); !read.ok())
-            return read.error();
+        HEARTH_TRY(read_database(url, settings));
     }
     if (!url.user.empty() && url.password.empty())
         return unusable(url, "it names a user and no password. Write USER:PASSWORD@ before the host, or neither.");

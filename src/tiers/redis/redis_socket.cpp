@@ -1,5 +1,6 @@
 #include "tiers/redis/redis_socket.hpp"
 
+#include "base/error.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
 #include <algorithm>
@@ -131,8 +132,7 @@ Result<Socket> Socket::connect(const Endpoint& endpoint, const TlsContext* tls, 
                                SteadyTime deadline)
 {
     const Result<std::vector<Address>> addresses = addresses_of(endpoint);
-    if (!addresses.ok())
-        return addresses.error();
+    HEARTH_TRY(addresses);
     const SteadyTime limit = std::min(deadline, steady_clock::now() + timeout);
     int error = ETIMEDOUT;
     for (std::size_t i = 0; i < addresses->size(); ++i) {
@@ -155,8 +155,7 @@ Result<Socket> Socket::connect(const Endpoint& endpoint, const TlsContext* tls, 
         if (error != 0)
             continue;
         if (tls)
-            if (Status started = made.start_tls(*tls, endpoint, deadline); !started.ok())
-                return started.error();
+            HEARTH_TRY(made.start_tls(*tls, endpoint, deadline));
         return made;
     }
     if (error == ETIMEDOUT && steady_clock::now() >= deadline)

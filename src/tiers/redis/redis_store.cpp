@@ -1,5 +1,6 @@
 #include "tiers/redis/redis_store.hpp"
 
+#include "base/error.hpp"
 #include "remote/store_library.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
@@ -65,8 +66,7 @@ Error RedisStore::unexpected() const
 
 Result<std::optional<Bytes>> RedisStore::bytes_of(Task&& task) const
 {
-    if (!task.answer.ok())
-        return task.answer.error();
+    HEARTH_TRY(task.answer);
     if (task.answer->kind == Reply::Kind::nil)
         return std::optional<Bytes>();
     if (task.answer->kind != Reply::Kind::bulk)
@@ -76,8 +76,7 @@ Result<std::optional<Bytes>> RedisStore::bytes_of(Task&& task) const
 
 Result<bool> RedisStore::flag_of(const Task& task) const
 {
-    if (!task.answer.ok())
-        return task.answer.error();
+    HEARTH_TRY(task.answer);
     if (task.answer->kind != Reply::Kind::integer)
         return unexpected();
     return task.answer->integer != 0;
@@ -85,8 +84,7 @@ Result<bool> RedisStore::flag_of(const Task& task) const
 
 Status RedisStore::done(const Task& task) const
 {
-    if (!task.answer.ok())
-        return task.answer.error();
+    HEARTH_TRY(task.answer);
     return task.answer->is_ok() ? Status() : unexpected();
 }
 
@@ -175,13 +173,11 @@ Result<bool> RedisStore::remove(std::string_view name, SteadyTime deadline)
 Result<bool> RedisStore::put_if_absent(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
                                        SteadyTime deadline)
 {
-    if (Status refused = refuse_too_large(bytes); !refused.ok())
-        return refused.error();
+    HEARTH_TRY(refuse_too_large(bytes));
     const std::string key = key_of(name);
     const std::string life = milliseconds(lifetime);
     const Task task = run(Command(key, {"SET", key, as_text(bytes), "NX", "PX", life}), deadline);
-    if (!task.answer.ok())
-        return task.answer.error();
+    HEARTH_TRY(task.answer);
     if (task.answer->is_ok())
         return true;
     if (task.answer->kind != Reply::Kind::nil)
@@ -190,8 +186,7 @@ Result<bool> RedisStore::put_if_absent(std::string_view name, ByteView bytes, st
         return false;
     // What is there may be ours, from the first time it was sent.
     const Result<std::optional<Bytes>> there = get(name, deadline);
-    if (!there.ok())
-        return there.error();
+    HEARTH_TRY(there);
     return there->has_value() && (*there)->text() == as_text(bytes);
 }
 
@@ -224,8 +219,7 @@ std::string RedisStore::description()
 Result<std::unique_ptr<remotes::RemoteStore>> open_redis_store(const remotes::StoreOptions& options)
 {
     Result<redis::RedisSettings> settings = redis::redis_settings(options);
-    if (!settings.ok())
-        return settings.error();
+    HEARTH_TRY(settings);
     return std::unique_ptr<remotes::RemoteStore>(std::make_unique<redis::RedisStore>(*settings));
 }
 

@@ -1,5 +1,7 @@
 #include "tiers/redis/tls.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -127,7 +129,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const remotes::TlsOpt
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
     SSL_CTX* context = SSL_CTX_new(TLS_client_method());
     if (!context)
-        return Error{Code::unavailable, "OpenSSL could not be set up.", {}};
+        return error(Code::unavailable, "OpenSSL could not be set up.");
     std::shared_ptr<const TlsContext> made(new TlsContext(context, options));
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -139,10 +141,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const remotes::TlsOpt
                           SSL_CTX_use_PrivateKey_file(context, ours.key.c_str(), SSL_FILETYPE_PEM) != 1)) {
         const std::string why = reason_of(ERR_peek_last_error());
         ERR_clear_error();
-        return Error{Code::invalid_argument,
-                     fmt::format("the certificate {} and its key {} are of no use to OpenSSL: {}.", ours.certificate,
-                                 ours.key, why),
-                     {}};
+        return error(Code::invalid_argument, "the certificate {} and its key {} are of no use to OpenSSL: {}.",
+                     ours.certificate, ours.key, why);
     }
     if (options.verify == Verify::nothing)
         return made;
@@ -150,10 +150,8 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const remotes::TlsOpt
                                                : SSL_CTX_load_verify_file(context, options.ca_file.c_str());
     if (loaded != 1) {
         ERR_clear_error();
-        return Error{Code::invalid_argument,
-                     fmt::format("the certificates in {} could not be read; ca is a file in PEM format.",
-                                 options.ca_file.empty() ? "the system's folder" : options.ca_file),
-                     {}};
+        return error(Code::invalid_argument, "the certificates in {} could not be read; ca is a file in PEM format.",
+                     options.ca_file.empty() ? "the system's folder" : options.ca_file);
     }
     return made;
 }
@@ -228,18 +226,16 @@ Error TlsSession::handshake_error(const std::string& address) const
 {
     const long verified = SSL_get_verify_result(m_session);
     if (m_context.options().verify == Verify::peer && verified != X509_V_OK)
-        return {Code::denied,
-                fmt::format("The certificate of redis at {} was not accepted: {}. Name the certificates to trust with "
-                            "ca=FILE, and the server as its certificate does.",
-                            address, X509_verify_cert_error_string(verified)),
-                {}};
+        return error(Code::denied,
+                     "The certificate of redis at {} was not accepted: {}. Name the certificates to trust with "
+                     "ca=FILE, and the server as its certificate does.",
+                     address, X509_verify_cert_error_string(verified));
     if (std::optional<Error> refused = alert_about_us(address))
         return *std::move(refused);
-    return {Code::unavailable,
-            fmt::format("Redis at {} did not agree on an encrypted connection: {}. Check that its port is the one for "
-                        "TLS.",
-                        address, reason_of(m_last_error)),
-            {}};
+    return error(Code::unavailable,
+                 "Redis at {} did not agree on an encrypted connection: {}. Check that its port is the one for "
+                 "TLS.",
+                 address, reason_of(m_last_error));
 }
 
 std::optional<Error> TlsSession::alert_about_us(const std::string& address) const
@@ -251,16 +247,14 @@ std::optional<Error> TlsSession::alert_about_us(const std::string& address) cons
     if (!m_asked_for_ours || !alert || !(is_about_a_certificate(*alert) || wants_one))
         return std::nullopt;
     if (ours.empty())
-        return Error{Code::denied,
-                     fmt::format("Redis at {} demands a certificate of its clients, and there is none to show. Name "
-                                 "one with cert=FILE and its key with key=FILE.",
-                                 address),
-                     {}};
-    return Error{Code::denied,
-                 fmt::format("Redis at {} did not accept the certificate {}: {}. It should be valid today, and signed "
-                             "by an authority that redis trusts (tls-ca-cert-file).",
-                             address, ours, reason_of(m_last_error)),
-                 {}};
+        return error(Code::denied,
+                     "Redis at {} demands a certificate of its clients, and there is none to show. Name "
+                     "one with cert=FILE and its key with key=FILE.",
+                     address);
+    return error(Code::denied,
+                 "Redis at {} did not accept the certificate {}: {}. It should be valid today, and signed "
+                 "by an authority that redis trusts (tls-ca-cert-file).",
+                 address, ours, reason_of(m_last_error));
 }
 
 std::optional<Error> TlsSession::refusal(const std::string& address)

@@ -1,5 +1,7 @@
 #include "tiers/vram/arena.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -52,8 +54,7 @@ Result<gpu::DevicePart> Arena::allocate(std::uint64_t bytes)
         lock.lock();
         m_growing = false;
         m_put_back.notify_all();
-        if (!added.ok())
-            return added.error();
+        HEARTH_TRY(added);
     }
 }
 
@@ -103,10 +104,8 @@ Status Arena::add_block(std::uint64_t size)
     give_back(empty);
     if (wanted == 0) {
         const std::lock_guard lock(m_mutex);
-        return Error{Code::no_space,
-                     fmt::format("No gap of {} bytes is left in {} bytes of device memory, {} of which are in use.",
-                                 size, m_usage.reserved, m_usage.allocated),
-                     {}};
+        return error(Code::no_space, "No gap of {} bytes is left in {} bytes of device memory, {} of which are in use.",
+                     size, m_usage.reserved, m_usage.allocated);
     }
     Result<gpu::DeviceBlock> found = ask_device(size, wanted);
     if (!found && found.error().code == Code::no_space) {
@@ -121,8 +120,7 @@ Status Arena::add_block(std::uint64_t size)
     const std::lock_guard lock(m_mutex);
     m_usage.reserved -= wanted;
     m_asked_for = 0;
-    if (!found)
-        return found.error();
+    HEARTH_TRY(found);
     block->device = *found;
     m_usage.reserved += block->device.bytes;
     add_gap(*block, 0, block->device.bytes);

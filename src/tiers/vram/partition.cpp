@@ -1,5 +1,7 @@
 #include "tiers/vram/partition.hpp"
 
+#include "base/error.hpp"
+
 #include <fmt/format.h>
 #include <iterator>
 
@@ -35,8 +37,7 @@ Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, s
         Status status = entry->write(artifact);
         if (status.ok() && stream != nullptr)
             status = entry->memory().order_after(entry->ticket(), stream);
-        if (!status.ok())
-            return status.error();
+        HEARTH_TRY(status);
         m_transfers.to_device.fetch_add(1, std::memory_order_relaxed);
         m_transfers.to_device_bytes.fetch_add(wanted.bytes, std::memory_order_relaxed);
         return entry;
@@ -49,8 +50,7 @@ Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Vi
     const Resident wanted(other.resident.key, other.resident.bytes, other.resident.cost);
     const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
         auto entry = std::make_unique<device::ResidentEntry>(other, std::move(part), m_device);
-        if (Status status = entry->copy_from(other); !status.ok())
-            return status.error();
+        HEARTH_TRY(entry->copy_from(other));
         m_transfers.between_devices.fetch_add(1, std::memory_order_relaxed);
         return entry;
     };
@@ -70,8 +70,7 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     StoreReport report;
     report.bytes = wanted.bytes;
     Result<resident::Departed> departed = m_entries.reserve(wanted);
-    if (!departed)
-        return departed.error();
+    HEARTH_TRY(departed);
     // Kept until the entry is in, whatever happens on the way.
     struct Reservation {
         resident::ResidentStore& entries;
@@ -117,13 +116,10 @@ Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std:
         // At last what is to be replaced has to go before the new one is in place.
         if (departed.empty() && !m_entries.remove(key)) {
             const std::uint64_t held = arena.entry_bytes.load(std::memory_order_relaxed);
-            return Error{Code::no_space,
-                         fmt::format("Tier \"{}\" has no place for {} bytes on {}: {}{}", m_tier, bytes,
-                                     arena.memory().device().name, part.error().message,
-                                     held == 0
-                                         ? std::string{}
-                                         : fmt::format(" {} bytes are under lease; release leases to go on.", held)),
-                         {}};
+            return error(Code::no_space, "Tier \"{}\" has no place for {} bytes on {}: {}{}", m_tier, bytes,
+                         arena.memory().device().name, part.error().message,
+                         held == 0 ? std::string{}
+                                   : fmt::format(" {} bytes are under lease; release leases to go on.", held));
         }
         settle(std::move(departed), keep, victims);
     }

@@ -1,5 +1,6 @@
 // Many entries to the host with one gather and one wait.
 
+#include "base/error.hpp"
 #include "gpu/plain_staging.hpp"
 #include "tiers/vram/vram_tier.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::byte k_nothing{};
 
 Error no_memory(std::uint64_t bytes)
 {
-    return {Code::no_space, fmt::format("The host has no {} bytes to read into.", bytes), {}};
+    return error(Code::no_space, "The host has no {} bytes to read into.", bytes);
 }
 
 // While the device copies what was found, the next are looked for.
@@ -142,8 +143,7 @@ Result<device::HostCopy> VramTier::read_one(const Key& key)
         staging = gpu::PlainStaging::take(part.bytes);
     const Status status =
         staging ? memory.read(part, staging->bytes().first(part.bytes)) : Status{no_memory(part.bytes)};
-    if (!status.ok())
-        return status.error();
+    HEARTH_TRY(status);
     m_transfers.to_host.fetch_add(1, std::memory_order_relaxed);
     m_transfers.to_host_bytes.fetch_add(part.bytes, std::memory_order_relaxed);
     const ByteView bytes = staging->bytes().first(part.bytes);
@@ -175,14 +175,12 @@ Result<device::HostCopy> VramTier::read_many(std::span<const Key> keys)
         const bool last = i + 1 == keys.size();
         if (last || (i + 1) % k_keys_at_once == 0)
             for (Batch& batch : batches)
-                if (Status status = batch.start(last); !status.ok())
-                    return status.error();
+                HEARTH_TRY(batch.start(last));
     }
     std::vector<ByteView> found(keys.size());
     const auto owner = std::make_shared<std::vector<std::unique_ptr<gpu::StagingBuffer>>>();
     for (Batch& batch : batches)
-        if (Status status = batch.finish(found, m_transfers, *owner); !status.ok())
-            return status.error();
+        HEARTH_TRY(batch.finish(found, m_transfers, *owner));
     return device::HostCopy(owner, std::move(found));
 }
 

@@ -1,5 +1,7 @@
 #include "tiers/vram/resident_entry.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -100,8 +102,7 @@ Status ResidentEntry::write(const Artifact& artifact)
         stretch.sum = base::checksum(base::preferred_checksum(), bytes);
         const Result<gpu::WriteTicket> ticket =
             memory().write({part().block, part().offset + stretch.offset, stretch.bytes}, bytes);
-        if (!ticket)
-            return ticket.error();
+        HEARTH_TRY(ticket);
         m_ticket = std::max(m_ticket, *ticket);
     }
     return {};
@@ -122,17 +123,14 @@ Result<std::shared_ptr<const Artifact>> ResidentEntry::fetch() const
     Status status;
     const Bytes all =
         Bytes::make(part().bytes, [&](std::span<std::byte> out) { status = memory().gather(parts, out); });
-    if (!status.ok())
-        return status.error();
+    HEARTH_TRY(status);
     auto artifact = std::make_shared<Artifact>(m_head);
     for (std::size_t i = 0; i < m_stretches.size(); ++i) {
         const Stretch& stretch = m_stretches[i];
         artifact->sections[i].data = all.slice(stretch.offset, stretch.bytes);
         if (base::checksum(base::preferred_checksum(), artifact->sections[i].data) != stretch.sum)
-            return Error{Code::corrupt,
-                         fmt::format("What {} holds of entry {} is not what was written there.", memory().device().name,
-                                     resident.key.hex()),
-                         {}};
+            return error(Code::corrupt, "What {} holds of entry {} is not what was written there.",
+                         memory().device().name, resident.key.hex());
     }
     return {std::shared_ptr<const Artifact>(std::move(artifact))};
 }

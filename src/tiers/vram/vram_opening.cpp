@@ -1,5 +1,6 @@
 // From options to partitions of devices, when first needed, and again when a device is lost.
 
+#include "base/error.hpp"
 #include "tiers/vram/vram_tier.hpp"
 
 #include <fmt/format.h>
@@ -71,8 +72,7 @@ Result<VramTier::Partitions> VramTier::open_partitions(std::string& fallback) co
     Partitions partitions;
     for (std::size_t device = 0; device < m_options.devices.size(); ++device) {
         const Result<std::shared_ptr<gpu::DeviceMemory>> memory = open_device(device, fallback);
-        if (!memory)
-            return memory.error();
+        HEARTH_TRY(memory);
         const auto add = [&](const std::string& name, const Limits& here) {
             partitions.push_back(std::make_unique<Partition>(m_options.name, name, static_cast<int>(device), m_clock,
                                                              policy(), here, *memory, m_transfers));
@@ -105,8 +105,7 @@ Result<const VramTier::Partitions*> VramTier::opened()
     // Two threads may come here at once; what the second has made goes again.
     std::string fallback;
     Result<Partitions> made = open_partitions(fallback);
-    if (!made)
-        return made.error();
+    HEARTH_TRY(made);
     const std::lock_guard lock(m_mutex);
     if (const Partitions* all = m_partitions.load(std::memory_order_relaxed))
         return all;

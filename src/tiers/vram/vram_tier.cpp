@@ -1,5 +1,6 @@
 #include "tiers/vram/vram_tier.hpp"
 
+#include "base/error.hpp"
 #include "base/thread_index.hpp"
 
 #include <algorithm>
@@ -13,8 +14,7 @@ TierSpec vram(VramOptions options)
                 auto tier = std::make_unique<tiers::VramTier>(options, context, gpu::open_device_memory);
                 // Without a fallback whoever opens the cache is to learn that there is no device.
                 if (options.fallback == device::Fallback::none)
-                    if (Status status = tier->open(); !status.ok())
-                        return status.error();
+                    HEARTH_TRY(tier->open());
                 return {std::move(tier)};
             }};
 }
@@ -37,8 +37,7 @@ VramTier::VramTier(VramOptions options, const TierContext& context, OpenMemory o
 Result<Partition*> VramTier::placed(const device::Placement& placement)
 {
     const Result<const Partitions*> all = opened();
-    if (!all)
-        return all.error();
+    HEARTH_TRY(all);
     for (const std::unique_ptr<Partition>& partition : **all)
         if (partition->device() == placement.device && partition->name() == placement.partition)
             return partition.get();
@@ -151,8 +150,7 @@ Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const
                                        Victims victims)
 {
     const Result<Partition*> partition = placed(placement);
-    if (!partition)
-        return partition.error();
+    HEARTH_TRY(partition);
     if ((*partition)->memory()->lost())
         recover(placement.device);
     const std::uint64_t order = m_stores.fetch_add(1, std::memory_order_relaxed) + 1;
