@@ -45,8 +45,10 @@ Stack::Stack(const EngineOptions& options, const Tiers& tiers, Counters& counter
 {
     for (std::size_t i = 0; i < tiers.size(); ++i)
         m_promotion.push_back(options.policy());
-    if (tiers.size() != 0 && !tiers[0].traits.persistent)
+    if (tiers.size() != 0 && !tiers[0].traits.persistent) {
         m_plain_top = tiers[0].tier.get();
+        m_top_name = &tiers[0].name;
+    }
 }
 
 void Stack::log_once(std::size_t tier, const std::string& message)
@@ -65,7 +67,7 @@ Lookup Stack::find(const Key& key)
         Found found = m_plain_top->find(key);
         if (found) {
             mine.hit(0, found.cost);
-            return {std::move(found.artifact), &m_tiers[0].name};
+            return {std::move(found.artifact), m_top_name};
         }
         return find_from(1, key, failed_find(0, found.why, Miss::absent));
     }

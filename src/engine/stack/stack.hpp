@@ -78,6 +78,7 @@ private:
     MoveReport move(const Key& key, std::size_t from, std::size_t to);
 
     Tier* m_plain_top = nullptr;  // the first tier, when it is so fast that only some of its hits are timed
+    const std::string* m_top_name = nullptr;
     Counters& m_counters;
     const Tiers& m_tiers;
     const EngineOptions& m_options;

@@ -34,10 +34,10 @@ Stats Counters::sums(std::span<const std::string_view> tiers) const
 {
     Stats stats;
     std::size_t at = 0;
-    for (const CountName<Stats>& count : k_counts)
-        stats.*count.member = sum_at(at++);
     for (std::uint64_t& misses : stats.misses)
         misses = sum_at(at++);
+    for (const CountName<Stats>& count : k_counts)
+        stats.*count.member = sum_at(at++);
     for (std::size_t i = 0; i < tiers.size(); ++i) {
         TierStats& tier = stats.tiers.emplace_back();
         tier.name = tiers[i];

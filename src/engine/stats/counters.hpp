@@ -37,8 +37,8 @@ private:
 
 // Thread safety: all of it. Cost of add(): a load and a store in the calling thread's own cache line.
 class Counters {
-    static constexpr std::size_t k_first_miss = k_counts.size();
-    static constexpr std::size_t k_first_tier = k_first_miss + k_miss_reasons;
+    static constexpr std::size_t k_first_count = k_miss_reasons;
+    static constexpr std::size_t k_first_tier = k_first_count + k_counts.size();
     static constexpr std::size_t k_values = k_first_tier + k_max_tiers * k_tier_counts.size();
     static constexpr std::size_t k_stripes = 256;
 
@@ -66,7 +66,7 @@ class Counters {
         return at;
     }
     template <std::uint64_t Stats::*Member>
-    static constexpr std::size_t k_place = row(k_counts, Member);
+    static constexpr std::size_t k_place = k_first_count + row(k_counts, Member);
     template <std::uint64_t TierStats::*Member>
     static constexpr std::size_t place(std::size_t tier)
     {
@@ -90,10 +90,7 @@ public:
     {
         stripe().add(place<Member>(tier), amount);
     }
-    void miss(Miss why, std::uint64_t amount = 1)
-    {
-        stripe().add(k_first_miss + static_cast<std::size_t>(why), amount);
-    }
+    void miss(Miss why, std::uint64_t amount = 1) { stripe().add(static_cast<std::size_t>(why), amount); }
     void took(std::size_t tier, std::uint64_t ns) { m_latency[tier].add(ns); }
 
     // The calling thread's own counts, to be got once for a lookup.
@@ -106,6 +103,8 @@ public:
         }
         void hit(std::size_t tier, std::chrono::nanoseconds saved)
         {
+            static_assert(k_place<&Stats::compile_ns_saved> + 1 == k_first_tier,
+                          "a hit in memory writes one cache line");
             m_stripe.add(place<&TierStats::hits>(tier), 1);
             m_stripe.add(k_place<&Stats::compile_ns_saved>,
                          static_cast<std::uint64_t>(std::max<std::int64_t>(saved.count(), 0)));
