@@ -80,7 +80,7 @@ int main(int argc, char** argv)
 #ifdef HEARTH_BENCH_REMOTE
     run("remote", [&] { bench_remote(report); });
 #else
-    report.note("remote.*: left out: hiredis, libcurl or GoogleTest (for the servers of the tests) was not found");
+    report.note("remote.*: left out: libcurl or GoogleTest (for the servers of the tests) was not found");
 #endif
     report.print();
     if (!json.empty() && !report.write_json(json)) {

@@ -1,4 +1,4 @@
-// Servers that a fleet shares, on loopback: hits beside the client library alone, many at once beside one by one, what
+// Servers that a fleet shares, on loopback: hits beside a bare request, many at once beside one by one, what
 // a dead server costs, and what a lease saves. Real servers, started here; what is not installed is left out, and said.
 
 #include "benches.hpp"
@@ -11,12 +11,17 @@
 #include "support/s3_server.hpp"
 #include "timing.hpp"
 
+#include <charconv>
 #include <cstdlib>
 #include <curl/curl.h>
 #include <fmt/format.h>
-#include <hiredis/hiredis.h>
 #include <memory>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <random>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <vector>
 
 namespace hearth::bench {
 
@@ -79,10 +84,55 @@ void fill(Cache& cache, const Size& size, std::uint64_t count)
     cache.flush();
 }
 
+// The least that a GET can cost: a connected socket, a write, and reads into one buffer.
+class BareRedis {
+public:
+    explicit BareRedis(std::uint16_t port)
+        : m_socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), m_buffer(1U << 20U)
+    {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        const int on = 1;
+        ::setsockopt(m_socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        if (::connect(m_socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+            fmt::print(stderr, "hearth_bench: redis cannot be reached\n");
+    }
+    ~BareRedis() { ::close(m_socket); }
+    BareRedis(const BareRedis&) = delete;
+    BareRedis& operator=(const BareRedis&) = delete;
+
+    const char* get(const std::string& key)
+    {
+        const std::string command = fmt::format("*2\r\n$3\r\nGET\r\n${}\r\n{}\r\n", key.size(), key);
+        (void)::send(m_socket, command.data(), command.size(), MSG_NOSIGNAL);
+        std::size_t got = 0;
+        std::size_t whole = SIZE_MAX;
+        while (got < whole) {
+            const ssize_t more = ::recv(m_socket, m_buffer.data() + got, m_buffer.size() - got, 0);
+            if (more <= 0)
+                return nullptr;
+            got += static_cast<std::size_t>(more);
+            const std::string_view text(m_buffer.data(), got);
+            if (const std::size_t line = text.find("\r\n"); whole == SIZE_MAX && line != std::string_view::npos) {
+                std::size_t length = 0;
+                std::from_chars(text.data() + 1, text.data() + line, length);
+                whole = line + 2 + length + 2;
+            }
+        }
+        return m_buffer.data();
+    }
+
+private:
+    int m_socket;
+    std::vector<char> m_buffer;
+};
+
 void redis_hits(Report& report, std::uint16_t port)
 {
     Cache cache = open_remote(fmt::format("redis://127.0.0.1:{}", port));
-    redisContext* const bare = redisConnect("127.0.0.1", port);
+    BareRedis bare(port);
     for (const Size& size : k_sizes) {
         fill(cache, size, 16);
         const auto ours = [&](int i) {
@@ -91,16 +141,13 @@ void redis_hits(Report& report, std::uint16_t port)
         };
         const auto theirs = [&](int i) {
             const std::string name = "hearth:" + Key::of(size.name, static_cast<std::uint64_t>(i) % 16).hex();
-            auto* const reply = static_cast<redisReply*>(redisCommand(bare, "GET %b", name.data(), name.size()));
-            keep(reply->str);
-            freeReplyObject(reply);
+            keep(bare.get(name));
         };
         in_turn(20, ours, theirs);
         const Medians medians = in_turn(k_times, ours, theirs);
         report.add_beside(fmt::format("remote.redis_hit.{}", size.name), medians.ours, "us",
                           "bare GET of the same entry", medians.bare, 1.3);
     }
-    redisFree(bare);
 }
 
 void redis_many(Report& report, std::uint16_t port, const std::string& folder)

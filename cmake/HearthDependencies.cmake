@@ -7,8 +7,8 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 # For remote stores, each of which does without where its library is missing.
 find_package(OpenSSL 3.0 QUIET COMPONENTS SSL)
-pkg_check_modules(hiredis QUIET IMPORTED_TARGET hiredis)
 pkg_check_modules(curl QUIET IMPORTED_TARGET libcurl>=7.85)
+find_package(EXPAT QUIET)
 # For the command alone.
 pkg_check_modules(libelf QUIET IMPORTED_TARGET libelf)
 pkg_check_modules(utf8proc QUIET IMPORTED_TARGET libutf8proc)
@@ -20,6 +20,12 @@ if(HEARTH_XXHASH_DIR)
 else()
   set(HEARTH_HAVE_XXHASH OFF)
   message(STATUS "xxhash.h not found: entries are written with SHA-256 checksums, and XXH3 ones are misses")
+endif()
+
+# OpenCL's types and codes. Its library is loaded at run time, and nothing is linked with it.
+find_path(HEARTH_CL_DIR CL/cl.h HINTS "${HEARTH_EXTRA_INCLUDE}")
+if(NOT HEARTH_CL_DIR)
+  message(STATUS "OpenCL is left out: CL/cl.h not found (opencl-c-headers)")
 endif()
 
 # What is never hot by itself is built quickly instead: tests unoptimised, the command lightly.

@@ -35,7 +35,7 @@ endfunction()
 #
 # Its store_entry.cpp is the function that opens it: every store has one of that name, so only its own library gets it.
 #
-#   hearth_store(tiers/redis redis DEPENDS base remote NEEDS PkgConfig::hiredis OpenSSL::SSL)
+#   hearth_store(tiers/redis redis DEPENDS base remote NEEDS OpenSSL::SSL)
 #
 # Tests link hearth_NAME_store, which is the same objects.
 function(hearth_store folder name)

@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -221,6 +220,14 @@ std::string real_path(const std::string& path)
         at = *std::move(next);
     }
     return path;
+}
+
+std::optional<std::string> read_small_file(const std::string& path)
+{
+    static constexpr std::uint64_t k_largest = 1U << 20U;
+    int error = 0;
+    const Bytes bytes = read_file(system_files(), real_path(path).c_str(), k_largest, error);
+    return error == 0 ? std::optional<std::string>(bytes.text()) : std::nullopt;
 }
 
 int make_directories(Files& files, const std::string& path, unsigned mode)

@@ -5,6 +5,7 @@
 #include "hearth/result.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -80,6 +81,9 @@ int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset);
 
 // The whole file, or -errno in `error` and no bytes. A file larger than `limit` is -EFBIG.
 Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error);
+
+// The content of a small file of the user's, which may lie behind links. None: it cannot be read, or has over 1 MiB.
+std::optional<std::string> read_small_file(const std::string& path);
 
 // Where a path leads when links are followed, for files that their users may well put behind one, and be it that there
 // is nothing yet where the last link points; the path itself where that cannot be told.

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "config/log_sink.hpp"
 #include "engine/parts.hpp"
 #include "hearth/bundle.hpp"
@@ -11,7 +12,6 @@
 #include "remote/remote_options.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
@@ -25,7 +25,7 @@ constexpr std::size_t k_longest_name = 64;
 // Names stand in statistics, in tables and on command lines.
 bool is_name(std::string_view name)
 {
-    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
+    const auto plain = [](char c) { return base::is_letter_or_digit(c) || c == '-' || c == '_'; };
     return !name.empty() && name.size() <= k_longest_name && std::all_of(name.begin(), name.end(), plain);
 }
 

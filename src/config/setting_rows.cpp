@@ -2,14 +2,13 @@
 
 #include "config/setting_rows.hpp"
 
+#include "base/text.hpp"
 #include "hearth/device_tier.hpp"
 #include "hearth/units.hpp"
 #include "remote/remote_options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <sstream>
 
 namespace hearth::config {
 
@@ -28,31 +27,12 @@ std::string preset_name(Preset preset)
 
 namespace {
 
-std::optional<bool> parse_flag(std::string_view text)
-{
-    if (text == "1" || text == "true" || text == "yes" || text == "on")
-        return true;
-    if (text == "0" || text == "false" || text == "no" || text == "off")
-        return false;
-    return std::nullopt;
-}
-
 // A zero byte would end the path early, wherever it is used: another path than the one that was meant.
 std::optional<std::string> parse_path(std::string_view text)
 {
     if (text.empty() || text.find('\0') != std::string_view::npos)
         return std::nullopt;
     return std::string(text);
-}
-
-template <class T>
-std::optional<T> parse_number(std::string_view text)
-{
-    T number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
 }
 
 std::optional<Preset> parse_preset(std::string_view text)
@@ -103,7 +83,7 @@ SettingRow flag(const char* name, const char* environment, const char* meaning, 
                 T no, T yes)
 {
     const auto read = [no, yes](std::string_view text) -> std::optional<T> {
-        const std::optional<bool> said = parse_flag(text);
+        const std::optional<bool> said = base::parse_bool(text);
         return said ? std::optional<T>(*said ? yes : no) : std::nullopt;
     };
     const auto write = [yes](T value) -> std::string { return value == yes ? "true" : "false"; };
@@ -120,9 +100,8 @@ SettingRow words(const char* name, const char* environment, const char* meaning,
         std::vector<std::string> all;
         if (text == "none")
             return all;
-        std::istringstream in{std::string(text)};
-        for (std::string word; in >> word;)
-            all.push_back(word);
+        for (const std::string_view word : base::words_of(text))
+            all.emplace_back(word);
         if (all.empty() || text.find('\0') != std::string_view::npos || !std::all_of(all.begin(), all.end(), usable))
             return std::nullopt;
         return all;
@@ -159,9 +138,8 @@ bool is_address(const std::string& text)
 // Why the first address that is none is none; it does not repeat the text.
 std::string about_addresses(std::string_view text)
 {
-    std::istringstream in{std::string(text)};
-    for (std::string word; in >> word;)
-        if (const Result<remotes::Resolved> resolved = remotes::resolve_options({.url = word}); !resolved)
+    for (const std::string_view word : base::words_of(text))
+        if (const Result<remotes::Resolved> resolved = remotes::resolve_options({.url = std::string(word)}); !resolved)
             return resolved.error().message;
     return "It holds no address.";
 }
@@ -216,7 +194,7 @@ std::vector<SettingRow> setting_rows()
         row(
             "max_entries", "HEARTH_MAX_ENTRIES", "most entries on disk", k_number, &CacheOptions::disk_entries,
             [](std::string_view text) {
-                return text == "none" ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(text);
+                return text == "none" ? std::optional<std::uint64_t>(0) : base::parse_number<std::uint64_t>(text);
             },
             limit_text),
         row("max_age", "HEARTH_MAX_AGE", "entries older than this are not used", k_duration, &CacheOptions::max_age,
@@ -225,7 +203,7 @@ std::vector<SettingRow> setting_rows()
             "compression", "HEARTH_COMPRESSION", "zstd level of entries on disk; 0 for none", "a number from 0 to 19",
             &CacheOptions::compression,
             [](std::string_view text) {
-                const auto level = parse_number<int>(text);
+                const auto level = base::parse_number<int>(text);
                 return level && *level >= 0 && *level <= 19 ? level : std::nullopt;
             },
             number_text),
@@ -256,11 +234,11 @@ std::vector<SettingRow> setting_rows()
             },
             [](const std::string& name) { return name; }),
         row("promote_after", "HEARTH_PROMOTE_AFTER", "uses after which an entry moves one tier up", k_number,
-            &CacheOptions::promote_after, parse_number<std::uint32_t>, number_text),
+            &CacheOptions::promote_after, base::parse_number<std::uint32_t>, number_text),
         flag("forbid_make", "HEARTH_FORBID_MAKE", "a miss is an error, not a compile", &CacheOptions::compiling,
              Compiling::allowed, Compiling::forbidden),
         row("max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES", "compiles at once in this process; 0 for no limit",
-            k_number, &CacheOptions::max_parallel_compiles, parse_number<std::uint32_t>, number_text),
+            k_number, &CacheOptions::max_parallel_compiles, base::parse_number<std::uint32_t>, number_text),
         row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile", k_duration,
             &CacheOptions::flight_wait, parse_duration, format_duration),
         row("race_under", "HEARTH_RACE_UNDER", "compiles expected to be quicker do not wait for servers; 0 is none",

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/hex.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,15 +23,11 @@ constexpr std::string_view k_secret = "ed25519-secret:";
 constexpr std::uint64_t k_largest_key_file = 1_MiB;
 constexpr unsigned k_others = 077;
 
-std::string_view trimmed(std::string_view line)
+// The next line, without what follows a '#'.
+std::string_view take_line(std::string_view& text)
 {
-    line = line.substr(0, line.find('#'));
-    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-    while (!line.empty() && blank(line.front()))
-        line.remove_prefix(1);
-    while (!line.empty() && blank(line.back()))
-        line.remove_suffix(1);
-    return line;
+    const std::string_view line = base::take_until('\n', text);
+    return base::trimmed(line.substr(0, line.find('#')));
 }
 
 Error no_secret(const std::string& path, std::string_view why)
@@ -87,7 +84,8 @@ Result<SigningKey> SigningKey::load(const std::string& path)
     const Bytes bytes = base::read_file(files, path.c_str(), k_largest_key_file, error);
     if (error != 0)
         return no_secret(path, base::describe("read", path, error));
-    const std::string_view line = trimmed(bytes.text().substr(0, bytes.text().find('\n')));
+    std::string_view text = bytes.text();
+    const std::string_view line = take_line(text);
     SigningKey key;
     if (!line.starts_with(k_secret) || !base::from_hex(line.substr(k_secret.size()), key.m_secret))
         return no_secret(path, "its first line is not \"ed25519-secret:\" and 64 hexadecimal digits");
@@ -126,9 +124,7 @@ Result<std::vector<PublicKey>> load_public_keys(const std::string& path)
     std::vector<PublicKey> keys;
     std::string_view rest = bytes.text();
     for (int number = 1; !rest.empty(); ++number) {
-        const std::string_view line = trimmed(rest.substr(0, rest.find('\n')));
-        rest.remove_prefix(
-            std::min(rest.size(), rest.find('\n') == std::string_view::npos ? rest.size() : rest.find('\n') + 1));
+        const std::string_view line = take_line(rest);
         if (line.empty())
             continue;
         const Result<PublicKey> key = PublicKey::parse(line.substr(0, line.find_first_of(" \t")));

@@ -1,8 +1,9 @@
 #include "hearth/libraries.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -41,16 +42,12 @@ void read_loader_configuration(const std::string& file, int depth, std::vector<s
 {
     std::ifstream lines(file);
     for (std::string line; depth > 0 && std::getline(lines, line);) {
-        line = line.substr(0, line.find('#'));
-        std::istringstream words(line);
-        std::string first;
-        std::string second;
-        words >> first >> second;
-        if (first == "include")
-            for (const std::string& included : expand(second))
+        const std::vector<std::string_view> words = base::words_of(std::string_view(line).substr(0, line.find('#')));
+        if (words.size() > 1 && words[0] == "include")
+            for (const std::string& included : expand(std::string(words[1])))
                 read_loader_configuration(included, depth - 1, directories);
-        else
-            add_once(directories, first);
+        else if (!words.empty())
+            add_once(directories, std::string(words[0]));
     }
 }
 
@@ -79,8 +76,7 @@ bool version_less(const std::string& a, const std::string& b)
     std::size_t i = 0;
     std::size_t j = 0;
     while (i < a.size() && j < b.size()) {
-        if (std::isdigit(static_cast<unsigned char>(a[i])) != 0 &&
-            std::isdigit(static_cast<unsigned char>(b[j])) != 0) {
+        if (base::is_digit(a[i]) && base::is_digit(b[j])) {
             char* end = nullptr;
             const unsigned long left = std::strtoul(a.c_str() + i, &end, 10);
             i = static_cast<std::size_t>(end - a.c_str());

@@ -1,5 +1,7 @@
 #include "headers/callers.hpp"
 
+#include "headers/scan.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,12 +14,6 @@ constexpr std::string_view k_blanks = " \t\v\f\r\n";
 // A source may hold anything. What takes longer than this many characters, or rounds, cannot be told.
 constexpr std::uint64_t k_patience = 50'000'000;
 constexpr int k_most_rounds = 64;
-
-bool is_word_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-           static_cast<unsigned char>(c) >= 0x80;
-}
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words)
 {
@@ -55,7 +51,7 @@ public:
                 blank_directive();
             else if (c == '"')
                 blank_to(is_raw() ? end_of_raw() : end_of_quoted('"'));
-            else if (c == '\'' && !(m_at > 0 && is_word_character(m_text[m_at - 1])))  // 1'000 is a number
+            else if (c == '\'' && !(m_at > 0 && is_word(m_text[m_at - 1])))  // 1'000 is a number
                 blank_to(end_of_quoted('\''));
             else {
                 line_start = c == '\n' || (line_start && k_blanks.find(c) != std::string_view::npos);
@@ -155,7 +151,7 @@ private:
             ++m_open_angles;
         else if (c == '>')
             --m_open_angles;
-        else if (is_word_character(c))
+        else if (is_word(c))
             see_word(word_ending_at(m_at + 1));
     }
 
@@ -164,8 +160,7 @@ private:
     bool ends_a_definition() const
     {
         const std::size_t next = m_code.find_first_not_of(k_blanks, m_at + 1);
-        return next != std::string_view::npos &&
-               (is_word_character(m_code[next]) || m_code[next] == '[' || m_code[next] == '~');
+        return next != std::string_view::npos && (is_word(m_code[next]) || m_code[next] == '[' || m_code[next] == '~');
     }
 
     // From a closing bracket to the one that opens it.
@@ -312,14 +307,14 @@ private:
     std::string_view word_ending_at(std::size_t end) const
     {
         std::size_t start = end;
-        while (start > 0 && is_word_character(m_code[start - 1]))
+        while (start > 0 && is_word(m_code[start - 1]))
             --start;
         return m_code.substr(start, end - start);
     }
     std::size_t end_of_place() const
     {
         std::size_t end = m_place;
-        while (end < m_code.size() && is_word_character(m_code[end]))
+        while (end < m_code.size() && is_word(m_code[end]))
             ++end;
         return end;
     }

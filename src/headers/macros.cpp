@@ -1,5 +1,7 @@
 #include "headers/macros.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 
 namespace hearth::headers {
@@ -8,16 +10,6 @@ namespace {
 
 constexpr int k_deepest = 16;
 constexpr std::size_t k_most_readings = 256;
-
-std::string_view trimmed(std::string_view text)
-{
-    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-    while (!text.empty() && blank(text.front()))
-        text.remove_prefix(1);
-    while (!text.empty() && blank(text.back()))
-        text.remove_suffix(1);
-    return text;
-}
 
 bool is_header_name(std::string_view text)
 {
@@ -45,7 +37,7 @@ bool Macros::expand_into(std::string_view text, int depth, std::set<std::string>
 {
     if (depth == 0 || text.find("##") != std::string_view::npos)
         return false;
-    text = trimmed(text);
+    text = base::trimmed(text, " \t");
     // A string is not expanded; the parts of <...> are.
     if (!text.empty() && text.front() == '"') {
         out.emplace(text);
@@ -85,7 +77,7 @@ std::optional<std::set<std::string>> Macros::expand(std::string_view text) const
         return std::nullopt;
     std::set<std::string> names;
     for (const std::string& reading : readings)
-        if (const std::string_view name = trimmed(reading); is_header_name(name))
+        if (const std::string_view name = base::trimmed(reading, " \t"); is_header_name(name))
             names.emplace(name);
     return names;
 }

@@ -12,13 +12,6 @@ bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
 }
 
-bool is_word(char c)
-{
-    const auto u = static_cast<unsigned char>(c);
-    return (u >= 'a' && u <= 'z') || (u >= 'A' && u <= 'Z') || (u >= '0' && u <= '9') || c == '_' || c == '$' ||
-           u >= 0x80;
-}
-
 // Reads directives in text whose lines are joined.
 class Reader {
 public:
@@ -50,19 +43,10 @@ public:
         if (literal_name(false))
             return;
         const std::size_t close = m_text.find_first_of(")\n", m_at);
-        add({Include::Form::computed, false, std::string(trimmed(m_text.substr(m_at, close - m_at)))});
+        add({Include::Form::computed, false, std::string(base::trimmed(m_text.substr(m_at, close - m_at)))});
     }
 
 private:
-    static std::string_view trimmed(std::string_view text)
-    {
-        while (!text.empty() && is_blank(text.front()))
-            text.remove_prefix(1);
-        while (!text.empty() && is_blank(text.back()))
-            text.remove_suffix(1);
-        return text;
-    }
-
     void add(Include include)
     {
         if (!include.name.empty())
@@ -146,7 +130,7 @@ private:
                     break;
             }
         }
-        return std::string(trimmed(rest));
+        return std::string(base::trimmed(rest));
     }
 
     void define()

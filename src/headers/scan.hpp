@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -49,35 +51,32 @@ template <class Visit>
 void for_each_code_line(std::string_view joined, Visit&& visit)
 {
     while (!joined.empty()) {
-        const std::string_view line = joined.substr(0, joined.find('\n'));
-        joined.remove_prefix(std::min(joined.size(), line.size() + 1));
+        const std::string_view line = base::take_until('\n', joined);
         const std::size_t first = line.find_first_not_of(" \t\v\f\r");
         if (first != std::string_view::npos && line[first] != '#')
             visit(line);
     }
 }
 
+// Of an identifier, its digits included. Bytes beyond ASCII are letters to a compiler.
+inline bool is_word(char c)
+{
+    return base::is_letter_or_digit(c) || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80;
+}
+
 // Visits every identifier, those in comments and strings too, as often as it stands there.
 template <class Visit>
 void for_each_identifier(std::string_view text, Visit&& visit)
 {
-    const auto starts = [](unsigned char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c >= 0x80;
-    };
-    const auto goes_on = [&](unsigned char c) { return starts(c) || (c >= '0' && c <= '9'); };
     for (std::size_t i = 0; i < text.size();) {
-        if (!starts(static_cast<unsigned char>(text[i]))) {
-            // A number such as 0x1F or 10u is not an identifier where it stops being digits.
-            const bool number = text[i] >= '0' && text[i] <= '9';
-            ++i;
-            while (number && i < text.size() && goes_on(static_cast<unsigned char>(text[i])))
-                ++i;
+        const std::size_t start = i++;
+        if (!is_word(text[start]))
             continue;
-        }
-        const std::size_t start = i;
-        while (i < text.size() && goes_on(static_cast<unsigned char>(text[i])))
+        while (i < text.size() && is_word(text[i]))
             ++i;
-        visit(text.substr(start, i - start));
+        // A number such as 0x1F or 10u is not an identifier where it stops being digits.
+        if (!base::is_digit(text[start]))
+            visit(text.substr(start, i - start));
     }
 }
 

@@ -1,118 +1,114 @@
 #include "remote/remote_options.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "hearth/units.hpp"
-#include "remote/store_library.hpp"
-#include "remote/store_tier.hpp"
+#include "remote/server_kinds.hpp"
+#include "remote/tls_options.hpp"
 
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <vector>
 
 namespace hearth::remotes {
 
 namespace {
 
-std::string usual_name(const std::string& scheme)
+// One row an option of the tier's: this is the only place that names them.
+struct TierOption {
+    std::string_view name;
+    std::string_view takes;
+    bool (*read)(const std::string& text, RemoteOptions& options);  // false: it cannot be used
+};
+
+template <std::chrono::milliseconds RemoteOptions::*member>
+bool read_time(const std::string& text, RemoteOptions& options)
 {
-    if (scheme.starts_with("redis"))
-        return "redis";
-    return scheme.starts_with("http") ? "http" : scheme;
+    const auto value = parse_duration(text);
+    if (value)
+        options.*member = std::chrono::duration_cast<std::chrono::milliseconds>(*value);
+    return value && value->count() > 0;
 }
 
-std::optional<bool> flag(const std::string& text)
+template <auto member, auto if_true, auto if_false>
+bool read_bool(const std::string& text, RemoteOptions& options)
 {
-    if (text == "1" || text == "on" || text == "yes" || text == "true")
-        return true;
-    if (text == "0" || text == "off" || text == "no" || text == "false")
-        return false;
-    return std::nullopt;
+    const std::optional<bool> value = base::parse_bool(text);
+    options.*member = value.value_or(false) ? if_true : if_false;
+    return value.has_value();
 }
 
-Error unusable(const std::string& name, const std::string& value, const char* takes)
+bool read_name(const std::string& text, RemoteOptions& options)
 {
-    return error(Code::invalid_argument, "The option {}={} of a remote cannot be used: it takes {}.", name, value,
-                 takes);
+    options.name = text;
+    return true;
 }
+
+bool read_queue(const std::string& text, RemoteOptions& options)
+{
+    const auto value = parse_size(text);
+    options.queue_bytes = value.value_or(0);
+    return value.has_value();
+}
+
+bool read_trust(const std::string& text, RemoteOptions& options)
+{
+    options.trust.signatures = text == "signed" ? Signatures::demanded : Signatures::not_asked;
+    return text == "signed" || text == "any";
+}
+
+constexpr std::string_view k_time = "a duration such as 50ms or 2s";
+
+constexpr std::array k_tier_options = {
+    TierOption{"name", "a name", read_name},
+    TierOption{"read-only", "0 or 1", read_bool<&RemoteOptions::access, Access::read_only, Access::read_write>},
+    TierOption{"timeout", k_time, read_time<&RemoteOptions::timeout>},
+    TierOption{"connect-timeout", k_time, read_time<&RemoteOptions::connect_timeout>},
+    TierOption{"hedge", k_time, read_time<&RemoteOptions::hedge_after>},
+    TierOption{"trust", "signed or any", read_trust},
+    TierOption{"lease", "0 or 1", read_bool<&RemoteOptions::lease, FleetLease::on, FleetLease::off>},
+    TierOption{"queue", "a size such as 64M", read_queue},
+};
 
 }  // namespace
 
 Result<Resolved> resolve_options(RemoteOptions options)
 {
-    Result<Url> parsed = parse_url(options.url);
-    HEARTH_TRY(parsed);
-    Resolved all{std::move(options), *std::move(parsed)};
-    const auto taken = [&](const char* name) {
-        std::optional<std::string> value = all.url.option(name);
-        all.url.options.erase(name);
-        return value;
-    };
-    if (const auto name = taken("name"))
-        all.options.name = *name;
+    HEARTH_TRY_SET(Url parsed, parse_url(options.url));
+    Resolved all{std::move(options), std::move(parsed)};
+    for (const TierOption& option : k_tier_options) {
+        const std::optional<std::string> text = all.url.option(option.name);
+        if (text && !option.read(*text, all.options))
+            return error(Code::invalid_argument, "The option {}={} of a remote cannot be used: it takes {}.",
+                         option.name, *text, option.takes);
+        all.url.options.erase(std::string(option.name));
+    }
+    const ServerKind* kind = kind_of_server(all.url.scheme);
     if (all.options.name.empty())
-        all.options.name = usual_name(all.url.scheme);
-    if (const auto text = taken("read-only")) {
-        const std::optional<bool> value = flag(*text);
-        if (!value)
-            return unusable("read-only", *text, "0 or 1");
-        all.options.access = *value ? Access::read_only : Access::read_write;
-    }
-    if (const auto text = taken("lease")) {
-        const std::optional<bool> value = flag(*text);
-        if (!value)
-            return unusable("lease", *text, "0 or 1");
-        all.options.lease = *value ? FleetLease::on : FleetLease::off;
-    }
-    struct Time {
-        const char* name;
-        std::chrono::milliseconds RemoteOptions::*member;
-    };
-    for (const Time& time :
-         {Time{"timeout", &RemoteOptions::timeout}, Time{"connect-timeout", &RemoteOptions::connect_timeout},
-          Time{"hedge", &RemoteOptions::hedge_after}})
-        if (const auto text = taken(time.name)) {
-            const auto value = parse_duration(*text);
-            if (!value || value->count() <= 0)
-                return unusable(time.name, *text, "a duration such as 50ms or 2s");
-            all.options.*time.member = std::chrono::duration_cast<std::chrono::milliseconds>(*value);
-        }
-    if (const auto text = taken("queue")) {
-        const auto value = parse_size(*text);
-        if (!value)
-            return unusable("queue", *text, "a size such as 64M");
-        all.options.queue_bytes = *value;
-    }
-    if (const auto text = taken("trust")) {
-        if (*text != "signed" && *text != "any")
-            return unusable("trust", *text, "signed or any");
-        all.options.trust.signatures = *text == "signed" ? Signatures::demanded : Signatures::not_asked;
-    }
+        all.options.name = kind ? std::string(kind->name) : all.url.scheme;
     return all;
 }
 
+Status check_options(const Url& url, std::initializer_list<std::string_view> of_the_store)
+{
+    std::vector<std::string_view> theirs(of_the_store);
+    theirs.insert(theirs.end(), k_names_of_tls_options.begin(), k_names_of_tls_options.end());
+    std::vector<std::string_view> ours;
+    for (const TierOption& option : k_tier_options)
+        ours.push_back(option.name);
+    std::vector<std::string_view> all = theirs;
+    all.insert(all.end(), ours.begin(), ours.end());
+    for (const auto& [name, value] : url.options) {
+        if (std::find(all.begin(), all.end(), name) != all.end())
+            continue;
+        const std::string_view meant = base::closest(name, all);
+        return unusable(url,
+                        fmt::format("it has an option \"{}\".{} Those of {} are {}, beside {}.", base::printable(name),
+                                    meant.empty() ? std::string() : fmt::format(" Did you mean {}?", meant), url.scheme,
+                                    base::listed(theirs), base::listed(ours)));
+    }
+    return {};
+}
+
 }  // namespace hearth::remotes
-
-namespace hearth {
-
-TierSpec remote(RemoteOptions options)
-{
-    const Result<remotes::Resolved> resolved = remotes::resolve_options(options);
-    // A name to be known by, also where the rest cannot be used: opening it says why.
-    const std::string name = resolved ? resolved->options.name : options.name.empty() ? "remote" : options.name;
-    return {name, [resolved](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
-                HEARTH_TRY(resolved);
-                const Trust& trust = resolved->options.trust;
-                if (trust.signatures == Signatures::demanded && trust.trusted.empty())
-                    return error(Code::invalid_argument,
-                                 "{} is to hold signed entries only, and no key is trusted, so that none "
-                                 "could ever be used. Set HEARTH_TRUSTED_KEYS.",
-                                 resolved->url.shown());
-                return {std::make_unique<remotes::StoreTier>(resolved->options, resolved->url, context,
-                                                             remotes::open_store)};
-            }};
-}
-
-TierSpec remote(std::string url)
-{
-    return remote(RemoteOptions{.url = std::move(url)});
-}
-
-}  // namespace hearth

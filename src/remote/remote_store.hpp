@@ -1,9 +1,11 @@
 #pragma once
 
+#include "base/text.hpp"
 #include "hearth/bytes.hpp"
 #include "hearth/result.hpp"
 #include "remote/url.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -33,8 +35,17 @@ struct Object {
     ByteView bytes;
 };
 
+// 1 to 128 letters, digits, '-', '_' and '.', which is not the first: anything else could leave the folder it belongs
+// in.
+inline bool is_name(std::string_view name)
+{
+    return !name.empty() && name.size() <= 128 && name.front() != '.' &&
+           std::all_of(name.begin(), name.end(),
+                       [](char c) { return base::is_letter_or_digit(c) || c == '-' || c == '_' || c == '.'; });
+}
+
 // A client of one server, or of one cluster.
-// Names are letters, digits, '-', '_' and '.', at most 128 of them; the store adds its own prefix or path.
+// Names are as is_name() has them; the store adds its own prefix or path.
 // Thread safety: every function, from any thread at any time. No connection before the first call.
 // Failure: nothing throws, nothing blocks beyond its deadline (give or take a few milliseconds). The code says what
 // kind:
@@ -50,15 +61,23 @@ class RemoteStore {
 public:
     virtual ~RemoteStore() = default;
 
-    // The bytes under that name, or none.
-    virtual Result<std::optional<Bytes>> get(std::string_view name, SteadyTime deadline) = 0;
-    // One answer a name, in their order, in one round trip or several at once.
+    // The bytes under each name, or none. Like all that take many: one answer each, in their order, in one round trip
+    // or several at once.
     virtual std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
                                                                SteadyTime deadline) = 0;
+    Result<std::optional<Bytes>> get(std::string_view name, SteadyTime deadline)
+    {
+        const std::string one(name);
+        return std::move(get_many({&one, 1}, deadline).front());
+    }
     virtual std::vector<Result<bool>> has_many(std::span<const std::string> names, SteadyTime deadline) = 0;
     // Replaces what was there, in one step that no reader sees half of.
-    virtual Status put(std::string_view name, ByteView bytes, SteadyTime deadline) = 0;
     virtual std::vector<Status> put_many(std::span<const Object> objects, SteadyTime deadline) = 0;
+    Status put(std::string_view name, ByteView bytes, SteadyTime deadline)
+    {
+        const Object one{std::string(name), bytes};
+        return put_many({&one, 1}, deadline).front();
+    }
     // Whether it was there.
     virtual Result<bool> remove(std::string_view name, SteadyTime deadline) = 0;
     // Every name, in no order, with its size where that costs nothing more (else 0), until the visitor answers false.

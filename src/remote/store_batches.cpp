@@ -154,9 +154,8 @@ std::vector<Status> StoreTier::send_many(std::span<const KeyedEntry> entries)
 
 Status StoreTier::for_each_key(const std::function<bool(const Key&)>& visit)
 {
-    const Result<RemoteStore*> store = reached();
-    HEARTH_TRY(store);
-    Status listed = (*store)->list(
+    HEARTH_TRY_SET(RemoteStore* const store, reached());
+    Status listed = store->list(
         [&](std::string_view name, std::uint64_t) {
             const std::optional<Key> key = Key::parse(name);
             return !key || visit(*key);  // leases, and what others keep there, are not ours to list

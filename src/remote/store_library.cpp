@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/shared_library.hpp"
+#include "remote/server_kinds.hpp"
 
 #include <atomic>
 #include <dlfcn.h>
@@ -27,14 +28,6 @@ std::string folder_of_this_library()
     return slash == std::string::npos ? std::string{} : path.substr(0, slash + 1);
 }
 
-// The kind of server that a scheme speaks of; also the tier's usual name.
-std::string kind_of(const std::string& scheme)
-{
-    if (scheme.starts_with("redis"))
-        return "redis";
-    return scheme == "http" || scheme == "https" || scheme == "s3" ? "http" : "";
-}
-
 }  // namespace
 
 void choose_stores(Stores which) noexcept
@@ -44,29 +37,27 @@ void choose_stores(Stores which) noexcept
 
 Result<std::unique_ptr<RemoteStore>> open_store(const StoreOptions& options)
 {
-    const std::string kind = kind_of(options.url.scheme);
-    if (kind.empty())
-        return error(Code::invalid_argument,
-                     "\"{}://\" is no kind of remote. There are redis, rediss, redis+unix, redis+cluster, "
-                     "rediss+cluster, http, https and s3.",
-                     options.url.scheme);
+    const Url& url = options.url;
+    const ServerKind* kind = kind_of_server(url.scheme);
+    if (!kind)
+        return error(Code::invalid_argument, "\"{}://\" is no kind of remote. There are {}.", url.scheme,
+                     all_schemes());
     const bool for_dropin = g_stores.load(std::memory_order_relaxed) == Stores::of_dropins;
-    const std::string file = fmt::format("libhearth_{}{}.so", for_dropin ? "dropin_" : "", kind);
+    const std::string file = fmt::format("libhearth_{}{}.so", for_dropin ? "dropin_" : "", kind->library);
     Result<base::SharedLibrary> library = base::SharedLibrary::load(folder_of_this_library() + file);
     if (!library)
         library = base::SharedLibrary::load(file);
     if (!library)
         return error(Code::unavailable,
-                     "{} cannot be loaded, and {} is not used: {}. It is built with Hearth where {} is "
-                     "installed, and lies beside {}.",
-                     file, options.url.shown(), library.error().message,
-                     kind == "redis" ? "libhiredis-dev" : "libcurl4-openssl-dev",
+                     "{} cannot be loaded, and {} is not used: {}. It is built with Hearth where {} "
+                     "can be found, and lies beside {}.",
+                     file, url.shown(), library.error().message, kind->package,
                      for_dropin ? "the drop-in libraries" : "libhearth.so");
     OpenSymbol* const open = library->find<OpenSymbol>(k_open_symbol);
     if (open == nullptr)
         return error(Code::other_version,
                      "{} is another version's, and {} is not used. Install both of the same version.", file,
-                     options.url.shown());
+                     url.shown());
     Result<std::unique_ptr<RemoteStore>> opened = Error{};
     open(options, base::fork_registry(), opened);
     return opened;

@@ -2,9 +2,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/hex.hpp"
-#include "format/entry.hpp"
-#include "format/signature.hpp"
+#include "format/acceptance.hpp"
+#include "remote/remote_options.hpp"
+#include "remote/store_library.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -164,28 +164,16 @@ Found StoreTier::accept(const Key& key, const Result<std::optional<Bytes>>& got)
         return Found::miss(Miss::absent);
     const Bytes& bytes = **got;
     m_fetched_bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
-    if (m_options.trust.signatures == Signatures::demanded &&
-        !format::is_signed_by(m_options.trust.trusted, key, bytes)) {
-        m_untrusted.fetch_add(1, std::memory_order_relaxed);
+    Found found = format::accept_entry(bytes, key, {m_options.trust, m_clock});
+    if (found) {
+        found.uses = 1;
+        found.encoded = std::make_unique<const Bytes>(bytes);
+        return found;
+    }
+    if (found.why == Miss::untrusted || found.why == Miss::corrupt) {
+        (found.why == Miss::corrupt ? m_corrupt : m_untrusted).fetch_add(1, std::memory_order_relaxed);
         quarantine(key);
-        return Found::miss(Miss::untrusted);
     }
-    format::DecodedEntry decoded = format::decode_entry(bytes, key);
-    if (!decoded.artifact) {
-        if (decoded.why == Miss::corrupt) {
-            m_corrupt.fetch_add(1, std::memory_order_relaxed);
-            quarantine(key);
-        }
-        return Found::miss(decoded.why);
-    }
-    if (decoded.artifact->expires != WallTime{} && m_clock.now() >= decoded.artifact->expires)
-        return Found::miss(Miss::expired);
-    Found found;
-    found.uses = 1;
-    found.bytes = bytes.size();
-    found.cost = decoded.artifact->cost;
-    found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(decoded.artifact)));
-    found.encoded = std::make_unique<const Bytes>(bytes);
     return found;
 }
 
@@ -242,20 +230,7 @@ Result<std::optional<Bytes>> StoreTier::get(RemoteStore& store, const Key& key)
 
 Result<Bytes> StoreTier::to_send(const Key& key, const Entry& entry) const
 {
-    Bytes bytes = entry.encoded();
-    if (bytes.empty()) {
-        Result<Bytes> encoded = format::encode_entry(key, *entry.artifact());
-        if (!encoded)
-            return encoded;
-        bytes = *std::move(encoded);
-    }
-    // One that is trusted here keeps its signature: it says who compiled it.
-    if (!m_options.trust.sign_with.empty() && !format::is_signed_by(m_options.trust.trusted, key, bytes)) {
-        Result<Bytes> with_signature = format::sign_entry(key, bytes, m_options.trust.sign_with.front());
-        if (!with_signature)
-            return with_signature;
-        bytes = *std::move(with_signature);
-    }
+    HEARTH_TRY_SET(Bytes bytes, format::prepare_entry(key, entry, m_options.trust, format::Keeps::trusted_signature));
     if (bytes.size() > m_options.max_entry_bytes)
         return error(Code::too_large, "Entry of {} bytes is larger than tier \"{}\" sends ({}). Raise max_entry_bytes.",
                      bytes.size(), m_options.name, m_options.max_entry_bytes);
@@ -266,20 +241,17 @@ Result<StoreReport> StoreTier::store(const Key& key, const Entry& entry, Victims
 {
     if (m_options.access == Access::read_only)
         return error(Code::unavailable, "Tier \"{}\" is read-only.", m_options.name);
-    Result<Bytes> bytes = to_send(key, entry);
-    HEARTH_TRY(bytes);
-    const std::uint64_t size = bytes->size();
+    HEARTH_TRY_SET(Bytes bytes, to_send(key, entry));
+    const std::uint64_t size = bytes.size();
     {
         const std::lock_guard lock(m_mutex);
         m_quarantine.erase(key);  // what is there now will be replaced
     }
     m_used.store(true, std::memory_order_relaxed);
-    if (!m_writes.add({Outgoing::Kind::object, key.hex(), *std::move(bytes)})) {
+    if (!m_writes.add({Outgoing::Kind::object, key.hex(), std::move(bytes)})) {
         m_dropped.fetch_add(1, std::memory_order_relaxed);
-        return Error{
-            Code::unavailable,
-            fmt::format("Tier \"{}\" has too much on its way out already; this entry is not sent.", m_options.name),
-            {}};
+        return error(Code::unavailable, "Tier \"{}\" has too much on its way out already; this entry is not sent.",
+                     m_options.name);
     }
     return StoreReport{size, false, {}};
 }
@@ -368,6 +340,28 @@ void StoreTier::forget_parent() noexcept
     m_hedge.after_fork();
     if (m_owned)
         m_owned->after_fork();
+}
+
+TierSpec tier(RemoteOptions options)
+{
+    const Result<Resolved> resolved = resolve_options(options);
+    // A name to be known by, also where the rest cannot be used: opening it says why.
+    const std::string name = resolved ? resolved->options.name : options.name.empty() ? "remote" : options.name;
+    return {name, [resolved](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
+                HEARTH_TRY(resolved);
+                const Trust& trust = resolved->options.trust;
+                if (trust.signatures == Signatures::demanded && trust.trusted.empty())
+                    return error(Code::invalid_argument,
+                                 "{} is to hold signed entries only, and no key is trusted, so that none could "
+                                 "ever be used. Set HEARTH_TRUSTED_KEYS.",
+                                 resolved->url.shown());
+                return {std::make_unique<StoreTier>(resolved->options, resolved->url, context, open_store)};
+            }};
+}
+
+TierSpec at(std::string url)
+{
+    return tier(RemoteOptions{.url = std::move(url)});
 }
 
 }  // namespace remotes

@@ -20,6 +20,7 @@ namespace hearth::remotes {
 inline constexpr std::array<std::string_view, 4> k_names_of_tls_options = {"ca", "insecure", "cert", "key"};
 
 enum class Verify : std::uint8_t { peer, nothing };
+enum class Encrypted : std::uint8_t { no, yes };
 
 struct TlsOptions {
     std::string ca_file{};  // empty: the system's
@@ -27,7 +28,7 @@ struct TlsOptions {
     base::CertificateFiles ours{};  // empty: none
 };
 
-// Reads the files of `ours`, to see that they can be used. An Error's message is the end of a sentence.
-Result<TlsOptions> tls_options(const Url& url);
+// Reads the files of `ours`, to see that they can be used. Where nothing is encrypted these options may not stand.
+Result<TlsOptions> tls_options(const Url& url, Encrypted encrypted);
 
 }  // namespace hearth::remotes

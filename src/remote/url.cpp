@@ -1,9 +1,12 @@
 #include "remote/url.hpp"
 
 #include "base/error.hpp"
+#include "base/hex.hpp"
+#include "base/text.hpp"
+#include "remote/server_kinds.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <fmt/format.h>
 
 namespace hearth::remotes {
@@ -16,21 +19,8 @@ constexpr std::size_t k_max_hosts = 64;
 Error not_a_url(std::string_view why)
 {
     // Without the text itself: it may hold a password.
-    return error(Code::invalid_argument,
-                 "The address of a remote cannot be used: {}. It should look like redis://HOST:PORT, "
-                 "redis+cluster://HOST:PORT,HOST:PORT, http://HOST/PATH or s3://BUCKET/PREFIX.",
-                 why);
-}
-
-int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
+    return error(Code::invalid_argument, "The address of a remote cannot be used: {}. It should look like {}.", why,
+                 sample_addresses());
 }
 
 std::optional<std::string> decoded(std::string_view text)
@@ -42,11 +32,10 @@ std::optional<std::string> decoded(std::string_view text)
             out += text[i];
             continue;
         }
-        const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-        const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-        if (high < 0 || low < 0)
+        std::array<std::uint8_t, 1> byte;
+        if (!base::from_hex(text.substr(i + 1, 2), byte))
             return std::nullopt;
-        out += static_cast<char>(high * 16 + low);
+        out += static_cast<char>(byte[0]);
         i += 2;
     }
     return out;
@@ -60,7 +49,6 @@ bool is_printable(std::string_view text)
 std::optional<HostPort> parse_host(std::string_view text)
 {
     HostPort host;
-    std::string_view port;
     if (text.starts_with('[')) {
         const std::size_t end = text.find(']');
         if (end == std::string_view::npos)
@@ -69,23 +57,52 @@ std::optional<HostPort> parse_host(std::string_view text)
         text.remove_prefix(end + 1);
         if (!text.empty() && !text.starts_with(':'))
             return std::nullopt;
-        port = text.empty() ? text : text.substr(1);
+        text.remove_prefix(text.empty() ? 0 : 1);
     } else {
-        const std::size_t colon = text.find(':');
-        host.host = text.substr(0, colon);
-        port = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
+        host.host = base::take_until(':', text);
     }
-    if (host.host.empty())
-        return std::nullopt;
-    if (!port.empty()) {
-        const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), host.port);
-        if (error != std::errc{} || end != port.data() + port.size() || host.port == 0)
+    if (!text.empty()) {
+        host.port = base::parse_number<std::uint16_t>(text).value_or(0);
+        if (host.port == 0)
             return std::nullopt;
     }
-    return host;
+    return host.host.empty() ? std::nullopt : std::optional(host);
+}
+
+Status read_options(std::string_view text, Url& url)
+{
+    while (!text.empty()) {
+        std::string_view rest = base::take_until('&', text);
+        const std::optional<std::string> name = decoded(base::take_until('=', rest));
+        const std::optional<std::string> value = decoded(rest);
+        if (!name || name->empty() || !value)
+            return not_a_url("an option after the question mark is not NAME=VALUE");
+        url.options[*name] = *value;
+    }
+    return {};
+}
+
+Status read_hosts(std::string_view text, Url& url)
+{
+    for (bool more = true; more;) {
+        if (url.hosts.size() == k_max_hosts)
+            return not_a_url(fmt::format("it names more than {} hosts", k_max_hosts));
+        more = text.find(',') != std::string_view::npos;
+        const std::optional<HostPort> host = parse_host(base::take_until(',', text));
+        if (!host)
+            return not_a_url("a host is missing, or its port is not a number from 1 to 65535");
+        url.hosts.push_back(*host);
+    }
+    return {};
 }
 
 }  // namespace
+
+std::string HostPort::shown() const
+{
+    const std::string name = host.find(':') != std::string::npos ? fmt::format("[{}]", host) : host;
+    return port == 0 ? name : fmt::format("{}:{}", name, port);
+}
 
 std::optional<std::string> Url::option(std::string_view name) const
 {
@@ -96,12 +113,8 @@ std::optional<std::string> Url::option(std::string_view name) const
 std::string Url::shown() const
 {
     std::string text = scheme + "://";
-    for (std::size_t i = 0; i < hosts.size(); ++i) {
-        const bool v6 = hosts[i].host.find(':') != std::string::npos;
-        text += fmt::format("{}{}{}{}", i == 0 ? "" : ",", v6 ? "[" : "", hosts[i].host, v6 ? "]" : "");
-        if (hosts[i].port != 0)
-            text += fmt::format(":{}", hosts[i].port);
-    }
+    for (std::size_t i = 0; i < hosts.size(); ++i)
+        text += (i == 0 ? "" : ",") + hosts[i].shown();
     if (!path.empty())
         text += hosts.empty() ? path : "/" + path;
     return text;
@@ -120,60 +133,51 @@ Result<Url> parse_url(std::string_view text)
     url.scheme = text.substr(0, colon);
     text.remove_prefix(colon + 3);
 
-    if (const std::size_t question = text.find('?'); question != std::string_view::npos) {
-        std::string_view options = text.substr(question + 1);
-        text = text.substr(0, question);
-        while (!options.empty()) {
-            const std::string_view one = options.substr(0, options.find('&'));
-            options.remove_prefix(std::min(options.size(), one.size() + 1));
-            const std::size_t equals = one.find('=');
-            const std::optional<std::string> name = decoded(one.substr(0, equals));
-            const std::optional<std::string> value =
-                decoded(equals == std::string_view::npos ? std::string_view{} : one.substr(equals + 1));
-            if (!name || name->empty() || !value)
-                return not_a_url("an option after the question mark is not NAME=VALUE");
-            url.options[*name] = *value;
-        }
-    }
-    const std::size_t slash = text.find('/');
-    std::string_view authority = text.substr(0, slash);
-    const std::optional<std::string> path =
-        decoded(slash == std::string_view::npos ? std::string_view{} : text.substr(slash + 1));
+    std::string_view place = base::take_until('?', text);
+    HEARTH_TRY(read_options(text, url));
+    std::string_view authority = base::take_until('/', place);
     if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
-        const std::string_view who = authority.substr(0, at);
+        std::string_view password = authority.substr(0, at);
         authority.remove_prefix(at + 1);
-        const std::size_t split = who.find(':');
-        const std::optional<std::string> user = decoded(who.substr(0, split));
-        const std::optional<std::string> password =
-            decoded(split == std::string_view::npos ? std::string_view{} : who.substr(split + 1));
-        if (!user || !password)
+        const std::optional<std::string> user = decoded(base::take_until(':', password));
+        const std::optional<std::string> secret = decoded(password);
+        if (!user || !secret)
             return not_a_url("its user or password holds a % that is not followed by two hexadecimal digits");
         url.user = *user;
-        url.password = *password;
+        url.password = *secret;
     }
+    const std::optional<std::string> path = decoded(place);
     if (!path)
         return not_a_url("its path holds a % that is not followed by two hexadecimal digits");
     url.path = *path;
-    if (url.scheme == "redis+unix") {
-        if (!authority.empty() || url.path.empty())
-            return not_a_url(
-                "redis+unix wants the path of a socket after three slashes, as in redis+unix:///run/redis.sock");
-        url.path = "/" + url.path;
+    if (!url.scheme.ends_with("+unix")) {
+        HEARTH_TRY(read_hosts(authority, url));
         return url;
     }
-    while (true) {
-        const std::string_view one = authority.substr(0, authority.find(','));
-        const std::optional<HostPort> host = parse_host(one);
-        if (!host)
-            return not_a_url("a host is missing, or its port is not a number from 1 to 65535");
-        url.hosts.push_back(*host);
-        if (one.size() == authority.size())
-            break;
-        authority.remove_prefix(one.size() + 1);
-        if (url.hosts.size() == k_max_hosts)
-            return not_a_url(fmt::format("it names more than {} hosts", k_max_hosts));
-    }
+    if (!authority.empty() || url.path.empty())
+        return not_a_url(fmt::format("{0} wants the path of a socket after three slashes, as in {0}:///run/server.sock",
+                                     url.scheme));
+    url.path = "/" + url.path;
     return url;
+}
+
+std::string percent_encoded(std::string_view text, std::string_view also)
+{
+    std::string out;
+    out.reserve(text.size());
+    for (const char c : text) {
+        if (base::is_letter_or_digit(c) || std::string_view("-_.~").find(c) != std::string_view::npos ||
+            also.find(c) != std::string_view::npos)
+            out += c;
+        else
+            out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return out;
+}
+
+Error unusable(const Url& url, std::string_view why)
+{
+    return error(Code::invalid_argument, "The remote {} cannot be used: {}", url.shown(), why);
 }
 
 }  // namespace hearth::remotes

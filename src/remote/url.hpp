@@ -12,7 +12,7 @@
 // The address of a remote, as people write it:
 //
 //   url   := scheme "://" [user [":" password] "@"] hosts ["/" path] ["?" option ("&" option)*]
-//   hosts := host [":" port] ("," host [":" port])*         none for redis+unix, whose path is the socket's
+//   hosts := host [":" port] ("," host [":" port])*         none for NAME+unix, whose path is the socket's
 //   host  := a name, an IPv4 address, or an IPv6 address in brackets
 //
 // User, password, path and options may hold %XX. Nothing else of RFC 3986 is of use here.
@@ -22,6 +22,8 @@ namespace hearth::remotes {
 struct HostPort {
     std::string host;
     std::uint16_t port = 0;  // 0: the scheme's own
+
+    std::string shown() const;  // "host:80", "[fd00::1]:80", "host"
     friend bool operator==(const HostPort&, const HostPort&) = default;
     friend auto operator<=>(const HostPort&, const HostPort&) = default;
 };
@@ -31,7 +33,7 @@ struct Url {
     std::string user;
     std::string password;
     std::vector<HostPort> hosts;
-    std::string path;  // without the slash before it; of redis+unix with it
+    std::string path;  // without the slash before it; of a socket with it
     std::map<std::string, std::string> options;
 
     // For people: never with a password, nor with an option that may hold a secret.
@@ -40,5 +42,11 @@ struct Url {
 };
 
 Result<Url> parse_url(std::string_view text);
+
+// With %XX for all but letters, digits, "-_.~" and those of `also`: for the path or the query of a request.
+std::string percent_encoded(std::string_view text, std::string_view also = {});
+
+// "The remote redis://h cannot be used: WHY". `why` is the end of that sentence, and more where it helps.
+Error unusable(const Url& url, std::string_view why);
 
 }  // namespace hearth::remotes

@@ -3,8 +3,8 @@
 #include "fuzz/redis_wire.hpp"
 #include "tiers/http/http_client.hpp"
 #include "tiers/http/rogue_http_server.hpp"
-#include "tiers/http/s3_listing.hpp"
-#include "tiers/redis/cluster_slots.hpp"
+#include "tiers/http/s3_answers.hpp"
+#include "tiers/redis/redis_answers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -49,13 +49,6 @@ TEST(HttpAnswer, with_a_status_of_one_digit_or_of_four_is_none)
         ASSERT_FALSE(answer.ok()) << line;
         EXPECT_EQ(answer.error().code, Code::corrupt) << line;
     }
-}
-
-TEST(S3Answer, a_reference_to_half_a_character_stays_as_it_is)
-{
-    for (const char* text : {"&#xD800;", "&#xDFFF;", "&#55296;", "&#57343;"})
-        EXPECT_EQ(tiers::http::decoded_entities(text), text);
-    EXPECT_EQ(tiers::http::decoded_entities("&#xD7FF;&#xE000;"), "\xED\x9F\xBF\xEE\x80\x80");
 }
 
 // libcurl takes no URL of that length, and would have asked for the one before it again.

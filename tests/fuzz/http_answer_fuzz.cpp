@@ -1,6 +1,7 @@
 // The input is what a server sends to libcurl, as we have set it up. Its first character is what was asked (g, h, p,
 // d); '\x1E' ends what one connection gets and begins what the next one does, after a redirection.
 
+#include "base/text.hpp"
 #include "fuzz/allocations.hpp"
 #include "fuzz/fuzz.hpp"
 #include "tiers/http/plain_dialect.hpp"
@@ -51,8 +52,8 @@ public:
     Result<Answer> answer(const Request& request, std::string_view bytes)
     {
         m_rest = bytes;
-        m_transfer = Transfer::make(m_options, m_sockets);
-        m_transfer->prepare(request, std::chrono::steady_clock::now() + std::chrono::seconds(10));
+        m_transfer =
+            Transfer::make(m_options, m_sockets, request, std::chrono::steady_clock::now() + std::chrono::seconds(10));
         CURL* const curl = m_transfer->handle();
         // Redirections too lead here, wherever they point to: no name is looked up, and no TLS is set up.
         curl_easy_setopt(curl, CURLOPT_ABSTRACT_UNIX_SOCKET, m_name.c_str());
@@ -138,7 +139,7 @@ void check_answer(const Answer& answer, const Request& request, std::size_t sent
     fuzz::require(request.method != Method::head || answer.body.empty(), "an answer to HEAD has none");
     if (request.method == Method::get && answer.ok() && announced >= 0)
         fuzz::require(answer.body.size() == static_cast<std::uint64_t>(announced), "one that was cut is not whole");
-    check_shown(printable(answer.server), 200);
+    check_shown(base::printable(answer.server), 203);
 
     static PlainDialect plain({.base = "http://server", .address = "server:80"});
     static S3Dialect s3({.bucket_url = "http://server/b", .address = "server:80", .bucket = "b", .region = "r"}, {});

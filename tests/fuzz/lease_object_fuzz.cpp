@@ -1,5 +1,5 @@
 #include "fuzz/fuzz.hpp"
-#include "tiers/http/lease_object.hpp"
+#include "tiers/http/http_leases.hpp"
 
 #include <algorithm>
 #include <string>

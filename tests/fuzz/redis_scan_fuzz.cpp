@@ -2,8 +2,7 @@
 
 #include "fuzz/fuzz.hpp"
 #include "fuzz/redis_wire.hpp"
-#include "tiers/redis/redis_node.hpp"
-#include "tiers/redis/scan_page.hpp"
+#include "tiers/redis/redis_answers.hpp"
 
 #include <algorithm>
 #include <string>

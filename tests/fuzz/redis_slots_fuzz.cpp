@@ -2,7 +2,7 @@
 
 #include "fuzz/fuzz.hpp"
 #include "fuzz/redis_wire.hpp"
-#include "tiers/redis/cluster_slots.hpp"
+#include "tiers/redis/redis_answers.hpp"
 
 #include <map>
 #include <string>

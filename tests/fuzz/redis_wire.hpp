@@ -1,8 +1,9 @@
 #pragma once
 
-#include "tiers/redis/reply.hpp"
+#include "tiers/redis/resp.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,14 +43,32 @@ inline bool same(const tiers::redis::Reply& a, const tiers::redis::Reply& b)
                       [](const auto& one, const auto& other) { return same(one, other); });
 }
 
-// The first reply in these bytes; none when they hold none.
+// Gives the reader what it has room for, at most so many bytes, and takes them from `bytes`.
+inline void feed(tiers::redis::ReplyReader& reader, std::string_view& bytes, std::size_t most = SIZE_MAX)
+{
+    std::size_t given = 0;
+    for (const iovec& room : reader.room()) {
+        const std::size_t part = std::min({room.iov_len, most - given, bytes.size()});
+        std::memcpy(room.iov_base, bytes.data(), part);
+        bytes.remove_prefix(part);
+        given += part;
+    }
+    reader.received(given);
+}
+
+// The first reply in these bytes; none when they hold none. An error reply is one.
 inline std::optional<tiers::redis::Reply> first_reply(std::string_view bytes)
 {
-    tiers::redis::ReplyDecoder decoder;
+    tiers::redis::ReplyReader reader("server:1");
     tiers::redis::Reply reply;
-    if (decoder.feed(bytes, reply) != tiers::redis::ReplyDecoder::State::whole)
-        return std::nullopt;
-    return reply;
+    while (true) {
+        const Result<bool> whole = reader.next(reply, 1U << 20U);
+        if (!whole.ok() || (!*whole && bytes.empty()))
+            return std::nullopt;
+        if (*whole)
+            return reply;
+        feed(reader, bytes);
+    }
 }
 
 }  // namespace hearth::fuzz

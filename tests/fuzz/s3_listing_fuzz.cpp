@@ -1,7 +1,7 @@
-// The input is an answer of S3: a list of objects, an error, or one string with references in it.
+// The input is an answer of S3: a list of objects, or an error.
 
 #include "fuzz/fuzz.hpp"
-#include "tiers/http/s3_listing.hpp"
+#include "tiers/http/s3_answers.hpp"
 
 #include <algorithm>
 #include <string>
@@ -21,6 +21,8 @@ std::string escaped(std::string_view text)
             out += "&lt;";
         else if (c == '>')
             out += "&#x3E;";
+        else if (c == '\r')
+            out += "&#13;";
         else
             out += c;
     }
@@ -83,6 +85,7 @@ void check_page(std::string_view xml)
     }
     std::size_t taken = page->next_token.size();
     for (const ListedObject& object : page->objects) {
+        fuzz::require(is_utf8(object.key), "a key is UTF-8");
         taken += object.key.size() + std::string_view("<Contents><Key></Key></Contents>").size();
         for (const std::string_view prefix : {"p/", ""})
             if (const std::optional<std::string_view> name = listed_name(object.key, prefix))
@@ -96,23 +99,13 @@ void check_page(std::string_view xml)
     fuzz::require(again.ok() && same(*page, *again), "a list that is written and read again is the same");
 }
 
-void check_references(std::string_view text)
-{
-    const std::string decoded = decoded_entities(text);
-    fuzz::require(decoded.size() <= text.size(), "a reference is no shorter than what it means");
-    fuzz::require(!is_utf8(text) || is_utf8(decoded), "what was UTF-8 still is");
-    fuzz::require(decoded_entities(escaped(text)) == text, "what was escaped is as it was");
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     const std::string_view xml = fuzz::text_of(data, size);
     check_page(xml);
-    check_references(xml);
     const std::string code = error_code_of(xml);
     fuzz::require(code.size() <= 64 && is_word(code, ""), "the code of an error is a word");
-    fuzz::require(xml.find(code) != std::string_view::npos, "that the server said");
     return 0;
 }

@@ -45,23 +45,11 @@ class ScriptedStore final : public remotes::RemoteStore {
 public:
     explicit ScriptedStore(std::shared_ptr<ScriptedServer> server) : m_server(std::move(server)) {}
 
-    Result<std::optional<Bytes>> get(std::string_view name, remotes::SteadyTime) override
-    {
-        const std::uint64_t number = ++m_server->gets;
-        if (m_server->on_get)
-            m_server->on_get(number);
-        if (const std::optional<Error> error = failure())
-            return *error;
-        const std::lock_guard lock(m_server->mutex);
-        const auto found = m_server->objects.find(std::string(name));
-        return found == m_server->objects.end() ? std::optional<Bytes>{} : std::optional(found->second);
-    }
-    std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
-                                                       remotes::SteadyTime deadline) override
+    std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names, remotes::SteadyTime) override
     {
         std::vector<Result<std::optional<Bytes>>> all;
         for (const std::string& name : names)
-            all.push_back(get(name, deadline));
+            all.push_back(get_one(name));
         return all;
     }
     std::vector<Result<bool>> has_many(std::span<const std::string> names, remotes::SteadyTime deadline) override
@@ -73,20 +61,11 @@ public:
         }
         return all;
     }
-    Status put(std::string_view name, ByteView bytes, remotes::SteadyTime) override
-    {
-        while (m_server->hold_writes)
-            std::this_thread::yield();
-        if (const std::optional<Error> error = failure())
-            return *error;
-        m_server->put(std::string(name), Bytes::copy_of(bytes));
-        return {};
-    }
-    std::vector<Status> put_many(std::span<const remotes::Object> objects, remotes::SteadyTime deadline) override
+    std::vector<Status> put_many(std::span<const remotes::Object> objects, remotes::SteadyTime) override
     {
         std::vector<Status> all;
         for (const remotes::Object& object : objects)
-            all.push_back(put(object.name, object.bytes, deadline));
+            all.push_back(put_one(object));
         return all;
     }
     Result<bool> remove(std::string_view name, remotes::SteadyTime) override
@@ -139,6 +118,26 @@ public:
     std::string description() override { return "a scripted server"; }
 
 private:
+    Result<std::optional<Bytes>> get_one(const std::string& name)
+    {
+        const std::uint64_t number = ++m_server->gets;
+        if (m_server->on_get)
+            m_server->on_get(number);
+        if (const std::optional<Error> error = failure())
+            return *error;
+        const std::lock_guard lock(m_server->mutex);
+        const auto found = m_server->objects.find(name);
+        return found == m_server->objects.end() ? std::optional<Bytes>{} : std::optional(found->second);
+    }
+    Status put_one(const remotes::Object& object)
+    {
+        while (m_server->hold_writes)
+            std::this_thread::yield();
+        if (const std::optional<Error> error = failure())
+            return *error;
+        m_server->put(object.name, Bytes::copy_of(object.bytes));
+        return {};
+    }
     std::optional<Error> failure()
     {
         ++m_server->requests;

@@ -1,15 +1,15 @@
 #include "hearth/operator.hpp"
 
+#include "base/text.hpp"
+
 #include <cstdlib>
-#include <string_view>
 
 namespace hearth::detail {
 
 bool disabled_by_environment()
 {
     const char* value = std::getenv("HEARTH_DISABLE");
-    const std::string_view text = value != nullptr ? value : "";
-    return text == "1" || text == "true" || text == "yes" || text == "on";
+    return value != nullptr && base::parse_bool(value).value_or(false);
 }
 
 }  // namespace hearth::detail

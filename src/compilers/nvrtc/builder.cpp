@@ -1,6 +1,7 @@
 // Recipes become entries.
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "compilers/nvrtc/compile_planned.hpp"
 #include "compilers/nvrtc/headers_section.hpp"
 #include "compilers/nvrtc/recorded_key.hpp"
@@ -8,7 +9,6 @@
 #include "hearth/recipes.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -46,8 +46,7 @@ std::string first_error(std::string_view log)
 {
     std::string_view first;
     while (!log.empty()) {
-        const std::string_view line = log.substr(0, log.find('\n'));
-        log.remove_prefix(std::min(log.size(), line.size() + 1));
+        const std::string_view line = base::take_until('\n', log);
         const std::size_t problem = std::min(line.find("error"), line.find("fatal"));
         if (problem < line.find("warning"))
             return std::string(line);
@@ -282,7 +281,7 @@ bool is_architecture(std::string_view text)
     const auto [kind, number] = parts_of(text);
     if (kind != "sm_" && kind != "compute_" && kind != "lto_")
         return false;
-    const auto end = std::find_if_not(number.begin(), number.end(), [](unsigned char c) { return std::isdigit(c); });
+    const auto end = std::find_if_not(number.begin(), number.end(), base::is_digit);
     const std::string_view suffix = number.substr(static_cast<std::size_t>(end - number.begin()));
     return end != number.begin() && (suffix.empty() || suffix == "a" || suffix == "f");
 }

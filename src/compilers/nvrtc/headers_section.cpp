@@ -1,6 +1,7 @@
 #include "compilers/nvrtc/headers_section.hpp"
 
 #include "base/hex.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,8 +28,7 @@ std::map<std::string_view, std::string_view> by_label(std::string_view section)
 {
     std::map<std::string_view, std::string_view> digests;
     while (!section.empty()) {
-        const std::string_view line = section.substr(0, section.find('\n'));
-        section.remove_prefix(std::min(section.size(), line.size() + 1));
+        const std::string_view line = base::take_until('\n', section);
         if (const std::size_t space = line.find(' '); space != std::string_view::npos)
             digests.emplace(line.substr(space + 1), line.substr(0, space));
     }

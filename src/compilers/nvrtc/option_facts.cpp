@@ -1,5 +1,7 @@
 #include "compilers/nvrtc/option_facts.hpp"
 
+#include "base/text.hpp"
+
 #include <array>
 #include <cstddef>
 #include <fmt/format.h>
@@ -9,13 +11,10 @@ namespace hearth::nvrtc {
 
 namespace {
 
+// As NVRTC does: what else may stand there is part of the option.
 std::string_view trimmed(std::string_view text)
 {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-        text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
-        text.remove_suffix(1);
-    return text;
+    return base::trimmed(text, " \t");
 }
 
 // Goes through options that may carry their value ("-Idir", "-I=dir", "--include-path=dir") or leave it to the next.

@@ -13,7 +13,7 @@ Result<std::shared_ptr<ContextState>> with_queue(std::shared_ptr<ContextState> s
 {
     if (state->queue != nullptr)
         return state;
-    cl::Int error = cl::k_success;
+    cl_int error = CL_SUCCESS;
     state->queue = state->api->create_queue(state->context, state->device_id(), 0, &error);
     if (state->queue == nullptr)
         return failure(Code::unavailable, fmt::format("No queue on \"{}\"", state->device.name), "clCreateCommandQueue",
@@ -22,21 +22,20 @@ Result<std::shared_ptr<ContextState>> with_queue(std::shared_ptr<ContextState> s
 }
 
 // The devices of a context that the caller made; none when it is not one.
-std::vector<cl::DeviceId> devices_of(const cl::Api& api, cl::ContextId context)
+std::vector<cl_device_id> devices_of(const cl::Api& api, cl_context context)
 {
     std::size_t size = 0;
-    if (api.get_context_info(context, cl::k_context_devices, 0, nullptr, &size) != cl::k_success)
+    if (api.get_context_info(context, CL_CONTEXT_DEVICES, 0, nullptr, &size) != CL_SUCCESS)
         return {};
-    std::vector<cl::DeviceId> ids(size / sizeof(cl::DeviceId));
-    if (api.get_context_info(context, cl::k_context_devices, size, static_cast<void*>(ids.data()), nullptr) !=
-        cl::k_success)
+    std::vector<cl_device_id> ids(size / sizeof(cl_device_id));
+    if (api.get_context_info(context, CL_CONTEXT_DEVICES, size, static_cast<void*>(ids.data()), nullptr) != CL_SUCCESS)
         return {};
     return ids;
 }
 
 }  // namespace
 
-Error failure(Code code, std::string_view doing, const char* function, cl::Int error)
+Error failure(Code code, std::string_view doing, const char* function, cl_int error)
 {
     return {code, fmt::format("{}: {} gives {}.", doing, function, cl::error_name(error)), {}};
 }
@@ -46,10 +45,10 @@ Result<Context> Context::open(const Device& device)
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
     HEARTH_TRY(api);
     auto state = std::make_shared<ContextState>(*api, device);
-    const std::array<std::intptr_t, 3> properties{cl::k_context_platform,
+    const std::array<std::intptr_t, 3> properties{CL_CONTEXT_PLATFORM,
                                                   reinterpret_cast<std::intptr_t>(device.platform_id), 0};
-    const cl::DeviceId id = state->device_id();
-    cl::Int error = cl::k_success;
+    const cl_device_id id = state->device_id();
+    cl_int error = CL_SUCCESS;
     state->context = (*api)->create_context(properties.data(), 1, &id, nullptr, nullptr, &error);
     if (state->context == nullptr)
         return failure(Code::unavailable, fmt::format("No context on \"{}\"", device.name), "clCreateContext", error);
@@ -62,13 +61,13 @@ Result<Context> Context::adopt(void* context, void* device, void* queue)
 {
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
     HEARTH_TRY(api);
-    auto* const id = static_cast<cl::ContextId>(context);
-    const std::vector<cl::DeviceId> ids = context != nullptr ? devices_of(**api, id) : std::vector<cl::DeviceId>{};
+    auto* const id = static_cast<cl_context>(context);
+    const std::vector<cl_device_id> ids = context != nullptr ? devices_of(**api, id) : std::vector<cl_device_id>{};
     if (ids.empty())
         return error(Code::invalid_argument, "What was given is no cl_context with a device. Give one that lives.");
-    auto* wanted = device != nullptr ? static_cast<cl::DeviceId>(device) : ids.front();
+    auto* wanted = device != nullptr ? static_cast<cl_device_id>(device) : ids.front();
     bool has_device = false;
-    for (const cl::DeviceId each : ids)
+    for (const cl_device_id each : ids)
         has_device |= each == wanted;
     if (!has_device)
         return error(Code::invalid_argument, "The device is none of the context's {}. Give one it was made with.",
@@ -77,8 +76,8 @@ Result<Context> Context::adopt(void* context, void* device, void* queue)
     (*api)->retain_context(id);
     state->context = id;
     if (queue != nullptr) {
-        (*api)->retain_queue(static_cast<cl::QueueId>(queue));
-        state->queue = static_cast<cl::QueueId>(queue);
+        (*api)->retain_queue(static_cast<cl_command_queue>(queue));
+        state->queue = static_cast<cl_command_queue>(queue);
     }
     Result<std::shared_ptr<ContextState>> ready = with_queue(std::move(state));
     HEARTH_TRY(ready);
@@ -102,13 +101,13 @@ void* Context::queue() const noexcept
 
 Result<Buffer> Context::buffer(std::size_t size) const
 {
-    cl::Int error = cl::k_success;
-    cl::MemId handle = m_state->api->create_buffer(m_state->context, cl::k_mem_read_write, size, nullptr, &error);
+    cl_int error = CL_SUCCESS;
+    cl_mem handle = m_state->api->create_buffer(m_state->context, CL_MEM_READ_WRITE, size, nullptr, &error);
     if (handle == nullptr)
         return failure(Code::no_space, fmt::format("No buffer of {} bytes on \"{}\"", size, m_state->device.name),
                        "clCreateBuffer", error);
     std::shared_ptr<void> owner(
-        handle, [context = m_state](void* doomed) { context->api->release_mem(static_cast<cl::MemId>(doomed)); });
+        handle, [context = m_state](void* doomed) { context->api->release_mem(static_cast<cl_mem>(doomed)); });
     return Buffer(m_state, std::move(owner), size);
 }
 
@@ -122,7 +121,7 @@ Result<Buffer> Context::buffer(ByteView data) const
 
 Status Context::finish() const
 {
-    if (const cl::Int error = m_state->api->finish(m_state->queue); error != cl::k_success)
+    if (const cl_int error = m_state->api->finish(m_state->queue); error != CL_SUCCESS)
         return failure(Code::io, fmt::format("What was launched on \"{}\" did not finish", m_state->device.name),
                        "clFinish", error);
     return {};
@@ -134,10 +133,9 @@ Status Buffer::write(ByteView data) const
         return Error{Code::invalid_argument,
                      fmt::format("{} bytes do not fit a buffer of {}. Make it larger.", data.size(), m_size),
                      {}};
-    if (const cl::Int error =
-            m_context->api->enqueue_write(m_context->queue, static_cast<cl::MemId>(m_handle.get()), cl::k_true, 0,
-                                          data.size(), data.data(), 0, nullptr, nullptr);
-        error != cl::k_success)
+    if (const cl_int error = m_context->api->enqueue_write(m_context->queue, static_cast<cl_mem>(m_handle.get()),
+                                                           CL_TRUE, 0, data.size(), data.data(), 0, nullptr, nullptr);
+        error != CL_SUCCESS)
         return failure(Code::io, fmt::format("{} bytes were not written to a buffer", data.size()),
                        "clEnqueueWriteBuffer", error);
     return {};
@@ -151,9 +149,9 @@ Status Buffer::read(std::span<std::byte> out) const
                      {}};
     if (out.empty())
         return {};
-    if (const cl::Int error = m_context->api->enqueue_read(m_context->queue, static_cast<cl::MemId>(m_handle.get()),
-                                                           cl::k_true, 0, out.size(), out.data(), 0, nullptr, nullptr);
-        error != cl::k_success)
+    if (const cl_int error = m_context->api->enqueue_read(m_context->queue, static_cast<cl_mem>(m_handle.get()),
+                                                          CL_TRUE, 0, out.size(), out.data(), 0, nullptr, nullptr);
+        error != CL_SUCCESS)
         return failure(Code::io, fmt::format("{} bytes were not read from a buffer", out.size()), "clEnqueueReadBuffer",
                        error);
     return {};

@@ -22,15 +22,15 @@ struct ContextState {
     ContextState(const ContextState&) = delete;
     ContextState& operator=(const ContextState&) = delete;
 
-    cl::DeviceId device_id() const { return static_cast<cl::DeviceId>(device.id); }
+    cl_device_id device_id() const { return static_cast<cl_device_id>(device.id); }
 
     const std::shared_ptr<const cl::Api> api;
     const Device device;
-    cl::ContextId context = nullptr;
-    cl::QueueId queue = nullptr;
+    cl_context context = nullptr;
+    cl_command_queue queue = nullptr;
 };
 
 // "clBuildProgram: CL_OUT_OF_HOST_MEMORY (-6)." after what was being done.
-Error failure(Code code, std::string_view doing, const char* function, cl::Int error);
+Error failure(Code code, std::string_view doing, const char* function, cl_int error);
 
 }  // namespace hearth::opencl

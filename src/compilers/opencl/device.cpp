@@ -9,14 +9,14 @@ namespace hearth::opencl {
 
 namespace {
 
-DeviceType type_of(const cl::Api& api, cl::DeviceId id)
+DeviceType type_of(const cl::Api& api, cl_device_id id)
 {
-    const auto type = cl::number_of<cl::ULong>(api, id, cl::k_device_type);
-    if ((type & cl::k_device_type_gpu) != 0)
+    const auto type = cl::number_of<cl_ulong>(api, id, CL_DEVICE_TYPE);
+    if ((type & CL_DEVICE_TYPE_GPU) != 0)
         return DeviceType::gpu;
-    if ((type & cl::k_device_type_cpu) != 0)
+    if ((type & CL_DEVICE_TYPE_CPU) != 0)
         return DeviceType::cpu;
-    return (type & cl::k_device_type_accelerator) != 0 ? DeviceType::accelerator : DeviceType::other;
+    return (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? DeviceType::accelerator : DeviceType::other;
 }
 
 Error no_device(std::string_view wanted, const std::vector<Device>& all, std::string_view problem)
@@ -31,21 +31,21 @@ Error no_device(std::string_view wanted, const std::vector<Device>& all, std::st
 
 }  // namespace
 
-Device describe(const cl::Api& api, cl::DeviceId id)
+Device describe(const cl::Api& api, cl_device_id id)
 {
     Device device;
-    cl::PlatformId platform = nullptr;
-    api.get_device_info(id, cl::k_device_platform, sizeof(cl::PlatformId), static_cast<void*>(&platform), nullptr);
+    cl_platform_id platform = nullptr;
+    api.get_device_info(id, CL_DEVICE_PLATFORM, sizeof(cl_platform_id), static_cast<void*>(&platform), nullptr);
     device.type = type_of(api, id);
-    device.name = cl::text_of(api.get_device_info, id, cl::k_device_name);
-    device.vendor = cl::text_of(api.get_device_info, id, cl::k_device_vendor);
-    device.vendor_id = cl::number_of<cl::UInt>(api, id, cl::k_device_vendor_id);
-    device.version = cl::text_of(api.get_device_info, id, cl::k_device_version);
-    device.driver_version = cl::text_of(api.get_device_info, id, cl::k_device_driver_version);
-    device.address_bits = cl::number_of<cl::UInt>(api, id, cl::k_device_address_bits);
-    device.il_version = cl::text_of(api.get_device_info, id, cl::k_device_il_version);
-    device.platform = cl::text_of(api.get_platform_info, platform, cl::k_platform_name);
-    device.platform_version = cl::text_of(api.get_platform_info, platform, cl::k_platform_version);
+    device.name = cl::text_of(api.get_device_info, id, CL_DEVICE_NAME);
+    device.vendor = cl::text_of(api.get_device_info, id, CL_DEVICE_VENDOR);
+    device.vendor_id = cl::number_of<cl_uint>(api, id, CL_DEVICE_VENDOR_ID);
+    device.version = cl::text_of(api.get_device_info, id, CL_DEVICE_VERSION);
+    device.driver_version = cl::text_of(api.get_device_info, id, CL_DRIVER_VERSION);
+    device.address_bits = cl::number_of<cl_uint>(api, id, CL_DEVICE_ADDRESS_BITS);
+    device.il_version = cl::text_of(api.get_device_info, id, CL_DEVICE_IL_VERSION);
+    device.platform = cl::text_of(api.get_platform_info, platform, CL_PLATFORM_NAME);
+    device.platform_version = cl::text_of(api.get_platform_info, platform, CL_PLATFORM_VERSION);
     device.platform_id = platform;
     device.id = id;
     return device;
@@ -70,10 +70,10 @@ Result<std::vector<Device>> devices()
 {
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
     HEARTH_TRY(api);
-    const Result<std::vector<cl::DeviceId>> ids = cl::all_devices(**api);
+    const Result<std::vector<cl_device_id>> ids = cl::all_devices(**api);
     HEARTH_TRY(ids);
     std::vector<Device> found;
-    for (const cl::DeviceId id : *ids) {
+    for (const cl_device_id id : *ids) {
         found.push_back(describe(**api, id));
         found.back().index = found.size() - 1;
     }

@@ -8,6 +8,6 @@ namespace hearth::opencl {
 namespace cl = gpu::cl;
 
 // All but its index.
-Device describe(const cl::Api& api, cl::DeviceId id);
+Device describe(const cl::Api& api, cl_device_id id);
 
 }  // namespace hearth::opencl

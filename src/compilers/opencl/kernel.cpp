@@ -16,7 +16,7 @@ Sizes sizes_of(const Extent& extent)
     return {extent.x, std::max<std::size_t>(extent.y, 1), std::max<std::size_t>(extent.z, 1)};
 }
 
-cl::UInt dimensions_of(const Extent& global)
+cl_uint dimensions_of(const Extent& global)
 {
     if (global.z > 0)
         return 3;
@@ -52,14 +52,14 @@ Result<std::shared_ptr<const KernelState>> make_kernel(const std::shared_ptr<Pro
         return Error{Code::compile_failed, fmt::format("Kernel \"{}\" cannot be had: its program did not build.", name),
                      std::string(program->artifact->text("log"))};
     const cl::Api& api = *program->context->api;
-    cl::Int error = cl::k_success;
-    cl::KernelId id = api.create_kernel(program->program.id(), name.c_str(), &error);
+    cl_int error = CL_SUCCESS;
+    cl_kernel id = api.create_kernel(program->program.id(), name.c_str(), &error);
     if (id == nullptr)
         return failure(Code::invalid_argument, fmt::format("There is no kernel \"{}\" in the program", name),
                        "clCreateKernel", error);
     auto kernel = std::make_shared<KernelState>(program, name, id);
-    error = api.get_kernel_info(id, cl::k_kernel_num_args, sizeof kernel->arguments, &kernel->arguments, nullptr);
-    if (error != cl::k_success)
+    error = api.get_kernel_info(id, CL_KERNEL_NUM_ARGS, sizeof kernel->arguments, &kernel->arguments, nullptr);
+    if (error != CL_SUCCESS)
         return failure(Code::io, fmt::format("Kernel \"{}\" does not tell its arguments", name), "clGetKernelInfo",
                        error);
     return std::shared_ptr<const KernelState>(std::move(kernel));
@@ -95,9 +95,9 @@ Status Kernel::launch_with(const Launch& range, std::span<const Argument> argume
                      fmt::format("Kernel \"{}\" is launched over no work-items. Give a global size.", name),
                      {}};
     for (std::size_t i = 0; i < arguments.size(); ++i)
-        if (const cl::Int error =
-                api.set_kernel_arg(m_state->id, static_cast<cl::UInt>(i), arguments[i].size(), arguments[i].data());
-            error != cl::k_success)
+        if (const cl_int error =
+                api.set_kernel_arg(m_state->id, static_cast<cl_uint>(i), arguments[i].size(), arguments[i].data());
+            error != CL_SUCCESS)
             return failure(
                 Code::invalid_argument,
                 fmt::format("Argument {} of kernel \"{}\", of {} bytes, is not taken", i, name, arguments[i].size()),
@@ -106,11 +106,11 @@ Status Kernel::launch_with(const Launch& range, std::span<const Argument> argume
     const Sizes global = sizes_of(range.global);
     const Sizes local = sizes_of(range.local);
     const Sizes offset{range.offset.x, range.offset.y, range.offset.z};
-    auto* queue = range.queue != nullptr ? static_cast<cl::QueueId>(range.queue) : program.context->queue;
-    if (const cl::Int error =
+    auto* queue = range.queue != nullptr ? static_cast<cl_command_queue>(range.queue) : program.context->queue;
+    if (const cl_int error =
             api.enqueue_kernel(queue, m_state->id, dimensions_of(range.global), offset.data(), global.data(),
                                range.local.x != 0 ? local.data() : nullptr, 0, nullptr, nullptr);
-        error != cl::k_success)
+        error != CL_SUCCESS)
         return failure(Code::io,
                        fmt::format("Kernel \"{}\" was not launched over {} work-items in groups of {}", name,
                                    shown(range.global),
@@ -119,7 +119,7 @@ Status Kernel::launch_with(const Launch& range, std::span<const Argument> argume
 
     if (program.watches_launches() && program.launched(name, kind_of(name, range))) {
         // A binary that cannot be stored costs the next process time, never this one its launch.
-        if (api.finish(queue) == cl::k_success)
+        if (api.finish(queue) == CL_SUCCESS)
             static_cast<void>(program.store_again());
     }
     return {};

@@ -8,7 +8,7 @@
 namespace hearth::opencl {
 
 struct KernelState {
-    KernelState(std::shared_ptr<ProgramState> its_program, std::string its_name, cl::KernelId its_id)
+    KernelState(std::shared_ptr<ProgramState> its_program, std::string its_name, cl_kernel its_id)
         : program(std::move(its_program)), name(std::move(its_name)), id(its_id)
     {
         program->handed_out(name);
@@ -23,8 +23,8 @@ struct KernelState {
 
     const std::shared_ptr<ProgramState> program;
     const std::string name;
-    const cl::KernelId id;
-    cl::UInt arguments = 0;
+    const cl_kernel id;
+    cl_uint arguments = 0;
 };
 
 Result<std::shared_ptr<const KernelState>> make_kernel(const std::shared_ptr<ProgramState>& program,

@@ -10,17 +10,17 @@ namespace hearth::opencl {
 namespace {
 
 // Incomplete types cannot be deleted by mistake: the driver releases what it made.
-std::shared_ptr<cl::OpaqueProgram> owner_of(const std::shared_ptr<const ContextState>& context, cl::ProgramId id)
+std::shared_ptr<_cl_program> owner_of(const std::shared_ptr<const ContextState>& context, cl_program id)
 {
     if (id == nullptr)
         return nullptr;
-    return {id, [context](cl::ProgramId doomed) { context->api->release_program(doomed); }};
+    return {id, [context](cl_program doomed) { context->api->release_program(doomed); }};
 }
 
 // What the source and options alone decide. Everything else may go well the next time.
-bool is_deterministic(cl::Int result)
+bool is_deterministic(cl_int result)
 {
-    return result == cl::k_build_program_failure || result == cl::k_invalid_build_options;
+    return result == CL_BUILD_PROGRAM_FAILURE || result == CL_INVALID_BUILD_OPTIONS;
 }
 
 std::string compiler_of(const Device& device)
@@ -36,8 +36,8 @@ std::string name_of(const Source& source)
 Result<NativeProgram> create_from_source(const std::shared_ptr<const ContextState>& context, const Source& source)
 {
     const cl::Api& api = *context->api;
-    cl::Int error = cl::k_success;
-    cl::ProgramId id = nullptr;
+    cl_int error = CL_SUCCESS;
+    cl_program id = nullptr;
     if (!source.il.empty()) {
         if (api.create_program_with_il == nullptr)
             return Error{
@@ -54,16 +54,16 @@ Result<NativeProgram> create_from_source(const std::shared_ptr<const ContextStat
     return NativeProgram(context, id);
 }
 
-cl::Int build_native(const std::shared_ptr<const ContextState>& context, const NativeProgram& program,
-                     const Source& source)
+cl_int build_native(const std::shared_ptr<const ContextState>& context, const NativeProgram& program,
+                    const Source& source)
 {
-    const cl::DeviceId device = context->device_id();
+    const cl_device_id device = context->device_id();
     return context->api->build_program(program.id(), 1, &device, joined_options(source).c_str(), nullptr, nullptr);
 }
 
 }  // namespace
 
-NativeProgram::NativeProgram(std::shared_ptr<const ContextState> context, cl::ProgramId id)
+NativeProgram::NativeProgram(std::shared_ptr<const ContextState> context, cl_program id)
     : m_context(std::move(context)), m_program(owner_of(m_context, id))
 {
 }
@@ -72,15 +72,15 @@ Bytes NativeProgram::binary() const
 {
     const cl::Api& api = *m_context->api;
     std::size_t size = 0;
-    if (api.get_program_info(id(), cl::k_program_devices, 0, nullptr, &size) != cl::k_success)
+    if (api.get_program_info(id(), CL_PROGRAM_DEVICES, 0, nullptr, &size) != CL_SUCCESS)
         return {};
     // A context of the caller's may have other devices: there is a binary for each, in this order.
-    std::vector<cl::DeviceId> devices(size / sizeof(cl::DeviceId));
+    std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
     std::vector<std::size_t> sizes(devices.size());
-    if (api.get_program_info(id(), cl::k_program_devices, size, static_cast<void*>(devices.data()), nullptr) !=
-            cl::k_success ||
-        api.get_program_info(id(), cl::k_program_binary_sizes, sizes.size() * sizeof(std::size_t), sizes.data(),
-                             nullptr) != cl::k_success)
+    if (api.get_program_info(id(), CL_PROGRAM_DEVICES, size, static_cast<void*>(devices.data()), nullptr) !=
+            CL_SUCCESS ||
+        api.get_program_info(id(), CL_PROGRAM_BINARY_SIZES, sizes.size() * sizeof(std::size_t), sizes.data(),
+                             nullptr) != CL_SUCCESS)
         return {};
     // All of them are asked for: not every driver takes a null pointer for one that is not wanted.
     std::vector<Bytes> binaries;
@@ -91,8 +91,8 @@ Bytes NativeProgram::binary() const
         binaries.push_back(Bytes::make(each, [&](std::span<std::byte> target) {
             places.push_back(reinterpret_cast<unsigned char*>(target.data()));
         }));
-    if (api.get_program_info(id(), cl::k_program_binaries, places.size() * sizeof(unsigned char*),
-                             static_cast<void*>(places.data()), nullptr) != cl::k_success)
+    if (api.get_program_info(id(), CL_PROGRAM_BINARIES, places.size() * sizeof(unsigned char*),
+                             static_cast<void*>(places.data()), nullptr) != CL_SUCCESS)
         return {};
     for (std::size_t i = 0; i < devices.size(); ++i)
         if (devices[i] == m_context->device_id())
@@ -104,13 +104,13 @@ std::string NativeProgram::build_log() const
 {
     const cl::Api& api = *m_context->api;
     std::size_t size = 0;
-    if (api.get_program_build_info(id(), m_context->device_id(), cl::k_program_build_log, 0, nullptr, &size) !=
-            cl::k_success ||
+    if (api.get_program_build_info(id(), m_context->device_id(), CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) !=
+            CL_SUCCESS ||
         size == 0)
         return {};
     std::string log(size, '\0');
-    if (api.get_program_build_info(id(), m_context->device_id(), cl::k_program_build_log, size, log.data(), nullptr) !=
-        cl::k_success)
+    if (api.get_program_build_info(id(), m_context->device_id(), CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) !=
+        CL_SUCCESS)
         return {};
     log.resize(log.find_last_not_of('\0') + 1);
     return log;
@@ -124,7 +124,7 @@ bool freezes_binary(const Device& device)
 Bytes binary_of_another(const std::shared_ptr<const ContextState>& context, const Source& source)
 {
     const Result<NativeProgram> another = create_from_source(context, source);
-    return another && build_native(context, *another, source) == cl::k_success ? another->binary() : Bytes{};
+    return another && build_native(context, *another, source) == CL_SUCCESS ? another->binary() : Bytes{};
 }
 
 Result<Built> build_from_source(const std::shared_ptr<const ContextState>& context, const Source& source)
@@ -162,18 +162,18 @@ Result<NativeProgram> load_binary(const std::shared_ptr<const ContextState>& con
                                   const std::string& options)
 {
     const cl::Api& api = *context->api;
-    const cl::DeviceId device = context->device_id();
+    const cl_device_id device = context->device_id();
     const std::size_t size = binary.size();
     const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
     const std::string doing = fmt::format("A stored binary of {} bytes was refused", size);
-    cl::Int state = cl::k_success;
-    cl::Int error = cl::k_success;
-    cl::ProgramId id = api.create_program_with_binary(context->context, 1, &device, &size, &bytes, &state, &error);
+    cl_int state = CL_SUCCESS;
+    cl_int error = CL_SUCCESS;
+    cl_program id = api.create_program_with_binary(context->context, 1, &device, &size, &bytes, &state, &error);
     NativeProgram program(context, id);
-    if (!program || error != cl::k_success || state != cl::k_success)
-        return failure(Code::other_version, doing, "clCreateProgramWithBinary", error != cl::k_success ? error : state);
+    if (!program || error != CL_SUCCESS || state != CL_SUCCESS)
+        return failure(Code::other_version, doing, "clCreateProgramWithBinary", error != CL_SUCCESS ? error : state);
     // OpenCL wants this of binaries too; there is nothing left to compile.
-    if (error = api.build_program(id, 1, &device, options.c_str(), nullptr, nullptr); error != cl::k_success)
+    if (error = api.build_program(id, 1, &device, options.c_str(), nullptr, nullptr); error != CL_SUCCESS)
         return failure(Code::other_version, doing, "clBuildProgram", error);
     return program;
 }

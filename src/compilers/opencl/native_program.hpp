@@ -10,10 +10,10 @@ namespace hearth::opencl {
 class NativeProgram {
 public:
     NativeProgram() = default;
-    NativeProgram(std::shared_ptr<const ContextState> context, cl::ProgramId id);
+    NativeProgram(std::shared_ptr<const ContextState> context, cl_program id);
 
     explicit operator bool() const { return m_program != nullptr; }
-    cl::ProgramId id() const { return m_program.get(); }
+    cl_program id() const { return m_program.get(); }
 
     // Empty when the driver gives none.
     Bytes binary() const;
@@ -21,7 +21,7 @@ public:
 
 private:
     std::shared_ptr<const ContextState> m_context;
-    std::shared_ptr<cl::OpaqueProgram> m_program;
+    std::shared_ptr<_cl_program> m_program;
 };
 
 // Whether a program's binary stays as it was when it was first asked for, or given, whatever the program compiles

@@ -1,6 +1,7 @@
 #include "compilers/opencl/program.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "compilers/opencl/kernel.hpp"
 #include "compilers/opencl/request.hpp"
 
@@ -74,7 +75,7 @@ ProgramState::~ProgramState()
         if (!m_grown || !watches_launches())
             return;
     }
-    if (context->api->finish(context->queue) == cl::k_success)
+    if (context->api->finish(context->queue) == CL_SUCCESS)
         static_cast<void>(store_again());
 }
 
@@ -90,11 +91,8 @@ void ProgramState::watch(Cache& cache, Origin origin)
     m_source_of_binary = from;
     const std::scoped_lock lock(m_mutex, m_storing);
     m_binary = Bytes::copy_of(artifact->bytes(k_binary_section));
-    while (!lines.empty()) {
-        const std::string_view line = lines.substr(0, lines.find('\n'));
-        lines.remove_prefix(std::min(lines.size(), line.size() + 1));
-        m_launches.emplace(line);
-    }
+    while (!lines.empty())
+        m_launches.emplace(base::take_until('\n', lines));
 }
 
 void ProgramState::handed_out(const std::string& kernel)

@@ -2,9 +2,9 @@
 
 #include "base/error.hpp"
 #include "base/shared_library.hpp"
+#include "base/text.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <fmt/format.h>
 #include <memory>
@@ -64,13 +64,6 @@ struct JitOptions {
     }
 };
 
-std::optional<std::uint64_t> number(std::string_view text)
-{
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 // "sm_90" is 90, "sm_90a" is 65536 + 90, "sm_90f" is 131072 + 90, as CUjit_target has it.
 std::optional<std::uint64_t> target_number(std::string_view target)
 {
@@ -84,7 +77,7 @@ std::optional<std::uint64_t> target_number(std::string_view target)
         kind = 0x20000;
     if (kind != 0)
         target.remove_suffix(1);
-    const std::optional<std::uint64_t> version = number(target);
+    const std::optional<std::uint64_t> version = base::parse_number<std::uint64_t>(target);
     return version ? std::optional(kind + *version) : std::nullopt;
 }
 
@@ -100,11 +93,13 @@ bool translate(std::string_view option, JitOptions& out)
         out.add(k_log_verbose, std::uint64_t{1});
     else if (option.starts_with("-arch="))
         return true;  // the target is read apart
-    else if (const auto level = option.starts_with("-O") ? number(option.substr(2)) : std::nullopt;
+    else if (const auto level =
+                 option.starts_with("-O") ? base::parse_number<std::uint64_t>(option.substr(2)) : std::nullopt;
              level && *level <= 4)
         out.add(k_optimization_level, *level);
-    else if (const auto count =
-                 option.starts_with(k_registers) ? number(option.substr(k_registers.size())) : std::nullopt)
+    else if (const auto count = option.starts_with(k_registers)
+                                    ? base::parse_number<std::uint64_t>(option.substr(k_registers.size()))
+                                    : std::nullopt)
         out.add(k_max_registers, *count);
     else
         return false;

@@ -1,7 +1,7 @@
 #include "tiers/bundle/bundle_tier.hpp"
 
 #include "base/error.hpp"
-#include "format/entry.hpp"
+#include "format/acceptance.hpp"
 #include "tiers/bundle/contents.hpp"
 #include "tiers/bundle/open_bundle.hpp"
 
@@ -64,16 +64,8 @@ Found BundleTier::read(const format::BundleFile::Place& place, Bytes& bytes) con
     bytes = m_signed_only ? read_vouched(*m_file, place.row, why) : m_file->read(place.row, error);
     if (bytes.empty())
         return Found::miss(m_signed_only ? why : format::miss_of(error));
-    format::DecodedEntry decoded = format::decode_entry(bytes, place.row.key);
-    if (!decoded.artifact)
-        return Found::miss(decoded.why);
-    if (decoded.artifact->expires != WallTime{} && m_clock.now() >= decoded.artifact->expires)
-        return Found::miss(Miss::expired);
-    Found found;
-    found.bytes = bytes.size();
-    found.cost = decoded.artifact->cost;
-    found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(decoded.artifact)));
-    return found;
+    const Trust not_asked;
+    return format::accept_entry(bytes, place.row.key, {not_asked, m_clock});
 }
 
 Found BundleTier::peek(const Key& key)

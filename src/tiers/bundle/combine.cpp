@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/hex.hpp"
+#include "base/problems.hpp"
 #include "format/bundle_writer.hpp"
 #include "format/entry.hpp"
 #include "hearth/bundle.hpp"
@@ -32,9 +33,9 @@ using Choice = std::map<Key, Chosen>;
 void tell_of_damage(const format::BundleFile& file, std::uint64_t rows, WriteReport& report)
 {
     report.rejected += rows;
-    tiers::tell(report.problems, fmt::format("The index of {} is damaged, and {} entries cannot be found. Get the file "
-                                             "again.",
-                                             file.path(), rows));
+    base::tell(report.problems, fmt::format("The index of {} is damaged, and {} entries cannot be found. Get the file "
+                                            "again.",
+                                            file.path(), rows));
 }
 
 // Whether a compile would be answered the same from either: when it was made, and what that took, does not count.
@@ -88,8 +89,8 @@ Result<WriteReport> write(const std::string& path, const Choice& choice, std::sp
         const Bytes bytes = bytes_of(chosen, files, why);
         if (bytes.empty()) {
             ++report.rejected;
-            tiers::tell(report.problems, fmt::format("Entry {} in {} could not be read ({}); left out.", key.hex(),
-                                                     chosen.file->path(), to_string(why)));
+            base::tell(report.problems, fmt::format("Entry {} in {} could not be read ({}); left out.", key.hex(),
+                                                    chosen.file->path(), to_string(why)));
             continue;
         }
         HEARTH_TRY(writer.add(bytes));

@@ -1,6 +1,7 @@
 #include "tiers/bundle/contents.hpp"
 
 #include "base/digest.hpp"
+#include "base/problems.hpp"
 #include "format/entry.hpp"
 #include "format/entry_row.hpp"
 
@@ -8,17 +9,7 @@
 
 namespace hearth::tiers {
 
-namespace {
-
-constexpr std::size_t k_problems_told = 100;
-
-}  // namespace
-
-void tell(std::vector<std::string>& problems, std::string problem)
-{
-    if (problems.size() < k_problems_told)
-        problems.push_back(std::move(problem));
-}
+using base::tell;
 
 void for_each_row(const format::BundleFile& file, const VisitRow& visit, const VisitDamage& damaged)
 {

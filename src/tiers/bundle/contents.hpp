@@ -25,7 +25,4 @@ Bytes read_vouched(const format::BundleFile& file, const format::BundleRow& row,
 // Reads every entry and checks it against the index and against itself.
 VerifyReport verify_contents(const format::BundleFile& file, const Progress& progress);
 
-// Adds a sentence to a report, which a damaged bundle of a million entries must not blow up.
-void tell(std::vector<std::string>& problems, std::string problem);
-
 }  // namespace hearth::tiers

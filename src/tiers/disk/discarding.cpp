@@ -1,21 +1,11 @@
-// Which entries are used, and what becomes of those that are not.
+// What becomes of entries that are not used.
 
-#include "format/entry.hpp"
-#include "format/signature.hpp"
 #include "tiers/disk/disk_tier.hpp"
 #include "tiers/disk/session.hpp"
 
 #include <fcntl.h>
 
 namespace hearth::tiers {
-
-format::DecodedEntry DiskTier::decode(const Bytes& bytes, const Key& key) const
-{
-    if (m_options.trust.signatures == Signatures::demanded &&
-        !format::is_signed_by(m_options.trust.trusted, key, bytes))
-        return {nullptr, Miss::untrusted};
-    return format::decode_entry(bytes, key);
-}
 
 void DiskTier::discard(const Key& key)
 {
@@ -27,7 +17,8 @@ void DiskTier::discard(const Key& key)
     // Looked at again under the lock: another process may have put a good one in its place.
     int error = 0;
     const Bytes bytes = m_directory.read_entry(key, error);
-    const format::DecodedEntry decoded = error == 0 ? decode(bytes, key) : format::DecodedEntry{};
+    const format::DecodedEntry decoded =
+        error == 0 ? format::decode_trusted(bytes, key, m_options.trust) : format::DecodedEntry{};
     if (decoded.artifact)
         return;
     if (error == 0 && decoded.why == Miss::untrusted)

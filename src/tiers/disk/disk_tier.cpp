@@ -1,9 +1,7 @@
 #include "tiers/disk/disk_tier.hpp"
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
-#include "format/entry.hpp"
-#include "format/signature.hpp"
+#include "format/acceptance.hpp"
 #include "tiers/disk/seconds.hpp"
 #include "tiers/disk/session.hpp"
 
@@ -110,10 +108,9 @@ std::uint64_t DiskTier::next_tick()
 Error DiskTier::cannot(const char* action, int error) const
 {
     if (error == -EWOULDBLOCK)
-        return {Code::timeout,
-                fmt::format("{}: another process has held the lock of {} for too long. It goes on without.", action,
-                            m_options.directory),
-                {}};
+        return hearth::error(Code::timeout,
+                             "{}: another process has held the lock of {} for too long. It goes on without.", action,
+                             m_options.directory);
     const bool full = error == -ENOSPC || error == -EDQUOT;
     return {full ? Code::no_space : Code::io,
             base::describe(action, m_options.directory, error) +
@@ -122,12 +119,9 @@ Error DiskTier::cannot(const char* action, int error) const
             {}};
 }
 
-bool DiskTier::too_old(WallTime created, WallTime expires) const
+format::Acceptance DiskTier::acceptance() const
 {
-    const WallTime now = m_clock.now();
-    const std::chrono::seconds max_age(m_max_age.load(std::memory_order_relaxed));
-    return (expires != WallTime{} && now >= expires) ||
-           (max_age.count() > 0 && created <= base::time_before(now, max_age));
+    return {m_options.trust, m_clock, std::chrono::seconds(m_max_age.load(std::memory_order_relaxed))};
 }
 
 Found DiskTier::find(const Key& key)
@@ -166,16 +160,7 @@ Found DiskTier::read(const Key& key, Bytes& bytes) const
         return Found::miss(Miss::absent);
     if (error != 0)
         return Found::miss(not_an_entry(error) ? Miss::corrupt : Miss::outage);
-    format::DecodedEntry decoded = decode(bytes, key);
-    if (!decoded.artifact)
-        return Found::miss(decoded.why);
-    if (too_old(decoded.artifact->created, decoded.artifact->expires))
-        return Found::miss(Miss::expired);
-    Found found;
-    found.bytes = bytes.size();
-    found.cost = decoded.artifact->cost;
-    found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(decoded.artifact)));
-    return found;
+    return format::accept_entry(bytes, key, acceptance());
 }
 
 int DiskTier::unlink(Session& session, const Key& key)
@@ -186,25 +171,15 @@ int DiskTier::unlink(Session& session, const Key& key)
 Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims victims)
 {
     if (!traits().writable)
-        return Error{Code::unavailable, fmt::format("Tier \"{}\" is read-only.", m_options.name), {}};
-    Bytes bytes = entry.encoded();
-    if (bytes.empty()) {
-        Result<Bytes> encoded = format::encode_entry(key, *entry.artifact(), {.compression = m_options.compression});
-        HEARTH_TRY(encoded);
-        bytes = *std::move(encoded);
-    }
-    if (!m_options.trust.sign_with.empty() && !format::has_signature(bytes)) {
-        Result<Bytes> with_signature = format::sign_entry(key, bytes, m_options.trust.sign_with.front());
-        HEARTH_TRY(with_signature);
-        bytes = *std::move(with_signature);
-    }
+        return hearth::error(Code::unavailable, "Tier \"{}\" is read-only.", m_options.name);
+    HEARTH_TRY_SET(const Bytes bytes, format::prepare_entry(key, entry, m_options.trust, format::Keeps::any_signature,
+                                                            {.compression = m_options.compression}));
     const Limits limits = this->limits();
     if (limits.max_bytes != 0 && bytes.size() > limits.max_bytes)
-        return Error{Code::too_large,
-                     fmt::format("Entry of {} bytes is larger than tier \"{}\" can hold ({}). Raise its capacity or "
-                                 "lower the entry's size.",
-                                 bytes.size(), m_options.name, limits.max_bytes),
-                     {}};
+        return hearth::error(Code::too_large,
+                             "Entry of {} bytes is larger than tier \"{}\" can hold ({}). Raise its capacity or lower "
+                             "the entry's size.",
+                             bytes.size(), m_options.name, limits.max_bytes);
 
     int error = 0;
     const std::unique_ptr<CacheDirectory::Temporary> temporary = m_directory.write_temporary(bytes, error);
@@ -223,10 +198,8 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
         .expires = to_seconds(artifact.expires),
     };
     if (!m_victims.admits(Resident(key, record.bytes, record.cost)))
-        return Error{
-            Code::no_space,
-            fmt::format("The policy of tier \"{}\" did not admit an entry of {} bytes.", m_options.name, record.bytes),
-            {}};
+        return hearth::error(Code::no_space, "The policy of tier \"{}\" did not admit an entry of {} bytes.",
+                             m_options.name, record.bytes);
     StoreReport report{.bytes = bytes.size(), .replaced = false, .victims = {}};
     error = session.change([&] { return place(session, *temporary, record, victims, report); });
     if (error != 0)

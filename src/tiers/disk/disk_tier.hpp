@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/fork.hpp"
-#include "format/entry.hpp"
+#include "format/acceptance.hpp"
 #include "hearth/tier.hpp"
 #include "tiers/disk/cache_directory.hpp"
 #include "tiers/disk/index.hpp"
@@ -61,8 +61,7 @@ private:
     Error cannot(const char* action, int error) const;
     // `bytes` are the entry's, where there is one.
     Found read(const Key& key, Bytes& bytes) const;
-    bool too_old(WallTime created, WallTime expires) const;
-    format::DecodedEntry decode(const Bytes& bytes, const Key& key) const;
+    format::Acceptance acceptance() const;
     void discard(const Key& key);
     void quarantine(const Key& key, const Bytes& bytes);
     int unlink(Session& session, const Key& key);

@@ -1,6 +1,7 @@
 // The disk tier's slower half: listing, verifying, sweeping, and rebuilding the index from the entries.
 
 #include "base/clock.hpp"
+#include "base/problems.hpp"
 #include "format/entry.hpp"
 #include "format/entry_row.hpp"
 #include "tiers/disk/disk_tier.hpp"
@@ -15,14 +16,7 @@ namespace hearth::tiers {
 
 namespace {
 
-constexpr std::size_t k_problems_told = 100;
 constexpr std::uint64_t k_buckets_per_lock = 16;
-
-void tell(VerifyReport& report, std::string problem)
-{
-    if (report.problems.size() < k_problems_told)
-        report.problems.push_back(std::move(problem));
-}
 
 }  // namespace
 
@@ -259,8 +253,8 @@ std::vector<Victim> DiskTier::maintain(std::stop_token stop)
 
 void DiskTier::evict_expired(EvictionCause cause, const std::stop_token& stop, std::vector<Victim>& out)
 {
-    const auto goes = [&](const IndexRecord& record) {
-        return too_old(from_seconds(record.created), from_seconds(record.expires));
+    const auto goes = [now = acceptance()](const IndexRecord& record) {
+        return format::is_too_old(from_seconds(record.created), from_seconds(record.expires), now);
     };
     sweep(cause, goes, {}, stop, out);
 }
@@ -278,7 +272,8 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
                 return true;  // evicted while we looked
             if (error == -EISDIR) {
                 ++report.stray;
-                tell(report, fmt::format("A directory stands where entry {} should; left alone.", key.hex()));
+                base::tell(report.problems,
+                           fmt::format("A directory stands where entry {} should; left alone.", key.hex()));
                 return true;
             }
             const format::DecodedEntry decoded = error == 0 ? format::decode_entry(bytes, key) : format::DecodedEntry{};
@@ -287,12 +282,14 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
                 ++report.intact;
             } else if (decoded.why == Miss::other_version) {
                 ++report.other_version;
-                tell(report, fmt::format("Entry {} is of another format version; left alone.", key.hex()));
+                base::tell(report.problems,
+                           fmt::format("Entry {} is of another format version; left alone.", key.hex()));
             } else {
                 ++report.corrupt;
                 damaged.push_back(key);
-                tell(report, fmt::format("Entry {} is damaged{}.", key.hex(),
-                                         error != 0 ? base::describe(": cannot", "read it", error) : ""));
+                base::tell(report.problems,
+                           fmt::format("Entry {} is damaged{}.", key.hex(),
+                                       error != 0 ? base::describe(": cannot", "read it", error) : ""));
             }
             return !progress || progress(report.checked, std::max(total, report.checked));
         },
@@ -317,11 +314,12 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
     const bool readable = count_records(session.index(), listed);
     report.accounting_exact = readable && counted == recorded && counted == listed;
     if (!report.accounting_exact) {
-        tell(report, readable ? fmt::format("The index counts {} bytes in {} entries and lists {} in {}; the directory "
-                                            "holds {} in {}.",
-                                            recorded.bytes, recorded.entries, listed.bytes, listed.entries,
-                                            counted.bytes, counted.entries)
-                              : "The index is damaged.");
+        base::tell(report.problems,
+                   readable ? fmt::format("The index counts {} bytes in {} entries and lists {} in {}; the directory "
+                                          "holds {} in {}.",
+                                          recorded.bytes, recorded.entries, listed.bytes, listed.entries, counted.bytes,
+                                          counted.entries)
+                            : "The index is damaged.");
         if (may_repair)
             reconcile(session.index());
     }

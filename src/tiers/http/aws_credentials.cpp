@@ -1,7 +1,8 @@
 #include "tiers/http/aws_credentials.hpp"
 
 #include "base/error.hpp"
-#include "tiers/http/dialect.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
 
 #include <cstdlib>
 #include <fmt/format.h>
@@ -9,16 +10,6 @@
 namespace hearth::tiers::http {
 
 namespace {
-
-std::string_view trimmed(std::string_view text)
-{
-    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-    while (!text.empty() && is_blank(text.front()))
-        text.remove_prefix(1);
-    while (!text.empty() && is_blank(text.back()))
-        text.remove_suffix(1);
-    return text;
-}
 
 std::optional<std::string> variable(const AwsSources& sources, const char* name)
 {
@@ -46,7 +37,7 @@ AwsSources AwsSources::of_this_process()
                 const char* value = std::getenv(name);
                 return value ? std::optional<std::string>(value) : std::nullopt;
             },
-            read_small_file};
+            base::read_small_file};
 }
 
 std::optional<std::string> ini_value(std::string_view text, std::string_view section, std::string_view key)
@@ -54,20 +45,19 @@ std::optional<std::string> ini_value(std::string_view text, std::string_view sec
     std::optional<std::string> found;
     bool inside = false;
     while (!text.empty()) {
-        const std::string_view whole = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), whole.size() + 1));
-        const std::string_view line = trimmed(whole);
+        const std::string_view whole = base::take_until('\n', text);
+        const std::string_view line = base::trimmed(whole);
         const bool indented = whole.starts_with(' ') || whole.starts_with('\t');
         if (line.empty() || line.front() == '#' || line.front() == ';')
             continue;
         if (line.front() == '[') {
-            inside = line.back() == ']' && trimmed(line.substr(1, line.size() - 2)) == section;
+            inside = line.back() == ']' && base::trimmed(line.substr(1, line.size() - 2)) == section;
             continue;
         }
         const std::size_t equals = line.find('=');
-        if (!inside || indented || equals == std::string_view::npos || trimmed(line.substr(0, equals)) != key)
+        if (!inside || indented || equals == std::string_view::npos || base::trimmed(line.substr(0, equals)) != key)
             continue;
-        const std::string_view value = trimmed(line.substr(equals + 1));
+        const std::string_view value = base::trimmed(line.substr(equals + 1));
         found = value.empty() ? std::nullopt : std::optional<std::string>(value);
     }
     return found;
@@ -89,8 +79,8 @@ Result<AwsCredentials> find_credentials(const AwsSources& sources)
             return AwsCredentials{*kept_key, *kept_secret, ini_value(*text, section, "aws_session_token").value_or("")};
     }
     return error(Code::denied,
-                 "There are no keys for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not both set, "
-                 "and {} {}. Set the variables, or write the file.",
+                 "There are no keys for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not both set, and {} "
+                 "{}. Set the variables, or write the file.",
                  path, text ? fmt::format("has none in its section [{}]", section) : "cannot be read");
 }
 

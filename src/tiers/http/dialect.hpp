@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tiers/http/errors.hpp"
 #include "tiers/http/http_client.hpp"
 #include "tiers/http/request.hpp"
 
@@ -31,16 +30,5 @@ public:
     // "bucket kernels at 127.0.0.1:8080", without what the server calls itself.
     virtual std::string place() const = 0;
 };
-
-// Letters, digits, '-', '_' and '.', not first; 1 to 128 of them. Anything else could leave the folder it belongs in.
-bool is_name(std::string_view name);
-
-// As it stands in the path of a URL: "a/b c" is "a/b%20c".
-std::string encoded_path(std::string_view path);
-// As it stands in a query: '/' is encoded too. These are the rules of SigV4, which signs what it sees.
-std::string encoded_query(std::string_view text);
-
-// The content of a small file, such as those that hold credentials; links are followed. None: it cannot be read.
-std::optional<std::string> read_small_file(const std::string& path);
 
 }  // namespace hearth::tiers::http

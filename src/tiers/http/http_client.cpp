@@ -1,25 +1,21 @@
 #include "tiers/http/http_client.hpp"
 
-#include "tiers/http/curl_library.hpp"
+#include "base/error.hpp"
+#include "base/own_thread.hpp"
+#include "base/signal_guard.hpp"
 
+#include <mutex>
 #include <unistd.h>
+#include <unordered_map>
 
 namespace hearth::tiers::http {
-
-namespace {
-
-Error no_handle(const std::string& address)
-{
-    return {Code::unavailable, "libcurl could not be set up to talk to " + address + ": is there memory left?", {}};
-}
-
-}  // namespace
 
 HttpClient::HttpClient(ClientOptions options)
     : m_options(std::move(options)), m_permits(m_options.max_connections), m_process(::getpid())
 {
     // So that giving one back never fails.
-    m_idle_singles.reserve(m_options.max_connections);
+    m_singles.reserve(m_options.max_connections);
+    m_batches.reserve(1);
 }
 
 HttpClient::~HttpClient()
@@ -27,81 +23,121 @@ HttpClient::~HttpClient()
     // A child that ends without having been told of the fork must not say goodbye for its parent.
     if (::getpid() != m_process)
         after_fork();
+    const base::SignalGuard guard(SIGPIPE, m_options.tls);
+    m_singles.clear();
+    m_batches.clear();
 }
 
 Result<Answer> HttpClient::perform(const Request& request, SteadyTime deadline)
 {
-    if (std::chrono::steady_clock::now() >= deadline || m_permits.take(1, deadline) == 0)
-        return passed_deadline(m_options.address);
-    Result<Answer> answer = no_handle(m_options.address);
-    if (std::unique_ptr<Batch> single = take_single()) {
-        const SigpipeGuard guard(m_options.tls);
-        answer = std::move(single->perform({&request, 1}, 1, deadline).front());
-        give_back_single(std::move(single));
-    }
-    m_permits.give_back(1);
-    return answer;
+    return std::move(perform_many({&request, 1}, deadline).front());
 }
 
 std::vector<Result<Answer>> HttpClient::perform_many(std::span<const Request> requests, SteadyTime deadline)
 {
-    if (requests.size() <= 1) {
-        std::vector<Result<Answer>> answers;
-        for (const Request& request : requests)
-            answers.push_back(perform(request, deadline));
-        return answers;
-    }
-    const std::size_t parallel = m_permits.take(std::min(requests.size(), m_options.max_connections), deadline);
+    using Answers = std::vector<Result<Answer>>;
+    if (requests.empty())
+        return {};
+    const std::size_t wanted = std::min(requests.size(), m_options.max_connections);
+    const std::size_t parallel = std::chrono::steady_clock::now() < deadline ? m_permits.take(wanted, deadline) : 0;
     if (parallel == 0)
-        return {requests.size(), passed_deadline(m_options.address)};
-    std::vector<Result<Answer>> answers;
-    if (std::unique_ptr<Batch> batch = take_batch()) {
-        const SigpipeGuard guard(m_options.tls);
-        answers = batch->perform(requests, parallel, deadline);
-        give_back_batch(std::move(batch));
+        return Answers(requests.size(), passed_deadline(m_options.address));
+    Answers answers;
+    std::vector<Connections>& idle = requests.size() == 1 ? m_singles : m_batches;
+    const base::SignalGuard guard(SIGPIPE, m_options.tls);
+    if (Connections connections = take(idle)) {
+        answers = perform_on(connections.get(), requests, parallel, deadline);
+        // Of batches that ran at the same time one is kept, and the others are closed, not under the lock.
+        const std::lock_guard lock(m_mutex);
+        if (requests.size() == 1 || idle.empty())
+            idle.push_back(std::move(connections));
     } else {
-        answers.assign(requests.size(), no_handle(m_options.address));
+        answers.assign(requests.size(),
+                       error(Code::unavailable, "libcurl could not be set up to talk to {}: is there memory left?",
+                             m_options.address));
     }
     m_permits.give_back(parallel);
     return answers;
 }
 
-std::unique_ptr<Batch> HttpClient::take_single()
+HttpClient::Connections HttpClient::take(std::vector<Connections>& idle)
 {
     {
         const std::lock_guard lock(m_mutex);
-        if (!m_idle_singles.empty()) {
+        if (!idle.empty()) {
             // The last one used: the others may grow old and be closed by the server.
-            std::unique_ptr<Batch> single = std::move(m_idle_singles.back());
-            m_idle_singles.pop_back();
-            return single;
+            Connections last = std::move(idle.back());
+            idle.pop_back();
+            return last;
         }
     }
-    return Batch::make(m_options, m_sockets);
-}
-
-std::unique_ptr<Batch> HttpClient::take_batch()
-{
-    {
-        const std::lock_guard lock(m_mutex);
-        if (m_idle_batch)
-            return std::move(m_idle_batch);
+    Connections made(curl_ready() ? curl_multi_init() : nullptr);
+    if (made) {
+        const auto most = static_cast<long>(m_options.max_connections);
+        curl_multi_setopt(made.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, most);
+        curl_multi_setopt(made.get(), CURLMOPT_MAXCONNECTS, most);
+        curl_multi_setopt(made.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
     }
-    return Batch::make(m_options, m_sockets);
+    return made;
 }
 
-void HttpClient::give_back_single(std::unique_ptr<Batch> single)
+// libcurl is told to leave signals alone (CURLOPT_NOSIGNAL). So who comes here keeps SIGPIPE from a host program that
+// does not ignore it: plain sockets are written to with MSG_NOSIGNAL, but TLS libraries may write without.
+//
+// Every request has a handle of its own. Before 8.1 libcurl goes on with a header of a handle's last request where an
+// answer begins as if to continue one, and that header is freed (curl issue 11101).
+std::vector<Result<Answer>> HttpClient::perform_on(CURLM* connections, std::span<const Request> requests,
+                                                   std::size_t parallel, SteadyTime deadline)
 {
-    const std::lock_guard lock(m_mutex);
-    m_idle_singles.push_back(std::move(single));
-}
-
-void HttpClient::give_back_batch(std::unique_ptr<Batch> batch)
-{
-    // One is kept. Another, of a batch that ran at the same time, is closed, and not under the lock.
-    const std::lock_guard lock(m_mutex);
-    if (!m_idle_batch)
-        m_idle_batch = std::move(batch);
+    std::vector<Result<Answer>> answers(requests.size(), passed_deadline(m_options.address));
+    struct UnderWay {
+        std::unique_ptr<Transfer> transfer;
+        std::size_t request;
+    };
+    std::unordered_map<CURL*, UnderWay> under_way;
+    std::size_t next = 0;
+    while (true) {
+        while (next < requests.size() && under_way.size() < parallel && std::chrono::steady_clock::now() < deadline) {
+            std::unique_ptr<Transfer> transfer = Transfer::make(m_options, m_sockets, requests[next], deadline);
+            if (!transfer || curl_multi_add_handle(connections, transfer->handle()) != CURLM_OK)
+                break;
+            CURL* const handle = transfer->handle();
+            under_way.emplace(handle, UnderWay{std::move(transfer), next});
+            ++next;
+        }
+        if (under_way.empty())
+            break;
+        int running = 0;
+        CURLMcode state = CURLM_OK;
+        {
+            // Names are looked up on threads that libcurl starts here.
+            const base::SignalsBlocked inherited;
+            state = curl_multi_perform(connections, &running);
+        }
+        int waiting = 0;
+        bool one_ended = false;
+        while (const CURLMsg* message = curl_multi_info_read(connections, &waiting)) {
+            if (message->msg != CURLMSG_DONE)
+                continue;
+            CURL* const handle = message->easy_handle;
+            const CURLcode code = message->data.result;
+            UnderWay ended = std::move(under_way.extract(handle).mapped());
+            curl_multi_remove_handle(connections, handle);
+            answers[ended.request] = ended.transfer->finish(code);
+            one_ended = true;
+        }
+        // Every transfer has the deadline as its own limit, and wakes us for it.
+        if (state == CURLM_OK && !one_ended)
+            state = curl_multi_poll(connections, nullptr, 0, 1000, nullptr);
+        if (state != CURLM_OK)
+            break;
+    }
+    // Only where libcurl itself failed.
+    for (auto& [handle, left] : under_way) {
+        curl_multi_remove_handle(connections, handle);
+        answers[left.request] = left.transfer->finish(CURLE_OUT_OF_MEMORY);
+    }
+    return answers;
 }
 
 // Closing a handle of libcurl's would write to the server on a connection that the parent goes on using. So the sockets
@@ -112,10 +148,11 @@ void HttpClient::after_fork() noexcept
     m_sockets.close_all();
     m_permits.after_fork();
     const std::lock_guard lock(m_mutex);
-    for (std::unique_ptr<Batch>& single : m_idle_singles)
-        (void)single.release();
-    m_idle_singles.clear();
-    (void)m_idle_batch.release();
+    for (std::vector<Connections>* idle : {&m_singles, &m_batches}) {
+        for (Connections& one : *idle)
+            static_cast<void>(one.release());
+        idle->clear();
+    }
     m_process = ::getpid();
 }
 

@@ -1,17 +1,16 @@
 #pragma once
 
-#include "tiers/http/batch.hpp"
-#include "tiers/http/permits.hpp"
+#include "remote/permits.hpp"
+#include "tiers/http/transfer.hpp"
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <sys/types.h>
 #include <vector>
 
 namespace hearth::tiers::http {
 
-// Sends requests to one server and keeps connections for the next.
+// Sends requests to one server and keeps connections for the next; where the server speaks HTTP/2 many share one.
 // Thread safety: every function, from any thread; no lock is held while anything is sent or received.
 // Cost: at most max_connections in use at once. As many may lie idle for single requests, and as many for batches:
 // libcurl cannot move a connection from the one to the other.
@@ -31,18 +30,23 @@ public:
     const ClientOptions& options() const noexcept { return m_options; }
 
 private:
-    std::unique_ptr<Batch> take_single();
-    std::unique_ptr<Batch> take_batch();
-    void give_back_single(std::unique_ptr<Batch> single);
-    void give_back_batch(std::unique_ptr<Batch> batch);
+    struct Close {
+        void operator()(CURLM* connections) const { curl_multi_cleanup(connections); }
+    };
+    using Connections = std::unique_ptr<CURLM, Close>;  // for the requests of one thread at a time
+
+    Connections take(std::vector<Connections>& idle);
+    // At most `parallel` of them under way.
+    std::vector<Result<Answer>> perform_on(CURLM* connections, std::span<const Request> requests, std::size_t parallel,
+                                           SteadyTime deadline);
 
     const ClientOptions m_options;
     SocketBook m_sockets;  // before all that open sockets
-    Permits m_permits;
+    remotes::Permits m_permits;
     base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
-    std::vector<std::unique_ptr<Batch>> m_idle_singles;  // with one connection each
-    std::unique_ptr<Batch> m_idle_batch;
-    pid_t m_process;  // whose connections these are
+    std::vector<Connections> m_singles;  // one connection each; last used last
+    std::vector<Connections> m_batches;  // one at most
+    pid_t m_process;                     // whose connections these are
 };
 
 }  // namespace hearth::tiers::http

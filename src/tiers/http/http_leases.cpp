@@ -1,20 +1,21 @@
-#include "base/error.hpp"
-#include "tiers/http/http_store.hpp"
-#include "tiers/http/lease_object.hpp"
+#include "tiers/http/http_leases.hpp"
 
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "tiers/http/http_store.hpp"
+
+#include <algorithm>
 #include <fmt/format.h>
 #include <random>
-
-// Leases on servers that forget nothing and know one condition: "If-None-Match: *", only where nothing is there.
-//
-// A lease carries its own end (lease_object.hpp); one that has passed is removed by whoever wants it next. Between
-// looking at a lease and removing or rewriting it another may have changed it: two may then hold it, or the one who
-// took it may lose it. That is rare and harmless: a lease only saves work, and two who make the same entry make the
-// same.
 
 namespace hearth::tiers::http {
 
 namespace {
+
+constexpr std::string_view k_magic = "hearth-lease 1 ";
+constexpr std::size_t k_max_digits = 19;
+// The year 2262: WallTime counts nanoseconds.
+constexpr std::int64_t k_last_millisecond = INT64_MAX / 1'000'000;
 
 // 409: S3 says so where two such requests met.
 bool says_taken(const Answer& answer)
@@ -31,30 +32,57 @@ std::string throw_away_name()
 Error no_condition(const std::string& place)
 {
     return error(Code::other_version,
-                 "{} does not honour \"If-None-Match: *\" on PUT, so it cannot hold leases. Set lease=0, or use "
-                 "a server that does.",
+                 "{} does not honour \"If-None-Match: *\" on PUT, so it cannot hold leases. Set lease=0, or use a "
+                 "server that does.",
                  place);
 }
 
 }  // namespace
 
+bool is_lease_name(std::string_view name)
+{
+    return name.ends_with(".lease");
+}
+
+std::string encode_lease(ByteView content, WallTime expires)
+{
+    const auto since_1970 = std::chrono::duration_cast<std::chrono::milliseconds>(expires.time_since_epoch());
+    std::string object = fmt::format("{}{}\n", k_magic, std::max<std::int64_t>(since_1970.count(), 0));
+    object += as_text(content);
+    return object;
+}
+
+std::optional<LeaseObject> decode_lease(const Bytes& object)
+{
+    const std::string_view text = object.text();
+    if (!text.starts_with(k_magic))
+        return std::nullopt;
+    const std::string_view rest = text.substr(k_magic.size());
+    const std::size_t digits = rest.substr(0, k_max_digits + 1).find('\n');
+    const auto milliseconds =
+        digits == std::string_view::npos ? std::nullopt : base::parse_number<std::int64_t>(rest.substr(0, digits));
+    if (!milliseconds || rest.front() == '-')
+        return std::nullopt;
+    const std::size_t header = k_magic.size() + digits + 1;
+    return LeaseObject{object.slice(header, object.size() - header),
+                       WallTime(std::chrono::milliseconds(std::min(*milliseconds, k_last_millisecond)))};
+}
+
 Result<bool> HttpStore::put_where_absent(std::string_view name, ByteView bytes, SteadyTime deadline)
 {
-    Result<Request> asked = request(Method::put, name, bytes);
-    HEARTH_TRY(asked);
-    asked->headers.emplace_back("If-None-Match: *");
-    const Result<Answer> answer = m_client.perform(*asked, deadline);
-    HEARTH_TRY(answer);
-    note(*answer);
-    if (answer->ok())
+    HEARTH_TRY_SET(Request asked, request(Method::put, name, bytes));
+    asked.headers.emplace_back("If-None-Match: *");
+    HEARTH_TRY_SET(const Answer answer, m_client.perform(asked, deadline));
+    note(answer);
+    if (answer.ok())
         return true;
-    if (says_taken(*answer))
+    if (says_taken(answer))
         return false;
-    if (answer->status == 501) {
+    if (answer.status == 501) {
         m_conditional.store(Conditional::ignored, std::memory_order_relaxed);
         return no_condition(description());
     }
-    return refusal(*answer, Method::put);
+    return refusal(answer, Method::put);
 }
 
 // Many servers take the header and overwrite all the same, and a lease that two hold at once is none. So the first time
@@ -63,22 +91,19 @@ Status HttpStore::probe_conditional(SteadyTime deadline)
 {
     const std::string name = throw_away_name();
     const std::string content = encode_lease(as_bytes("probe"), m_clock.now());
-    const Result<bool> first = put_where_absent(name, as_bytes(content), deadline);
-    HEARTH_TRY(first);
+    HEARTH_TRY_SET(const bool first, put_where_absent(name, as_bytes(content), deadline));
     const Result<bool> second = put_where_absent(name, as_bytes(content), deadline);
-    const Result<bool> removed = remove(name, deadline);
+    HEARTH_TRY(remove(name, deadline));
     HEARTH_TRY(second);
-    HEARTH_TRY(removed);
-    const bool honoured = *first && !*second;
+    const bool honoured = first && !*second;
     m_conditional.store(honoured ? Conditional::honoured : Conditional::ignored, std::memory_order_relaxed);
     return {};
 }
 
 Result<std::optional<Bytes>> HttpStore::raw(std::string_view name, SteadyTime deadline)
 {
-    const Result<Request> asked = request(Method::get, name, {});
-    HEARTH_TRY(asked);
-    Result<Answer> answer = m_client.perform(*asked, deadline);
+    HEARTH_TRY_SET(const Request asked, request(Method::get, name, {}));
+    Result<Answer> answer = m_client.perform(asked, deadline);
     return body_of({}, answer);
 }
 
@@ -87,7 +112,7 @@ Result<bool> HttpStore::put_if_absent(std::string_view name, ByteView bytes, std
 {
     if (!is_lease_name(name))
         return error(Code::invalid_argument, "\"{}\" is no name for a lease: it should end in .lease.",
-                     printable(name));
+                     base::printable(name));
     if (m_conditional.load(std::memory_order_relaxed) == Conditional::unknown)
         HEARTH_TRY(probe_conditional(deadline));
     if (m_conditional.load(std::memory_order_relaxed) == Conditional::ignored)
@@ -98,10 +123,9 @@ Result<bool> HttpStore::put_if_absent(std::string_view name, ByteView bytes, std
     Result<bool> taken = put();
     if (!taken.ok() || *taken)
         return taken;
-    const Result<std::optional<Bytes>> held = raw(name, deadline);
-    HEARTH_TRY(held);
-    if (held->has_value()) {
-        const std::optional<LeaseObject> lease = decode_lease(**held);
+    HEARTH_TRY_SET(const std::optional<Bytes> held, raw(name, deadline));
+    if (held.has_value()) {
+        const std::optional<LeaseObject> lease = decode_lease(*held);
         if (!lease || m_clock.now() < lease->expires)
             return false;
         if (const Result<bool> removed = remove(name, deadline); !removed.ok())
@@ -112,9 +136,8 @@ Result<bool> HttpStore::put_if_absent(std::string_view name, ByteView bytes, std
 
 Result<bool> HttpStore::holds(std::string_view name, ByteView bytes, SteadyTime deadline)
 {
-    const Result<std::optional<Bytes>> held = get(name, deadline);
-    HEARTH_TRY(held);
-    return held->has_value() && (*held)->text() == as_text(bytes);
+    HEARTH_TRY_SET(const std::optional<Bytes> held, get(name, deadline));
+    return held.has_value() && held->text() == as_text(bytes);
 }
 
 Result<bool> HttpStore::renew(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,

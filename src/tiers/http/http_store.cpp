@@ -1,7 +1,9 @@
 #include "tiers/http/http_store.hpp"
 
 #include "base/error.hpp"
-#include "tiers/http/lease_object.hpp"
+#include "base/text.hpp"
+#include "tiers/http/http_errors.hpp"
+#include "tiers/http/http_leases.hpp"
 
 #include <fmt/format.h>
 #include <mutex>
@@ -16,11 +18,11 @@ HttpStore::HttpStore(Parts parts)
 
 Result<Request> HttpStore::request(Method method, std::string_view name, ByteView body)
 {
-    if (!is_name(name))
+    if (!remotes::is_name(name))
         return error(Code::invalid_argument,
-                     "\"{}\" is no name for an object: 1 to 128 letters, digits, '-', '_' and '.', not "
-                     "beginning with '.'.",
-                     printable(name));
+                     "\"{}\" is no name for an object: 1 to 128 letters, digits, '-', '_' and '.', not beginning "
+                     "with '.'.",
+                     base::printable(name));
     if (body.size() > m_max_object_bytes)
         return error(Code::too_large,
                      "An object of {} bytes is larger than what is sent to {} ({}). Raise max_entry_bytes.",
@@ -40,7 +42,7 @@ void HttpStore::note(const Answer& answer)
     const std::lock_guard lock(m_mutex);
     if (m_server_known.load(std::memory_order_relaxed))
         return;
-    m_server = printable(answer.server);
+    m_server = base::printable(answer.server);
     m_server_known.store(true, std::memory_order_release);
 }
 
@@ -79,21 +81,6 @@ Status HttpStore::stored(const Result<Answer>& answer)
     return answer->ok() ? Status() : refusal(*answer, Method::put);
 }
 
-Result<std::optional<Bytes>> HttpStore::get(std::string_view name, SteadyTime deadline)
-{
-    const Result<Request> asked = request(Method::get, name, {});
-    HEARTH_TRY(asked);
-    Result<Answer> answer = m_client.perform(*asked, deadline);
-    return body_of(name, answer);
-}
-
-Status HttpStore::put(std::string_view name, ByteView bytes, SteadyTime deadline)
-{
-    const Result<Request> asked = request(Method::put, name, bytes);
-    HEARTH_TRY(asked);
-    return stored(m_client.perform(*asked, deadline));
-}
-
 Result<bool> HttpStore::remove(std::string_view name, SteadyTime deadline)
 {
     if (!m_dialect->tells_removed()) {
@@ -101,16 +88,14 @@ Result<bool> HttpStore::remove(std::string_view name, SteadyTime deadline)
         if (Result<bool> there = has_many({&asked_for, 1}, deadline).front(); !there.ok() || !*there)
             return there;
     }
-    const Result<Request> asked = request(Method::remove, name, {});
-    HEARTH_TRY(asked);
-    const Result<Answer> answer = m_client.perform(*asked, deadline);
-    HEARTH_TRY(answer);
-    note(*answer);
-    if (answer->ok())
+    HEARTH_TRY_SET(const Request asked, request(Method::remove, name, {}));
+    HEARTH_TRY_SET(const Answer answer, m_client.perform(asked, deadline));
+    note(answer);
+    if (answer.ok())
         return true;
-    if (m_dialect->says_absent(*answer))
+    if (m_dialect->says_absent(answer))
         return false;
-    return refusal(*answer, Method::remove);
+    return refusal(answer, Method::remove);
 }
 
 void HttpStore::perform_many(std::vector<Result<Request>>& requests, SteadyTime deadline,

@@ -40,11 +40,9 @@ public:
     };
     explicit HttpStore(Parts parts);
 
-    Result<std::optional<Bytes>> get(std::string_view name, SteadyTime deadline) override;
     std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
                                                        SteadyTime deadline) override;
     std::vector<Result<bool>> has_many(std::span<const std::string> names, SteadyTime deadline) override;
-    Status put(std::string_view name, ByteView bytes, SteadyTime deadline) override;
     std::vector<Status> put_many(std::span<const remotes::Object> objects, SteadyTime deadline) override;
     Result<bool> remove(std::string_view name, SteadyTime deadline) override;
     Status list(const Visit& visit, SteadyTime deadline) override;

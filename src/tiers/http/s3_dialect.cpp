@@ -3,7 +3,8 @@
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/hex.hpp"
-#include "tiers/http/s3_listing.hpp"
+#include "tiers/http/http_errors.hpp"
+#include "tiers/http/s3_answers.hpp"
 
 #include <fmt/format.h>
 #include <mutex>
@@ -40,13 +41,12 @@ Result<S3Dialect::Signer> S3Dialect::signer()
         if (m_signer)
             return *m_signer;
     }
-    Result<AwsCredentials> keys = find_credentials(m_sources);
-    HEARTH_TRY(keys);
+    HEARTH_TRY_SET(AwsCredentials keys, find_credentials(m_sources));
     Signer signer;
     signer.login = std::make_shared<const Login>(
-        Login{Login::Kind::sigv4, keys->access_key, keys->secret_key, fmt::format("aws:amz:{}:s3", m_options.region)});
-    if (!keys->session_token.empty())
-        signer.token_header = "x-amz-security-token: " + keys->session_token;
+        Login{Login::Kind::sigv4, keys.access_key, keys.secret_key, fmt::format("aws:amz:{}:s3", m_options.region)});
+    if (!keys.session_token.empty())
+        signer.token_header = "x-amz-security-token: " + keys.session_token;
     const std::lock_guard lock(m_mutex);
     m_signer = signer;
     return signer;
@@ -60,19 +60,19 @@ void S3Dialect::forget_credentials()
 
 Result<Request> S3Dialect::signed_request(Method method, std::string url, ByteView body)
 {
-    Result<Signer> who = signer();
-    HEARTH_TRY(who);
-    Request request{.method = method, .url = std::move(url), .headers = {}, .body = body, .login = who->login};
+    HEARTH_TRY_SET(Signer who, signer());
+    Request request{.method = method, .url = std::move(url), .headers = {}, .body = body, .login = who.login};
     request.headers.push_back("x-amz-content-sha256: " + (m_options.tls ? "UNSIGNED-PAYLOAD" : digest_of(body)));
-    if (!who->token_header.empty())
-        request.headers.push_back(who->token_header);
+    if (!who.token_header.empty())
+        request.headers.push_back(who.token_header);
     return request;
 }
 
 Result<Request> S3Dialect::request(Method method, std::string_view name, ByteView body)
 {
-    return signed_request(method, fmt::format("{}/{}{}", m_options.bucket_url, encoded_path(m_options.prefix), name),
-                          body);
+    return signed_request(
+        method, fmt::format("{}/{}{}", m_options.bucket_url, remotes::percent_encoded(m_options.prefix, "/"), name),
+        body);
 }
 
 bool S3Dialect::says_absent(const Answer& answer) const
@@ -94,8 +94,9 @@ Result<Request> S3Dialect::page_request(const std::string& token)
     // In the order of their names: libcurl 7.88 signs a query as it stands.
     std::string url = m_options.bucket_url + "/?";
     if (!token.empty())
-        url += "continuation-token=" + encoded_query(token) + "&";
-    url += fmt::format("list-type=2&max-keys={}&prefix={}", m_options.page_keys, encoded_query(m_options.prefix));
+        url += "continuation-token=" + remotes::percent_encoded(token) + "&";
+    url += fmt::format("list-type=2&max-keys={}&prefix={}", m_options.page_keys,
+                       remotes::percent_encoded(m_options.prefix));
     Result<Request> request = signed_request(Method::get, std::move(url), {});
     if (request.ok())
         request->max_bytes = k_max_page;
@@ -106,26 +107,23 @@ Status S3Dialect::list(HttpClient& client, const Visit& visit, SteadyTime deadli
 {
     std::string token;
     while (true) {
-        const Result<Request> request = page_request(token);
-        HEARTH_TRY(request);
-        const Result<Answer> answer = client.perform(*request, deadline);
-        HEARTH_TRY(answer);
-        if (answer->status == 401 || answer->status == 403)
+        HEARTH_TRY_SET(const Request request, page_request(token));
+        HEARTH_TRY_SET(const Answer answer, client.perform(request, deadline));
+        if (answer.status == 401 || answer.status == 403)
             forget_credentials();
-        if (answer->status != 200)
-            return refusal(*answer, Method::get);
-        const Result<ListingPage> page = parse_listing(answer->body.text());
-        HEARTH_TRY(page);
-        for (const ListedObject& object : page->objects) {
+        if (answer.status != 200)
+            return refusal(answer, Method::get);
+        HEARTH_TRY_SET(const ListingPage page, parse_listing(answer.body.text()));
+        for (const ListedObject& object : page.objects) {
             const std::optional<std::string_view> name = listed_name(object.key, m_options.prefix);
             if (name && !visit(*name, object.bytes))
                 return {};
         }
-        if (!page->truncated)
+        if (!page.truncated)
             return {};
-        if (page->next_token == token)
+        if (page.next_token == token)
             return not_http(place(), "its list goes on at the place where it was");
-        token = page->next_token;
+        token = page.next_token;
     }
 }
 

@@ -1,14 +1,20 @@
 #include "tiers/http/transfer.hpp"
 
-#include "tiers/http/curl_library.hpp"
+#include "base/error.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <mutex>
 #include <new>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace hearth::tiers::http {
 
 namespace {
+
+constinit std::once_flag g_once;
+constinit bool g_ready = false;
 
 constexpr long k_max_redirects = 3;
 // Of an error only the beginning is of use; of one that does not end, nothing.
@@ -44,13 +50,69 @@ bool has_known_end(CURL* curl)
 
 }  // namespace
 
-std::unique_ptr<Transfer> Transfer::make(const ClientOptions& options, SocketBook& sockets)
+bool curl_ready()
+{
+    // Never cleaned up: another user of libcurl in this process may outlive us.
+    std::call_once(g_once, [] { g_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK; });
+    return g_ready;
+}
+
+void SocketBook::attach(CURL* handle)
+{
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &SocketBook::open_one);
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, this);
+    curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, &SocketBook::close_one);
+    curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, this);
+}
+
+// Both under the lock, so that no fork comes between a socket and its entry here; neither of them waits for anything.
+curl_socket_t SocketBook::open_one(void* book, curlsocktype, curl_sockaddr* address)
+{
+    auto& self = *static_cast<SocketBook*>(book);
+    const std::lock_guard lock(self.m_mutex);
+    const int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd < 0)
+        return CURL_SOCKET_BAD;
+    try {
+        self.m_open.insert(fd);
+    } catch (const std::bad_alloc&) {
+        ::close(fd);
+        return CURL_SOCKET_BAD;
+    }
+    return fd;
+}
+
+int SocketBook::close_one(void* book, curl_socket_t socket)
+{
+    auto& self = *static_cast<SocketBook*>(book);
+    const std::lock_guard lock(self.m_mutex);
+    self.m_open.erase(socket);
+    return ::close(socket);
+}
+
+void SocketBook::close_all() noexcept
+{
+    const std::lock_guard lock(m_mutex);
+    for (const curl_socket_t socket : m_open)
+        ::close(socket);
+    m_open.clear();
+}
+
+std::unique_ptr<Transfer> Transfer::make(const ClientOptions& options, SocketBook& sockets, const Request& request,
+                                         SteadyTime deadline)
 {
     CURL* const curl = curl_ready() ? curl_easy_init() : nullptr;
     if (!curl)
         return nullptr;
-    std::unique_ptr<Transfer> transfer(new Transfer(options, curl));
-    transfer->set_up(sockets);
+    std::unique_ptr<Transfer> transfer(new Transfer(options, curl, request, deadline));
+    sockets.attach(curl);
+    transfer->set_up();
+    transfer->set_limits();
+    transfer->set(CURLOPT_URL, request.url.c_str());
+    transfer->set_method(request);
+    if (request.login)
+        transfer->set_login(*request.login);
+    transfer->set_headers(request);
     return transfer;
 }
 
@@ -60,114 +122,101 @@ Transfer::~Transfer()
     curl_slist_free_all(m_headers);
 }
 
-void Transfer::set_up(SocketBook& sockets)
+void Transfer::set_up()
 {
-    sockets.attach(m_curl);
-    curl_easy_setopt(m_curl, CURLOPT_ERRORBUFFER, m_words.data());
-    curl_easy_setopt(m_curl, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
-    curl_easy_setopt(m_curl, CURLOPT_WRITEDATA, this);
-    curl_easy_setopt(m_curl, CURLOPT_PRIVATE, this);
-    curl_easy_setopt(m_curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(m_curl, CURLOPT_USERAGENT, "hearth");
-    curl_easy_setopt(m_curl, CURLOPT_PROTOCOLS_STR, m_options.tls ? "https" : "http");
+    set(CURLOPT_ERRORBUFFER, m_words.data());
+    set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+    set(CURLOPT_WRITEDATA, this);
+    set(CURLOPT_PRIVATE, this);
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_USERAGENT, "hearth");
+    set(CURLOPT_PROTOCOLS_STR, m_options.tls ? "https" : "http");
     // What was asked for through TLS does not come back without.
-    curl_easy_setopt(m_curl, CURLOPT_REDIR_PROTOCOLS_STR, m_options.tls ? "https" : "http,https");
-    curl_easy_setopt(m_curl, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(m_curl, CURLOPT_MAXREDIRS, k_max_redirects);
+    set(CURLOPT_REDIR_PROTOCOLS_STR, m_options.tls ? "https" : "http,https");
+    set(CURLOPT_FOLLOWLOCATION, 1L);
+    set(CURLOPT_MAXREDIRS, k_max_redirects);
     // Else a redirected PUT would lose its body and store nothing under the name.
-    curl_easy_setopt(m_curl, CURLOPT_POSTREDIR, CURL_REDIR_POST_ALL);
-    curl_easy_setopt(m_curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
-    curl_easy_setopt(m_curl, CURLOPT_PIPEWAIT, 1L);
-    curl_easy_setopt(m_curl, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(m_curl, CURLOPT_BUFFERSIZE, k_receive_buffer);
-    curl_easy_setopt(m_curl, CURLOPT_UPLOAD_BUFFERSIZE, k_send_buffer);
+    set(CURLOPT_POSTREDIR, CURL_REDIR_POST_ALL);
+    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
+    set(CURLOPT_PIPEWAIT, 1L);
+    set(CURLOPT_TCP_KEEPALIVE, 1L);
+    set(CURLOPT_BUFFERSIZE, k_receive_buffer);
+    set(CURLOPT_UPLOAD_BUFFERSIZE, k_send_buffer);
 #if LIBCURL_VERSION_NUM >= 0x075700
     // A name server that does not answer must not hold us beyond the deadline.
-    curl_easy_setopt(m_curl, CURLOPT_QUICK_EXIT, 1L);
+    set(CURLOPT_QUICK_EXIT, 1L);
 #endif
     const remotes::TlsOptions& trust = m_options.trust;
     if (!trust.ca_file.empty())
-        curl_easy_setopt(m_curl, CURLOPT_CAINFO, trust.ca_file.c_str());
+        set(CURLOPT_CAINFO, trust.ca_file.c_str());
     if (trust.verify == remotes::Verify::nothing) {
-        curl_easy_setopt(m_curl, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(m_curl, CURLOPT_SSL_VERIFYHOST, 0L);
+        set(CURLOPT_SSL_VERIFYPEER, 0L);
+        set(CURLOPT_SSL_VERIFYHOST, 0L);
     }
     if (!trust.ours.empty()) {
-        curl_easy_setopt(m_curl, CURLOPT_SSLCERT, trust.ours.certificate.c_str());
-        curl_easy_setopt(m_curl, CURLOPT_SSLKEY, trust.ours.key.c_str());
+        set(CURLOPT_SSLCERT, trust.ours.certificate.c_str());
+        set(CURLOPT_SSLKEY, trust.ours.key.c_str());
         // Without one OpenSSL would ask at the terminal, should the key have been replaced by one that wants it.
-        curl_easy_setopt(m_curl, CURLOPT_KEYPASSWD, "");
+        set(CURLOPT_KEYPASSWD, "");
     }
 }
 
-void Transfer::prepare(const Request& request, SteadyTime deadline)
+void Transfer::set_limits()
 {
-    m_method = request.method;
-    m_max_bytes = request.max_bytes;
-    m_deadline = deadline;
-    m_receiving = false;
-    m_body = {};
-    m_stopped = Stopped::no;
-    m_words[0] = '\0';
-    curl_easy_setopt(m_curl, CURLOPT_URL, request.url.c_str());
-    set_method(request);
-    set_login(request.login);
-    set_headers(request);
-    const long left = milliseconds_until(deadline);
-    curl_easy_setopt(m_curl, CURLOPT_TIMEOUT_MS, left);
-    curl_easy_setopt(m_curl, CURLOPT_CONNECTTIMEOUT_MS,
-                     std::min(left, static_cast<long>(std::max<std::int64_t>(m_options.connect_timeout.count(), 1))));
+    const long left = milliseconds_until(m_deadline);
+    set(CURLOPT_TIMEOUT_MS, left);
+    set(CURLOPT_CONNECTTIMEOUT_MS,
+        std::min(left, static_cast<long>(std::max<std::int64_t>(m_options.connect_timeout.count(), 1))));
     // A length beyond the limit ends it at the header. HEAD takes none of those bytes.
-    curl_easy_setopt(m_curl, CURLOPT_MAXFILESIZE_LARGE,
-                     m_method == Method::get ? static_cast<curl_off_t>(m_max_bytes) : curl_off_t{0});
+    if (m_method == Method::get)
+        set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(m_max_bytes));
 }
 
 void Transfer::set_method(const Request& request)
 {
-    curl_easy_setopt(m_curl, CURLOPT_CUSTOMREQUEST, nullptr);
-    curl_easy_setopt(m_curl, CURLOPT_HTTPGET, 1L);
     switch (request.method) {
     case Method::get:
         break;
     case Method::head:
-        curl_easy_setopt(m_curl, CURLOPT_NOBODY, 1L);
+        set(CURLOPT_NOBODY, 1L);
         break;
     case Method::remove:
-        curl_easy_setopt(m_curl, CURLOPT_CUSTOMREQUEST, "DELETE");
+        set(CURLOPT_CUSTOMREQUEST, "DELETE");
         break;
     case Method::put:
         // As a POST by another name: libcurl then reads the caller's bytes from where they are, sends a small body
         // together with its header, and can send it again after a redirect.
-        curl_easy_setopt(m_curl, CURLOPT_POST, 1L);
-        curl_easy_setopt(m_curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-        curl_easy_setopt(m_curl, CURLOPT_POSTFIELDS,
-                         request.body.empty() ? "" : reinterpret_cast<const char*>(request.body.data()));
-        curl_easy_setopt(m_curl, CURLOPT_CUSTOMREQUEST, "PUT");
+        set(CURLOPT_POST, 1L);
+        set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+        set(CURLOPT_POSTFIELDS, request.body.empty() ? "" : reinterpret_cast<const char*>(request.body.data()));
+        set(CURLOPT_CUSTOMREQUEST, "PUT");
         break;
     }
 }
 
-void Transfer::set_login(const std::shared_ptr<const Login>& login)
+void Transfer::set_login(const Login& login)
 {
-    if (login == m_login)
+    switch (login.kind) {
+    case Login::Kind::bearer:
+        set(CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+        set(CURLOPT_XOAUTH2_BEARER, login.secret.c_str());
         return;
-    m_login = login;
-    const bool bearer = login && login->kind == Login::Kind::bearer;
-    const bool sigv4 = login && login->kind == Login::Kind::sigv4;
-    curl_easy_setopt(m_curl, CURLOPT_USERNAME, login && !bearer ? login->user.c_str() : nullptr);
-    curl_easy_setopt(m_curl, CURLOPT_PASSWORD, login && !bearer ? login->secret.c_str() : nullptr);
-    curl_easy_setopt(m_curl, CURLOPT_XOAUTH2_BEARER, bearer ? login->secret.c_str() : nullptr);
-    curl_easy_setopt(m_curl, CURLOPT_AWS_SIGV4, sigv4 ? login->scope.c_str() : nullptr);
-    if (!sigv4)
-        curl_easy_setopt(m_curl, CURLOPT_HTTPAUTH, bearer ? CURLAUTH_BEARER : CURLAUTH_BASIC);
+    case Login::Kind::basic:
+        set(CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+        break;
+    case Login::Kind::sigv4:
+        set(CURLOPT_AWS_SIGV4, login.scope.c_str());
+        break;
+    }
+    set(CURLOPT_USERNAME, login.user.c_str());
+    set(CURLOPT_PASSWORD, login.secret.c_str());
 }
 
 void Transfer::set_headers(const Request& request)
 {
-    curl_slist* headers = nullptr;
     const auto add = [&](const char* header) {
-        if (curl_slist* longer = curl_slist_append(headers, header))
-            headers = longer;
+        if (curl_slist* longer = curl_slist_append(m_headers, header))
+            m_headers = longer;
     };
     for (const std::string& header : request.headers)
         add(header.c_str());
@@ -178,9 +227,7 @@ void Transfer::set_headers(const Request& request)
         if (!request.login || request.login->kind != Login::Kind::sigv4)
             add("Expect:");
     }
-    curl_easy_setopt(m_curl, CURLOPT_HTTPHEADER, headers);
-    curl_slist_free_all(m_headers);
-    m_headers = headers;
+    set(CURLOPT_HTTPHEADER, m_headers);
 }
 
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self)
@@ -218,7 +265,7 @@ Result<Answer> Transfer::finish(CURLcode code)
     Answer answer;
     curl_easy_getinfo(m_curl, CURLINFO_RESPONSE_CODE, &answer.status);
     if (m_stopped == Stopped::no_memory)
-        return Error{Code::unavailable, "There is no memory for what " + m_options.address + " answers.", {}};
+        return error(Code::unavailable, "There is no memory for what {} answers.", m_options.address);
     const bool over_limit = m_stopped == Stopped::over_limit || code == CURLE_FILESIZE_EXCEEDED;
     // However long an error page is, its status says enough.
     const bool refused = answer.status >= 400;

@@ -1,38 +1,70 @@
 #pragma once
 
-#include "tiers/http/errors.hpp"
+#include "base/fork.hpp"
+#include "tiers/http/http_errors.hpp"
 #include "tiers/http/request.hpp"
-#include "tiers/http/socket_book.hpp"
 
 #include <array>
 #include <curl/curl.h>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 namespace hearth::tiers::http {
 
-// One request on a handle of libcurl's.
+// Sets libcurl up, once in a process, whoever comes first. False: it could not be.
+bool curl_ready();
+
+// The sockets that libcurl has open for one client. A forked child closes them by number, without libcurl, which would
+// say goodbye on them: through TLS that is a message (close_notify), and the connection is still the parent's.
+// Thread safety: all of it. Outlives every handle that it is attached to.
+class SocketBook {
+public:
+    // From now on the handle opens and closes its sockets through this book.
+    void attach(CURL* handle);
+    // In a forked child.
+    void close_all() noexcept;
+
+private:
+    static curl_socket_t open_one(void* book, curlsocktype purpose, curl_sockaddr* address);
+    static int close_one(void* book, curl_socket_t socket);
+
+    base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
+    std::unordered_set<curl_socket_t> m_open;
+};
+
+// One request on a handle of libcurl's, which is used for no other.
 // Thread safety: one thread at a time. Ownership: options and book outlive it; what a Request names outlives finish().
-// Cost: no copy of what is sent; one of what is received, out of libcurl's buffer into the answer's.
+// Cost: some 2 us for the handle. No copy of what is sent; one of what is received, out of libcurl's buffer into the
+// answer's.
 class Transfer {
 public:
-    // None where there is no memory for it.
-    static std::unique_ptr<Transfer> make(const ClientOptions& options, SocketBook& sockets);
+    // The deadline is still to come. None where there is no memory for it.
+    static std::unique_ptr<Transfer> make(const ClientOptions& options, SocketBook& sockets, const Request& request,
+                                          SteadyTime deadline);
     ~Transfer();
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
 
     CURL* handle() const noexcept { return m_curl; }
-    // The deadline is still to come.
-    void prepare(const Request& request, SteadyTime deadline);
     // What came of it, after libcurl has done it.
     Result<Answer> finish(CURLcode code);
 
 private:
-    Transfer(const ClientOptions& options, CURL* curl) : m_options(options), m_curl(curl) {}
-    void set_up(SocketBook& sockets);
+    Transfer(const ClientOptions& options, CURL* curl, const Request& request, SteadyTime deadline)
+        : m_options(options), m_curl(curl), m_method(request.method), m_max_bytes(request.max_bytes),
+          m_deadline(deadline)
+    {
+    }
+    template <class Value>
+    void set(CURLoption option, Value value)
+    {
+        curl_easy_setopt(m_curl, option, value);
+    }
+    void set_up();
+    void set_limits();
     void set_method(const Request& request);
-    void set_login(const std::shared_ptr<const Login>& login);
+    void set_login(const Login& login);
     void set_headers(const Request& request);
     // How many of them are taken; fewer than all ends the transfer.
     std::size_t receive(ByteView bytes) noexcept;
@@ -41,12 +73,11 @@ private:
     enum class Stopped : std::uint8_t { no, over_limit, no_memory };
 
     const ClientOptions& m_options;
-    CURL* m_curl;
+    CURL* const m_curl;
     curl_slist* m_headers = nullptr;
-    std::shared_ptr<const Login> m_login;  // what the handle is set to
-    Method m_method = Method::get;
-    std::uint64_t m_max_bytes = 0;
-    SteadyTime m_deadline;
+    const Method m_method;
+    const std::uint64_t m_max_bytes;
+    const SteadyTime m_deadline;
     bool m_receiving = false;
     std::uint64_t m_limit = 0;  // of the body that is being received
     std::vector<std::byte> m_body;

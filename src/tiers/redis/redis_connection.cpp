@@ -14,22 +14,13 @@ namespace {
 // Then the deadline is looked at.
 constexpr std::size_t k_sent_at_once = 4U << 20U;
 
-Error ended(Socket& socket, const std::string& address, const Transfer& transfer)
-{
-    if (std::optional<Error> refused = socket.refusal(address))
-        return *std::move(refused);
-    return broke_off(address, transfer.error == 0 ? "it closed the connection"
-                                                  : std::generic_category().message(transfer.error));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const RedisSettings& settings, const Endpoint& endpoint,
                                                      SteadyTime deadline)
 {
-    Result<Socket> socket = Socket::connect(endpoint, settings.tls.get(), settings.connect_timeout, deadline);
-    HEARTH_TRY(socket);
-    std::unique_ptr<Connection> made(new Connection(*std::move(socket), endpoint.shown()));
+    HEARTH_TRY_SET(Socket socket, Socket::connect(endpoint, settings.tls.get(), settings.connect_timeout, deadline));
+    std::unique_ptr<Connection> made(new Connection(std::move(socket), endpoint.shown()));
     HEARTH_TRY(made->log_in(settings, deadline));
     return made;
 }
@@ -71,22 +62,52 @@ Exchange Connection::exchange(std::span<Task* const> tasks, SteadyTime deadline)
         m_out.add(task->command);
     Status status = send_some();
     m_answer_is_far = m_out.empty();
-    while (status.ok() && result.answered < tasks.size() && !m_answers.is_cut_off()) {
-        status = m_answers.read(*tasks[result.answered], deadline);
+    while (status.ok() && result.answered < tasks.size() && !m_replies.is_cut_off()) {
+        status = read_answer(*tasks[result.answered], deadline);
         if (status.ok())
             ++result.answered;
     }
     // A reply that came before its command was sent whole is an answer to nothing we asked.
-    result.reusable = status.ok() && !m_answers.is_cut_off() && m_out.empty() && m_answers.is_drained();
+    result.reusable = status.ok() && !m_replies.is_cut_off() && m_out.empty() && m_replies.is_drained();
     result.heard = m_heard;
     if (!status.ok())
         result.error = status.error();
     return result;
 }
 
+Status Connection::read_answer(Task& task, SteadyTime deadline)
+{
+    Reply reply;
+    Result<bool> whole = m_replies.next(reply, task.max_bytes);
+    while (whole.ok() && !*whole) {
+        HEARTH_TRY(receive(deadline));
+        whole = m_replies.next(reply, task.max_bytes);
+    }
+    task.refusal.clear();
+    if (!whole.ok() && whole.error().code != Code::too_large)
+        return whole.error();
+    if (!whole.ok()) {
+        task.answer = whole.error();
+    } else if (reply.kind == Reply::Kind::error) {
+        task.answer = error_of_reply(reply.text, m_address);
+        task.refusal = std::move(reply.text);
+    } else {
+        task.answer = std::move(reply);
+    }
+    return {};
+}
+
 bool Connection::is_quiet() const
 {
     return std::chrono::steady_clock::now() - m_last_used < k_just_used || m_socket.is_quiet();
+}
+
+Error Connection::ended(const Transfer& transfer)
+{
+    if (std::optional<Error> refused = m_socket.refusal(m_address))
+        return *std::move(refused);
+    return broke_off(m_address, transfer.error == 0 ? "it closed the connection"
+                                                    : std::generic_category().message(transfer.error));
 }
 
 Status Connection::send_some()
@@ -101,7 +122,7 @@ Status Connection::send_some()
         }
         const Transfer sent = m_socket.write(std::span(parts.data(), m_out.left(parts)));
         if (sent.state == Transfer::State::over)
-            return ended(m_socket, m_address, sent);
+            return ended(sent);
         if (sent.state == Transfer::State::again) {
             m_write_wants = sent.wants;
             return {};
@@ -112,8 +133,8 @@ Status Connection::send_some()
     return {};
 }
 
-// Sends meanwhile what is unsent.
-Result<std::size_t> Connection::receive(std::span<const iovec> targets, SteadyTime deadline)
+// At least one byte more. Sends meanwhile what is unsent.
+Status Connection::receive(SteadyTime deadline)
 {
     while (true) {
         const SteadyTime now = std::chrono::steady_clock::now();
@@ -121,27 +142,23 @@ Result<std::size_t> Connection::receive(std::span<const iovec> targets, SteadyTi
             return passed_deadline(m_address);
         // The kernel may round a moment up: near the deadline only poll() is exact.
         const bool may_wait = m_answer_is_far && deadline - now > 8 * Socket::k_moment;
-        short events = POLLIN;
-        if (!m_answer_is_far || may_wait) {
-            const Transfer got = m_socket.read(targets, may_wait ? Socket::Patience::moment : Socket::Patience::none);
-            if (got.state == Transfer::State::over)
-                return ended(m_socket, m_address, got);
-            if (got.state == Transfer::State::done) {
-                m_heard = true;
-                m_answer_is_far = false;
-                // The next commands of a pipeline are on their way while answers to the first arrive.
-                if (!m_out.empty())
-                    HEARTH_TRY(send_some());
-                return got.bytes;
-            }
-            events = got.wants;
-        }
+        Transfer got{Transfer::State::again, 0, POLLIN, 0};
+        if (!m_answer_is_far || may_wait)
+            got = m_socket.read(m_replies.room(), may_wait ? Socket::Patience::moment : Socket::Patience::none);
+        if (got.state == Transfer::State::over)
+            return ended(got);
         m_answer_is_far = false;
-        const short wants = static_cast<short>(events | m_write_wants);
-        if (!m_socket.wait(wants, deadline))
+        if (got.state == Transfer::State::done) {
+            m_heard = true;
+            m_replies.received(got.bytes);
+        } else if (!m_socket.wait(static_cast<short>(got.wants | m_write_wants), deadline)) {
             return passed_deadline(m_address);
+        }
+        // The next commands of a pipeline are on their way while answers to the first arrive.
         if (!m_out.empty())
             HEARTH_TRY(send_some());
+        if (got.state == Transfer::State::done)
+            return {};
     }
 }
 

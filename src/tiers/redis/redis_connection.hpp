@@ -1,10 +1,9 @@
 #pragma once
 
 #include "hearth/result.hpp"
-#include "tiers/redis/answer_reader.hpp"
-#include "tiers/redis/command.hpp"
 #include "tiers/redis/redis_settings.hpp"
 #include "tiers/redis/redis_socket.hpp"
+#include "tiers/redis/resp.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -14,6 +13,15 @@
 #include <string>
 
 namespace hearth::tiers::redis {
+
+// A command with what came of it.
+struct Task {
+    Command command;
+    std::uint64_t max_bytes = 0;     // a longer bulk string is refused before memory is taken for it
+    Result<Reply> answer = Reply{};  // never an error reply: that is an Error, its words in `refusal`
+    std::string refusal;
+    bool repeated = false;  // sent twice, because a connection ended before it answered: the first may have arrived
+};
 
 // What came of sending several commands.
 struct Exchange {
@@ -25,7 +33,7 @@ struct Exchange {
 
 // One connection, logged in. Not thread safe. Ownership: of its socket.
 // Cost of an exchange: one write and one read where the replies are small and come soon.
-class Connection final : ByteSource {
+class Connection {
 public:
     static Result<std::unique_ptr<Connection>> open(const RedisSettings& settings, const Endpoint& endpoint,
                                                     SteadyTime deadline);
@@ -39,20 +47,23 @@ public:
 
 private:
     Connection(Socket socket, const std::string& address)
-        : m_socket(std::move(socket)), m_address(address), m_answers(*this, address)
+        : m_socket(std::move(socket)), m_address(address), m_replies(address)
     {
     }
 
     Status log_in(const RedisSettings& settings, SteadyTime deadline);
-    Result<std::size_t> receive(std::span<const iovec> targets, SteadyTime deadline) override;
+    // An Error here ends the connection; one that belongs to the task alone stands in its answer.
+    Status read_answer(Task& task, SteadyTime deadline);
+    Status receive(SteadyTime deadline);
     Status send_some();
+    Error ended(const Transfer& transfer);
 
     static constexpr std::chrono::milliseconds k_just_used{10};
 
     Socket m_socket;
     SteadyTime m_last_used{};
     const std::string m_address;
-    AnswerReader m_answers;
+    ReplyReader m_replies;
     CommandBuffer m_out;
     short m_write_wants = 0;       // what sending waits for; 0: nothing unsent, or it may go on at once
     bool m_answer_is_far = false;  // everything was just sent: no use in reading without waiting

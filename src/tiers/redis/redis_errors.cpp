@@ -1,16 +1,14 @@
 #include "tiers/redis/redis_errors.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 
 namespace hearth::tiers::redis {
 
 namespace {
-
-constexpr std::size_t k_max_words = 200;
 
 std::string_view first_word(std::string_view words)
 {
@@ -28,28 +26,18 @@ constexpr std::array<std::string_view, 4> k_not_now = {"LOADING", "MASTERDOWN", 
 
 }  // namespace
 
-std::string printable(std::string_view words)
-{
-    std::string out(words.substr(0, k_max_words));
-    std::replace_if(
-        out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-    if (words.size() > k_max_words)
-        out += "...";
-    return out;
-}
-
 Error error_of_reply(std::string_view words, const std::string& address)
 {
     const std::string_view word = first_word(words);
-    const std::string said = printable(words);
+    const std::string said = base::printable(words);
     if (is_one_of(word, k_denied))
         return error(Code::denied, "Redis at {} refused: {}. Check the user, the password and what the user may do.",
                      address, said);
     if (word == "OOM")
-        return error(Code::no_space,
-                     "Redis at {} has no room: {}. Raise its maxmemory, or let it evict (maxmemory-policy "
-                     "allkeys-lru).",
-                     address, said);
+        return error(
+            Code::no_space,
+            "Redis at {} has no room: {}. Raise its maxmemory, or let it evict (maxmemory-policy allkeys-lru).",
+            address, said);
     if (word == "MOVED" || word == "ASK")
         return error(Code::unavailable,
                      "Redis at {} sent us to another node: {}. For a cluster write redis+cluster://.", address, said);
@@ -66,17 +54,17 @@ Error error_of_auth(std::string_view words, const std::string& address)
         return error_of_reply(word, address);
     const bool is_code = !word.empty() && word.size() < 16 &&
                          std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-    return error(Code::denied,
-                 "Redis at {} refused the user and password that it was given ({}). Check them in the remote's "
-                 "address.",
-                 address, is_code ? word : std::string_view("no reason"));
+    return error(
+        Code::denied,
+        "Redis at {} refused the user and password that it was given ({}). Check them in the remote's address.",
+        address, is_code ? word : std::string_view("no reason"));
 }
 
 Error passed_deadline(const std::string& address)
 {
     return error(Code::timeout,
-                 "Redis at {} had not answered when the deadline passed. Raise the remote's timeout if it is "
-                 "slow and not gone.",
+                 "Redis at {} had not answered when the deadline passed. Raise the remote's timeout if it is slow and "
+                 "not gone.",
                  address);
 }
 
@@ -87,17 +75,15 @@ Error broke_off(const std::string& address, std::string_view why)
 
 Error not_redis(const std::string& address, std::string_view why)
 {
-    return {
-        Code::corrupt,
-        fmt::format("What answered at {} does not speak the protocol of redis: {}. Check the address.", address, why),
-        {}};
+    return error(Code::corrupt, "What answered at {} does not speak the protocol of redis: {}. Check the address.",
+                 address, why);
 }
 
 Error too_large(const std::string& address, std::uint64_t bytes, std::uint64_t limit)
 {
     return error(Code::too_large,
-                 "An object of {} bytes is larger than the remote at {} may hold ({}). Raise the remote's limit "
-                 "for objects.",
+                 "An object of {} bytes is larger than the remote at {} may hold ({}). Raise the remote's limit for "
+                 "objects.",
                  bytes, address, limit);
 }
 

@@ -11,9 +11,6 @@
 
 namespace hearth::tiers::redis {
 
-// Cut to a sane length, with '?' for what is not printable.
-std::string printable(std::string_view words);
-
 // Of an error reply: -NOPERM ..., -LOADING ..., -ERR ...
 Error error_of_reply(std::string_view words, const std::string& address);
 Error error_of_auth(std::string_view words, const std::string& address);

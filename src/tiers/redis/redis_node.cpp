@@ -1,9 +1,11 @@
 #include "tiers/redis/redis_node.hpp"
 
+#include "base/error.hpp"
+#include "tiers/redis/redis_answers.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
-#include <algorithm>
 #include <mutex>
+#include <unistd.h>
 #include <utility>
 
 namespace hearth::tiers::redis {
@@ -21,19 +23,69 @@ bool fail(std::span<Task* const> tasks, const Error& error)
 
 }  // namespace
 
-std::string version_in(std::string_view info)
+RedisNode::RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint)
+    : m_settings(std::move(settings)), m_endpoint(std::move(endpoint)), m_permits(m_settings->max_connections)
 {
-    constexpr std::string_view k_field = "redis_version:";
-    const std::size_t at = info.find(k_field);
-    if (at == std::string_view::npos)
-        return {};
-    const std::string_view rest = info.substr(at + k_field.size());
-    return printable(rest.substr(0, std::min<std::size_t>(rest.find_first_of("\r\n"), 32)));
 }
 
-RedisNode::RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint)
-    : m_settings(settings), m_endpoint(endpoint), m_pool(std::move(settings), std::move(endpoint))
+std::unique_ptr<Connection> RedisNode::take_idle()
 {
+    std::vector<std::unique_ptr<Connection>> gone;  // closed when no lock is held
+    std::unique_lock lock(m_mutex);
+    if (m_idle.empty())
+        return nullptr;
+    std::unique_ptr<Connection> last = std::move(m_idle.back());
+    m_idle.pop_back();
+    m_in_use.push_back(last->descriptor());
+    lock.unlock();
+    if (last->is_quiet())
+        return last;
+    // The server ended it, and the others most likely too.
+    lock.lock();
+    std::erase(m_in_use, last->descriptor());
+    gone.swap(m_idle);
+    lock.unlock();
+    return nullptr;
+}
+
+Result<RedisNode::Borrowed> RedisNode::borrow(Want want, SteadyTime deadline)
+{
+    if (std::chrono::steady_clock::now() >= deadline)
+        return passed_deadline(m_endpoint.shown());
+    if (m_permits.take(1, deadline) == 0)
+        return error(Code::timeout,
+                     "All {} connections to redis at {} were in use until the deadline passed. Raise the "
+                     "remote's timeout, or ask it from fewer threads.",
+                     m_settings->max_connections, m_endpoint.shown());
+    if (want == Want::fresh) {
+        std::vector<std::unique_ptr<Connection>> gone;
+        const std::lock_guard lock(m_mutex);
+        gone.swap(m_idle);
+    } else if (std::unique_ptr<Connection> idle = take_idle()) {
+        return Borrowed{std::move(idle), true};
+    }
+    Result<std::unique_ptr<Connection>> opened = Connection::open(*m_settings, m_endpoint, deadline);
+    if (!opened.ok()) {
+        m_permits.give_back(1);
+        return opened.error();
+    }
+    const std::lock_guard lock(m_mutex);
+    m_in_use.push_back((*opened)->descriptor());
+    return Borrowed{*std::move(opened), false};
+}
+
+void RedisNode::give_back(std::unique_ptr<Connection> connection, bool reusable)
+{
+    {
+        // Outlives the lock: one that is not kept is closed when its descriptor is no longer on our list.
+        std::unique_ptr<Connection> returned = std::move(connection);
+        returned->note_use();
+        const std::lock_guard lock(m_mutex);
+        std::erase(m_in_use, returned->descriptor());
+        if (reusable)
+            m_idle.push_back(std::move(returned));
+    }
+    m_permits.give_back(1);
 }
 
 void RedisNode::run(std::span<Task* const> tasks, SteadyTime deadline)
@@ -56,12 +108,11 @@ bool RedisNode::run_together(std::span<Task* const> tasks, SteadyTime deadline)
 {
     bool repeated = false;
     while (!tasks.empty()) {
-        Result<ConnectionPool::Borrowed> borrowed =
-            m_pool.borrow(repeated ? ConnectionPool::Want::fresh : ConnectionPool::Want::any, deadline);
+        Result<Borrowed> borrowed = borrow(repeated ? Want::fresh : Want::any, deadline);
         if (!borrowed.ok())
             return fail(tasks, borrowed.error());
         const Exchange exchanged = borrowed->connection->exchange(tasks, deadline);
-        m_pool.give_back(std::move(borrowed->connection), exchanged.reusable);
+        give_back(std::move(borrowed->connection), exchanged.reusable);
         tasks = tasks.subspan(exchanged.answered);
         if (!exchanged.error)
             continue;
@@ -79,29 +130,30 @@ bool RedisNode::run_together(std::span<Task* const> tasks, SteadyTime deadline)
 
 void RedisNode::after_fork() noexcept
 {
-    m_pool.after_fork();
+    m_permits.after_fork();
+    const std::lock_guard lock(m_mutex);
+    m_idle.clear();
+    for (const int descriptor : m_in_use)
+        ::close(descriptor);
+    m_in_use.clear();
 }
 
 std::string RedisNode::version()
 {
     {
-        const std::lock_guard lock(m_version_mutex);
-        if (!m_version.empty())
+        const std::lock_guard lock(m_mutex);
+        if (!m_version.empty() || m_idle.empty())
             return m_version;
     }
-    if (!m_pool.has_idle())
-        return {};
     Task info;
     info.command = Command({}, {"INFO", "server"});
     info.max_bytes = 64_KiB;
     Task* const tasks[] = {&info};
     run_together(tasks, std::chrono::steady_clock::now() + m_settings->connect_timeout);
-    if (!info.answer.ok())
-        return {};
-    std::string version = version_in(info.answer->bytes.text());
-    const std::lock_guard lock(m_version_mutex);
-    m_version = version;
-    return version;
+    const std::lock_guard lock(m_mutex);
+    if (info.answer.ok())
+        m_version = version_in(info.answer->bytes.text());
+    return m_version;
 }
 
 }  // namespace hearth::tiers::redis

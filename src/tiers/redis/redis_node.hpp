@@ -1,22 +1,20 @@
 #pragma once
 
 #include "base/fork.hpp"
-#include "tiers/redis/command.hpp"
-#include "tiers/redis/redis_pool.hpp"
+#include "remote/permits.hpp"
+#include "tiers/redis/redis_connection.hpp"
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 namespace hearth::tiers::redis {
 
-// "7.0.15", of what INFO says; empty where it does not say. At most 32 printable characters.
-std::string version_in(std::string_view info);
-
-// One server: runs commands on its connections, as many in one go as is good for both sides.
-// Thread safety: all of it. Ownership: of its pool. Cost: a round trip for every k_most_commands or k_most_bytes.
+// One server: runs commands on its connections, of which there are RedisSettings::max_connections at most, as many in
+// one go as is good for both sides.
+// Thread safety: all of it; no lock is held over input or output. Ownership: of its connections.
+// Cost: a round trip for every k_most_commands or k_most_bytes.
 class RedisNode {
 public:
     RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint);
@@ -32,13 +30,28 @@ public:
     std::string version();
 
 private:
+    enum class Want : std::uint8_t { any, fresh };
+
+    struct Borrowed {
+        std::unique_ptr<Connection> connection;
+        bool used_before = false;  // it may have ended since, without our knowing
+    };
+
+    // `fresh` closes those that are idle: the server they led to is gone.
+    Result<Borrowed> borrow(Want want, SteadyTime deadline);
+    void give_back(std::unique_ptr<Connection> connection, bool reusable);
+    // One that has nothing to say, which would be found out by a lost command. Null: there is none.
+    std::unique_ptr<Connection> take_idle();
+
     static constexpr std::size_t k_most_commands = 128;
     static constexpr std::size_t k_most_bytes = 4U << 20U;
 
     const std::shared_ptr<const RedisSettings> m_settings;
     const Endpoint m_endpoint;
-    ConnectionPool m_pool;
-    base::ForkSafeMutex m_version_mutex{base::LockLevel::tier_part};
+    remotes::Permits m_permits;
+    base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};  // guards the rest
+    std::vector<std::unique_ptr<Connection>> m_idle;          // last used last
+    std::vector<int> m_in_use;                                // descriptors: what a forked child has to close
     std::string m_version;
 };
 

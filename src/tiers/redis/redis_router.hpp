@@ -1,30 +1,79 @@
 #pragma once
 
-#include "tiers/redis/command.hpp"
+#include "base/fork.hpp"
+#include "tiers/redis/redis_answers.hpp"
 #include "tiers/redis/redis_node.hpp"
 
+#include <chrono>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace hearth::tiers::redis {
 
-// Which server a command goes to: the only one, or the one of a cluster that has the key. Thread safety: all of it.
+// Sends commands to the server that has their key: the only one, or in a cluster the master that has the key's slot, as
+// the cluster's map says. Follows the map when it changes.
+//
+//   MOVED             asked again where it points to; the map is fetched anew by who comes next
+//   ASK               asked again there, once, with ASKING
+//   not reached       the map is fetched from another node; asked again where it names another master now
+//
+// The map is fetched at most every k_refresh_every, by one thread; the others go on with the one they have. So while
+// a failover lasts its keys fail at once, and soon after it they are found again.
+// Thread safety: all of it; no lock is held over input or output. Cost: that of a RedisNode, for each node in turn.
 class Router {
 public:
-    virtual ~Router() = default;
+    explicit Router(std::shared_ptr<const RedisSettings> settings);
 
     // Every task has its answer, or the error that kept it from one.
-    virtual void run(std::span<Task* const> tasks, SteadyTime deadline) = 0;
+    void run(std::span<Task* const> tasks, SteadyTime deadline);
     // Servers that between them hold every key once.
-    virtual Result<std::vector<std::shared_ptr<RedisNode>>> holders(SteadyTime deadline) = 0;
-    virtual void after_fork() noexcept = 0;
-    virtual std::string description() = 0;
-    virtual std::string address() const = 0;
-};
+    Result<std::vector<std::shared_ptr<RedisNode>>> holders(SteadyTime deadline);
+    void after_fork() noexcept;
+    std::string description();
+    std::string address() const;
 
-std::unique_ptr<Router> make_single_router(std::shared_ptr<const RedisSettings> settings);
-std::unique_ptr<Router> make_cluster_router(std::shared_ptr<const RedisSettings> settings);
+private:
+    using Node = std::shared_ptr<RedisNode>;
+
+    // A map with its nodes. Never changes: a new one takes its place.
+    struct Routes {
+        SlotMap map;
+        std::vector<Node> masters;  // as in the map
+
+        Node node_for(std::string_view key) const;
+    };
+    using SharedRoutes = std::shared_ptr<const Routes>;
+
+    static constexpr std::chrono::milliseconds k_refresh_every{100};
+    static constexpr std::size_t k_most_asked = 8;  // nodes, for one map
+    static constexpr int k_most_redirections = 3;
+
+    // The present map; the first time, and when something spoke against it, one fetched now.
+    Result<SharedRoutes> routes(SteadyTime deadline);
+    // A map newer than `old`, where one can be had now; else `old`.
+    SharedRoutes refreshed(SharedRoutes old, SteadyTime deadline);
+    Result<SharedRoutes> fetch(SteadyTime deadline);
+    Result<SharedRoutes> fetch_from(const Node& node, SteadyTime deadline);
+    std::vector<Endpoint> to_ask();
+    Node node_at(const Endpoint& endpoint);
+    void distrust(const Endpoint& endpoint);
+
+    void run_by_node(const Routes& routes, std::span<Task* const> tasks, SteadyTime deadline);
+    void follow(Task& task, Endpoint asked, SteadyTime deadline);
+
+    const std::shared_ptr<const RedisSettings> m_settings;
+    const Node m_only;  // none in a cluster, whose nodes are below
+    base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
+    SharedRoutes m_routes;
+    std::map<Endpoint, Node> m_nodes;
+    bool m_stale = false;       // something spoke against the map
+    bool m_refreshing = false;  // a thread is fetching another
+    SteadyTime m_refreshed{};
+    std::optional<Endpoint> m_suspect;  // failed last, so it is asked last
+};
 
 }  // namespace hearth::tiers::redis

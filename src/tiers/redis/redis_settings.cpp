@@ -1,10 +1,11 @@
 #include "tiers/redis/redis_settings.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "remote/remote_options.hpp"
+#include "tiers/redis/tls.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <fmt/format.h>
 #include <sys/un.h>
 
@@ -12,64 +13,53 @@ namespace hearth::tiers::redis {
 
 namespace {
 
+using remotes::Url;
+
 constexpr std::uint16_t k_default_port = 6379;
 constexpr std::size_t k_max_prefix = 256;
 constexpr std::uint64_t k_max_value = 512_MiB;  // redis's own limit
 
-// The remote tier's own, in the same address.
-constexpr std::array<std::string_view, 7> k_options_of_the_tier = {"name",  "read-only", "timeout", "connect-timeout",
-                                                                   "trust", "lease",     "queue"};
-
-Error unusable(const remotes::Url& url, std::string_view why)
+Status read_options(const Url& url, RedisSettings& settings)
 {
-    return error(Code::invalid_argument, "The remote {} cannot be used: {}", url.shown(), why);
-}
-
-bool is_known(std::string_view option, bool tls)
-{
-    const auto& of_tls = remotes::k_names_of_tls_options;
-    if (option == "prefix" || (tls && std::find(of_tls.begin(), of_tls.end(), option) != of_tls.end()))
-        return true;
-    return std::find(k_options_of_the_tier.begin(), k_options_of_the_tier.end(), option) != k_options_of_the_tier.end();
-}
-
-Status read_options(const remotes::Url& url, bool tls, RedisSettings& settings)
-{
-    for (const auto& [name, value] : url.options)
-        if (!is_known(name, tls))
-            return unusable(
-                url, fmt::format("it has an option \"{}\". Those of redis are prefix{}, beside name, "
-                                 "read-only, timeout, connect-timeout, trust, lease and queue.",
-                                 name,
-                                 tls ? ", ca, insecure, cert and key" : " (and of rediss ca, insecure, cert and key)"));
-    if (const auto prefix = url.option("prefix")) {
-        if (prefix->size() > k_max_prefix)
-            return unusable(
-                url, fmt::format("its prefix has {} characters, and {} are the most.", prefix->size(), k_max_prefix));
-        settings.prefix = *prefix;
-    }
+    HEARTH_TRY(remotes::check_options(url, {"prefix"}));
+    settings.prefix = url.option("prefix").value_or(settings.prefix);
+    if (settings.prefix.size() > k_max_prefix)
+        return unusable(url, fmt::format("its prefix has {} characters, and {} are the most.", settings.prefix.size(),
+                                         k_max_prefix));
+    const bool tls = url.scheme.starts_with("rediss");
+    HEARTH_TRY_SET(const remotes::TlsOptions options,
+                   remotes::tls_options(url, tls ? remotes::Encrypted::yes : remotes::Encrypted::no));
     if (!tls)
         return {};
-    const Result<remotes::TlsOptions> options = remotes::tls_options(url);
-    if (!options.ok())
-        return unusable(url, options.error().message);
-    Result<std::shared_ptr<const TlsContext>> context = TlsContext::make(*options);
+    Result<std::shared_ptr<const TlsContext>> context = TlsContext::make(options);
     if (!context.ok())
         return unusable(url, context.error().message);
     settings.tls = *std::move(context);
     return {};
 }
 
-Status read_database(const remotes::Url& url, RedisSettings& settings)
+Status read_place(const Url& url, RedisSettings& settings)
 {
+    if (url.scheme == "redis+unix") {
+        constexpr std::size_t k_longest = sizeof(sockaddr_un::sun_path) - 1;
+        if (url.path.size() > k_longest)
+            return unusable(url, fmt::format("its path has {} characters, and a socket's has {} at most.",
+                                             url.path.size(), k_longest));
+        settings.endpoints.push_back({{}, 0, url.path});
+        return {};
+    }
+    if (settings.topology == Topology::single && url.hosts.size() != 1)
+        return unusable(url, fmt::format("it names {} hosts. Several are for redis+cluster.", url.hosts.size()));
+    for (const remotes::HostPort& host : url.hosts)
+        settings.endpoints.push_back({host.host, host.port != 0 ? host.port : k_default_port, {}});
     if (url.path.empty())
         return {};
     if (settings.topology == Topology::cluster)
         return unusable(url, "it names a database, and a cluster has only one. Leave the path out.");
-    const char* const end = url.path.data() + url.path.size();
-    const auto [stop, error] = std::from_chars(url.path.data(), end, settings.database);
-    if (error != std::errc{} || stop != end)
+    const std::optional<std::uint32_t> database = base::parse_number<std::uint32_t>(url.path);
+    if (!database)
         return unusable(url, "its path is the number of a database, as in redis://HOST/2.");
+    settings.database = *database;
     return {};
 }
 
@@ -77,29 +67,14 @@ Status read_database(const remotes::Url& url, RedisSettings& settings)
 
 Result<RedisSettings> redis_settings(const remotes::StoreOptions& options)
 {
-    const remotes::Url& url = options.url;
+    const Url& url = options.url;
     RedisSettings settings;
-    const bool tls = url.scheme == "rediss" || url.scheme == "rediss+cluster";
     if (url.scheme == "redis+cluster" || url.scheme == "rediss+cluster")
         settings.topology = Topology::cluster;
     else if (url.scheme != "redis" && url.scheme != "rediss" && url.scheme != "redis+unix")
         return unusable(url, "its scheme is none of redis, rediss, redis+unix, redis+cluster and rediss+cluster.");
-    HEARTH_TRY(read_options(url, tls, settings));
-
-    if (url.scheme == "redis+unix") {
-        if (url.path.size() >= sizeof(sockaddr_un::sun_path))
-            return unusable(url, fmt::format("its path has {} characters, and a socket's has {} at most.",
-                                             url.path.size(), sizeof(sockaddr_un::sun_path) - 1));
-        settings.endpoints.push_back({{}, 0, url.path});
-    } else {
-        if (url.hosts.empty())
-            return unusable(url, "it names no host.");
-        if (settings.topology == Topology::single && url.hosts.size() != 1)
-            return unusable(url, fmt::format("it names {} hosts. Several are for redis+cluster.", url.hosts.size()));
-        for (const remotes::HostPort& host : url.hosts)
-            settings.endpoints.push_back({host.host, host.port != 0 ? host.port : k_default_port, {}});
-        HEARTH_TRY(read_database(url, settings));
-    }
+    HEARTH_TRY(read_options(url, settings));
+    HEARTH_TRY(read_place(url, settings));
     if (!url.user.empty() && url.password.empty())
         return unusable(url, "it names a user and no password. Write USER:PASSWORD@ before the host, or neither.");
     settings.user = url.user;

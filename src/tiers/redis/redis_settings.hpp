@@ -2,10 +2,9 @@
 
 #include "hearth/result.hpp"
 #include "remote/remote_store.hpp"
-#include "tiers/redis/endpoint.hpp"
-#include "tiers/redis/tls.hpp"
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +21,20 @@
 //   and those of TLS: remote/tls_options.hpp
 
 namespace hearth::tiers::redis {
+
+class TlsContext;
+
+// Where one server listens: a host and a port, or the path of a socket on this machine.
+struct Endpoint {
+    std::string host;
+    std::uint16_t port = 0;
+    std::string path;  // of a unix socket; then there is no host
+
+    std::string shown() const { return path.empty() ? remotes::HostPort{host, port}.shown() : path; }
+
+    friend bool operator==(const Endpoint&, const Endpoint&) = default;
+    friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
+};
 
 enum class Topology : std::uint8_t { single, cluster };
 

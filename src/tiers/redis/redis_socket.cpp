@@ -59,10 +59,8 @@ Result<std::vector<Address>> addresses_of(const Endpoint& endpoint)
         error = ::getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &found);
     }
     if (error != 0)
-        return Error{Code::unavailable,
-                     fmt::format("The host of redis at {} is not known: {}. Check the name.", endpoint.shown(),
-                                 ::gai_strerror(error)),
-                     {}};
+        return hearth::error(Code::unavailable, "The host of redis at {} is not known: {}. Check the name.",
+                             endpoint.shown(), ::gai_strerror(error));
     std::vector<Address> addresses;
     for (const addrinfo* one = found; one && addresses.size() < k_max_addresses; one = one->ai_next) {
         Address& address = addresses.emplace_back();
@@ -131,12 +129,11 @@ Socket::~Socket()
 Result<Socket> Socket::connect(const Endpoint& endpoint, const TlsContext* tls, std::chrono::milliseconds timeout,
                                SteadyTime deadline)
 {
-    const Result<std::vector<Address>> addresses = addresses_of(endpoint);
-    HEARTH_TRY(addresses);
+    HEARTH_TRY_SET(const std::vector<Address> addresses, addresses_of(endpoint));
     const SteadyTime limit = std::min(deadline, steady_clock::now() + timeout);
     int error = ETIMEDOUT;
-    for (std::size_t i = 0; i < addresses->size(); ++i) {
-        const Address& address = (*addresses)[i];
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        const Address& address = (addresses)[i];
         Socket made(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (made.m_descriptor < 0) {
             error = errno;
@@ -148,9 +145,9 @@ Result<Socket> Socket::connect(const Endpoint& endpoint, const TlsContext* tls, 
         }
         // An address that does not answer leaves their share to those after it.
         const SteadyTime now = steady_clock::now();
-        const auto share = std::max(limit - now, steady_clock::duration::zero()) / (addresses->size() - i);
+        const auto share = std::max(limit - now, steady_clock::duration::zero()) / (addresses.size() - i);
         error = connect_until(made.m_descriptor, address, now + share);
-        if (error == 0 && !made.allow_moments())
+        if (error == 0 && !tls && !made.allow_moments())
             error = errno;
         if (error != 0)
             continue;
@@ -160,12 +157,10 @@ Result<Socket> Socket::connect(const Endpoint& endpoint, const TlsContext* tls, 
     }
     if (error == ETIMEDOUT && steady_clock::now() >= deadline)
         return passed_deadline(endpoint.shown());
-    return Error{Code::unavailable,
-                 fmt::format("Redis at {} could not be reached: {}. Check that it runs, and the address.",
-                             endpoint.shown(),
-                             error == ETIMEDOUT ? fmt::format("no connection within {} ms", timeout.count())
-                                                : std::generic_category().message(error)),
-                 {}};
+    return hearth::error(Code::unavailable,
+                         "Redis at {} could not be reached: {}. Check that it runs, and the address.", endpoint.shown(),
+                         error == ETIMEDOUT ? fmt::format("no connection within {} ms", timeout.count())
+                                            : std::generic_category().message(error));
 }
 
 Status Socket::start_tls(const TlsContext& context, const Endpoint& endpoint, SteadyTime deadline)

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "hearth/result.hpp"
-#include "remote/remote_store.hpp"
-#include "tiers/redis/endpoint.hpp"
+#include "tiers/redis/redis_settings.hpp"
 #include "tiers/redis/tls.hpp"
 
 #include <chrono>

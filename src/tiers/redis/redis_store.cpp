@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "remote/store_library.hpp"
+#include "tiers/redis/redis_answers.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
 #include <algorithm>
@@ -24,12 +25,22 @@ std::string milliseconds(std::chrono::milliseconds lifetime)
     return std::to_string(std::max<std::int64_t>(lifetime.count(), 1));
 }
 
+// A pattern of SCAN that means this text and whatever follows it.
+std::string pattern_of(std::string_view prefix)
+{
+    std::string pattern;
+    for (const char c : prefix) {
+        if (c == '*' || c == '?' || c == '[' || c == ']' || c == '\\')
+            pattern += '\\';
+        pattern += c;
+    }
+    return pattern + "*";
+}
+
 }  // namespace
 
 RedisStore::RedisStore(const RedisSettings& settings)
-    : m_settings(std::make_shared<const RedisSettings>(settings)),
-      m_router(settings.topology == Topology::cluster ? make_cluster_router(m_settings)
-                                                      : make_single_router(m_settings))
+    : m_settings(std::make_shared<const RedisSettings>(settings)), m_router(m_settings)
 {
 }
 
@@ -45,26 +56,45 @@ Task RedisStore::run(const Command& command, SteadyTime deadline)
 {
     Task task = task_of(command);
     Task* const one[] = {&task};
-    m_router->run(one, deadline);
+    m_router.run(one, deadline);
     return task;
 }
 
-std::vector<Task> RedisStore::run_many(std::vector<Task> tasks, SteadyTime deadline)
+void RedisStore::run_many(std::span<Task> tasks, SteadyTime deadline)
 {
     std::vector<Task*> all;
     all.reserve(tasks.size());
     for (Task& task : tasks)
         all.push_back(&task);
-    m_router->run(all, deadline);
-    return tasks;
+    m_router.run(all, deadline);
+}
+
+template <class Answer, class Use>
+std::vector<Answer> RedisStore::run_for_each(std::string_view word, std::span<const std::string> names, Use use,
+                                             SteadyTime deadline)
+{
+    std::vector<std::string> keys;
+    std::vector<Task> tasks;
+    keys.reserve(names.size());
+    tasks.reserve(names.size());
+    for (const std::string& name : names) {
+        const std::string& key = keys.emplace_back(key_of(name));
+        tasks.push_back(task_of(Command(key, {word, key})));
+    }
+    run_many(tasks, deadline);
+    std::vector<Answer> answers;
+    answers.reserve(names.size());
+    for (Task& task : tasks)
+        answers.push_back(use(task));
+    return answers;
 }
 
 Error RedisStore::unexpected() const
 {
-    return not_redis(m_router->address(), "a command was answered with another kind of reply than it has");
+    return not_redis(m_router.address(), "a command was answered with another kind of reply than it has");
 }
 
-Result<std::optional<Bytes>> RedisStore::bytes_of(Task&& task) const
+Result<std::optional<Bytes>> RedisStore::bytes_of(Task& task) const
 {
     HEARTH_TRY(task.answer);
     if (task.answer->kind == Reply::Kind::nil)
@@ -88,59 +118,23 @@ Status RedisStore::done(const Task& task) const
     return task.answer->is_ok() ? Status() : unexpected();
 }
 
-Result<std::optional<Bytes>> RedisStore::get(std::string_view name, SteadyTime deadline)
-{
-    const std::string key = key_of(name);
-    return bytes_of(run(Command(key, {"GET", key}), deadline));
-}
-
 std::vector<Result<std::optional<Bytes>>> RedisStore::get_many(std::span<const std::string> names, SteadyTime deadline)
 {
-    std::vector<std::string> keys;
-    std::vector<Task> tasks;
-    keys.reserve(names.size());
-    tasks.reserve(names.size());
-    for (const std::string& name : names) {
-        const std::string& key = keys.emplace_back(key_of(name));
-        tasks.push_back(task_of(Command(key, {"GET", key})));
-    }
-    std::vector<Result<std::optional<Bytes>>> answers;
-    answers.reserve(names.size());
-    for (Task& task : run_many(std::move(tasks), deadline))
-        answers.push_back(bytes_of(std::move(task)));
-    return answers;
+    return run_for_each<Result<std::optional<Bytes>>>(
+        "GET", names, [this](Task& task) { return bytes_of(task); }, deadline);
 }
 
 std::vector<Result<bool>> RedisStore::has_many(std::span<const std::string> names, SteadyTime deadline)
 {
-    std::vector<std::string> keys;
-    std::vector<Task> tasks;
-    keys.reserve(names.size());
-    tasks.reserve(names.size());
-    for (const std::string& name : names) {
-        const std::string& key = keys.emplace_back(key_of(name));
-        tasks.push_back(task_of(Command(key, {"EXISTS", key})));
-    }
-    std::vector<Result<bool>> answers;
-    answers.reserve(names.size());
-    for (const Task& task : run_many(std::move(tasks), deadline))
-        answers.push_back(flag_of(task));
-    return answers;
+    return run_for_each<Result<bool>>(
+        "EXISTS", names, [this](const Task& task) { return flag_of(task); }, deadline);
 }
 
 Status RedisStore::refuse_too_large(ByteView bytes) const
 {
     return bytes.size() > m_settings->max_object_bytes
-               ? too_large(m_router->address(), bytes.size(), m_settings->max_object_bytes)
+               ? too_large(m_router.address(), bytes.size(), m_settings->max_object_bytes)
                : Status();
-}
-
-Status RedisStore::put(std::string_view name, ByteView bytes, SteadyTime deadline)
-{
-    if (Status refused = refuse_too_large(bytes); !refused.ok())
-        return refused;
-    const std::string key = key_of(name);
-    return done(run(Command(key, {"SET", key, as_text(bytes)}), deadline));
 }
 
 std::vector<Status> RedisStore::put_many(std::span<const remotes::Object> objects, SteadyTime deadline)
@@ -158,7 +152,7 @@ std::vector<Status> RedisStore::put_many(std::span<const remotes::Object> object
         tasks.push_back(task_of(Command(key, {"SET", key, as_text(objects[i].bytes)})));
         asked.push_back(i);
     }
-    tasks = run_many(std::move(tasks), deadline);
+    run_many(tasks, deadline);
     for (std::size_t i = 0; i < tasks.size(); ++i)
         answers[asked[i]] = done(tasks[i]);
     return answers;
@@ -185,9 +179,8 @@ Result<bool> RedisStore::put_if_absent(std::string_view name, ByteView bytes, st
     if (!task.repeated)
         return false;
     // What is there may be ours, from the first time it was sent.
-    const Result<std::optional<Bytes>> there = get(name, deadline);
-    HEARTH_TRY(there);
-    return there->has_value() && (*there)->text() == as_text(bytes);
+    HEARTH_TRY_SET(const std::optional<Bytes> there, get(name, deadline));
+    return there.has_value() && there->text() == as_text(bytes);
 }
 
 Result<bool> RedisStore::renew(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
@@ -204,23 +197,47 @@ Result<bool> RedisStore::remove_if(std::string_view name, ByteView bytes, Steady
     return flag_of(run(Command(key, {"EVAL", k_remove_script, "1", key, as_text(bytes)}), deadline));
 }
 
-void RedisStore::after_fork() noexcept
+// SCAN shows every key that is there from beginning to end.
+Status RedisStore::list(const std::function<bool(std::string_view name, std::uint64_t bytes)>& visit,
+                        SteadyTime deadline)
 {
-    m_router->after_fork();
+    HEARTH_TRY_SET(const std::vector<std::shared_ptr<RedisNode>> nodes, m_router.holders(deadline));
+    for (const std::shared_ptr<RedisNode>& node : nodes) {
+        HEARTH_TRY_SET(const Walk walked, list_node(*node, visit, deadline));
+        if (walked == Walk::enough)
+            break;
+    }
+    return {};
 }
 
-std::string RedisStore::description()
+Result<RedisStore::Walk> RedisStore::list_node(RedisNode& node,
+                                               const std::function<bool(std::string_view, std::uint64_t)>& visit,
+                                               SteadyTime deadline) const
 {
-    return m_router->description();
+    const std::string pattern = pattern_of(m_settings->prefix);
+    std::string cursor = "0";
+    do {
+        Task task = task_of(Command({}, {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"}));
+        Task* const one[] = {&task};
+        node.run(one, deadline);
+        HEARTH_TRY(task.answer);
+        std::optional<ScanPage> page = parse_scan(*task.answer, m_settings->prefix);
+        if (!page)
+            return unexpected();
+        for (const std::string_view name : page->names)
+            if (!visit(name, 0))
+                return Walk::enough;
+        cursor = std::move(page->cursor);
+    } while (cursor != "0");
+    return Walk::on;
 }
 
 }  // namespace redis
 
 Result<std::unique_ptr<remotes::RemoteStore>> open_redis_store(const remotes::StoreOptions& options)
 {
-    Result<redis::RedisSettings> settings = redis::redis_settings(options);
-    HEARTH_TRY(settings);
-    return std::unique_ptr<remotes::RemoteStore>(std::make_unique<redis::RedisStore>(*settings));
+    HEARTH_TRY_SET(redis::RedisSettings settings, redis::redis_settings(options));
+    return std::unique_ptr<remotes::RemoteStore>(std::make_unique<redis::RedisStore>(settings));
 }
 
 }  // namespace hearth::tiers

@@ -19,11 +19,9 @@ class RedisStore final : public remotes::RemoteStore {
 public:
     explicit RedisStore(const RedisSettings& settings);
 
-    Result<std::optional<Bytes>> get(std::string_view name, SteadyTime deadline) override;
     std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
                                                        SteadyTime deadline) override;
     std::vector<Result<bool>> has_many(std::span<const std::string> names, SteadyTime deadline) override;
-    Status put(std::string_view name, ByteView bytes, SteadyTime deadline) override;
     std::vector<Status> put_many(std::span<const remotes::Object> objects, SteadyTime deadline) override;
     Result<bool> remove(std::string_view name, SteadyTime deadline) override;
     Status list(const std::function<bool(std::string_view name, std::uint64_t bytes)>& visit,
@@ -33,8 +31,8 @@ public:
     Result<bool> renew(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
                        SteadyTime deadline) override;
     Result<bool> remove_if(std::string_view name, ByteView bytes, SteadyTime deadline) override;
-    void after_fork() noexcept override;
-    std::string description() override;
+    void after_fork() noexcept override { m_router.after_fork(); }
+    std::string description() override { return m_router.description(); }
 
 private:
     enum class Walk : std::uint8_t { on, enough };
@@ -42,17 +40,21 @@ private:
     std::string key_of(std::string_view name) const { return m_settings->prefix + std::string(name); }
     Task task_of(const Command& command) const;
     Task run(const Command& command, SteadyTime deadline);
-    std::vector<Task> run_many(std::vector<Task> tasks, SteadyTime deadline);
+    // "GET" or the like of each name, and what `use` makes of their answers.
+    template <class Answer, class Use>
+    std::vector<Answer> run_for_each(std::string_view word, std::span<const std::string> names, Use use,
+                                     SteadyTime deadline);
+    void run_many(std::span<Task> tasks, SteadyTime deadline);
     Status refuse_too_large(ByteView bytes) const;
     Error unexpected() const;
-    Result<std::optional<Bytes>> bytes_of(Task&& task) const;
+    Result<std::optional<Bytes>> bytes_of(Task& task) const;
     Result<bool> flag_of(const Task& task) const;
     Status done(const Task& task) const;
     Result<Walk> list_node(RedisNode& node, const std::function<bool(std::string_view, std::uint64_t)>& visit,
                            SteadyTime deadline) const;
 
     std::shared_ptr<const RedisSettings> m_settings;
-    std::unique_ptr<Router> m_router;
+    Router m_router;
 };
 
 }  // namespace redis

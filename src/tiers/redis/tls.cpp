@@ -1,87 +1,22 @@
 #include "tiers/redis/tls.hpp"
 
 #include "base/error.hpp"
+#include "base/signal_guard.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fmt/format.h>
-#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 namespace hearth::tiers::redis {
 
 using remotes::Verify;
 
 namespace {
-
-// OpenSSL's own BIO for sockets writes with write(), which raises SIGPIPE where the other side has closed.
-int socket_of(BIO* bio)
-{
-    return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
-}
-
-bool is_transient(int error)
-{
-    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
-int bio_write(BIO* bio, const char* bytes, int size)
-{
-    BIO_clear_retry_flags(bio);
-    const ssize_t sent = ::send(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && is_transient(errno))
-        BIO_set_retry_write(bio);
-    return static_cast<int>(sent);
-}
-
-int bio_read(BIO* bio, char* bytes, int size)
-{
-    BIO_clear_retry_flags(bio);
-    const ssize_t got = ::recv(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_DONTWAIT);
-    if (got < 0 && is_transient(errno))
-        BIO_set_retry_read(bio);
-    return static_cast<int>(got);
-}
-
-long bio_control(BIO*, int command, long, void*)
-{
-    return command == BIO_CTRL_FLUSH ? 1 : 0;
-}
-
-int bio_create(BIO* bio)
-{
-    BIO_set_init(bio, 1);
-    return 1;
-}
-
-BIO_METHOD* quiet_socket_method()
-{
-    static BIO_METHOD* const method = [] {
-        BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "hearth socket");
-        if (made) {
-            BIO_meth_set_write(made, &bio_write);
-            BIO_meth_set_read(made, &bio_read);
-            BIO_meth_set_ctrl(made, &bio_control);
-            BIO_meth_set_create(made, &bio_create);
-        }
-        return made;
-    }();
-    return method;
-}
-
-bool is_numeric_address(const std::string& host)
-{
-    std::array<unsigned char, 16> address;
-    return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
-           ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
-}
 
 std::string reason_of(unsigned long error)
 {
@@ -174,20 +109,11 @@ std::unique_ptr<TlsSession> TlsSession::make(const TlsContext& context, int sock
             return 1;
         },
         session.get());
-    BIO* bio = quiet_socket_method() ? BIO_new(quiet_socket_method()) : nullptr;
-    if (!bio)
+    // An address in numbers, or else a name.
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) != 1 &&
+        (SSL_set1_host(ssl, host.c_str()) != 1 || SSL_set_tlsext_host_name(ssl, host.c_str()) != 1))
         return nullptr;
-    // OpenSSL keeps one pointer for us, and a descriptor is all there is to keep.
-    BIO_set_data(bio,
-                 reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));  // NOLINT(performance-no-int-to-ptr)
-    SSL_set_bio(ssl, bio, bio);
-    const bool numeric = is_numeric_address(host);
-    bool named = true;
-    if (numeric)
-        named = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1;
-    else
-        named = SSL_set1_host(ssl, host.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, host.c_str()) == 1;
-    if (!named)
+    if (SSL_set_fd(ssl, socket) != 1)
         return nullptr;
     SSL_set_connect_state(ssl);
     return session;
@@ -198,28 +124,28 @@ TlsSession::~TlsSession()
     SSL_free(m_session);
 }
 
-Transfer TlsSession::outcome(int result)
+template <class Call>
+Transfer TlsSession::attempt(Call call)
 {
-    switch (SSL_get_error(m_session, result)) {
-    case SSL_ERROR_WANT_READ:
-        return {Transfer::State::again, 0, POLLIN, 0};
-    case SSL_ERROR_WANT_WRITE:
-        return {Transfer::State::again, 0, POLLOUT, 0};
-    case SSL_ERROR_SYSCALL:
-        m_last_error = ERR_get_error();
-        return {Transfer::State::over, 0, 0, errno};
-    default:
-        m_last_error = ERR_get_error();
-        return {Transfer::State::over, 0, 0, 0};
-    }
+    // OpenSSL writes with write(), which raises SIGPIPE where the other side has closed. Reading may write too.
+    const base::SignalGuard guard(SIGPIPE);
+    ERR_clear_error();
+    errno = 0;
+    std::size_t bytes = 0;
+    const int result = call(bytes);
+    if (result == 1)
+        return {Transfer::State::done, bytes, 0, 0};
+    const int error = errno;
+    const int kind = SSL_get_error(m_session, result);
+    if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE)
+        return {Transfer::State::again, 0, static_cast<short>(kind == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT), 0};
+    m_last_error = ERR_get_error();
+    return {Transfer::State::over, 0, 0, kind == SSL_ERROR_SYSCALL ? error : 0};
 }
 
 Transfer TlsSession::handshake()
 {
-    ERR_clear_error();
-    errno = 0;
-    const int result = SSL_do_handshake(m_session);
-    return result == 1 ? Transfer{Transfer::State::done, 0, 0, 0} : outcome(result);
+    return attempt([&](std::size_t&) { return SSL_do_handshake(m_session); });
 }
 
 Error TlsSession::handshake_error(const std::string& address) const
@@ -248,12 +174,12 @@ std::optional<Error> TlsSession::alert_about_us(const std::string& address) cons
         return std::nullopt;
     if (ours.empty())
         return error(Code::denied,
-                     "Redis at {} demands a certificate of its clients, and there is none to show. Name "
-                     "one with cert=FILE and its key with key=FILE.",
+                     "Redis at {} demands a certificate of its clients, and there is none to show. Name one with "
+                     "cert=FILE and its key with key=FILE.",
                      address);
     return error(Code::denied,
-                 "Redis at {} did not accept the certificate {}: {}. It should be valid today, and signed "
-                 "by an authority that redis trusts (tls-ca-cert-file).",
+                 "Redis at {} did not accept the certificate {}: {}. It should be valid today, and signed by an "
+                 "authority that redis trusts (tls-ca-cert-file).",
                  address, ours, reason_of(m_last_error));
 }
 
@@ -268,11 +194,7 @@ std::optional<Error> TlsSession::refusal(const std::string& address)
 
 Transfer TlsSession::read(std::span<std::byte> target)
 {
-    ERR_clear_error();
-    errno = 0;
-    std::size_t got = 0;
-    const int result = SSL_read_ex(m_session, target.data(), target.size(), &got);
-    return result == 1 ? Transfer{Transfer::State::done, got, 0, 0} : outcome(result);
+    return attempt([&](std::size_t& got) { return SSL_read_ex(m_session, target.data(), target.size(), &got); });
 }
 
 bool TlsSession::has_pending() const
@@ -298,11 +220,7 @@ Transfer TlsSession::write(std::span<const iovec> parts)
         }
         start = record.data();
     }
-    ERR_clear_error();
-    errno = 0;
-    std::size_t sent = 0;
-    const int result = SSL_write_ex(m_session, start, size, &sent);
-    return result == 1 ? Transfer{Transfer::State::done, sent, 0, 0} : outcome(result);
+    return attempt([&](std::size_t& sent) { return SSL_write_ex(m_session, start, size, &sent); });
 }
 
 }  // namespace hearth::tiers::redis

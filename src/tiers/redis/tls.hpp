@@ -46,8 +46,9 @@ private:
     const remotes::TlsOptions m_options;
 };
 
-// One encrypted connection over a socket that stays the caller's. Never waits. Not thread safe. The context outlives
-// it. Raises no SIGPIPE, and says nothing to the other side when it ends: the socket may be a parent process's.
+// One encrypted connection over a socket that stays the caller's and does not block. Not thread safe. The context
+// outlives it. Raises no SIGPIPE, and says nothing to the other side when it ends: the socket may be a parent
+// process's.
 class TlsSession {
 public:
     // Null: no memory.
@@ -68,7 +69,8 @@ public:
 
 private:
     TlsSession(ssl_st* session, const TlsContext& context) : m_session(session), m_context(context) {}
-    Transfer outcome(int result);
+    template <class Call>
+    Transfer attempt(Call call);
     std::optional<Error> alert_about_us(const std::string& address) const;
 
     ssl_st* m_session;

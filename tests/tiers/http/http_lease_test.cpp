@@ -1,6 +1,6 @@
 #include "http_fixture.hpp"
 #include "support/manual_clock.hpp"
-#include "tiers/http/lease_object.hpp"
+#include "tiers/http/http_leases.hpp"
 #include "tiers/http/plain_dialect.hpp"
 
 namespace hearth::test {

@@ -15,7 +15,7 @@ TEST(HttpSettings, what_can_be_used_opens_without_a_connection)
 {
     for (const char* url :
          {"http://127.0.0.1:1", "http://[::1]:1/a/b/", "https://example.com/x?layout=shards&ca=/x&insecure=0",
-          "http://h/?name=n&read-only=1&timeout=5&connect-timeout=1&trust=full&lease=0&queue=9",
+          "http://h/?name=n&read-only=1&timeout=5&connect-timeout=1&hedge=1&trust=full&lease=0&queue=9",
           "http://h?token-file=/no/such/file", "s3://bucket", "s3://bucket/pre/fix?region=eu-west-1",
           "s3://my.bucket?endpoint=http://127.0.0.1:1", "s3://bucket?endpoint=https://h:9000/base&insecure=1"}) {
         const auto store = opened(url);
@@ -27,8 +27,10 @@ TEST(HttpSettings, what_cannot_be_used_is_said_with_what_may_stand_there)
 {
     const std::pair<const char*, const char*> cases[] = {
         {"http://h?layuot=flat", "layout, token-file, ca, insecure"},
+        {"http://h?layuot=flat", "Did you mean layout?"},
+        {"http://h?tiemout=1s", "Did you mean timeout?"},
         {"http://h?layout=tree", "flat, shards or bazel"},
-        {"https://h?insecure=yes", "0 or 1"},
+        {"https://h?insecure=maybe", "0 or 1"},
         {"https://h?ca=", "PEM"},
         {"http://h?ca=/x", "https"},
         {"http://a,b", "one host"},

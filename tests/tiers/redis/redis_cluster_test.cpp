@@ -1,6 +1,6 @@
 #include "redis_fixture.hpp"
 #include "shared_cluster.hpp"
-#include "tiers/redis/cluster_slots.hpp"
+#include "tiers/redis/redis_answers.hpp"
 
 #include <atomic>
 #include <csignal>

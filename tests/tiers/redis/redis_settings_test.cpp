@@ -36,7 +36,8 @@ TEST(RedisSettings, an_address_says_where_and_how)
 TEST(RedisSettings, options_of_the_tier_are_left_to_it)
 {
     EXPECT_TRUE(
-        settings_of("redis://h?name=x&read-only=1&timeout=1s&connect-timeout=5ms&trust=a&lease=10s&queue=4").ok());
+        settings_of("redis://h?name=x&read-only=1&timeout=1s&connect-timeout=5ms&hedge=1ms&trust=a&lease=10s&queue=4")
+            .ok());
 }
 
 TEST(RedisSettings, what_cannot_be_used_is_refused_without_the_password)
@@ -50,7 +51,8 @@ TEST(RedisSettings, what_cannot_be_used_is_refused_without_the_password)
         EXPECT_EQ(settings.error().code, Code::invalid_argument) << url;
         EXPECT_EQ(settings.error().message.find("secret"), std::string::npos) << settings.error().message;
     }
-    EXPECT_NE(settings_of("redis://h?colour=red").error().message.find("prefix"), std::string::npos);
+    EXPECT_NE(settings_of("redis://h?colour=red").error().message.find("are prefix,"), std::string::npos);
+    EXPECT_NE(settings_of("redis://h?perfix=x").error().message.find("Did you mean prefix?"), std::string::npos);
     EXPECT_FALSE(settings_of("redis+unix:///" + std::string(200, 'a')).ok());
 }
 

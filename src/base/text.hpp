@@ -1,0 +1,60 @@
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Small things that are done with text, once. Bytes of ASCII only: no locale has a say.
+
+namespace hearth::base {
+
+constexpr bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+constexpr bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+constexpr bool is_letter_or_digit(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
+}
+
+// Without blanks at its ends.
+std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\n\v\f\r");
+
+// What stands before the separator, which goes with it; all of the text where there is none.
+std::string_view take_until(char separator, std::string_view& text);
+
+// What stands between blanks.
+std::vector<std::string_view> words_of(std::string_view text);
+
+// Of the whole text; none where it is more or less than a number, or too large a one.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text)
+{
+    Number number{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+}
+
+// 1, on, yes or true; 0, off, no or false.
+std::optional<bool> parse_bool(std::string_view text);
+
+// Cut to a sane length, with '?' for what is not printable: what a stranger says, for a sentence of ours.
+std::string printable(std::string_view text);
+
+// "a, b and c".
+std::string listed(std::span<const std::string_view> words, std::string_view last = "and");
+
+// The known word that was probably meant: at most two letters are wrong, missing, too many or swapped. Empty: none.
+std::string_view closest(std::string_view word, std::span<const std::string_view> known);
+
+}  // namespace hearth::base

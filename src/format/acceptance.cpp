@@ -1,0 +1,54 @@
+#include "format/acceptance.hpp"
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "format/signature.hpp"
+
+namespace hearth::format {
+
+DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& trust)
+{
+    if (trust.signatures == Signatures::demanded && !is_signed_by(trust.trusted, key, bytes))
+        return {nullptr, Miss::untrusted};
+    return decode_entry(bytes, key);
+}
+
+bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance)
+{
+    // The clock is asked only where it matters: most entries never end.
+    if (expires == WallTime{} && acceptance.max_age.count() <= 0)
+        return false;
+    const WallTime now = acceptance.clock.now();
+    return (expires != WallTime{} && now >= expires) ||
+           (acceptance.max_age.count() > 0 && created <= base::time_before(now, acceptance.max_age));
+}
+
+Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& acceptance)
+{
+    DecodedEntry decoded = decode_trusted(bytes, key, acceptance.trust);
+    if (!decoded.artifact)
+        return Found::miss(decoded.why);
+    if (is_too_old(decoded.artifact->created, decoded.artifact->expires, acceptance))
+        return Found::miss(Miss::expired);
+    Found found;
+    found.bytes = bytes.size();
+    found.cost = decoded.artifact->cost;
+    found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(decoded.artifact)));
+    return found;
+}
+
+Result<Bytes> prepare_entry(const Key& key, const Entry& entry, const Trust& trust, Keeps keeps,
+                            const EncodeOptions& options)
+{
+    Bytes bytes = entry.encoded();
+    if (bytes.empty()) {
+        HEARTH_TRY_SET(bytes, encode_entry(key, *entry.artifact(), options));
+    }
+    if (trust.sign_with.empty())
+        return bytes;
+    const bool is_signed =
+        keeps == Keeps::any_signature ? has_signature(bytes) : is_signed_by(trust.trusted, key, bytes);
+    return is_signed ? bytes : sign_entry(key, bytes, trust.sign_with.front());
+}
+
+}  // namespace hearth::format

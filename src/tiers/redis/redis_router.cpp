@@ -1,0 +1,294 @@
+#include "tiers/redis/redis_router.hpp"
+
+#include "base/error.hpp"
+#include "tiers/redis/redis_errors.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <mutex>
+#include <utility>
+
+namespace hearth::tiers::redis {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+// The node itself failed, it did not refuse.
+bool is_lost(const Task& task)
+{
+    return !task.answer.ok() && task.refusal.empty() && task.answer.error().code == Code::unavailable;
+}
+
+bool speaks_against_map(const Task& task)
+{
+    if (task.answer.ok())
+        return false;
+    if (task.refusal.empty())
+        return task.answer.error().code == Code::unavailable || task.answer.error().code == Code::timeout;
+    return task.refusal.starts_with("MOVED") || task.refusal.starts_with("CLUSTERDOWN") ||
+           task.refusal.starts_with("READONLY") || task.refusal.starts_with("LOADING") ||
+           task.refusal.starts_with("MASTERDOWN");
+}
+
+}  // namespace
+
+Router::Router(std::shared_ptr<const RedisSettings> settings)
+    : m_settings(std::move(settings)),
+      m_only(m_settings->topology == Topology::single
+                 ? std::make_shared<RedisNode>(m_settings, m_settings->endpoints.front())
+                 : nullptr)
+{
+}
+
+Router::Node Router::Routes::node_for(std::string_view key) const
+{
+    const std::uint16_t owner = map.owner[slot_of(key)];
+    return owner == SlotMap::k_nobody ? nullptr : masters[owner];
+}
+
+void Router::run(std::span<Task* const> tasks, SteadyTime deadline)
+{
+    if (m_only)
+        return m_only->run(tasks, deadline);
+    if (tasks.empty())
+        return;
+    Result<SharedRoutes> found = routes(deadline);
+    if (!found.ok()) {
+        for (Task* task : tasks)
+            task->answer = found.error();
+        return;
+    }
+    const SharedRoutes map = *std::move(found);
+    run_by_node(*map, tasks, deadline);
+
+    std::vector<Task*> lost;
+    std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(lost), [](Task* task) { return is_lost(*task); });
+    if (lost.empty())
+        return;
+    const SharedRoutes newer = refreshed(map, deadline);
+    // Where the map names the same master still, its word stands: there is nobody else to ask.
+    std::erase_if(lost,
+                  [&](Task* task) { return newer->node_for(task->command.key) == map->node_for(task->command.key); });
+    run_by_node(*newer, lost, deadline);
+}
+
+void Router::run_by_node(const Routes& routes, std::span<Task* const> tasks, SteadyTime deadline)
+{
+    std::map<Node, std::vector<Task*>> groups;
+    for (Task* task : tasks)
+        groups[routes.node_for(task->command.key)].push_back(task);
+    for (const auto& [node, group] : groups) {
+        if (!node) {
+            for (Task* task : group)
+                task->answer = error(Code::unavailable,
+                                     "No master of the redis cluster at {} serves slot {}. See what redis-cli "
+                                     "--cluster check says.",
+                                     address(), slot_of(task->command.key));
+            const std::lock_guard lock(m_mutex);
+            m_stale = true;
+            continue;
+        }
+        node->run(group, deadline);
+        if (std::any_of(group.begin(), group.end(), [](const Task* task) { return speaks_against_map(*task); }))
+            distrust(node->endpoint());
+        for (Task* task : group)
+            if (!task->refusal.empty())
+                follow(*task, node->endpoint(), deadline);
+    }
+}
+
+void Router::follow(Task& task, Endpoint asked, SteadyTime deadline)
+{
+    for (int i = 0; i < k_most_redirections; ++i) {
+        const std::optional<Redirection> redirection = parse_redirection(task.refusal, asked);
+        if (!redirection)
+            return;
+        const Node node = node_at(redirection->to);
+        if (redirection->kind == Redirection::Kind::moved) {
+            Task* const one[] = {&task};
+            node->run(one, deadline);
+        } else {
+            Task asking;
+            asking.command = Command({}, {"ASKING"});
+            Task* const both[] = {&asking, &task};
+            node->run_together(both, deadline);
+        }
+        asked = redirection->to;
+    }
+}
+
+Result<Router::SharedRoutes> Router::routes(SteadyTime deadline)
+{
+    SharedRoutes now;
+    bool stale = false;
+    {
+        const std::lock_guard lock(m_mutex);
+        now = m_routes;
+        stale = m_stale;
+    }
+    if (!now)
+        return fetch(deadline);
+    return stale ? refreshed(std::move(now), deadline) : now;
+}
+
+Router::SharedRoutes Router::refreshed(SharedRoutes old, SteadyTime deadline)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_routes && m_routes != old)
+            return m_routes;
+        if (m_refreshing || steady_clock::now() - m_refreshed < k_refresh_every)
+            return old;
+        m_refreshing = true;
+    }
+    Result<SharedRoutes> fetched = fetch(deadline);
+    const std::lock_guard lock(m_mutex);
+    m_refreshing = false;
+    m_refreshed = steady_clock::now();
+    return fetched.ok() ? *std::move(fetched) : old;
+}
+
+Result<Router::SharedRoutes> Router::fetch(SteadyTime deadline)
+{
+    std::optional<Error> error;
+    for (const Endpoint& endpoint : to_ask()) {
+        const SteadyTime now = steady_clock::now();
+        if (now >= deadline)
+            return passed_deadline(address());
+        // One that hangs leaves half of the time to the others.
+        Result<SharedRoutes> fetched = fetch_from(node_at(endpoint), now + (deadline - now) / 2);
+        if (fetched.ok())
+            return fetched;
+        // A password that one refuses says more than another that is not there.
+        if (!error || fetched.error().code == Code::denied)
+            error = fetched.error();
+    }
+    return *error;
+}
+
+Result<Router::SharedRoutes> Router::fetch_from(const Node& node, SteadyTime deadline)
+{
+    Task task;
+    task.command = Command({}, {"CLUSTER", "SLOTS"});
+    Task* const one[] = {&task};
+    node->run(one, deadline);
+    HEARTH_TRY(task.answer);
+    Result<SlotMap> map = parse_slots(*task.answer, node->endpoint());
+    if (!map.ok())
+        return not_redis(node->endpoint().shown(), map.error().message);
+    if (map->masters.empty())
+        return error(Code::unavailable,
+                     "Redis at {} is in no cluster that serves anything. Make one with redis-cli --cluster "
+                     "create.",
+                     node->endpoint().shown());
+    auto made = std::make_shared<Routes>();
+    made->map = *std::move(map);
+    for (const Endpoint& master : made->map.masters)
+        made->masters.push_back(node_at(master));
+
+    // Nodes that left the cluster end when no lock is held: locks of theirs end with them.
+    std::map<Endpoint, Node> left;
+    SharedRoutes replaced;
+    {
+        const std::lock_guard lock(m_mutex);
+        replaced = std::exchange(m_routes, made);
+        m_stale = false;
+        left.swap(m_nodes);
+        for (const Node& master : made->masters)
+            m_nodes[master->endpoint()] = master;
+    }
+    return SharedRoutes(std::move(made));
+}
+
+// Who may know the map: masters and replicas of the present one, then those of the address; the suspect last.
+std::vector<Endpoint> Router::to_ask()
+{
+    std::vector<Endpoint> all;
+    const std::lock_guard lock(m_mutex);
+    const auto add = [&](const std::vector<Endpoint>& endpoints) {
+        for (const Endpoint& endpoint : endpoints)
+            if (endpoint != m_suspect && std::find(all.begin(), all.end(), endpoint) == all.end() &&
+                all.size() < k_most_asked - 1)
+                all.push_back(endpoint);
+    };
+    if (m_routes) {
+        add(m_routes->map.masters);
+        add(m_routes->map.replicas);
+    }
+    add(m_settings->endpoints);
+    if (m_suspect)
+        all.push_back(*m_suspect);
+    return all;
+}
+
+Router::Node Router::node_at(const Endpoint& endpoint)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (const auto found = m_nodes.find(endpoint); found != m_nodes.end())
+            return found->second;
+    }
+    // Made and, where another thread was faster, destroyed without the lock: it has locks of its own.
+    Node made = std::make_shared<RedisNode>(m_settings, endpoint);
+    const std::lock_guard lock(m_mutex);
+    return m_nodes.emplace(endpoint, made).first->second;
+}
+
+void Router::distrust(const Endpoint& endpoint)
+{
+    const std::lock_guard lock(m_mutex);
+    m_stale = true;
+    m_suspect = endpoint;
+}
+
+Result<std::vector<Router::Node>> Router::holders(SteadyTime deadline)
+{
+    if (m_only)
+        return std::vector{m_only};
+    HEARTH_TRY_SET(const SharedRoutes found, routes(deadline));
+    return found->masters;
+}
+
+void Router::after_fork() noexcept
+{
+    if (m_only)
+        m_only->after_fork();
+    std::map<Endpoint, Node> nodes;
+    {
+        const std::lock_guard lock(m_mutex);
+        nodes = m_nodes;
+        m_refreshing = false;
+    }
+    for (const auto& [endpoint, node] : nodes)
+        node->after_fork();
+}
+
+std::string Router::description()
+{
+    SharedRoutes known;
+    {
+        const std::lock_guard lock(m_mutex);
+        known = m_routes;
+    }
+    const std::vector<Node> nodes = m_only ? std::vector{m_only} : known ? known->masters : std::vector<Node>{};
+    std::string version;
+    for (std::size_t i = 0; i < nodes.size() && version.empty(); ++i)
+        version = nodes[i]->version();
+    if (!version.empty())
+        version = " " + version;
+    if (m_only || !known)
+        return fmt::format("redis{}{} at {}", m_only ? "" : " cluster", version, address());
+    return fmt::format("redis cluster{}, {} master{}, at {}", version, nodes.size(), nodes.size() == 1 ? "" : "s",
+                       address());
+}
+
+std::string Router::address() const
+{
+    std::string all;
+    for (const Endpoint& endpoint : m_settings->endpoints)
+        all += (all.empty() ? "" : ",") + endpoint.shown();
+    return all;
+}
+
+}  // namespace hearth::tiers::redis

@@ -1,0 +1,112 @@
+#include "format/acceptance.hpp"
+
+#include "format/signature.hpp"
+#include "support/sample_entries.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hearth::format {
+
+namespace {
+
+using namespace std::chrono_literals;
+using test::ManualClock;
+using test::numbered_key;
+
+const Key k_key = numbered_key(1);
+
+Bytes damaged(const Bytes& bytes, std::size_t at)
+{
+    std::string text(bytes.text());
+    text[at] = static_cast<char>(text[at] ^ 1);
+    return Bytes::copy_of(text);
+}
+
+// What it is found as: "hit", or why not.
+std::string taken(const Bytes& bytes, const Key& key, const Acceptance& acceptance)
+{
+    const Found found = accept_entry(bytes, key, acceptance);
+    return found ? "hit" : std::string(to_string(found.why));
+}
+
+}  // namespace
+
+TEST(Acceptance, an_entry_that_is_what_it_says_is_found_with_its_size_and_cost)
+{
+    const ManualClock clock;
+    const Bytes bytes = encode_entry(k_key, *test::sample_artifact(k_key, 500)).value();
+    const Found found = accept_entry(bytes, k_key, {{}, clock});
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found.bytes, bytes.size());
+    EXPECT_EQ(found.cost, 100ms);
+    EXPECT_TRUE(test::is_sample_of(*found.artifact, k_key));
+}
+
+TEST(Acceptance, what_is_damaged_or_of_another_key_or_version_says_so)
+{
+    const ManualClock clock;
+    const Acceptance any{{}, clock};
+    const Bytes bytes = encode_entry(k_key, *test::sample_artifact(k_key, 500)).value();
+    constexpr std::size_t k_version_at = 8;
+    EXPECT_EQ(taken(bytes, k_key, any), "hit");
+    EXPECT_EQ(taken(bytes, numbered_key(2), any), to_string(Miss::corrupt));
+    EXPECT_EQ(taken(damaged(bytes, bytes.size() - 20), k_key, any), to_string(Miss::corrupt));
+    EXPECT_EQ(taken(bytes.slice(0, bytes.size() - 1), k_key, any), to_string(Miss::corrupt));
+    EXPECT_EQ(taken({}, k_key, any), to_string(Miss::corrupt));
+    EXPECT_EQ(taken(damaged(bytes, k_version_at + 1), k_key, any), to_string(Miss::other_version));
+}
+
+TEST(Acceptance, where_signatures_are_demanded_nothing_else_is_looked_at_without)
+{
+    const ManualClock clock;
+    const SigningKey signer = SigningKey::generate().value();
+    const SigningKey stranger = SigningKey::generate().value();
+    const Trust trust{.signatures = Signatures::demanded, .trusted = {signer.public_key()}};
+    const Acceptance demanding{trust, clock};
+    const Bytes plain = encode_entry(k_key, *test::sample_artifact(k_key, 500)).value();
+    EXPECT_EQ(taken(sign_entry(k_key, plain, signer).value(), k_key, demanding), "hit");
+    EXPECT_EQ(taken(plain, k_key, demanding), to_string(Miss::untrusted));
+    EXPECT_EQ(taken(sign_entry(k_key, plain, stranger).value(), k_key, demanding), to_string(Miss::untrusted));
+    EXPECT_EQ(taken(damaged(sign_entry(k_key, plain, signer).value(), 200), k_key, demanding),
+              to_string(Miss::untrusted));
+}
+
+TEST(Acceptance, an_entry_ends_when_it_says_and_when_it_is_older_than_wanted)
+{
+    ManualClock clock;
+    auto artifact = test::sample_artifact(k_key, 100);
+    const Bytes lasting = encode_entry(k_key, *artifact).value();
+    artifact->expires = clock.now() + 10s;
+    const Bytes ending = encode_entry(k_key, *artifact).value();
+    clock.advance(9s);
+    EXPECT_EQ(taken(ending, k_key, {{}, clock}), "hit");
+    EXPECT_EQ(taken(lasting, k_key, {{}, clock, 10s}), "hit");
+    clock.advance(1s);
+    EXPECT_EQ(taken(ending, k_key, {{}, clock}), to_string(Miss::expired));
+    EXPECT_EQ(taken(lasting, k_key, {{}, clock, 10s}), to_string(Miss::expired));
+    EXPECT_EQ(taken(lasting, k_key, {{}, clock}), "hit");
+}
+
+TEST(Preparation, an_entry_is_encoded_unless_it_was_and_signed_where_there_is_a_key)
+{
+    const auto artifact = test::sample_artifact(k_key, 500);
+    const Bytes plain = encode_entry(k_key, *artifact).value();
+    const Bytes as_it_was = encode_entry(k_key, *artifact, {.checksum = base::ChecksumKind::sha256}).value();
+    EXPECT_EQ(prepare_entry(k_key, Entry(artifact), {}, Keeps::any_signature).value(), plain);
+    EXPECT_EQ(prepare_entry(k_key, Entry(artifact, as_it_was), {}, Keeps::any_signature).value(), as_it_was);
+
+    const SigningKey ours = SigningKey::generate().value();
+    const SigningKey theirs = SigningKey::generate().value();
+    const Trust trust{.trusted = {ours.public_key()}, .sign_with = {ours}};
+    const Bytes by_us = sign_entry(k_key, plain, ours).value();
+    const Bytes by_them = sign_entry(k_key, plain, theirs).value();
+    for (const Keeps keeps : {Keeps::any_signature, Keeps::trusted_signature}) {
+        EXPECT_EQ(prepare_entry(k_key, Entry(artifact), trust, keeps).value(), by_us);
+        EXPECT_EQ(prepare_entry(k_key, Entry(artifact, by_us), trust, keeps).value(), by_us);
+        EXPECT_EQ(prepare_entry(k_key, Entry(artifact, by_them), {}, keeps).value(), by_them) << "no key to sign with";
+    }
+    EXPECT_EQ(prepare_entry(k_key, Entry(artifact, by_them), trust, Keeps::any_signature).value(), by_them);
+    EXPECT_EQ(prepare_entry(k_key, Entry(artifact, by_them), trust, Keeps::trusted_signature).value(), by_us);
+}
+
+}  // namespace hearth::format
