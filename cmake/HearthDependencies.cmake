@@ -23,10 +23,7 @@ else()
 endif()
 
 # OpenCL's types and codes. Its library is loaded at run time, and nothing is linked with it.
-find_path(HEARTH_CL_DIR CL/cl.h HINTS "${HEARTH_EXTRA_INCLUDE}")
-if(NOT HEARTH_CL_DIR)
-  message(STATUS "OpenCL is left out: CL/cl.h not found (opencl-c-headers)")
-endif()
+find_path(HEARTH_CL_DIR CL/cl.h HINTS "${HEARTH_EXTRA_INCLUDE}" $ENV{CUDA_HOME}/include /usr/local/cuda/include REQUIRED)
 
 # What is never hot by itself is built quickly instead: tests unoptimised, the command lightly.
 set(HEARTH_TEST_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O0>")
