@@ -342,9 +342,11 @@ void StoreTier::forget_parent() noexcept
         m_owned->after_fork();
 }
 
-TierSpec tier(RemoteOptions options)
+}  // namespace remotes
+
+TierSpec remote(RemoteOptions options)
 {
-    const Result<Resolved> resolved = resolve_options(options);
+    const Result<remotes::Resolved> resolved = remotes::resolve_options(options);
     // A name to be known by, also where the rest cannot be used: opening it says why.
     const std::string name = resolved ? resolved->options.name : options.name.empty() ? "remote" : options.name;
     return {name, [resolved](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
@@ -355,15 +357,14 @@ TierSpec tier(RemoteOptions options)
                                  "{} is to hold signed entries only, and no key is trusted, so that none could "
                                  "ever be used. Set HEARTH_TRUSTED_KEYS.",
                                  resolved->url.shown());
-                return {std::make_unique<StoreTier>(resolved->options, resolved->url, context, open_store)};
+                return {std::make_unique<remotes::StoreTier>(resolved->options, resolved->url, context,
+                                                             remotes::open_store)};
             }};
 }
 
-TierSpec at(std::string url)
+TierSpec remote(std::string url)
 {
-    return tier(RemoteOptions{.url = std::move(url)});
+    return remote(RemoteOptions{.url = std::move(url)});
 }
-
-}  // namespace remotes
 
 }  // namespace hearth

@@ -12,8 +12,7 @@ Result<TlsOptions> tls_options(const Url& url, Encrypted encrypted)
     const auto& names = k_names_of_tls_options;
     const auto is_given = [&](std::string_view name) { return url.option(name).has_value(); };
     if (encrypted == Encrypted::no && std::any_of(names.begin(), names.end(), is_given))
-        return unusable(url, fmt::format("{} are about TLS, which this address does without. Use one with TLS, such as "
-                                         "rediss or https.",
+        return unusable(url, fmt::format("{} are about TLS, which this address does without. Use https or rediss.",
                                          base::listed(names)));
     TlsOptions options;
     const std::string insecure = url.option("insecure").value_or("0");

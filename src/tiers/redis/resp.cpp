@@ -140,7 +140,7 @@ void ReplyReader::received(std::size_t bytes)
 }
 
 Result<bool> ReplyReader::next(Reply& reply, std::uint64_t max_bytes)
-{
+try {
     while (!m_whole) {
         Result<bool> taken = m_body_left > 0 ? take_body() : take_line(max_bytes);
         if (!taken.ok() || !*taken)
@@ -153,6 +153,9 @@ Result<bool> ReplyReader::next(Reply& reply, std::uint64_t max_bytes)
     if (m_refusal)
         return *std::exchange(m_refusal, std::nullopt);
     return true;
+} catch (const std::bad_alloc&) {
+    m_cut_off = true;
+    return error(Code::too_large, "There is no memory for what redis at {} answers.", m_address);
 }
 
 // A value is whole, and so is every array that it was the last element of.
@@ -238,12 +241,7 @@ Status ReplyReader::begin_bulk(Reply& value, std::uint64_t length, std::uint64_t
             return too_large(m_address, length, max_bytes);
         m_refusal = too_large(m_address, length, max_bytes);
     } else {
-        try {
-            value.bytes = Bytes::make(length, [&](std::span<std::byte> body) { m_body = body; });
-        } catch (const std::bad_alloc&) {
-            m_cut_off = true;
-            return error(Code::too_large, "There is no memory for an object of {} bytes.", length);
-        }
+        value.bytes = Bytes::make(length, [&](std::span<std::byte> body) { m_body = body; });
     }
     m_body_left = length + 2;
     return {};

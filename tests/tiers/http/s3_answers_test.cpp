@@ -95,7 +95,8 @@ TEST(S3Listing, references_are_decoded_and_nothing_is_expanded)
 
 TEST(S3Listing, an_error_says_its_code)
 {
-    EXPECT_EQ(error_code_of("<?xml?><Error><Code>NoSuchBucket</Code><Message>x</Message></Error>"), "NoSuchBucket");
+    EXPECT_EQ(error_code_of("<?xml version=\"1.0\"?><Error><Code>NoSuchBucket</Code><Message>x</Message></Error>"),
+              "NoSuchBucket");
     EXPECT_EQ(error_code_of("<html>404</html>"), "");
     EXPECT_EQ(error_code_of("<Code>with words</Code>"), "");
     EXPECT_EQ(error_code_of("<Code>" + std::string(1000, 'x') + "</Code>"), "");
