@@ -2,7 +2,7 @@
 // GPU, from a request to a kernel that can be launched, beside what the driver alone takes for the same code.
 
 #include "benches.hpp"
-#include "gpu/cuda_context.hpp"
+#include "gpu/cuda/cuda_context.hpp"
 #include "hearth/hearth.hpp"
 #include "scratch.hpp"
 #include "timing.hpp"

@@ -1,7 +1,7 @@
 // A hit for NVRTC in a fresh process, beside NVRTC itself in one.
 
 #include "benches.hpp"
-#include "gpu/cuda_driver.hpp"
+#include "gpu/cuda/cuda_driver.hpp"
 #include "hearth/hearth.hpp"
 #include "sample_entries.hpp"
 #include "scratch.hpp"

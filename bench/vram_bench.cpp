@@ -2,9 +2,9 @@
 // which is the better place for what the host consumes. Without a GPU host memory stands in for it, and no bar counts.
 
 #include "benches.hpp"
-#include "gpu/cuda_context.hpp"
-#include "gpu/cuda_gather.hpp"
-#include "gpu/cuda_staging.hpp"
+#include "gpu/cuda/cuda_context.hpp"
+#include "gpu/cuda/cuda_gather.hpp"
+#include "gpu/cuda/cuda_staging.hpp"
 #include "hearth/hearth.hpp"
 #include "sample_entries.hpp"
 #include "timing.hpp"

@@ -2,8 +2,8 @@
 
 #include "base/error.hpp"
 #include "hearth/libraries.hpp"
-#include "real.hpp"
 #include "process_cache.hpp"
+#include "real.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,8 @@
 #include "hearth/nvrtc.hpp"
 #include "nvrtc/program.hpp"
 #include "nvrtc/real_library.hpp"
-#include "real.hpp"
 #include "process_cache.hpp"
+#include "real.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "nvrtc/program.hpp"
 
-#include "real.hpp"
 #include "process_cache.hpp"
+#include "real.hpp"
 
 #include <algorithm>
 #include <array>

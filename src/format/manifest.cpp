@@ -31,7 +31,8 @@ Bytes encode_manifest(const Manifest& manifest)
         out.prefixed<std::uint16_t>(file.path);
         out.prefixed<std::uint16_t>(file.label);
         out.raw(std::as_bytes(std::span(file.digest)));
-        out.number(static_cast<std::uint8_t>((file.path_matters ? k_manifest_own_path : 0) | (file.settled ? k_manifest_settled : 0)));
+        out.number(static_cast<std::uint8_t>((file.path_matters ? k_manifest_own_path : 0) |
+                                             (file.settled ? k_manifest_settled : 0)));
         out.number(file.identity.device);
         out.number(file.identity.inode);
         out.number(file.identity.size);

@@ -1,7 +1,7 @@
 // Holds what webgpu_api.hpp declares against wgpu-native's own headers, at compile time: give the compiler their folder
 // (wgpu/resources of the Python package) for each version that is accepted.
 
-#include "gpu/webgpu_api.hpp"
+#include "gpu/webgpu/webgpu_api.hpp"
 
 #include <wgpu.h>
 

@@ -27,10 +27,12 @@ LAYERS = {
     "headers": {"base", "format"},
     "remote": {"base", "format", "policy"},
     "run_log": {"base"},
+    "recipes": {"base", "format"},
+    "modules": {"base", "gpu"},
     "engine": BELOW,
     "tiers/*": BELOW | {"remote"},
-    "compilers/*": BELOW | {"headers"},
-    "config": BELOW | {"engine", "remote", "tiers/*", "compilers/*", "headers"},
+    "compilers/*": BELOW | {"headers", "recipes"},
+    "config": BELOW | {"engine", "remote", "tiers/*", "compilers/*", "headers", "modules", "recipes"},
 }
 OUTSIDE = {
     "include": set(),
@@ -48,7 +50,7 @@ ROOTS = {"tools": ["tools/hearth"], "bench": ["bench", "tests"], "tests/support"
 # Cache, and so is what they alone stand on (headers remembers in it what it found in files): they meet it at its public
 # interface.
 TOP_HEADERS = {"hearth/admin.hpp", "hearth/cache.hpp", "hearth/hearth.hpp", "hearth/options.hpp"}
-MAY_USE_TOP = {"engine", "headers", "compilers/*", "config"} | set(OUTSIDE)
+MAY_USE_TOP = {"engine", "headers", "compilers/*", "modules", "recipes", "config"} | set(OUTSIDE)
 
 STANDARD = set(
     """algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits

@@ -2,7 +2,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
-#include "gpu/cuda_driver.hpp"
+#include "gpu/cuda/cuda_driver.hpp"
 #include "headers/closure.hpp"
 
 #include <cstdlib>

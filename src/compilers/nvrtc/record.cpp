@@ -1,8 +1,8 @@
 #include "compilers/nvrtc/record.hpp"
 
 #include "base/digest.hpp"
-#include "compilers/nvrtc/recorder.hpp"
 #include "headers/source_file.hpp"
+#include "recipes/recorder.hpp"
 
 namespace hearth::nvrtc {
 

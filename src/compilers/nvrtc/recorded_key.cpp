@@ -1,5 +1,7 @@
 #include "compilers/nvrtc/recorded_key.hpp"
 
+#include "compilers/nvrtc/workplace.hpp"
+
 namespace hearth::nvrtc {
 
 format::Manifest manifest_of(const format::Recipe& recipe)
@@ -38,4 +40,24 @@ bool has_its_key(const format::Recipe& recipe, const Program& program)
     return key_there(recipe, program, recipe.options, {{}, recipe.build_id, recipe.builtins}) == recipe.key;
 }
 
+bool comes_to_its_key(const format::Recipe& recipe, const recipes::Recipes::Data& data)
+{
+    const Result<Program> program = recorded_program(recipe, data);
+    return program && has_its_key(recipe, *program);
+}
+
 }  // namespace hearth::nvrtc
+
+namespace hearth::recipes {
+
+Result<Recipes> read(const std::string& path)
+{
+    return read(path, nvrtc::comes_to_its_key);
+}
+
+Result<MergeReport> merge(const std::string& path, const std::vector<std::string>& inputs)
+{
+    return merge(base::system_files(), path, inputs, nvrtc::comes_to_its_key);
+}
+
+}  // namespace hearth::recipes

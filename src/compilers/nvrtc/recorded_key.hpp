@@ -2,6 +2,7 @@
 
 #include "compilers/nvrtc/plan.hpp"
 #include "format/recipe.hpp"
+#include "recipes/recipe_data.hpp"
 
 #include <string>
 #include <vector>
@@ -17,5 +18,6 @@ Key key_there(const format::Recipe& recipe, Program program, std::vector<std::st
 
 // Whether what was recorded comes to the key that it was recorded under. `program`: what recorded_program() gives.
 bool has_its_key(const format::Recipe& recipe, const Program& program);
+bool comes_to_its_key(const format::Recipe& recipe, const recipes::Recipes::Data& data);
 
 }  // namespace hearth::nvrtc

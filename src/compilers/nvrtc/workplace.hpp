@@ -1,8 +1,8 @@
 #pragma once
 
-#include "compilers/nvrtc/header_tree.hpp"
-#include "compilers/nvrtc/recipe_data.hpp"
 #include "hearth/nvrtc.hpp"
+#include "recipes/header_tree.hpp"
+#include "recipes/recipe_data.hpp"
 
 #include <string>
 

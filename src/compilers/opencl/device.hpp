@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gpu/opencl_devices.hpp"
+#include "gpu/opencl/opencl_devices.hpp"
 #include "hearth/opencl.hpp"
 
 namespace hearth::opencl {

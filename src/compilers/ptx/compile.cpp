@@ -2,7 +2,7 @@
 #include "compilers/ptx/driver_link.hpp"
 #include "compilers/ptx/jit_link.hpp"
 #include "compilers/ptx/linker.hpp"
-#include "gpu/cuda_driver.hpp"
+#include "gpu/cuda/cuda_driver.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

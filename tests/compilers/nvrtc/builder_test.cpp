@@ -1,8 +1,8 @@
 // Recipes built elsewhere: the keys and the bytes that the recording machine has, whatever it reads its headers from.
 
 #include "compilers/nvrtc/plan.hpp"
-#include "compilers/nvrtc/recipe_data.hpp"
 #include "nvrtc_fixture.hpp"
+#include "recipes/recipe_data.hpp"
 
 #include <unistd.h>
 

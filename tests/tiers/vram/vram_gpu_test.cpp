@@ -1,7 +1,7 @@
 // Device memory on a real GPU: kernels read what leases point to, in place.
 
 #include "base/shared_library.hpp"
-#include "gpu/cuda_context.hpp"
+#include "gpu/cuda/cuda_context.hpp"
 #include "hearth/hearth.hpp"
 #include "support/device_memories.hpp"
 #include "support/isolated_environment.hpp"

@@ -1,0 +1,199 @@
+// What leaves the device's memory: to the host, one part or many at once, and to another device.
+
+#include "gpu/cuda/cuda_memory.hpp"
+
+#include <algorithm>
+
+namespace hearth::gpu {
+
+namespace {
+
+// Larger parts are no work for the gather kernel but for a copy engine.
+constexpr std::uint64_t k_most_gathered = 128_KiB;
+constexpr std::uint64_t k_gather_step = 16_KiB;
+
+}  // namespace
+
+CudaMemory::Lane::Lane(CudaMemory& memory) : m_memory(memory)
+{
+    {
+        const std::lock_guard lock(memory.m_read_mutex);
+        if (!memory.m_lanes.empty()) {
+            m_stream = memory.m_lanes.back();
+            memory.m_lanes.pop_back();
+            return;
+        }
+    }
+    m_error = memory.m_driver.create_stream(&m_stream, cuda::k_stream_non_blocking);
+}
+
+CudaMemory::Lane::~Lane()
+{
+    if (m_error != cuda::k_success)
+        return;
+    const std::lock_guard lock(m_memory.m_read_mutex);
+    m_memory.m_lanes.push_back(m_stream);
+}
+
+Status CudaMemory::read(const DevicePart& from, std::span<std::byte> out)
+{
+    if (out.empty())
+        return {};
+    const ScopedContext context(m_driver, m_context);
+    if (!context.ok() || m_lost.load(std::memory_order_relaxed))
+        return gone();
+    const AllowedInCapture allowed(m_driver);
+    if (Status status = settle_writes(); !status.ok())
+        return status;
+    const Lane lane(*this);
+    int error = lane.error();
+    if (error == cuda::k_success)
+        error = m_driver.copy_to_host(out.data(), from.block.address + from.offset, out.size(), lane.stream());
+    if (error == cuda::k_success)
+        error = m_driver.finish_stream(lane.stream());
+    if (error != cuda::k_success)
+        return failed("be read", error);
+    return {};
+}
+
+// Loaded when first wanted. The driver compiles it then, once on a machine.
+bool CudaMemory::gather_kernel()
+{
+    const std::lock_guard lock(m_read_mutex);
+    if (!m_gather_tried) {
+        m_gather_tried = true;
+        m_gather.load(m_driver);
+    }
+    return m_gather.loaded();
+}
+
+// A kernel reaches no other memory of the host.
+bool CudaMemory::is_pinned(std::span<std::byte> memory) const
+{
+    unsigned type = 0;
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    return m_driver.pointer_attribute(&type, cuda::k_pointer_memory_type, address) == cuda::k_success &&
+           type == cuda::k_memory_of_host;
+}
+
+// With the kernel, where it can: it copies sixteen bytes at a time, and what is not laid out for that is left.
+bool CudaMemory::gather_small(std::span<const GatherPart> parts, std::span<std::byte> out, CUstream_st* stream,
+                              std::unique_ptr<StagingBuffer>& table)
+{
+    constexpr std::size_t k_most_steps = k_most_gathered / k_gather_step;
+    table = m_staging->take(parts.size() * k_most_steps * sizeof(GatherStep));
+    if (!table)
+        return false;
+    auto* const first = reinterpret_cast<GatherStep*>(table->bytes().data());
+    GatherStep* step = first;
+    const auto target = reinterpret_cast<std::uintptr_t>(out.data());
+    std::uint64_t all_places = target;
+    for (const GatherPart& part : parts) {
+        if (part.from.bytes > k_most_gathered)
+            continue;
+        const std::uint64_t source = part.from.block.address + part.from.offset;
+        all_places |= source | part.target;
+        for (std::uint64_t at = 0; at < part.from.bytes; at += k_gather_step)
+            *step++ = {source + at, target + part.target + at, std::min(k_gather_step, part.from.bytes - at)};
+    }
+    if (all_places % 16 != 0)
+        return false;
+    return step == first || m_gather.launch(m_driver, {first, step}, stream) == cuda::k_success;
+}
+
+// In a stream of its own: launches and copies follow each other there, and the host waits once.
+class CudaMemory::StreamGathering final : public Gathering {
+public:
+    explicit StreamGathering(CudaMemory& memory) : m_memory(memory) {}
+    ~StreamGathering() override { static_cast<void>(finish()); }
+    StreamGathering(const StreamGathering&) = delete;
+    StreamGathering& operator=(const StreamGathering&) = delete;
+
+    Status start(std::span<const GatherPart> parts, std::span<std::byte> out) override;
+    Status finish() override
+    {
+        if (!m_under_way)
+            return {};
+        m_under_way = false;
+        // Here and in start() for the call alone: several of these may be under way in a thread, in different contexts.
+        const ScopedContext context(m_memory.m_driver, m_memory.m_context);
+        if (!context.ok())
+            return m_memory.gone();
+        const AllowedInCapture allowed(m_memory.m_driver);
+        const int error = m_memory.m_driver.finish_stream(m_lane->stream());
+        return error == cuda::k_success ? Status{} : m_memory.failed("be gathered", error);
+    }
+
+private:
+    CudaMemory& m_memory;
+    std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // that the kernels under way read
+    std::unique_ptr<Lane> m_lane;
+    bool m_under_way = false;
+};
+
+Status CudaMemory::StreamGathering::start(std::span<const GatherPart> parts, std::span<std::byte> out)
+{
+    const ScopedContext context(m_memory.m_driver, m_memory.m_context);
+    if (!context.ok() || m_memory.m_lost.load(std::memory_order_relaxed))
+        return m_memory.gone();
+    const AllowedInCapture allowed(m_memory.m_driver);
+    if (Status status = m_memory.settle_writes(); !status.ok())
+        return status;
+    if (!m_lane)
+        m_lane = std::make_unique<Lane>(m_memory);
+    int error = m_lane->error();
+    m_under_way = error == cuda::k_success;
+    std::unique_ptr<StagingBuffer>& table = m_tables.emplace_back();
+    const bool by_kernel = error == cuda::k_success && parts.size() > 1 && m_memory.is_pinned(out) &&
+                           m_memory.gather_kernel() && m_memory.gather_small(parts, out, m_lane->stream(), table);
+    for (const GatherPart& part : parts)
+        if (error == cuda::k_success && part.from.bytes != 0 && (!by_kernel || part.from.bytes > k_most_gathered))
+            error = m_memory.m_driver.copy_to_host(out.data() + part.target, part.from.block.address + part.from.offset,
+                                                   part.from.bytes, m_lane->stream());
+    return error == cuda::k_success ? Status{} : m_memory.failed("be gathered", error);
+}
+
+Status CudaMemory::gather(std::span<const GatherPart> parts, std::span<std::byte> out)
+{
+    StreamGathering gathering(*this);
+    if (Status status = gathering.start(parts, out); !status.ok())
+        return status;
+    return gathering.finish();
+}
+
+std::unique_ptr<Gathering> CudaMemory::begin_gathering()
+{
+    return std::make_unique<StreamGathering>(*this);
+}
+
+Status CudaMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to)
+{
+    auto* const other = dynamic_cast<CudaMemory*>(&to_memory);
+    if (from.bytes == 0)
+        return {};
+    if (other == nullptr)
+        return copy_through_host(*this, from, to_memory, to);
+    const ScopedContext context(m_driver, m_context);
+    if (other->lost())
+        return other->gone();
+    if (!context.ok())
+        return gone();
+    const AllowedInCapture allowed(m_driver);
+    if (Status status = settle_writes(); !status.ok())
+        return status;
+    // A write to what lay at the target before may still be on its way there.
+    if (Status status = other->settle_writes(); !status.ok())
+        return status;
+    const Lane lane(*this);
+    int error = lane.error();
+    if (error == cuda::k_success)
+        error = m_driver.copy_between(to.block.address + to.offset, other->m_context.handle,
+                                      from.block.address + from.offset, m_context.handle, from.bytes, lane.stream());
+    if (error == cuda::k_success)
+        error = m_driver.finish_stream(lane.stream());
+    if (error != cuda::k_success)
+        return failed("be copied to another device", error);
+    return {};
+}
+
+}  // namespace hearth::gpu

@@ -1,0 +1,81 @@
+#include "gpu/cuda/cuda_staging.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace hearth::gpu {
+
+namespace {
+
+constexpr std::uint64_t k_least = 64_KiB;
+constexpr std::uint64_t k_most_kept = 64_MiB;
+
+}  // namespace
+
+class CudaStaging final : public StagingBuffer {
+public:
+    CudaStaging(std::shared_ptr<CudaStagingPool> pool, void* memory, std::uint64_t size, std::uint64_t bytes)
+        : m_pool(std::move(pool)), m_memory(memory), m_size(size)
+    {
+        m_bytes = {static_cast<std::byte*>(memory), bytes};
+    }
+    ~CudaStaging() override { m_pool->give_back(m_memory, m_size); }
+
+private:
+    const std::shared_ptr<CudaStagingPool> m_pool;
+    void* const m_memory;
+    const std::uint64_t m_size;
+};
+
+CudaStagingPool::~CudaStagingPool()
+{
+    const ScopedContext context(m_driver, m_context);
+    if (!context.ok())
+        return;  // a context that is gone has taken its memory along
+    const AllowedInCapture allowed(m_driver);
+    for (const auto& [size, buffers] : m_free)
+        for (void* memory : buffers)
+            m_driver.free_host(memory);
+}
+
+std::unique_ptr<StagingBuffer> CudaStagingPool::take(std::uint64_t bytes)
+{
+    const std::uint64_t size = std::max(k_least, std::bit_ceil(bytes));
+    // Before the lock: in a forked child, where another thread may have held it, there is no context.
+    const ScopedContext context(m_driver, m_context);
+    if (!context.ok())
+        return nullptr;
+    {
+        const std::lock_guard lock(m_mutex);
+        if (const auto found = m_free.find(size); found != m_free.end() && !found->second.empty()) {
+            void* memory = found->second.back();
+            found->second.pop_back();
+            m_free_bytes -= size;
+            return std::make_unique<CudaStaging>(shared_from_this(), memory, size, bytes);
+        }
+    }
+    const AllowedInCapture allowed(m_driver);
+    void* memory = nullptr;
+    if (m_driver.allocate_host(&memory, size, cuda::k_host_portable | cuda::k_host_mapped) != cuda::k_success)
+        return nullptr;
+    return std::make_unique<CudaStaging>(shared_from_this(), memory, size, bytes);
+}
+
+void CudaStagingPool::give_back(void* memory, std::uint64_t bytes) noexcept
+{
+    const ScopedContext context(m_driver, m_context);
+    if (!context.ok())
+        return;
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_free_bytes + bytes <= k_most_kept) {
+            m_free[bytes].push_back(memory);
+            m_free_bytes += bytes;
+            return;
+        }
+    }
+    const AllowedInCapture allowed(m_driver);
+    m_driver.free_host(memory);
+}
+
+}  // namespace hearth::gpu

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "gpu/cuda/cuda_context.hpp"
+#include "gpu/device_memory.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace hearth::gpu {
+
+// Pinned host memory that is kept for the next who wants some: taking it from the driver costs more than a copy.
+// Thread safety: all of it. Ownership: buffers that are lent out keep the pool.
+class CudaStagingPool : public std::enable_shared_from_this<CudaStagingPool> {
+public:
+    explicit CudaStagingPool(std::shared_ptr<const KeptCudaContext> context)
+        : m_driver(context->driver()), m_kept(std::move(context)), m_context(m_kept->context())
+    {
+    }
+    ~CudaStagingPool();
+    CudaStagingPool(const CudaStagingPool&) = delete;
+    CudaStagingPool& operator=(const CudaStagingPool&) = delete;
+
+    // Null when there is none to be had.
+    std::unique_ptr<StagingBuffer> take(std::uint64_t bytes);
+
+private:
+    friend class CudaStaging;
+    void give_back(void* memory, std::uint64_t bytes) noexcept;
+
+    const CudaDriver& m_driver;
+    const std::shared_ptr<const KeptCudaContext> m_kept;  // pinned memory goes with its context
+    const CudaContext m_context;
+    std::mutex m_mutex;
+    std::map<std::uint64_t, std::vector<void*>> m_free;  // by size
+    std::uint64_t m_free_bytes = 0;
+};
+
+}  // namespace hearth::gpu

@@ -1,0 +1,165 @@
+#include "modules/loaded_function.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace hearth::cuda {
+
+namespace {
+
+constexpr unsigned k_names_shown = 20;
+constexpr std::size_t k_usual_arguments = 32;
+
+Status refuse(std::string message)
+{
+    return Error{Code::invalid_argument, std::move(message), {}};
+}
+
+// What the module has, for people; empty where the driver cannot tell.
+std::vector<std::string> entries_of(const gpu::CudaDriver& driver, CUmod_st* module)
+{
+    unsigned count = 0;
+    if (driver.function_count == nullptr || driver.list_functions == nullptr || driver.function_name == nullptr ||
+        driver.function_count(&count, module) != gpu::cuda::k_success)
+        return {};
+    std::vector<CUfunc_st*> functions(std::min(count, k_names_shown));
+    if (driver.list_functions(functions.data(), static_cast<unsigned>(functions.size()), module) !=
+        gpu::cuda::k_success)
+        return {};
+    std::vector<std::string> names;
+    for (CUfunc_st* function : functions) {
+        const char* name = nullptr;
+        if (driver.function_name(&name, function) == gpu::cuda::k_success && name != nullptr)
+            names.emplace_back(name);
+    }
+    return names;
+}
+
+Error no_such_entry(const gpu::CudaDriver& driver, CUmod_st* module, const std::string& name, const std::string& symbol)
+{
+    const std::vector<std::string> entries = entries_of(driver, module);
+    return {
+        Code::not_found,
+        fmt::format("The module has no kernel \"{}\"{}{}{}. Declare the kernel extern \"C\", give the name that the "
+                    "compiler gave it, or put the name among program.name_expressions.",
+                    name, symbol != name ? fmt::format(" (\"{}\")", symbol) : "",
+                    entries.empty() ? "" : "; it has: ", fmt::join(entries, ", ")),
+        {}};
+}
+
+std::optional<std::vector<std::size_t>> sizes_of_arguments(const gpu::CudaDriver& driver, CUfunc_st* function)
+{
+    if (driver.parameter_info == nullptr)
+        return std::nullopt;
+    std::vector<std::size_t> sizes;
+    for (;;) {
+        std::size_t offset = 0;
+        std::size_t size = 0;
+        const int error = driver.parameter_info(function, sizes.size(), &offset, &size);
+        if (error == gpu::cuda::k_invalid_value)  // one past the last
+            return sizes;
+        if (error != gpu::cuda::k_success)
+            return std::nullopt;
+        sizes.push_back(size);
+    }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const LoadedFunction>> LoadedFunction::find(const gpu::CudaDriver& driver, ModuleLease module,
+                                                                   std::string name, const std::string& symbol)
+{
+    const gpu::AllowedInCapture allowed(driver);
+    CUfunc_st* function = nullptr;
+    int error = driver.function(&function, module->handle, symbol.c_str());
+    if (error == gpu::cuda::k_not_found)
+        return no_such_entry(driver, module->handle, name, symbol);
+    // The driver may put off loading a kernel's code until it is launched, which is too late inside a capture.
+    if (error == gpu::cuda::k_success && driver.load_function != nullptr)
+        error = driver.load_function(function);
+    int static_bytes = 0;
+    int dynamic_bytes = 0;
+    int most_bytes = 0;
+    int device = 0;
+    if (error == gpu::cuda::k_success)
+        error = driver.function_attribute(&static_bytes, gpu::cuda::k_static_shared_bytes, function);
+    if (error == gpu::cuda::k_success)
+        error = driver.function_attribute(&dynamic_bytes, gpu::cuda::k_dynamic_shared_bytes, function);
+    if (error == gpu::cuda::k_success)
+        error = driver.current_device(&device);
+    if (error == gpu::cuda::k_success)
+        error = driver.device_attribute(&most_bytes, gpu::cuda::k_most_shared_bytes, device);
+    if (error != gpu::cuda::k_success)
+        return Error{Code::unavailable,
+                     fmt::format("The driver does not give kernel \"{}\": {}.", name, describe(driver, error)),
+                     {}};
+
+    auto found = std::make_shared<LoadedFunction>();
+    found->driver = &driver;
+    found->module = std::move(module);
+    found->name = std::move(name);
+    found->function = function;
+    found->argument_sizes = sizes_of_arguments(driver, function);
+    found->usual_shared_bytes = static_cast<std::uint32_t>(std::max(dynamic_bytes, 0));
+    found->most_shared_bytes = static_cast<std::uint32_t>(std::max(most_bytes - static_bytes, dynamic_bytes));
+    return std::shared_ptr<const LoadedFunction>(std::move(found));
+}
+
+Status LoadedFunction::launch(const LaunchConfig& config, std::span<const Argument> arguments) const
+{
+    if (argument_sizes) {
+        if (arguments.size() != argument_sizes->size())
+            return refuse(fmt::format("Kernel \"{}\" takes {} arguments and was given {}. Give each one it declares.",
+                                      name, argument_sizes->size(), arguments.size()));
+        for (std::size_t i = 0; i < arguments.size(); ++i)
+            if (arguments[i].size != (*argument_sizes)[i])
+                return refuse(
+                    fmt::format("Argument {} of kernel \"{}\" has {} bytes and was given as {}. Convert it to "
+                                "the type that the kernel declares.",
+                                i + 1, name, (*argument_sizes)[i], arguments[i].size));
+    }
+    if (config.shared_bytes > usual_shared_bytes) {
+        if (config.shared_bytes > most_shared_bytes)
+            return refuse(
+                fmt::format("Kernel \"{}\" is launched with {} bytes of dynamic shared memory, and this device "
+                            "has {} for it. Lower shared_bytes.",
+                            name, config.shared_bytes, most_shared_bytes));
+        // acquire: pairs with the release below; whoever sees it set launches after the driver was asked.
+        if (!all_shared.load(std::memory_order_acquire)) {
+            if (const int error = driver->set_function_attribute(function, gpu::cuda::k_dynamic_shared_bytes,
+                                                                 static_cast<int>(most_shared_bytes));
+                error != gpu::cuda::k_success)
+                return Error{
+                    Code::unavailable,
+                    fmt::format("The driver does not give kernel \"{}\" {} bytes of dynamic shared memory: {}.", name,
+                                most_shared_bytes, describe(*driver, error)),
+                    {}};
+            all_shared.store(true, std::memory_order_release);
+        }
+    }
+
+    std::array<void*, k_usual_arguments> few{};
+    std::vector<void*> many;
+    void** values = few.data();
+    if (arguments.size() > few.size()) {
+        many.resize(arguments.size());
+        values = many.data();
+    }
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        values[i] = const_cast<void*>(arguments[i].value);
+    const int error =
+        driver->launch(function, config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
+                       config.block.z, config.shared_bytes, config.stream, values, nullptr);
+    if (error == gpu::cuda::k_success)
+        return {};
+    return Error{error == gpu::cuda::k_invalid_value ? Code::invalid_argument : Code::unavailable,
+                 fmt::format("Kernel \"{}\" was not launched with a grid of {}x{}x{} blocks of {}x{}x{} threads and {} "
+                             "bytes of dynamic shared memory: {}.",
+                             name, config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
+                             config.block.z, config.shared_bytes, describe(*driver, error)),
+                 {}};
+}
+
+}  // namespace hearth::cuda

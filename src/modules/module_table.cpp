@@ -1,0 +1,331 @@
+#include "modules/module_table.hpp"
+
+#include "base/error.hpp"
+#include "modules/image.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <fmt/format.h>
+#include <mutex>
+
+namespace hearth::cuda {
+
+namespace {
+
+ModuleTable& process_table()
+{
+    static auto* instance = new ModuleTable;
+    return *instance;
+}
+
+// Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
+[[maybe_unused]] const ModuleTable& g_made_early = process_table();
+
+Error load_error(const gpu::CudaDriver& driver, const LoadedImage& image, std::uint64_t bytes)
+{
+    return {image.rejected() ? Code::other_version : Code::unavailable,
+            fmt::format("The driver does not load an image of {} bytes: {}.", bytes, describe(driver, image.error)),
+            image.log};
+}
+
+}  // namespace
+
+ModuleLease::~ModuleLease()
+{
+    if (m_module != nullptr)
+        ModuleTable::release(m_module);
+}
+
+ModuleTable::~ModuleTable()
+{
+    unload_unused();
+}
+
+ModuleTable& ModuleTable::of_process()
+{
+    return process_table();
+}
+
+Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::CudaContext& context, const Key& key,
+                                     ByteView image, const Replace& replace)
+{
+    const Id id{context.id, key};
+    const auto flight = std::make_shared<Flight>();
+    {
+        std::unique_lock lock(m_mutex);
+        for (;;) {
+            if (const auto found = m_modules.find(id); found != m_modules.end()) {
+                ++m_stats.hits;
+                m_order.splice(m_order.begin(), m_order, found->second);
+                return lease(*found->second);
+            }
+            const auto [place, ours] = m_flights.try_emplace(id, flight);
+            if (ours)
+                break;
+            const std::shared_ptr<Flight> other = place->second;
+            m_landed.wait(lock, [&] { return other->landed; });
+            if (other->error)
+                return *other->error;
+        }
+    }
+
+    std::uint64_t bytes = image.size();
+    const Result<CUmod_st*> loaded = [&]() -> Result<CUmod_st*> {
+        try {
+            forget_dead_contexts(driver, context);
+            return load(driver, context, image, replace, bytes);
+        } catch (const std::exception& error) {
+            // Whoever waits for this flight must be told.
+            return Error{Code::unavailable, fmt::format("A module could not be loaded: {}.", error.what()), {}};
+        }
+    }();
+    Victims victims;
+    ModuleLease ours;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_flights.erase(id);
+        flight->landed = true;
+        if (loaded) {
+            put_in(new LoadedModule(*this, driver, context, key, *loaded, bytes));
+            ++m_stats.loads;
+            ++m_stats.loaded;
+            m_stats.loaded_bytes += bytes;
+            ours = lease(m_order.front());
+            take_victims(victims);
+        } else {
+            flight->error = loaded.error();
+        }
+    }
+    m_landed.notify_all();
+    release(victims);
+    HEARTH_TRY(loaded);
+    return ours;
+}
+
+Result<CUmod_st*> ModuleTable::load(const gpu::CudaDriver& driver, const gpu::CudaContext& context, ByteView image,
+                                    const Replace& replace, std::uint64_t& bytes)
+{
+    const gpu::AllowedInCapture allowed(driver);
+    LoadedImage loaded = load_image(driver, image);
+    Bytes other;
+    for (bool may_replace = static_cast<bool>(replace); loaded.rejected(); may_replace = false) {
+        {
+            const std::lock_guard lock(m_mutex);
+            ++m_stats.rejected;
+        }
+        const Error rejection = load_error(driver, loaded, bytes);
+        if (!may_replace)
+            return rejection;
+        Result<Bytes> found = replace(rejection);
+        HEARTH_TRY(found);
+        other = *std::move(found);
+        bytes = other.size();
+        loaded = load_image(driver, other);
+    }
+    if (loaded.error == gpu::cuda::k_success)
+        return loaded.module;
+    // What a thread finds current may have been destroyed by another since it looked.
+    if (!is_alive(driver, context))
+        return error(Code::unavailable, "The CUDA context was destroyed while a module was loaded into it.");
+    return load_error(driver, loaded, bytes);
+}
+
+// A context that goes takes its modules along; here they are taken off the books. Done where something is loaded, so
+// that a program which makes context after context does not gather them.
+void ModuleTable::forget_dead_contexts(const gpu::CudaDriver& driver, const gpu::CudaContext& current)
+{
+    std::vector<gpu::CudaContext> others;
+    {
+        const std::lock_guard lock(m_mutex);
+        for (const auto& [id, modules] : m_contexts)
+            if (id != current.id)
+                others.push_back(modules.context);
+    }
+    std::erase_if(others, [&](const gpu::CudaContext& other) { return is_alive(driver, other); });
+    if (others.empty())
+        return;
+    Victims gone;
+    {
+        const std::lock_guard lock(m_mutex);
+        for (auto place = m_order.begin(); place != m_order.end();) {
+            const auto here = place++;
+            LoadedModule* module = *here;
+            if (std::find(others.begin(), others.end(), module->context) == others.end())
+                continue;
+            module->lost = true;
+            ++m_stats.lost;
+            --m_stats.loaded;
+            m_stats.loaded_bytes -= module->bytes;
+            gone.push_back(module);
+            take_out(here);
+        }
+    }
+    release(gone);
+}
+
+ModuleLease ModuleTable::lease(LoadedModule* module) noexcept
+{
+    // relaxed: the mutex orders it against the table's look at the count.
+    module->references.fetch_add(1, std::memory_order_relaxed);
+    return ModuleLease(module);
+}
+
+bool ModuleTable::over_budget() const noexcept
+{
+    return (m_limits.max_modules != 0 && m_order.size() > m_limits.max_modules) ||
+           (m_limits.max_bytes != 0 && m_listed_bytes > m_limits.max_bytes);
+}
+
+void ModuleTable::put_in(LoadedModule* module)
+{
+    m_order.push_front(module);
+    m_modules.emplace(Id{module->context.id, module->key}, m_order.begin());
+    m_listed_bytes += module->bytes;
+    ModulesOfContext& modules = m_contexts[module->context.id];
+    modules.context = module->context;
+    ++modules.count;
+}
+
+void ModuleTable::take_out(Order::iterator place)
+{
+    const LoadedModule* module = *place;
+    m_listed_bytes -= module->bytes;
+    if (const auto modules = m_contexts.find(module->context.id); --modules->second.count == 0)
+        m_contexts.erase(modules);
+    m_modules.erase(Id{module->context.id, module->key});
+    m_order.erase(place);
+}
+
+void ModuleTable::take_victims(Victims& victims)
+{
+    if (over_budget())
+        m_over.store(true, std::memory_order_seq_cst);  // before the counts are looked at: see the top of the header
+    for (auto place = m_order.end(); over_budget() && place != m_order.begin();) {
+        --place;
+        if ((*place)->references.load(std::memory_order_seq_cst) != 1)
+            continue;
+        const auto victim = place++;
+        victims.push_back(*victim);
+        take_out(victim);
+    }
+    if (!over_budget())
+        m_over.store(false, std::memory_order_seq_cst);
+}
+
+void ModuleTable::trim()
+{
+    Victims victims;
+    {
+        const std::lock_guard lock(m_mutex);
+        take_victims(victims);
+    }
+    release(victims);
+}
+
+void ModuleTable::set_limits(const ModuleLimits& limits)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_limits = limits;
+    }
+    trim();
+}
+
+void ModuleTable::evict(const Key& key)
+{
+    Victims victims;
+    {
+        const std::lock_guard lock(m_mutex);
+        for (auto place = m_order.begin(); place != m_order.end();) {
+            const auto here = place++;
+            if ((*here)->key != key)
+                continue;
+            victims.push_back(*here);
+            take_out(here);
+        }
+    }
+    release(victims);
+}
+
+void ModuleTable::unload_unused()
+{
+    Victims victims;
+    {
+        const std::lock_guard lock(m_mutex);
+        for (auto place = m_order.begin(); place != m_order.end();) {
+            const auto here = place++;
+            if ((*here)->references.load(std::memory_order_seq_cst) != 1)
+                continue;
+            victims.push_back(*here);
+            take_out(here);
+        }
+    }
+    release(victims);
+}
+
+ModuleStats ModuleTable::stats() const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_stats;
+}
+
+void ModuleTable::release(LoadedModule* module) noexcept
+{
+    ModuleTable& table = module->table;
+    // seq_cst: see the top of the header. It is also a release, so that what the holder did with the module comes
+    // before its end, and an acquire for the one who ends it. From here on it may be gone.
+    const std::uint32_t before = module->references.fetch_sub(1, std::memory_order_seq_cst);
+    if (before == 1)
+        table.unload(module);
+    else if (before == 2 && table.m_over.load(std::memory_order_seq_cst))
+        table.trim();
+}
+
+void ModuleTable::release(const Victims& victims) noexcept
+{
+    for (LoadedModule* module : victims)
+        release(module);
+}
+
+void ModuleTable::unload(LoadedModule* module) noexcept
+{
+    const std::unique_ptr<LoadedModule> last(module);
+    {
+        const std::lock_guard lock(m_mutex);
+        if (module->lost)
+            return;
+    }
+    bool unloaded = false;
+    {
+        // A context that is gone has taken the module with it, and its handle must not be used.
+        const gpu::ScopedContext context(module->driver, module->context);
+        const gpu::AllowedInCapture allowed(module->driver);
+        unloaded = context.ok() && module->driver.unload(module->handle) == gpu::cuda::k_success;
+    }
+    const std::lock_guard lock(m_mutex);
+    ++(unloaded ? m_stats.unloads : m_stats.lost);
+    --m_stats.loaded;
+    m_stats.loaded_bytes -= module->bytes;
+}
+
+ModuleStats module_stats()
+{
+    return ModuleTable::of_process().stats();
+}
+
+void set_module_limits(const ModuleLimits& limits)
+{
+    ModuleTable::of_process().set_limits(limits);
+}
+
+void evict_module(const Key& key)
+{
+    ModuleTable::of_process().evict(key);
+}
+
+void unload_unused_modules()
+{
+    ModuleTable::of_process().unload_unused();
+}
+
+}  // namespace hearth::cuda

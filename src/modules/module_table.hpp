@@ -1,0 +1,153 @@
+#pragma once
+
+#include "base/fork.hpp"
+#include "gpu/cuda/cuda_context.hpp"
+#include "hearth/cuda.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+// The loaded modules of a process: by context identity and artifact key, counted, within a budget.
+//
+// A module's references are its leases, and one of the table's as long as it is listed there. They rise from what the
+// table holds only under its mutex, so a module that is seen there with one reference is in nobody's hands and stays
+// so. Whoever takes the last one away unloads it, with no lock held.
+//
+//   lease ends (no lock)                           table over its budget (mutex held)
+//   references.fetch_sub(1)      (seq_cst)         over.store(true)          (seq_cst)
+//   over.load() ? -> trim()      (seq_cst)         references.load() == 1 ?  (seq_cst)  -> victim
+//
+// All four stand in one order: either the table sees that the lease has ended or its end sees that the table is over
+// its budget. Without that a module could stay loaded beyond the budget until the next load.
+
+namespace hearth::cuda {
+
+class ModuleTable;
+
+class LoadedModule {
+public:
+    LoadedModule(ModuleTable& its_table, const gpu::CudaDriver& its_driver, const gpu::CudaContext& its_context,
+                 const Key& its_key, CUmod_st* its_handle, std::uint64_t its_bytes)
+        : table(its_table), driver(its_driver), context(its_context), key(its_key), handle(its_handle), bytes(its_bytes)
+    {
+    }
+
+    ModuleTable& table;
+    const gpu::CudaDriver& driver;
+    const gpu::CudaContext context;
+    const Key key;
+    CUmod_st* const handle;
+    const std::uint64_t bytes;
+    std::atomic<std::uint32_t> references{1};  // the table's
+    bool lost = false;                         // its context is gone; guarded by the table's mutex
+};
+
+// Keeps a module loaded. Move-only.
+class ModuleLease {
+public:
+    ModuleLease() = default;
+    explicit ModuleLease(LoadedModule* counted) noexcept : m_module(counted) {}
+    ModuleLease(ModuleLease&& other) noexcept : m_module(std::exchange(other.m_module, nullptr)) {}
+    ModuleLease& operator=(ModuleLease&& other) noexcept
+    {
+        std::swap(m_module, other.m_module);
+        return *this;
+    }
+    ModuleLease(const ModuleLease&) = delete;
+    ModuleLease& operator=(const ModuleLease&) = delete;
+    ~ModuleLease();
+
+    const LoadedModule* operator->() const noexcept { return m_module; }
+    const LoadedModule& operator*() const noexcept { return *m_module; }
+
+private:
+    LoadedModule* m_module = nullptr;
+};
+
+// Thread safety: all of it. The mutex is never held over a call into the driver.
+// Ownership: the table must outlive its leases; the process's own is never destroyed.
+// Cost: get() of a loaded module takes the mutex and one probe; a kernel comes here once a context, not once a launch.
+class ModuleTable {
+public:
+    // Another image for one that the driver has rejected, or why there is none.
+    using Replace = std::function<Result<Bytes>(const Error& rejection)>;
+
+    explicit ModuleTable(const ModuleLimits& limits = {}) : m_limits(limits) {}
+    ~ModuleTable();
+    ModuleTable(const ModuleTable&) = delete;
+    ModuleTable& operator=(const ModuleTable&) = delete;
+
+    // The process's own, for the machine's driver.
+    static ModuleTable& of_process();
+
+    // The module of `key` in `context`, which has to be the current one; loaded from `image` when it is not there,
+    // once, however many ask. The others wait for the one that loads.
+    Result<ModuleLease> get(const gpu::CudaDriver& driver, const gpu::CudaContext& context, const Key& key,
+                            ByteView image, const Replace& replace = {});
+
+    void set_limits(const ModuleLimits& limits);
+    void evict(const Key& key);
+    void unload_unused();
+    ModuleStats stats() const;
+
+private:
+    friend class ModuleLease;
+
+    struct Id {
+        std::uint64_t context;
+        Key key;
+        friend bool operator==(const Id&, const Id&) = default;
+    };
+    struct IdHash {
+        std::size_t operator()(const Id& id) const noexcept
+        {
+            return id.key.hash() ^ (id.context * 0x9e3779b97f4a7c15U);
+        }
+    };
+    using Order = std::list<LoadedModule*>;
+    // Somebody is loading it.
+    struct Flight {
+        bool landed = false;
+        std::optional<Error> error;
+    };
+    struct ModulesOfContext {
+        gpu::CudaContext context;
+        std::size_t count = 0;
+    };
+    using Victims = std::vector<LoadedModule*>;
+
+    Result<CUmod_st*> load(const gpu::CudaDriver& driver, const gpu::CudaContext& context, ByteView image,
+                           const Replace& replace, std::uint64_t& bytes);
+    void forget_dead_contexts(const gpu::CudaDriver& driver, const gpu::CudaContext& current);
+
+    ModuleLease lease(LoadedModule* module) noexcept;  // with m_mutex held
+    bool over_budget() const noexcept;                 // with m_mutex held
+    void put_in(LoadedModule* module);                 // with m_mutex held
+    void take_out(Order::iterator place);              // with m_mutex held; the table's reference is the caller's now
+    void take_victims(Victims& victims);               // with m_mutex held
+    void trim();
+
+    static void release(LoadedModule* module) noexcept;
+    static void release(const Victims& victims) noexcept;
+    void unload(LoadedModule* module) noexcept;
+
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::engine};
+    std::condition_variable_any m_landed;  // one for all flights: they are rare, and waiters look again
+    ModuleLimits m_limits;
+    Order m_order;  // the last asked for first
+    std::unordered_map<Id, Order::iterator, IdHash> m_modules;
+    std::unordered_map<Id, std::shared_ptr<Flight>, IdHash> m_flights;
+    std::unordered_map<std::uint64_t, ModulesOfContext> m_contexts;  // with modules in m_order, by identity
+    std::uint64_t m_listed_bytes = 0;
+    ModuleStats m_stats;
+    std::atomic<bool> m_over{false};
+};
+
+}  // namespace hearth::cuda

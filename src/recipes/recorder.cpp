@@ -1,0 +1,175 @@
+#include "recipes/recorder.hpp"
+
+#include "recipes/recipe_data.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <map>
+#include <mutex>
+#include <unistd.h>
+
+namespace hearth::nvrtc {
+
+namespace {
+
+// Each of the first uses is written by itself, so that none is lost with the process; of later ones a word at every
+// doubling, so that a program which compiles in a loop does not fill the disk.
+constexpr std::uint64_t k_written_singly = 256;
+
+struct Recorders {
+    base::ForkSafeMutex mutex{base::LockLevel::engine};
+    std::map<std::string, std::unique_ptr<Recorder>> all;
+};
+
+// At namespace scope: a process forked while another thread makes it would wait for that thread.
+Recorders& g_recorders = *new Recorders;
+
+}  // namespace
+
+Recorder& Recorder::of(const std::string& path)
+{
+    {
+        const std::lock_guard lock(g_recorders.mutex);
+        if (const auto found = g_recorders.all.find(path); found != g_recorders.all.end())
+            return *found->second;
+    }
+    // Made, and dropped when another thread was first, while no lock is held.
+    auto fresh = std::make_unique<Recorder>(base::system_files(), path);
+    const std::lock_guard lock(g_recorders.mutex);
+    const auto [place, first] = g_recorders.all.try_emplace(path);
+    if (first)
+        place->second = std::move(fresh);
+    return *place->second;
+}
+
+bool Recorder::claim(const Key& recipe)
+{
+    const std::lock_guard lock(m_mutex);
+    return m_recipes.insert(recipe).second;
+}
+
+bool Recorder::claim(const base::Sha256& content)
+{
+    const std::lock_guard lock(m_mutex);
+    return m_contents.insert(content).second;
+}
+
+void Recorder::disclaim(const Key& recipe)
+{
+    const std::lock_guard lock(m_mutex);
+    m_recipes.erase(recipe);
+}
+
+void Recorder::disclaim(const base::Sha256& content)
+{
+    const std::lock_guard lock(m_mutex);
+    m_contents.erase(content);
+}
+
+// Null: -errno in `error`.
+std::shared_ptr<const base::FileHandle> Recorder::open(int& error)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_open)
+            return m_open;
+    }
+    // Non-blocking, so that a FIFO put where the file should be cannot hang the program. Nobody else's to read: it
+    // holds sources.
+    auto opened = std::make_shared<const base::FileHandle>(
+        m_files, m_files.open(base::real_path(m_path).c_str(), O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0600));
+    base::FileStat stat;
+    error = opened->open() ? m_files.stat(opened->fd(), stat) : opened->fd();
+    if (error == 0 &&
+        (stat.type != base::FileType::file || (stat.size != 0 && recipes::holds_other_things(m_files, opened->fd()))))
+        error = -EINVAL;
+    if (error != 0)
+        return nullptr;
+    const std::lock_guard lock(m_mutex);
+    if (!m_open)
+        m_open = std::move(opened);
+    return m_open;
+}
+
+void Recorder::look_for_the_file()
+{
+    std::shared_ptr<const base::FileHandle> there;
+    {
+        const std::lock_guard lock(m_mutex);
+        there = m_open;
+    }
+    base::FileStat stat;
+    if (!there || m_files.stat(there->fd(), stat) != 0 || stat.links != 0)
+        return;
+    const std::lock_guard lock(m_mutex);
+    if (m_open != there)
+        return;  // another thread was first
+    m_open.reset();
+    m_contents.clear();
+    m_recipes.clear();
+}
+
+void Recorder::fail(int error, const LogSink& log)
+{
+    if (m_stopped.exchange(true, std::memory_order_relaxed) || !log)
+        return;
+    log(LogLevel::warning, fmt::format("{}. Compiles are not recorded any more, and the program goes on. Name "
+                                       "another file, or one with more room, with HEARTH_RECORD.",
+                                       base::describe("Cannot append to", m_path, error)));
+}
+
+void Recorder::append(std::string_view record, const LogSink& log)
+{
+    if (record.empty() || stopped())
+        return;
+    int error = 0;
+    const std::shared_ptr<const base::FileHandle> target = open(error);
+    if (!target)
+        return fail(error, log);
+    for (;;) {
+        // One write, which the system puts at the end of the file as a whole, whoever else writes there: Linux does not
+        // look at the offset of a file that was opened to append.
+        const ssize_t put = m_files.pwrite(target->fd(), record.data(), record.size(), 0);
+        if (put == -EINTR)
+            continue;
+        // A part of it is as good as nothing: readers pass over it.
+        if (put < 0 || static_cast<std::size_t>(put) != record.size())
+            fail(put < 0 ? static_cast<int>(put) : -ENOSPC, log);
+        return;
+    }
+}
+
+void Recorder::use(const Key& recipe, const LogSink& log)
+{
+    if (stopped())
+        return;
+    format::RecipeUse use;
+    {
+        const std::lock_guard lock(m_mutex);
+        Uses& uses = m_uses[recipe];
+        ++uses.counted;
+        if (uses.counted > k_written_singly && !std::has_single_bit(uses.counted))
+            return;
+        use.count = uses.counted - uses.written;
+        uses.written = uses.counted;
+        // No two uses of a process at the same time: readers take those for one.
+        m_last_use = std::max(m_start.age(), m_last_use + std::chrono::nanoseconds(1));
+        use.at = m_last_use;
+        use.began = m_start.began();
+    }
+    use.key = recipe;
+    use.pid = static_cast<std::uint32_t>(::getpid());
+    append(format::encode_use(use), log);
+}
+
+void Recorder::after_fork()
+{
+    m_start = base::ProcessStart::ask();
+    m_last_use = std::chrono::nanoseconds(-1);
+    m_uses.clear();
+}
+
+}  // namespace hearth::nvrtc

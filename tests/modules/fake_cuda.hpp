@@ -1,0 +1,60 @@
+#pragma once
+
+#include "gpu/cuda/cuda_context.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace hearth::test {
+
+// A driver in memory that loads nothing: it counts, and notices when it is misused. For the accounting and the threads
+// of the module table alone; everything that launches is tested on a GPU.
+// Thread safety: all of it. One at a time: a driver is functions without state of ours.
+class FakeCuda {
+public:
+    FakeCuda();
+    ~FakeCuda();
+    FakeCuda(const FakeCuda&) = delete;
+    FakeCuda& operator=(const FakeCuda&) = delete;
+
+    const gpu::CudaDriver& driver() const { return m_driver; }
+
+    // A context at a place of its own, or at one where another lay before. Places are small numbers.
+    gpu::CudaContext make_context(int place);
+    void destroy_context(const gpu::CudaContext& context);
+    // For the calling thread.
+    static void make_current(const gpu::CudaContext& context);
+
+    // Called in every load, with no lock held; gets what is loaded.
+    std::function<void(const std::string& image)> in_load;
+    // Images that are rejected, with the log of the driver's compiler.
+    std::map<std::string, std::string> rejected;
+
+    int loads() const { return m_loads; }
+    int unloads() const { return m_unloads; }
+    std::size_t loaded() const;
+    // Modules unloaded in the wrong context, twice, or after their context; contexts popped that were not pushed.
+    int misuses() const { return m_misuses; }
+
+private:
+    friend struct FakeFunctions;
+    int load(CUmod_st** module, const std::string& image);
+    int unload(CUmod_st* module);
+
+    gpu::CudaDriver m_driver{};
+    mutable std::mutex m_mutex;
+    std::uint64_t m_last_id = 0;
+    std::map<CUctx_st*, std::uint64_t> m_contexts;  // that live
+    std::map<CUmod_st*, std::uint64_t> m_modules;   // and the context of each
+    std::uintptr_t m_last_module = 0;
+    std::atomic<int> m_loads{0};
+    std::atomic<int> m_unloads{0};
+    std::atomic<int> m_misuses{0};
+};
+
+}  // namespace hearth::test
