@@ -21,9 +21,9 @@ Error error(Code code, fmt::format_string<Arguments...> sentence, Arguments&&...
 
 }  // namespace hearth
 
-#define HEARTH_JOIN_(a, b) a##b
-#define HEARTH_JOIN(a, b) HEARTH_JOIN_(a, b)
-#define HEARTH_TRY_AS_(name, declaration, ...)                                                                         \
+#define HEARTH_JOIN_EXPANDED(a, b) a##b
+#define HEARTH_JOIN(a, b) HEARTH_JOIN_EXPANDED(a, b)
+#define HEARTH_TRY_AS(name, declaration, ...)                                                                          \
     auto name = (__VA_ARGS__);                                                                                         \
     if (!name.ok())                                                                                                    \
         return name.error();                                                                                           \
@@ -34,4 +34,4 @@ Error error(Code code, fmt::format_string<Arguments...> sentence, Arguments&&...
         if (const auto& hearth_tried = (__VA_ARGS__); !hearth_tried.ok())                                              \
             return hearth_tried.error();                                                                               \
     } while (false)
-#define HEARTH_TRY_SET(declaration, ...) HEARTH_TRY_AS_(HEARTH_JOIN(hearth_tried_, __LINE__), declaration, __VA_ARGS__)
+#define HEARTH_TRY_SET(declaration, ...) HEARTH_TRY_AS(HEARTH_JOIN(hearth_tried_, __LINE__), declaration, __VA_ARGS__)

@@ -60,11 +60,11 @@ private:
     Result<SharedArtifact> run(const Order& order);
     void remember(const Order& order, const Artifact& artifact);
     Error forbidden(const std::string& what);
-    template <std::uint64_t Stats::*Member>
+    template <std::uint64_t Stats::*k_member>
     void count(const GetOptions& options, std::uint64_t by = 1)
     {
         if (options.kind == EntryKind::result)
-            m_stack.counters().add<Member>(by);
+            m_stack.counters().add<k_member>(by);
     }
 
     void prepare();

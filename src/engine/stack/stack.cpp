@@ -77,12 +77,12 @@ Lookup Stack::find(const Key& key)
 Lookup Stack::peek(const Key& key, Reach reach)
 {
     Miss why = Miss::absent;
-    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
-        if (reach == Reach::this_machine && m_tiers[i].traits.remote)
+    for (const Place& tier : m_tiers) {
+        if (reach == Reach::this_machine && tier.traits.remote)
             continue;
-        Found found = m_tiers[i]->peek(key);
+        Found found = tier->peek(key);
         if (found)
-            return {std::move(found.artifact), &m_tiers[i].name};
+            return {std::move(found.artifact), &tier.name};
         why = more_telling(why, found.why);
     }
     return Lookup(why);

@@ -57,20 +57,20 @@ class Counters {
     };
 
     // The place of a count in its table, found while this is compiled.
-    template <class Of, std::size_t Rows>
-    static consteval std::size_t row(const std::array<CountName<Of>, Rows>& table, std::uint64_t Of::*member)
+    template <class Of, std::size_t k_rows>
+    static constexpr std::size_t row(const std::array<CountName<Of>, k_rows>& table, std::uint64_t Of::*member)
     {
         std::size_t at = 0;
-        while (table.at(at).member != member)
+        while (table[at].member != member)
             ++at;
         return at;
     }
-    template <std::uint64_t Stats::*Member>
-    static constexpr std::size_t k_place = k_first_count + row(k_counts, Member);
-    template <std::uint64_t TierStats::*Member>
+    template <std::uint64_t Stats::*k_member>
+    static constexpr std::size_t k_place = k_first_count + row(k_counts, k_member);
+    template <std::uint64_t TierStats::*k_member>
     static constexpr std::size_t place(std::size_t tier)
     {
-        constexpr std::size_t k_row = row(k_tier_counts, Member);
+        constexpr std::size_t k_row = row(k_tier_counts, k_member);
         return k_first_tier + tier * k_tier_counts.size() + k_row;
     }
 
@@ -80,15 +80,15 @@ public:
     Counters(const Counters&) = delete;
     Counters& operator=(const Counters&) = delete;
 
-    template <std::uint64_t Stats::*Member>
+    template <std::uint64_t Stats::*k_member>
     void add(std::uint64_t amount = 1)
     {
-        stripe().add(k_place<Member>, amount);
+        stripe().add(k_place<k_member>, amount);
     }
-    template <std::uint64_t TierStats::*Member>
+    template <std::uint64_t TierStats::*k_member>
     void add(std::size_t tier, std::uint64_t amount = 1)
     {
-        stripe().add(place<Member>(tier), amount);
+        stripe().add(place<k_member>(tier), amount);
     }
     void miss(Miss why, std::uint64_t amount = 1) { stripe().add(static_cast<std::size_t>(why), amount); }
     void took(std::size_t tier, std::uint64_t ns) { m_latency[tier].add(ns); }
@@ -117,10 +117,10 @@ public:
     };
     Mine mine() { return Mine(stripe()); }
 
-    template <std::uint64_t Stats::*Member>
+    template <std::uint64_t Stats::*k_member>
     std::uint64_t sum() const
     {
-        return sum_at(k_place<Member>);
+        return sum_at(k_place<k_member>);
     }
     // Everything that was counted, for tiers of these names.
     Stats sums(std::span<const std::string_view> tiers) const;

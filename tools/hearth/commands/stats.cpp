@@ -25,8 +25,8 @@ double seconds(std::uint64_t nanoseconds)
     return static_cast<double>(nanoseconds) / 1e9;
 }
 
-template <class Of, std::size_t Rows>
-void add_counts(Json& object, const Of& stats, const std::array<CountName<Of>, Rows>& counts)
+template <class Of, std::size_t k_rows>
+void add_counts(Json& object, const Of& stats, const std::array<CountName<Of>, k_rows>& counts)
 {
     for (const CountName<Of>& count : counts)
         if (count.unit == CountName<Of>::Unit::nanosecond)
