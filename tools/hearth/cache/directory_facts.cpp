@@ -20,27 +20,27 @@ namespace hearth::cli {
 
 namespace {
 
-using Kind = DirectoryFacts::Kind;
+using DirectoryKind = DirectoryFacts::Kind;
 
 struct FileSystem {
     std::uint32_t magic;
     const char* name;
-    Kind kind;
+    DirectoryKind kind;
 };
 
 // From statfs(2) and the file systems' own sources.
 constexpr std::array k_file_systems{
-    FileSystem{0xEF53, "ext4", Kind::local},        FileSystem{0x58465342, "xfs", Kind::local},
-    FileSystem{0x9123683E, "btrfs", Kind::local},   FileSystem{0x2FC12FC1, "zfs", Kind::local},
-    FileSystem{0xF2F52010, "f2fs", Kind::local},    FileSystem{0xCA451A4E, "bcachefs", Kind::local},
-    FileSystem{0x794C7630, "overlay", Kind::local}, FileSystem{0x4D44, "vfat", Kind::local},
-    FileSystem{0x5346544E, "ntfs", Kind::local},    FileSystem{0x73717368, "squashfs", Kind::local},
-    FileSystem{0x01021994, "tmpfs", Kind::memory},  FileSystem{0x858458F6, "ramfs", Kind::memory},
-    FileSystem{0x6969, "nfs", Kind::network},       FileSystem{0x0BD00BD0, "lustre", Kind::network},
-    FileSystem{0x47504653, "gpfs", Kind::network},  FileSystem{0x19830326, "beegfs", Kind::network},
-    FileSystem{0x00C36400, "ceph", Kind::network},  FileSystem{0xFF534D42, "cifs", Kind::network},
-    FileSystem{0xFE534D42, "smb2", Kind::network},  FileSystem{0x5346414F, "afs", Kind::network},
-    FileSystem{0x01021997, "9p", Kind::network},    FileSystem{0x65735546, "fuse", Kind::unknown},
+    FileSystem{0xEF53, "ext4", DirectoryKind::local},        FileSystem{0x58465342, "xfs", DirectoryKind::local},
+    FileSystem{0x9123683E, "btrfs", DirectoryKind::local},   FileSystem{0x2FC12FC1, "zfs", DirectoryKind::local},
+    FileSystem{0xF2F52010, "f2fs", DirectoryKind::local},    FileSystem{0xCA451A4E, "bcachefs", DirectoryKind::local},
+    FileSystem{0x794C7630, "overlay", DirectoryKind::local}, FileSystem{0x4D44, "vfat", DirectoryKind::local},
+    FileSystem{0x5346544E, "ntfs", DirectoryKind::local},    FileSystem{0x73717368, "squashfs", DirectoryKind::local},
+    FileSystem{0x01021994, "tmpfs", DirectoryKind::memory},  FileSystem{0x858458F6, "ramfs", DirectoryKind::memory},
+    FileSystem{0x6969, "nfs", DirectoryKind::network},       FileSystem{0x0BD00BD0, "lustre", DirectoryKind::network},
+    FileSystem{0x47504653, "gpfs", DirectoryKind::network},  FileSystem{0x19830326, "beegfs", DirectoryKind::network},
+    FileSystem{0x00C36400, "ceph", DirectoryKind::network},  FileSystem{0xFF534D42, "cifs", DirectoryKind::network},
+    FileSystem{0xFE534D42, "smb2", DirectoryKind::network},  FileSystem{0x5346414F, "afs", DirectoryKind::network},
+    FileSystem{0x01021997, "9p", DirectoryKind::network},    FileSystem{0x65735546, "fuse", DirectoryKind::unknown},
 };
 
 std::string name_of_user(uid_t user)
@@ -71,7 +71,7 @@ void look_at_file_system(const std::string& place, DirectoryFacts& facts)
     const auto known = std::find_if(k_file_systems.begin(), k_file_systems.end(),
                                     [magic](const FileSystem& candidate) { return candidate.magic == magic; });
     facts.file_system = known != k_file_systems.end() ? known->name : fmt::format("{:#x}", magic);
-    facts.kind = known != k_file_systems.end() ? known->kind : Kind::unknown;
+    facts.kind = known != k_file_systems.end() ? known->kind : DirectoryKind::unknown;
     const auto block = static_cast<std::uint64_t>(status.f_frsize != 0 ? status.f_frsize : status.f_bsize);
     facts.free_bytes = block * status.f_bavail;
     facts.total_bytes = block * status.f_blocks;
@@ -100,13 +100,13 @@ DirectoryFacts look_at_directory(const std::string& path)
 std::string_view to_string(DirectoryFacts::Kind kind)
 {
     switch (kind) {
-    case Kind::local:
+    case DirectoryKind::local:
         return "local";
-    case Kind::network:
+    case DirectoryKind::network:
         return "network";
-    case Kind::memory:
+    case DirectoryKind::memory:
         return "memory";
-    case Kind::unknown:
+    case DirectoryKind::unknown:
         break;
     }
     return "unknown";

@@ -31,7 +31,7 @@ namespace {
 
 using recipes::Outcome;
 
-struct Arguments {
+struct BuildArguments {
     std::vector<std::string> files;
     std::vector<std::string> architectures;
     std::string library;
@@ -116,7 +116,7 @@ void check_written(const std::string& path, std::set<Key> wanted, std::vector<Bu
 }
 
 // None when there was nothing to write.
-std::optional<bundles::WriteReport> write_bundle(const Arguments& arguments, const ScratchFolder& scratch,
+std::optional<bundles::WriteReport> write_bundle(const BuildArguments& arguments, const ScratchFolder& scratch,
                                                  std::vector<BuildJob>& jobs, bundles::WriteOptions signing)
 {
     std::set<Key> built;
@@ -158,7 +158,7 @@ std::optional<bundles::WriteReport> write_bundle(const Arguments& arguments, con
 }
 
 void print_for_people(const std::vector<BuildJob>& jobs, const OutcomeCounts& counts, const recipes::Recipes& all,
-                      const Arguments& arguments, std::chrono::nanoseconds took)
+                      const BuildArguments& arguments, std::chrono::nanoseconds took)
 {
     print_out(
         "{} {}: {} built, {} already there, {} not built; {}.\n", count_of(all.list().size(), "recipe", "recipes"),
@@ -170,7 +170,7 @@ void print_for_people(const std::vector<BuildJob>& jobs, const OutcomeCounts& co
 }
 
 void print_as_json(const std::vector<BuildJob>& jobs, const OutcomeCounts& counts, const recipes::Recipes& all,
-                   const std::optional<bundles::WriteReport>& written, const Arguments& arguments,
+                   const std::optional<bundles::WriteReport>& written, const BuildArguments& arguments,
                    std::uint64_t other_compiler, std::chrono::nanoseconds took)
 {
     Json object{{"recipes", all.list().size()},
@@ -190,7 +190,7 @@ void print_as_json(const std::vector<BuildJob>& jobs, const OutcomeCounts& count
     print_json(object);
 }
 
-int run_build(const Globals& globals, const Arguments& arguments)
+int run_build(const Globals& globals, const BuildArguments& arguments)
 {
     for (const std::string& architecture : arguments.architectures)
         if (!recipes::is_architecture(architecture))

@@ -19,7 +19,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct BuildWorkerArguments {
     std::string recipes;
     std::string scratch;
     std::string library;
@@ -59,7 +59,7 @@ private:
     int m_descriptor;
 };
 
-int serve(Cache& cache, const recipes::Recipes& all, const Arguments& arguments, const Answers& answers)
+int serve(Cache& cache, const recipes::Recipes& all, const BuildWorkerArguments& arguments, const Answers& answers)
 {
     recipes::Builder builder(cache, all, {.scratch = arguments.scratch, .library = arguments.library});
     answers.give(ready_line());
@@ -73,7 +73,7 @@ int serve(Cache& cache, const recipes::Recipes& all, const Arguments& arguments,
     return k_done;
 }
 
-int run_worker(const Globals& globals, const Arguments& arguments)
+int run_worker(const Globals& globals, const BuildWorkerArguments& arguments)
 {
     if (arguments.nice)
         base::step_back();

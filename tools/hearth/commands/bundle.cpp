@@ -19,9 +19,9 @@ namespace hearth::cli {
 
 namespace {
 
-constexpr std::size_t k_shown_digits = 16;
+constexpr std::size_t k_shown_id_digits = 16;
 
-struct Arguments {
+struct BundleArguments {
     std::string out;
     std::string pattern;               // create
     std::vector<std::string> bundles;  // merge
@@ -32,7 +32,7 @@ struct Arguments {
 };
 
 // What was written, its problems as warnings; answers the exit code. More is said besides: as text, or as JSON.
-int print_written(const Arguments& arguments, const bundles::WriteReport& report, const std::string& more = "",
+int print_written(const BundleArguments& arguments, const bundles::WriteReport& report, const std::string& more = "",
                   std::initializer_list<Json::Member> members = {})
 {
     if (arguments.json) {
@@ -44,14 +44,14 @@ int print_written(const Arguments& arguments, const bundles::WriteReport& report
         print_json(object);
     } else {
         print_out("Wrote {} to {} ({}), id {}{}.\n", count_of(report.entries, "entry", "entries"),
-                  printable(arguments.out), format_size(report.bytes), report.id.substr(0, k_shown_digits), more);
+                  printable(arguments.out), format_size(report.bytes), report.id.substr(0, k_shown_id_digits), more);
     }
     for (const std::string& problem : report.problems)
         warn(problem);
     return report.rejected != 0 ? k_nothing : k_done;
 }
 
-int run_create(const Globals& globals, const Arguments& arguments)
+int run_create(const Globals& globals, const BundleArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::look);  // carrying entries is no use of them
     const bundles::WriteOptions options = signing(globals, arguments.sign_with);
@@ -83,7 +83,7 @@ int run_create(const Globals& globals, const Arguments& arguments)
     return k_nothing;
 }
 
-int run_merge(const Globals& globals, const Arguments& arguments)
+int run_merge(const Globals& globals, const BundleArguments& arguments)
 {
     keep_other_files(arguments.out);
     const bundles::WriteOptions options = signing(globals, arguments.sign_with);
@@ -103,7 +103,7 @@ int run_merge(const Globals& globals, const Arguments& arguments)
     return code;
 }
 
-int run_diff(const Globals& globals, const Arguments& arguments)
+int run_diff(const Globals& globals, const BundleArguments& arguments)
 {
     keep_other_files(arguments.out);
     const bundles::WriteOptions options = signing(globals, arguments.sign_with);

@@ -16,7 +16,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct ClearArguments {
     bool yes = false;
     bool json = false;
 };
@@ -45,7 +45,7 @@ bool confirmed(const TierUsage& usage)
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-int run_clear(const Globals& globals, const Arguments& arguments)
+int run_clear(const Globals& globals, const ClearArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::change);
     const TierUsage before = persistent_usage(cache);

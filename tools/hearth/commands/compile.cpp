@@ -27,7 +27,7 @@ namespace {
 // The sections that are code.
 const std::set<std::string> k_outputs{"cubin", "ptx", "ltoir", "binary"};
 
-struct Arguments {
+struct CompileCommand {
     CompileArguments compile;
     std::string output;
     std::string emit;
@@ -46,7 +46,7 @@ std::vector<CompileJob> jobs_of(const CompileArguments& arguments)
     return jobs;
 }
 
-std::vector<CompileReport> run_all(Cache& cache, const Arguments& arguments, const std::vector<CompileJob>& jobs)
+std::vector<CompileReport> run_all(Cache& cache, const CompileCommand& arguments, const std::vector<CompileJob>& jobs)
 {
     std::vector<CompileReport> reports(jobs.size());
     std::atomic<std::size_t> next{0};
@@ -78,7 +78,7 @@ std::vector<CompileReport> run_all(Cache& cache, const Arguments& arguments, con
     return reports;
 }
 
-void write_output(const Arguments& arguments, const CompileReport& report, bool several)
+void write_output(const CompileCommand& arguments, const CompileReport& report, bool several)
 {
     const std::string name = arguments.emit.empty() ? report.usual_section() : arguments.emit;
     const Section* section = report.section(name);
@@ -126,7 +126,7 @@ void show_table(const std::vector<CompileReport>& reports)
     table.print();
 }
 
-int run_compile(const Globals& globals, const Arguments& arguments)
+int run_compile(const Globals& globals, const CompileCommand& arguments)
 {
     const std::vector<CompileJob> jobs = jobs_of(arguments.compile);
     const bool several = jobs.size() > 1;

@@ -1,3 +1,4 @@
+#include "hearth/options.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/json.hpp"
@@ -19,12 +20,12 @@ const std::map<std::string, Preset>& presets()
     return all;
 }
 
-struct Arguments {
+struct ConfigArguments {
     std::string preset;
     bool json = false;
 };
 
-int run_config(const Globals& globals, const Arguments& arguments)
+int run_config(const Globals& globals, const ConfigArguments& arguments)
 {
     CacheOptions options;
     options.directory = globals.directory;

@@ -22,7 +22,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct DoctorArguments {
     std::string program;
     bool json = false;
 };
@@ -257,7 +257,7 @@ void print_for_people(const Findings& findings)
         print_out("{}\n", paint.green("The cache can be used."));
 }
 
-int run_doctor(const Globals& globals, const Arguments& arguments)
+int run_doctor(const Globals& globals, const DoctorArguments& arguments)
 {
     if (!arguments.program.empty()) {
 #if defined(HEARTH_HAVE_LIBELF)

@@ -13,13 +13,13 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct ExportArguments {
     std::string file;
     std::string pattern;
     bool json = false;
 };
 
-int run_export(const Globals& globals, const Arguments& arguments)
+int run_export(const Globals& globals, const ExportArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::look);  // a backup is no use: recency stays as it is
     std::function<bool(const EntryRow&)> choose;

@@ -11,14 +11,14 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct GcArguments {
     std::optional<std::uint64_t> max_bytes;
     std::optional<std::uint64_t> max_entries;
     std::optional<std::chrono::milliseconds> older_than;
     bool json = false;
 };
 
-int run_gc(const Globals& globals, const Arguments& arguments)
+int run_gc(const Globals& globals, const GcArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::change);
     EvictTo options;

@@ -18,7 +18,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct GetArguments {
     std::string key;
     std::string output;
     std::optional<std::string> section;
@@ -42,7 +42,7 @@ std::string section_names(const Artifact& artifact)
     return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-void write_result(const Arguments& arguments, ByteView bytes)
+void write_result(const GetArguments& arguments, ByteView bytes)
 {
     if (!arguments.output.empty() && arguments.output != "-") {
         write_whole(arguments.output, bytes);
@@ -55,7 +55,7 @@ void write_result(const Arguments& arguments, ByteView bytes)
     write_out(as_text(bytes));
 }
 
-int run_get(const Globals& globals, const Arguments& arguments)
+int run_get(const Globals& globals, const GetArguments& arguments)
 {
     if (arguments.json && (arguments.output.empty() || arguments.output == "-"))
         fail_usage("--json needs -o FILE: standard output cannot hold both the bytes and the facts about them.");

@@ -11,12 +11,12 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct ImportArguments {
     std::string file;
     bool json = false;
 };
 
-int run_import(const Globals& globals, const Arguments& arguments)
+int run_import(const Globals& globals, const ImportArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::change);
     const TransferReport report = [&] {

@@ -9,12 +9,12 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct KeygenArguments {
     std::string file;
     bool json = false;
 };
 
-int run_keygen(const Globals& /*globals*/, const Arguments& arguments)
+int run_keygen(const Globals& /*globals*/, const KeygenArguments& arguments)
 {
     const SigningKey key = or_fail(SigningKey::generate());
     if (const Status saved = key.save(arguments.file); !saved.ok())

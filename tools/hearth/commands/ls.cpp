@@ -33,7 +33,7 @@ const std::map<std::string, Order>& orders()
     return all;
 }
 
-struct Arguments {
+struct LsArguments {
     std::string pattern;
     std::string sort;
     std::optional<std::uint64_t> limit;
@@ -51,7 +51,7 @@ std::vector<EntryRow> collect(Cache& cache, const std::optional<Pattern>& patter
     return rows;
 }
 
-void sort_and_cut(std::vector<EntryRow>& rows, const Arguments& arguments)
+void sort_and_cut(std::vector<EntryRow>& rows, const LsArguments& arguments)
 {
     const Order order = orders().at(arguments.sort.empty() ? "label" : arguments.sort);
     std::sort(rows.begin(), rows.end(),
@@ -100,7 +100,7 @@ std::uint64_t stream_json(Cache& cache, const std::optional<Pattern>& pattern, s
     return printed;
 }
 
-int run_ls(const Globals& globals, const Arguments& arguments)
+int run_ls(const Globals& globals, const LsArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::read);
     std::optional<Pattern> pattern;

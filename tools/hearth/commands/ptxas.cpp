@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t k_request_version = 2;
 constexpr const char* k_real = "HEARTH_PTXAS";
 
-struct Arguments {
+struct PtxasArguments {
     std::vector<std::string> words;
 };
 
@@ -209,7 +209,7 @@ private:
     std::vector<std::string> m_places;  // what messages that are kept hold for the inputs' names
 };
 
-int run_ptxas(const Globals& globals, const Arguments& arguments)
+int run_ptxas(const Globals& globals, const PtxasArguments& arguments)
 {
     const std::string real = find_ptxas();
     const std::vector<std::string>& words = arguments.words;

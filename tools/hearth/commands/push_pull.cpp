@@ -14,14 +14,14 @@ namespace {
 
 enum class Way : unsigned char { push, pull };
 
-struct Arguments {
+struct PushPullArguments {
     Way way = Way::push;
     std::string pattern;
     std::string remote;
     bool json = false;
 };
 
-int run(const Globals& globals, const Arguments& arguments)
+int run(const Globals& globals, const PushPullArguments& arguments)
 {
     const Way way = arguments.way;
     Cache cache = open_cache(globals, way == Way::push ? Use::read : Use::change, Remotes::yes);

@@ -13,7 +13,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct PutArguments {
     std::string key;
     std::string file;
     std::optional<std::string> label;
@@ -23,7 +23,7 @@ struct Arguments {
     bool json = false;
 };
 
-int run_put(const Globals& globals, const Arguments& arguments)
+int run_put(const Globals& globals, const PutArguments& arguments)
 {
     const Request request = exact_key(arguments.key);
     Cache cache = open_cache(globals, Use::change, Remotes::yes);

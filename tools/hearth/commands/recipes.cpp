@@ -36,7 +36,7 @@ void tell_of(const recipes::Damage& damage)
                          format_size(damage.bytes)));
 }
 
-Json as_json(const Recipe& recipe)
+Json recipe_as_json(const Recipe& recipe)
 {
     const auto milliseconds = [](std::chrono::nanoseconds time) {
         return std::chrono::duration<double, std::milli>(time).count();
@@ -99,7 +99,7 @@ int run_ls(const Globals& /*globals*/, const ListArguments& arguments)
     tell_of(all.damage());
     if (arguments.json) {
         for (const Recipe& recipe : all.list())
-            print_json(as_json(recipe));
+            print_json(recipe_as_json(recipe));
         return k_done;
     }
     if (all.list().empty()) {

@@ -14,7 +14,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct RemoteArguments {
     std::optional<std::uint64_t> samples;
     bool json = false;
 };
@@ -47,7 +47,7 @@ void print_for_people(const std::vector<Checked>& all)
     table.print();
 }
 
-Json as_json(const Checked& one)
+Json check_as_json(const Checked& one)
 {
     return {{"name", one.name},
             {"server", one.check.server},
@@ -62,7 +62,7 @@ Json as_json(const Checked& one)
                                                    : std::string()}};
 }
 
-int run_check(const Globals& globals, const Arguments& arguments)
+int run_check(const Globals& globals, const RemoteArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::read, Remotes::yes);
     std::vector<Checked> all;
@@ -76,7 +76,7 @@ int run_check(const Globals& globals, const Arguments& arguments)
         return k_nothing;
     }
     if (arguments.json) {
-        print_json({{"remotes", Json::array_of(all, as_json)}});
+        print_json({{"remotes", Json::array_of(all, check_as_json)}});
     } else {
         print_for_people(all);
     }

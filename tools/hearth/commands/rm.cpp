@@ -16,13 +16,13 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct RmArguments {
     std::string pattern;
     bool dry_run = false;
     bool json = false;
 };
 
-int run_rm(const Globals& globals, const Arguments& arguments)
+int run_rm(const Globals& globals, const RmArguments& arguments)
 {
     Cache cache = open_cache(globals, arguments.dry_run ? Use::read : Use::change);
     const Pattern pattern(arguments.pattern);

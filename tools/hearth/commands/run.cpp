@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct RunArguments {
     std::vector<std::string> command;
     std::string record;
     std::string ptxas;
@@ -69,7 +69,7 @@ void check_ptxas(const std::string& path)
 }
 
 // For the command and its children. A path is made absolute: they may go to another directory.
-void prepare_environment(const Globals& globals, const Arguments& arguments)
+void prepare_environment(const Globals& globals, const RunArguments& arguments)
 {
     for (const char* name : {"HEARTH_DIR", "HEARTH_RECORD"})
         make_absolute(name, false);
@@ -89,7 +89,7 @@ void prepare_environment(const Globals& globals, const Arguments& arguments)
         set("HEARTH_RECORD", fs::absolute(arguments.record).string());
 }
 
-int run_run(const Globals& globals, const Arguments& arguments)
+int run_run(const Globals& globals, const RunArguments& arguments)
 {
     if (arguments.command.empty())
         fail_usage("Which command? As in: hearth run -- python train.py");

@@ -17,7 +17,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct ShowArguments {
     std::string key;
     bool json = false;
 };
@@ -118,7 +118,7 @@ void print_for_people(const Shown& shown)
     fields.print();
 }
 
-int run_show(const Globals& globals, const Arguments& arguments)
+int run_show(const Globals& globals, const ShowArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::read);
     const Key key = find_key(cache, arguments.key);

@@ -15,7 +15,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct StatsArguments {
     bool reset = false;
     bool json = false;
 };
@@ -124,7 +124,7 @@ void print_for_people(const Stats& stats)
             print_out("{} is {}\n", printable(tier.name), printable(tier.note));
 }
 
-int run_stats(const Globals& globals, const Arguments& arguments)
+int run_stats(const Globals& globals, const StatsArguments& arguments)
 {
     Cache cache = open_cache(globals, arguments.reset ? Use::change : Use::read, Remotes::yes);
     const Stats stats = cache.stats(Scope::directory);

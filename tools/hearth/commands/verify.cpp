@@ -11,7 +11,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
     bool repair = false;
     bool json = false;
 };
@@ -29,7 +29,7 @@ void print_for_people(const VerifyReport& report)
     facts.print();
 }
 
-int run_verify(const Globals& globals, const Arguments& arguments)
+int run_verify(const Globals& globals, const VerifyArguments& arguments)
 {
     Cache cache = open_cache(globals, arguments.repair ? Use::change : Use::read);
     const VerifyReport report = [&] {

@@ -13,7 +13,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct Arguments {
+struct WhyArguments {
     CompileArguments compile;
     bool json = false;
 };
@@ -63,7 +63,7 @@ void show_json(const CompileArguments& arguments, const std::string& target, con
                 {"differences", differences}});
 }
 
-int run_why(const Globals& globals, const Arguments& arguments)
+int run_why(const Globals& globals, const WhyArguments& arguments)
 {
     check_kind(arguments.compile.files.front());
     Cache cache = open_cache(globals, Use::look);
