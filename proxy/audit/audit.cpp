@@ -173,6 +173,7 @@ char* real_path_in(const link_map* map)
         // The loader may or may not have added the base yet.
         return address < map->l_addr ? address + map->l_addr : address;
     };
+    // NOLINTBEGIN(performance-no-int-to-ptr): the loader keeps addresses as numbers
     for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
         if (entry->d_tag == DT_SYMTAB)
             symbols = reinterpret_cast<const ElfW(Sym)*>(at(entry->d_un.d_ptr));
@@ -186,6 +187,7 @@ char* real_path_in(const link_map* map)
     for (std::uint32_t i = 0; i < hash[1]; ++i)
         if (symbols[i].st_shndx != SHN_UNDEF && std::strcmp(names + symbols[i].st_name, k_place_of_real) == 0)
             return symbols[i].st_size >= k_path ? reinterpret_cast<char*>(map->l_addr + symbols[i].st_value) : nullptr;
+    // NOLINTEND(performance-no-int-to-ptr)
     return nullptr;
 }
 

@@ -95,6 +95,7 @@ Status check_options(const Url& url, std::initializer_list<std::string_view> of_
     std::vector<std::string_view> theirs(of_the_store);
     theirs.insert(theirs.end(), k_names_of_tls_options.begin(), k_names_of_tls_options.end());
     std::vector<std::string_view> ours;
+    ours.reserve(std::size(k_tier_options));
     for (const TierOption& option : k_tier_options)
         ours.push_back(option.name);
     std::vector<std::string_view> all = theirs;

@@ -47,7 +47,7 @@ Result<Context> Context::open(const Device& device)
     auto state = std::make_shared<ContextState>(*api, device);
     const std::array<std::intptr_t, 3> properties{CL_CONTEXT_PLATFORM,
                                                   reinterpret_cast<std::intptr_t>(device.platform_id), 0};
-    const cl_device_id id = state->device_id();
+    cl_device_id id = state->device_id();
     cl_int error = CL_SUCCESS;
     state->context = (*api)->create_context(properties.data(), 1, &id, nullptr, nullptr, &error);
     if (state->context == nullptr)
@@ -67,7 +67,7 @@ Result<Context> Context::adopt(void* context, void* device, void* queue)
         return error(Code::invalid_argument, "What was given is no cl_context with a device. Give one that lives.");
     auto* wanted = device != nullptr ? static_cast<cl_device_id>(device) : ids.front();
     bool has_device = false;
-    for (const cl_device_id each : ids)
+    for (cl_device_id each : ids)
         has_device |= each == wanted;
     if (!has_device)
         return error(Code::invalid_argument, "The device is none of the context's {}. Give one it was made with.",

@@ -73,7 +73,7 @@ Result<std::vector<Device>> devices()
     const Result<std::vector<cl_device_id>> ids = cl::all_devices(**api);
     HEARTH_TRY(ids);
     std::vector<Device> found;
-    for (const cl_device_id id : *ids) {
+    for (cl_device_id id : *ids) {
         found.push_back(describe(**api, id));
         found.back().index = found.size() - 1;
     }

@@ -23,7 +23,7 @@ struct KernelState {
 
     const std::shared_ptr<ProgramState> program;
     const std::string name;
-    const cl_kernel id;
+    cl_kernel id;
     cl_uint arguments = 0;
 };
 

@@ -57,7 +57,7 @@ Result<NativeProgram> create_from_source(const std::shared_ptr<const ContextStat
 cl_int build_native(const std::shared_ptr<const ContextState>& context, const NativeProgram& program,
                     const Source& source)
 {
-    const cl_device_id device = context->device_id();
+    cl_device_id device = context->device_id();
     return context->api->build_program(program.id(), 1, &device, joined_options(source).c_str(), nullptr, nullptr);
 }
 
@@ -162,7 +162,7 @@ Result<NativeProgram> load_binary(const std::shared_ptr<const ContextState>& con
                                   const std::string& options)
 {
     const cl::Api& api = *context->api;
-    const cl_device_id device = context->device_id();
+    cl_device_id device = context->device_id();
     const std::size_t size = binary.size();
     const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
     const std::string doing = fmt::format("A stored binary of {} bytes was refused", size);

@@ -5,8 +5,10 @@
 #include <memory>
 #include <string>
 
+// NOLINTBEGIN(readability-identifier-naming): names that the header looks for
 #define CL_TARGET_OPENCL_VERSION 210
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // clCreateCommandQueue, which every driver has
+// NOLINTEND(readability-identifier-naming)
 #include <CL/cl.h>
 
 // OpenCL's own header for its types and codes. The library itself is loaded at run time, and nothing is linked with it.
@@ -37,6 +39,7 @@ namespace hearth::gpu::cl {
 
 // The functions of a loaded libOpenCL. None of them is null but the last, which OpenCL 2.1 brought.
 struct Api {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared takes none
 #define HEARTH_OPENCL_MEMBER(name, function) decltype(&(function)) name = nullptr;
     HEARTH_OPENCL_FUNCTIONS(HEARTH_OPENCL_MEMBER)
 #undef HEARTH_OPENCL_MEMBER

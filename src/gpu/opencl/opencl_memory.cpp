@@ -67,7 +67,7 @@ public:
                          {}};
         cl_int error = CL_SUCCESS;
         const std::size_t size = std::max<std::uint64_t>(bytes, 1);
-        const cl_mem buffer = m_api->create_buffer(m_context, CL_MEM_READ_WRITE, size, nullptr, &error);
+        cl_mem buffer = m_api->create_buffer(m_context, CL_MEM_READ_WRITE, size, nullptr, &error);
         if (buffer == nullptr)
             return no_block(bytes, error);
         // Drivers take the memory when it is first used. Now is when we can still do without.
@@ -194,7 +194,7 @@ BackendProbe probe_opencl()
         probe.missing = ids.error();
         return probe;
     }
-    for (const cl_device_id id : *ids)
+    for (cl_device_id id : *ids)
         probe.devices.push_back(describe_device(**api, id, static_cast<int>(probe.devices.size())));
     return probe;
 }
@@ -210,7 +210,7 @@ Result<std::shared_ptr<DeviceMemory>> open_opencl_memory(int index)
             Code::invalid_argument,
             fmt::format("There is no OpenCL device {}: they are numbered from 0 to {}.", index, ids->size() - 1),
             {}};
-    const cl_device_id id = (*ids)[static_cast<std::size_t>(index)];
+    cl_device_id id = (*ids)[static_cast<std::size_t>(index)];
     const auto memory = std::make_shared<OpenClMemory>(*api, describe_device(**api, id, index), id);
     HEARTH_TRY(memory->prepare(id));
     return {std::shared_ptr<DeviceMemory>(memory)};

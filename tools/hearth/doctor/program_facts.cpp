@@ -191,7 +191,7 @@ Kind read_script(std::string_view start, ProgramFacts& facts)
     std::string_view line = start.substr(0, start.find('\n'));
     line = line.starts_with("#!") ? line.substr(2) : "";
     static constexpr std::string_view k_blanks{" \t\r\0", 4};
-    while ((line = line.substr(std::min(line.find_first_not_of(k_blanks), line.size()))) != "") {
+    while (!(line = line.substr(std::min(line.find_first_not_of(k_blanks), line.size()))).empty()) {
         const std::string_view word = line.substr(0, line.find_first_of(k_blanks));
         facts.interpreter.emplace_back(word);
         line.remove_prefix(word.size());
