@@ -1,3 +1,21 @@
+# What nearly every source includes, read by the compiler once. It holds the standard library, fmt and base, which every
+# layer may use; preset `debug` goes without, and so finds an include that is missing.
+function(hearth_precompiled target)
+  if(NOT HEARTH_UNITY)
+    return()
+  endif()
+  if(NOT TARGET hearth_precompiled)
+    file(WRITE "${PROJECT_BINARY_DIR}/layers/precompiled.cpp" "")
+    add_library(hearth_precompiled OBJECT "${PROJECT_BINARY_DIR}/layers/precompiled.cpp")
+    target_include_directories(hearth_precompiled PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+    target_link_libraries(hearth_precompiled PRIVATE hearth_options fmt::fmt)
+    target_precompile_headers(hearth_precompiled PRIVATE <fmt/format.h> <algorithm> <array> <atomic> <chrono>
+      <filesystem> <functional> <map> <memory> <mutex> <optional> <span> <string> <string_view> <unordered_map> <vector>
+      <hearth/cache.hpp>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM hearth_precompiled)
+endfunction()
+
 # One target a folder. A layer's headers are found only through the target of that layer: each gets an include root of
 # its own that holds nothing but a link to its folder, so an include of a layer that was not linked does not compile.
 #
@@ -19,12 +37,13 @@ function(hearth_layer folder)
   endif()
   add_library(hearth_${name} OBJECT ${sources})
   target_include_directories(hearth_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${root}")
-  target_link_libraries(hearth_${name} PUBLIC hearth_options Threads::Threads ${ARG_SYSTEM_DEPENDS})
+  target_link_libraries(hearth_${name} PUBLIC hearth_options Threads::Threads fmt::fmt ${ARG_SYSTEM_DEPENDS})
   foreach(dependency IN LISTS ARG_DEPENDS)
     # Includes only: the objects are put together once, in the library.
     target_include_directories(hearth_${name} PUBLIC
       $<TARGET_PROPERTY:hearth_${dependency},INTERFACE_INCLUDE_DIRECTORIES>)
   endforeach()
+  hearth_precompiled(hearth_${name})
   if(NOT ARG_APART)
     set_property(GLOBAL APPEND PROPERTY HEARTH_LAYERS hearth_${name})
   endif()
@@ -46,13 +65,14 @@ function(hearth_store folder name)
       return()
     endif()
   endforeach()
-  hearth_layer(${folder} DEPENDS ${ARG_DEPENDS} SYSTEM_DEPENDS fmt::fmt ${ARG_NEEDS} APART)
+  hearth_layer(${folder} DEPENDS ${ARG_DEPENDS} SYSTEM_DEPENDS ${ARG_NEEDS} APART)
   string(REPLACE "/" "_" layer "hearth_${folder}")
   add_library(hearth_${name}_store STATIC $<TARGET_OBJECTS:${layer}>)
   target_include_directories(hearth_${name}_store PUBLIC $<TARGET_PROPERTY:${layer},INTERFACE_INCLUDE_DIRECTORIES>)
   target_link_libraries(hearth_${name}_store PUBLIC hearth_internal PRIVATE ${ARG_NEEDS})
   add_library(hearth_${name}_entry OBJECT "${PROJECT_SOURCE_DIR}/src/${folder}/store_entry.cpp")
   target_link_libraries(hearth_${name}_entry PRIVATE hearth_${name}_store)
+  hearth_precompiled(hearth_${name}_entry)
   add_library(hearth_${name} MODULE $<TARGET_OBJECTS:${layer}> $<TARGET_OBJECTS:hearth_${name}_entry>)
   target_link_libraries(hearth_${name} PRIVATE hearth_internal ${ARG_NEEDS})
   target_link_options(hearth_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/store.map")

@@ -26,7 +26,7 @@ OwnedPath real_path_of(const char* path)
 
 const char* configured()
 {
-    const char* const path = std::getenv(HEARTH_PROXY_VARIABLE);
+    const char* const path = std::getenv(k_real_variable);
     return path != nullptr ? path : "";
 }
 
@@ -58,7 +58,7 @@ std::string find_real()
             return path.get();
     }
     // Used without the audit library, by LD_LIBRARY_PATH or LD_PRELOAD: the first that is found and is the real one.
-    for (const std::string& path : files_matching(library_directories(), HEARTH_PROXY_SONAME "*"))
+    for (const std::string& path : files_matching(library_directories(), std::string(k_soname) + "*"))
         if (!is_dropin(path))
             return path;
     return {};

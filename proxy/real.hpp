@@ -6,6 +6,10 @@
 
 namespace hearth::proxy {
 
+// "libnvrtc.so.13": what this library stands in for; and the variable that names the file to use as the real one.
+extern const char* const k_soname;
+extern const char* const k_real_variable;
+
 // The library that ours stands in for, found without loading it; empty where there is none. Never one of Hearth's.
 const std::string& real_path();
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <fmt/format.h>
 #include <vector>
 
 namespace hearth::proxy {
@@ -123,7 +124,7 @@ int Program::compile(int count, const char* const* options)
     if (std::any_of(m_asked.options.begin(), m_asked.options.end(), leaves_a_state))
         return compile_real("precompiled headers");
     if (real_path().empty())
-        return compile_real("no " HEARTH_PROXY_SONAME " of NVIDIA's was found");
+        return compile_real(fmt::format("no {} of NVIDIA's was found", k_soname));
     Cache* const store = cache();
     return store != nullptr ? compile_cached(*store) : compile_real("no cache could be opened");
 }

@@ -119,7 +119,7 @@ HazardDomain& domain()
 }
 
 // Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
-[[maybe_unused]] const HazardDomain& g_made_early = domain();
+[[maybe_unused]] const HazardDomain& g_domain_made_early = domain();
 
 // Lets a thread keep free slots from now on, and gives them back when it ends.
 struct SlotsOfThread {

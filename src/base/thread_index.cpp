@@ -23,7 +23,7 @@ Numbers& numbers()
 }
 
 // Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
-[[maybe_unused]] const Numbers& g_made_early = numbers();
+[[maybe_unused]] const Numbers& g_numbers_made_early = numbers();
 
 // Gives the number back when the thread ends.
 struct Holder {

@@ -4,41 +4,38 @@
 #include "config/location.hpp"
 #include "config/setting_rows.hpp"
 #include "hearth/options.hpp"
+#include "json/json.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace hearth {
 
 namespace {
 
-using nlohmann::json;
-
+using Kind = JsonValue::Kind;
 using config::SettingRow;
 
 // An array of words is a list; anything else must be plain.
-bool holds_texts(const json& value, bool many)
+bool holds_texts(const JsonValue& value, bool many)
 {
-    if (!value.is_array())
+    if (value.kind != Kind::array)
         return true;
-    return many && std::all_of(value.begin(), value.end(), [](const json& one) { return one.is_string(); });
+    return many && std::all_of(value.elements.begin(), value.elements.end(),
+                               [](const JsonValue& one) { return one.kind == Kind::string; });
 }
 
-std::string as_setting_text(const json& value)
+std::string as_setting_text(const JsonValue& value)
 {
-    if (value.is_array()) {
-        std::string all;
-        for (const json& one : value)
-            all += (all.empty() ? "" : " ") + as_setting_text(one);
-        return all;
-    }
-    if (value.is_string())
-        return value.get<std::string>();
-    if (value.is_boolean())
-        return value.get<bool>() ? "1" : "0";
-    return value.dump();
+    if (value.kind == Kind::boolean)
+        return value.text == "true" ? "1" : "0";
+    if (value.kind != Kind::array)
+        return value.text;
+    std::string all;
+    for (const JsonValue& one : value.elements)
+        all += (all.empty() ? "" : " ") + one.text;
+    return all;
 }
 
 // The file's settings as texts, by name. A missing file is an empty one; a broken one is a problem to be told.
@@ -56,7 +53,7 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
                                "; it was passed over.");
         return values;
     }
-    const json parsed = json::parse(bytes.text(), nullptr, false, true);
+    const JsonValue parsed = JsonValue::parse(bytes.text(), JsonValue::Comments::passed_over);
     if (!parsed.is_object()) {
         problems.push_back(
             fmt::format("The configuration file {} is not a JSON object such as {{\"max_bytes\": \"10G\"}}; "
@@ -65,17 +62,17 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
         return values;
     }
     const std::vector<SettingRow> settings = config::setting_rows();
-    for (const auto& item : parsed.items()) {
-        const std::string& name = item.key();
-        const json& value = item.value();
+    for (std::size_t i = 0; i < parsed.names.size(); ++i) {
+        const std::string& name = parsed.names[i];
+        const JsonValue& value = parsed.elements[i];
         const auto known = std::find_if(settings.begin(), settings.end(),
                                         [&name](const SettingRow& setting) { return name == setting.name; });
         if (known == settings.end())
             problems.push_back(fmt::format(
                 "{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
-        else if (value.is_object() || value.is_null() || !holds_texts(value, known->many))
+        else if (value.kind == Kind::object || value.kind == Kind::null || !holds_texts(value, known->many))
             problems.push_back(fmt::format("file {}: {} takes {}, not a JSON {}; it was passed over.", path, name,
-                                           known->takes, value.type_name()));
+                                           known->takes, to_string(value.kind)));
         else
             values.emplace_back(name, as_setting_text(value));
     }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view k_bundle_magic = "\x89HRTHBN\n";
 constexpr std::string_view k_export_magic = "\x89HRTHAR\n";
-constexpr std::string_view k_purpose = "hearth bundle signature 1";
+constexpr std::string_view k_bundle_purpose = "hearth bundle signature 1";
 constexpr std::uint64_t k_max_row_bytes = k_max_entry_bytes + k_trailer_size;
 constexpr std::size_t k_digest_at = 32;
 constexpr std::size_t k_offset_at = 64;
@@ -50,7 +50,7 @@ ByteView bytes_of(const base::Sha256& digest)
 Bytes message_of(const base::Sha256& root)
 {
     base::WireWriter message;
-    message.raw(k_purpose);
+    message.raw(k_bundle_purpose);
     message.raw(bytes_of(root));
     return Bytes::copy_of(message.view());
 }

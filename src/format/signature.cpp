@@ -13,7 +13,7 @@ namespace hearth::format {
 namespace {
 
 constexpr std::string_view k_signature_magic = "HRTHSIG1";
-constexpr std::string_view k_purpose = "hearth entry signature 1";
+constexpr std::string_view k_entry_purpose = "hearth entry signature 1";
 constexpr std::size_t k_key_at = 8;
 constexpr std::size_t k_signature_at = 40;
 
@@ -37,7 +37,7 @@ Bytes message_of(const Key& key, ByteView entry)
 {
     const base::Sha256 digest = base::sha256(entry);
     base::WireWriter message;
-    message.raw(as_bytes(k_purpose));
+    message.raw(as_bytes(k_entry_purpose));
     message.raw(std::as_bytes(std::span(key.digest)));
     message.raw(std::as_bytes(std::span(digest)));
     return Bytes::copy_of(message.view());

@@ -1,12 +1,12 @@
 #include "run_log/run_log.hpp"
 
 #include "base/signal_guard.hpp"
+#include "json/json.hpp"
 
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace hearth::run_log {
@@ -46,10 +46,10 @@ void note(const Event& event)
     const char* const path = log_path();
     if (path == nullptr)
         return;
-    nlohmann::json line{{"pid", ::getpid()},        {"what", event.what},         {"name", event.name},
-                        {"outcome", event.outcome}, {"spent_ms", event.spent_ms}, {"saved_ms", event.saved_ms},
-                        {"reason", event.reason},   {"tier", event.tier}};
-    const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    const Json line{{"pid", ::getpid()},        {"what", event.what},         {"name", event.name},
+                    {"outcome", event.outcome}, {"spent_ms", event.spent_ms}, {"saved_ms", event.saved_ms},
+                    {"reason", event.reason},   {"tier", event.tier}};
+    const std::string text = line.text() + "\n";
     // Opened each time: programs close descriptors that are not theirs, and what has our number then is another's.
     const int fd = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
@@ -65,21 +65,16 @@ std::vector<Event> read(const std::string& path)
     std::vector<Event> events;
     std::ifstream file(path);
     for (std::string text; std::getline(file, text);) {
-        const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
-        if (!line.is_object())
-            continue;
-        try {
-            events.push_back({.what = line.value("what", ""),
-                              .name = line.value("name", ""),
-                              .outcome = line.value("outcome", ""),
-                              .tier = line.value("tier", ""),
-                              .reason = line.value("reason", ""),
-                              .spent_ms = line.value("spent_ms", 0.0),
-                              .saved_ms = line.value("saved_ms", 0.0),
-                              .pid = line.value("pid", std::int64_t{0})});
-        } catch (const nlohmann::json::exception&) {
-            continue;  // a member of another kind: no line of ours
-        }
+        const JsonValue line = JsonValue::parse(text);
+        if (line.is_object())
+            events.push_back({.what = line.text_of("what"),
+                              .name = line.text_of("name"),
+                              .outcome = line.text_of("outcome"),
+                              .tier = line.text_of("tier"),
+                              .reason = line.text_of("reason"),
+                              .spent_ms = line.number_of("spent_ms"),
+                              .saved_ms = line.number_of("saved_ms"),
+                              .pid = static_cast<std::int64_t>(line.number_of("pid"))});
     }
     return events;
 }

@@ -20,23 +20,24 @@ import sys
 BELOW = {"base", "format", "policy", "gpu", "resident"}
 LAYERS = {
     "base": set(),
+    "json": set(),
     "format": {"base"},
     "policy": {"base"},
     "resident": {"base", "policy"},
     "gpu": {"base"},
     "headers": {"base", "format"},
     "remote": {"base", "format", "policy"},
-    "run_log": {"base"},
+    "run_log": {"base", "json"},
     "recipes": {"base", "format"},
     "modules": {"base", "gpu"},
     "engine": BELOW,
     "tiers/*": BELOW | {"remote"},
     "compilers/*": BELOW | {"headers", "recipes"},
-    "config": BELOW | {"engine", "remote", "tiers/*", "compilers/*", "headers", "modules", "recipes"},
+    "config": BELOW | {"json", "engine", "remote", "tiers/*", "compilers/*", "headers", "modules", "recipes"},
 }
 OUTSIDE = {
     "include": set(),
-    "tools": {"base", "run_log"},
+    "tools": {"base", "json", "run_log"},
     "examples": set(),
     "proxy": set(LAYERS),
     "bindings": set(LAYERS),

@@ -17,10 +17,10 @@ namespace hearth::gpu {
 
 namespace {
 
-// WebGPU copies and writes whole words. Parts start at k_alignment, which is the most that a binding's offset may be
+// WebGPU copies and writes whole words. Parts start at k_webgpu_alignment, which is the most that a binding's offset may be
 // asked to be a multiple of, and own the room up to the next multiple.
 constexpr std::uint64_t k_word = 4;
-constexpr std::uint64_t k_alignment = 256;
+constexpr std::uint64_t k_webgpu_alignment = 256;
 constexpr std::uint64_t k_write_piece = 16_MiB;
 // A gather of more than this waits more than once.
 constexpr std::uint64_t k_most_gathered_at_once = 256_MiB;
@@ -73,7 +73,7 @@ public:
     }
 
     const device::Device& device() const noexcept override { return m_device->device(); }
-    std::uint64_t alignment() const noexcept override { return k_alignment; }
+    std::uint64_t alignment() const noexcept override { return k_webgpu_alignment; }
     bool lost() noexcept override { return m_device->lost(); }
     std::uint64_t max_block_bytes() const noexcept override
     {
@@ -161,7 +161,7 @@ Result<WriteTicket> WebGpuMemory::write(const DevicePart& to, ByteView data)
         return error(Code::invalid_argument,
                      "WebGPU writes at multiples of {} only, and not at {}. Let parts start at multiples "
                      "of {}.",
-                     k_word, to.offset, k_alignment);
+                     k_word, to.offset, k_webgpu_alignment);
     const std::lock_guard lock(m_mutex);
     if (lost())
         return m_device->lost_error();

@@ -3,7 +3,7 @@
 #include "cache/open_cache.hpp"
 #include "hearth/recipes.hpp"
 #include "process/scratch_folder.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/progress_bar.hpp"
 
 #include <cstdint>

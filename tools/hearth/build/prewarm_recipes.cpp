@@ -6,7 +6,7 @@
 #include "hearth/units.hpp"
 #include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"

@@ -1,6 +1,6 @@
 #include "cache/rows.hpp"
 
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/times.hpp"
 
 #include <chrono>

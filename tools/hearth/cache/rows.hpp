@@ -2,7 +2,7 @@
 
 #include "cache/pattern.hpp"
 #include "hearth/tier.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 
 #include <string>
 

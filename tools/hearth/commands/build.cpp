@@ -8,7 +8,7 @@
 #include "process/scratch_folder.hpp"
 #include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/system_error.hpp"

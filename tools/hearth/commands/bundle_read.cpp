@@ -3,7 +3,7 @@
 #include "commands/bundle_parts.hpp"
 #include "hearth/units.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/table.hpp"
@@ -19,7 +19,7 @@ namespace hearth::cli {
 
 namespace {
 
-struct ListArguments {
+struct ListBundleArguments {
     std::string file;
     std::string pattern;
     bool facts = false;
@@ -93,7 +93,7 @@ Status visit_all(const std::string& file, const std::function<void(const EntryRo
     return listed;
 }
 
-int run_ls(const Globals& /*globals*/, const ListArguments& arguments)
+int run_list_bundle(const Globals& /*globals*/, const ListBundleArguments& arguments)
 {
     const bundles::Facts facts = or_fail(bundles::read(arguments.file));
     if (arguments.facts) {
@@ -193,7 +193,7 @@ void add_bundle_ls(Command& bundle)
                                   "  hearth bundle ls kernels.bundle\n"
                                   "  hearth bundle ls kernels.bundle --facts --json | jq '.targets[].name'\n"
                                   "  hearth bundle ls kernels.bundle 'gemm*' --json | jq -r .key");
-    auto& arguments = command.runs(run_ls);
+    auto& arguments = command.runs(run_list_bundle);
     command.text("FILE", arguments.file, "The bundle").required();
     command.text("PATTERN", arguments.pattern, Pattern::k_help);
     command.flag("--facts", arguments.facts, "Only what the bundle says of itself, without a look at its entries");

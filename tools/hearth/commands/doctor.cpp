@@ -7,7 +7,7 @@
 #include "hearth/units.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/table.hpp"
 #include "terminal/terminal.hpp"

@@ -3,7 +3,7 @@
 #include "process/file_io.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"

@@ -1,7 +1,7 @@
 #include "hearth/trust.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/text.hpp"
 

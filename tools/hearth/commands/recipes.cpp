@@ -4,7 +4,7 @@
 #include "hearth/units.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/table.hpp"
 #include "terminal/text.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using recipes::Recipe;
 
-struct ListArguments {
+struct ListRecipesArguments {
     std::string file;
     bool json = false;
 };
@@ -93,7 +93,7 @@ void print_table(const recipes::Recipes& all)
     table.print();
 }
 
-int run_ls(const Globals& /*globals*/, const ListArguments& arguments)
+int run_list_recipes(const Globals& /*globals*/, const ListRecipesArguments& arguments)
 {
     const recipes::Recipes all = or_fail(recipes::read(arguments.file));
     tell_of(all.damage());
@@ -144,7 +144,7 @@ void add_recipes(Command& command)
     Command ls = command.part("ls", "Lists what was recorded: targets, uses, how early, what it cost",
                               "  hearth recipes ls app.recipes\n"
                               "  hearth recipes ls app.recipes --json | jq -r 'select(.bypass != \"\") | .bypass'");
-    auto& listed = ls.runs(run_ls);
+    auto& listed = ls.runs(run_list_recipes);
     ls.text("FILE", listed.file, "What HEARTH_RECORD or 'hearth recipes merge' wrote").required();
     ls.json(listed.json, "One JSON object a line: key, name, target, options, uses, ...");
 

@@ -2,7 +2,7 @@
 #include "hearth/admin.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/table.hpp"

@@ -2,7 +2,7 @@
 #include "cache/open_cache.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"

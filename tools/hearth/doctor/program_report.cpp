@@ -4,7 +4,7 @@
 #include "hearth/api.hpp"
 #include "process/dropin.hpp"
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/system_error.hpp"
 #include "terminal/table.hpp"

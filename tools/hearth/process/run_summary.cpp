@@ -2,7 +2,7 @@
 
 #include "process/scratch_folder.hpp"
 #include "run_log/run_log.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/system_error.hpp"
 #include "terminal/text.hpp"

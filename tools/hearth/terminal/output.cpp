@@ -1,7 +1,7 @@
 #include "terminal/output.hpp"
 
 #include "terminal/exit.hpp"
-#include "terminal/json.hpp"
+#include "json/json.hpp"
 #include "terminal/system_error.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"

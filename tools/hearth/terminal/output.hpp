@@ -7,9 +7,11 @@
 #include <string_view>
 #include <utility>
 
-namespace hearth::cli {
-
+namespace hearth {
 class Json;
+}
+
+namespace hearth::cli {
 
 // Facts go to standard output, everything else to standard error.
 // A failed write throws: ReaderLeft for a closed pipe, Failure for the rest.

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-namespace hearth::cli {
+namespace hearth {
 
 // A JSON text while it is put together: {{"name", value}, ...} is an object. Values convert by themselves.
 // Its text is one line of ASCII: valid JSON and harmless on a terminal, whatever bytes its strings hold.
-// (nlohmann's own values cost each file that makes one seconds to compile; json.cpp asks it for what is hard.)
+// (nlohmann's own values cost each file that uses one seconds to compile; json.cpp is the one that asks it.)
 class Json {
 public:
     struct Member;
@@ -56,4 +56,28 @@ struct Json::Member {
     Json value;
 };
 
-}  // namespace hearth::cli
+// A JSON text that was read.
+struct JsonValue {
+    enum class Kind { invalid, null, boolean, number, string, array, object };
+    enum class Comments { refused, passed_over };
+
+    Kind kind = Kind::invalid;
+    std::string text{};                 // a string's characters; a number or a boolean as JSON writes it
+    std::vector<JsonValue> elements{};  // of an array or an object
+    std::vector<std::string> names{};   // of an object's elements, one each
+
+    // Invalid where `text` is no JSON, or one that is nested more deeply than anything of ours.
+    static JsonValue parse(std::string_view text, Comments comments = Comments::refused);
+
+    bool is_object() const { return kind == Kind::object; }
+    // Null where it is no object or has no such member.
+    const JsonValue* find(std::string_view name) const;
+    // Of a member; empty and 0 where there is none of that kind.
+    std::string text_of(std::string_view name) const;
+    double number_of(std::string_view name) const;
+};
+
+// "object", as a message says it.
+std::string_view to_string(JsonValue::Kind kind);
+
+}  // namespace hearth
