@@ -34,6 +34,10 @@ endif()
 
 add_library(hearth_options INTERFACE)
 target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # GCC looks for memory to reuse once it has taken 128 MB, which costs a tenth of the time here.
+  target_compile_options(hearth_options INTERFACE -pipe "SHELL:--param ggc-min-heapsize=524288")
+endif()
 if(HEARTH_UNITY)
   # A fixture in a source's own namespace is nobody's mistake because other sources are compiled with it.
   target_compile_options(hearth_options INTERFACE -Wno-subobject-linkage)
