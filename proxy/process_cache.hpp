@@ -10,7 +10,7 @@ namespace hearth::proxy {
 // goes to the real library. With HEARTH_DISABLE it is one that holds nothing.
 Cache* cache();
 
-// Whether this process may compile nothing (HEARTH_FORBID_MAKE), with a cache or without.
+// Whether this process may compile nothing (HEARTH_FORBID_COMPILE), with a cache or without.
 bool making_is_forbidden();
 
 using run_log::Event;

@@ -27,9 +27,9 @@ constexpr std::string_view to_string(Outcome outcome)
     case Outcome::rebuilt:
         return "rebuilt";
     case Outcome::past_the_cache:
-        return "bypassed";
+        return "past_the_cache";
     case Outcome::waited:
-        return "coalesced";
+        return "waited";
     }
     return "";
 }
@@ -39,8 +39,8 @@ constexpr std::string_view to_string(Outcome outcome)
 class CompileResult {
 public:
     // Of what get_or_compile() or, with a reason to go past the cache, compile_past_the_cache() gave.
-    CompileResult(const Lookup& lookup, Request request, std::string bypass)
-        : m_artifact(lookup.share()), m_request(std::move(request)), m_reason(std::move(bypass))
+    CompileResult(const Lookup& lookup, Request request, std::string why_past_the_cache)
+        : m_artifact(lookup.share()), m_request(std::move(request)), m_reason(std::move(why_past_the_cache))
     {
 
         if (!m_reason.empty()) {
@@ -56,7 +56,7 @@ public:
     bool failed() const noexcept { return m_artifact->failed(); }
     int status() const noexcept { return m_artifact->status; }  // the compiler's own code
     Outcome outcome() const noexcept { return m_outcome; }
-    const std::string& reason() const noexcept { return m_reason; }  // of a miss or a bypass
+    const std::string& reason() const noexcept { return m_reason; }  // of a miss, or why it went past the cache
     const std::string& tier() const noexcept { return m_tier; }      // that answered; empty when none did
     const Request& request() const noexcept { return m_request; }
     const Artifact& artifact() const noexcept { return *m_artifact; }

@@ -19,7 +19,7 @@ struct Difference {
 struct Explanation {
     Key key;
     std::vector<std::string> tiers;   // that hold it; empty: it is a miss
-    std::string bypass;               // why it is not looked up at all; empty: it is
+    std::string why_past_the_cache;   // why it is not looked up at all; empty: it is
     std::optional<EntryRow> nearest;  // of a miss: the entry that has the most fields in common with it
     std::vector<Difference> differences;
 };

@@ -11,7 +11,6 @@ namespace hearth {
 enum class Miss : std::uint8_t { absent, corrupt, other_version, expired, timeout, outage, past_the_cache, untrusted };
 inline constexpr std::size_t k_miss_reasons = 8;
 
-// Words that notes beside entries hold: they never change.
 constexpr std::string_view to_string(Miss reason)
 {
     switch (reason) {
@@ -20,7 +19,7 @@ constexpr std::string_view to_string(Miss reason)
     case Miss::corrupt:
         return "corrupt";
     case Miss::other_version:
-        return "incompatible";
+        return "other_version";
     case Miss::expired:
         return "expired";
     case Miss::timeout:
@@ -28,7 +27,7 @@ constexpr std::string_view to_string(Miss reason)
     case Miss::outage:
         return "outage";
     case Miss::past_the_cache:
-        return "bypassed";
+        return "past_the_cache";
     case Miss::untrusted:
         return "untrusted";
     }

@@ -213,7 +213,7 @@ public:
     void* handle() const noexcept;  // null when it failed
 
     Outcome outcome() const noexcept;
-    const std::string& reason() const noexcept;  // of a miss, a bypass or a binary that was refused
+    const std::string& reason() const noexcept;  // of a miss, of going past the cache, or of a binary that was refused
     const std::string& tier() const noexcept;    // that answered; empty when none did
     const Request& request() const noexcept;
 
@@ -238,7 +238,7 @@ HEARTH_API Result<Program> build(Cache& cache, const Context& context, const Sou
 // The request that build() would look up. Nothing is built.
 struct Planned {
     Request request;
-    std::string bypass;  // why it would not be looked up; empty: it would
+    std::string why_past_the_cache;  // why it would not be looked up; empty: it would
 };
 HEARTH_API Result<Planned> plan(const Device& device, const Source& source);
 

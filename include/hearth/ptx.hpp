@@ -63,7 +63,7 @@ HEARTH_API Result<Compiled> compile(Cache& cache, const Program& program, const 
 // The request that compile() would look up. Nothing is compiled.
 struct Planned {
     Request request;
-    std::string bypass;  // why it would not be looked up; empty: it would
+    std::string why_past_the_cache;  // why it would not be looked up; empty: it would
 };
 HEARTH_API Result<Planned> plan(const Program& program, const CompileOptions& options = {});
 

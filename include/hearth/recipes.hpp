@@ -25,7 +25,7 @@ struct Recipe {
     std::vector<std::string> name_expressions;
     std::string compiler;              // "nvrtc 13.0"; empty where nothing was compiled
     std::string compiler_build;        // build-id of the library
-    std::string bypass;                // why no cache can answer it; empty: one can
+    std::string why_past_the_cache;    // why no cache can answer it; empty: one can
     std::string missing;               // what the file lacks of it, a sentence; empty: it is whole
     int status = 0;                    // what the compiler returned, where one was asked
     std::chrono::nanoseconds cost{0};  // what compiling it took
@@ -81,20 +81,20 @@ struct MergeReport {
 // whole; `path` may be among the inputs.
 HEARTH_API Result<MergeReport> merge(const std::string& path, const std::vector<std::string>& inputs);
 
-// Whether text such as "sm_90a" or "compute_80" names an architecture.
-HEARTH_API bool is_architecture(std::string_view text);
+// Whether text such as "sm_90a" or "compute_80" names a target.
+HEARTH_API bool is_target(std::string_view text);
 
 // The targets to build a recipe for. It keeps its kind: recorded for compute_90, and asked for sm_80, it is built for
-// compute_80. Without architectures as it was recorded, which is an empty text where its options name no target; such a
+// compute_80. Without targets as it was recorded, which is an empty text where its options name no target; such a
 // recipe is always built as recorded too, since that is what its program will ask for.
-HEARTH_API std::vector<std::string> targets_of(const Recipe& recipe, const std::vector<std::string>& architectures);
+HEARTH_API std::vector<std::string> targets_of(const Recipe& recipe, const std::vector<std::string>& wanted);
 
 enum class Outcome : std::uint8_t {
     built,
     already_there,       // the cache had it
     failed_as_recorded,  // the compiler says no, as it did when it was recorded
     compile_error,       // the compiler says no, which it did not then; or nobody had asked it
-    not_cacheable,       // no cache can answer it
+    past_the_cache,      // no cache can answer it
     not_buildable,       // not here: what it needs is not in the file or not on this machine
     failed,              // it should have worked
 };

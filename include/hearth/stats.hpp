@@ -86,7 +86,7 @@ inline constexpr std::array k_counts{
     CountName<Stats>{&Stats::compiles, "compiles", "makes"},
     CountName<Stats>{&Stats::compile_failures, "compile_failures", "make_failures"},
     CountName<Stats>{&Stats::failures_replayed, "failures_replayed", "failures_replayed"},
-    CountName<Stats>{&Stats::waited, "coalesced", "coalesced"},
+    CountName<Stats>{&Stats::waited, "waited", "coalesced"},
     CountName<Stats>{&Stats::forbidden, "forbidden", "forbidden"},
     CountName<Stats>{&Stats::dropped_stores, "dropped_stores", "dropped_stores"},
     CountName<Stats>{&Stats::compile_ns_spent, "compile_seconds_spent", "make_ns_spent",

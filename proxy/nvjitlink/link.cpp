@@ -204,11 +204,11 @@ int Link::step(Call call)
         return refuse(found->error().message);
     } else if (making_is_forbidden()) {
         return refuse("Only nvJitLink itself can answer this, and compiling is forbidden. Allow it with "
-                      "HEARTH_FORBID_MAKE=0.");
+                      "HEARTH_FORBID_COMPILE=0.");
     } else {
         // From here on all is the real library's, whatever is wrong with the cache.
         m_past_cache = true;
-        event.outcome = "past";
+        event.outcome = "past_the_cache";
         m_seen = std::make_shared<const Artifact>(seen(catch_up()));
     }
     event.spent_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -223,7 +223,7 @@ int Link::step(Call call)
 void Link::count(const Event& event)
 {
     // One step that had to be made makes a link that had to be made.
-    static constexpr std::array<std::string_view, 4> k_outcomes{"hit", "coalesced", "miss", "past"};
+    static constexpr std::array<std::string_view, 4> k_outcomes{"hit", "waited", "miss", "past_the_cache"};
     const auto rank = [](const Event& one) {
         return std::find(k_outcomes.begin(), k_outcomes.end(), one.outcome) - k_outcomes.begin();
     };

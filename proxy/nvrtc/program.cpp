@@ -159,7 +159,7 @@ int Program::compile_real(const std::string& reason)
 {
     if (making_is_forbidden())
         return refuse("Only the compiler itself can answer this (" + reason +
-                          "), and compiling is forbidden. Allow it with HEARTH_FORBID_MAKE=0.",
+                          "), and compiling is forbidden. Allow it with HEARTH_FORBID_COMPILE=0.",
                       0);
     const auto start = std::chrono::steady_clock::now();
     const RealLibrary* const real = become_real();
@@ -172,7 +172,7 @@ int Program::compile_real(const std::string& reason)
     m_takes_names = m_takes_names && status == k_invalid_option;
     note({.what = "nvrtc",
           .name = m_asked.name,
-          .outcome = "past",
+          .outcome = "past_the_cache",
           .tier = {},
           .reason = reason,
           .spent_ms = milliseconds_since(start),

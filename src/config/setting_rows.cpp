@@ -74,7 +74,9 @@ SettingRow row(const char* name, const char* environment, const char* meaning, c
                     options.*member = static_cast<T>(*value);
                 return value.has_value();
             },
-            [member, write](const CacheOptions& options) { return write((options.*member).value()); }};
+            [member, write](const CacheOptions& options) { return write((options.*member).value()); },
+            nullptr,
+            nullptr};
 }
 
 // The same for one of two values that is said as 0 or 1.
@@ -120,6 +122,13 @@ SettingRow words(const char* name, const char* environment, const char* meaning,
 SettingRow with_reason(SettingRow setting, std::function<std::string(std::string_view)> reason)
 {
     setting.reason = std::move(reason);
+    return setting;
+}
+
+SettingRow once_called(const char* old_name, const char* old_environment, SettingRow setting)
+{
+    setting.old_name = old_name;
+    setting.old_environment = old_environment;
     return setting;
 }
 
@@ -235,10 +244,13 @@ std::vector<SettingRow> setting_rows()
             [](const std::string& name) { return name; }),
         row("promote_after", "HEARTH_PROMOTE_AFTER", "uses after which an entry moves one tier up", k_number,
             &CacheOptions::promote_after, base::parse_number<std::uint32_t>, number_text),
-        flag("forbid_make", "HEARTH_FORBID_MAKE", "a miss is an error, not a compile", &CacheOptions::compiling,
-             Compiling::allowed, Compiling::forbidden),
-        row("max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES", "compiles at once in this process; 0 for no limit",
-            k_number, &CacheOptions::max_parallel_compiles, base::parse_number<std::uint32_t>, number_text),
+        once_called("forbid_make", "HEARTH_FORBID_MAKE",
+                    flag("forbid_compile", "HEARTH_FORBID_COMPILE", "a miss is an error, not a compile",
+                         &CacheOptions::compiling, Compiling::allowed, Compiling::forbidden)),
+        once_called("max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES",
+                    row("max_parallel_compiles", "HEARTH_MAX_PARALLEL_COMPILES",
+                        "compiles at once in this process; 0 for no limit", k_number,
+                        &CacheOptions::max_parallel_compiles, base::parse_number<std::uint32_t>, number_text)),
         row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile", k_duration,
             &CacheOptions::flight_wait, parse_duration, format_duration),
         row("race_under", "HEARTH_RACE_UNDER", "compiles expected to be quicker do not wait for servers; 0 is none",

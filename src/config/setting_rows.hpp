@@ -20,6 +20,9 @@ struct SettingRow {
     std::function<bool(const CacheOptions&)> is_set;
     std::function<bool(CacheOptions&, std::string_view)> parse;
     std::function<std::string(const CacheOptions&)> show;
+    // What it was called before 0.2.0, in the file and as a variable, which goes on working; null: as now.
+    const char* old_name = nullptr;
+    const char* old_environment = nullptr;
 };
 
 // Every setting, in the order in which they are resolved: the preset first.

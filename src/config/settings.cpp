@@ -65,8 +65,9 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
     for (std::size_t i = 0; i < parsed.names.size(); ++i) {
         const std::string& name = parsed.names[i];
         const JsonValue& value = parsed.elements[i];
-        const auto known = std::find_if(settings.begin(), settings.end(),
-                                        [&name](const SettingRow& setting) { return name == setting.name; });
+        const auto known = std::find_if(settings.begin(), settings.end(), [&name](const SettingRow& setting) {
+            return name == setting.name || (setting.old_name != nullptr && name == setting.old_name);
+        });
         if (known == settings.end())
             problems.push_back(fmt::format(
                 "{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
@@ -74,7 +75,7 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
             problems.push_back(fmt::format("file {}: {} takes {}, not a JSON {}; it was passed over.", path, name,
                                            known->takes, to_string(value.kind)));
         else
-            values.emplace_back(name, as_setting_text(value));
+            values.emplace_back(known->name, as_setting_text(value));
     }
     return values;
 }
@@ -112,8 +113,13 @@ Settings resolve(CacheOptions given)
             return false;
         };
         bool set = setting.is_set(options);
-        if (const char* text = std::getenv(setting.environment); !set && text && *text)
-            set = try_text(text, fmt::format("environment {}", setting.environment));
+        for (const char* variable : {setting.environment, setting.old_environment}) {
+            const char* const text = variable != nullptr ? std::getenv(variable) : nullptr;
+            if (!set && text != nullptr && *text != '\0')
+                set = try_text(text, variable == setting.environment
+                                         ? fmt::format("environment {}", variable)
+                                         : fmt::format("environment {}, now {}", variable, setting.environment));
+        }
         for (const auto& [name, text] : in_file)
             if (!set && name == setting.name)
                 set = try_text(text, fmt::format("file {}", file));

@@ -24,8 +24,9 @@ DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& tru
 
 bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance);
 
-// Everything is looked at before anything is used: the signature (untrusted), version and checksum kind (incompatible),
-// lengths, sums and key (corrupt), age (expired). Without `encoded`, which is for who has the bytes to give.
+// Everything is looked at before anything is used: the signature (untrusted), version and checksum kind
+// (other_version), lengths, sums and key (corrupt), age (expired). Without `encoded`, which is for who has the bytes to
+// give.
 Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& acceptance);
 
 // Which signature an entry keeps, where there is a key to sign it with.

@@ -46,7 +46,7 @@ Status BundleWriter::add(ByteView entry)
 {
     const DecodedHead decoded = decode_head(entry);
     if (decoded.outcome != DecodedHead::Outcome::ok || without_signature(entry).size() != decoded.head.total)
-        return Error{decoded.outcome == DecodedHead::Outcome::incompatible ? Code::other_version : Code::corrupt,
+        return Error{decoded.outcome == DecodedHead::Outcome::other_version ? Code::other_version : Code::corrupt,
                      fmt::format("{} bytes that are no entry of format {} cannot go into a bundle.", entry.size(),
                                  k_entry_version),
                      {}};

@@ -86,7 +86,7 @@ Outcome read_fixed(ByteView bytes, Fixed& fixed)
     if (reader.failed())
         return Outcome::need_more;
     if (fixed.version != k_entry_version)
-        return Outcome::incompatible;
+        return Outcome::other_version;
     fixed.checksum = reader.number<std::uint8_t>();
     const auto zero = reader.number<std::uint8_t>();
     fixed.sections = reader.number<std::uint32_t>();
@@ -110,7 +110,7 @@ Outcome read_fixed(ByteView bytes, Fixed& fixed)
     const auto kind = static_cast<base::ChecksumKind>(fixed.checksum);
     if (kind != base::ChecksumKind::sha256 && kind != base::ChecksumKind::xxh3)
         return Outcome::corrupt;
-    return base::checksum(kind, {}) ? Outcome::ok : Outcome::incompatible;
+    return base::checksum(kind, {}) ? Outcome::ok : Outcome::other_version;
 }
 
 bool read_metadata(ByteView bytes, Metadata& metadata)
@@ -282,7 +282,7 @@ try {
     Fixed fixed;
     const Outcome outcome = read_fixed(bytes, fixed);
     if (outcome != Outcome::ok)
-        return {nullptr, outcome == Outcome::incompatible ? Miss::other_version : Miss::corrupt};
+        return {nullptr, outcome == Outcome::other_version ? Miss::other_version : Miss::corrupt};
     const auto kind = static_cast<base::ChecksumKind>(fixed.checksum);
     const std::size_t body = bytes.size() < k_sum_size ? 0 : bytes.size() - k_sum_size;
     if (fixed.head.total != bytes.size() || fixed.head.key != expected || !head_sum_right(fixed, bytes) ||

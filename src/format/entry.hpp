@@ -47,7 +47,7 @@ Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const Encod
 // An artifact, or why these bytes are none.
 struct DecodedEntry {
     std::shared_ptr<Artifact> artifact;
-    Miss why = Miss::corrupt;  // corrupt or incompatible; meaningful only without an artifact
+    Miss why = Miss::corrupt;  // corrupt or other_version; meaningful only without an artifact
 };
 
 // Verifies everything before anything is used: lengths, both sums, and that the key inside is the one asked for. A
@@ -67,7 +67,7 @@ struct EntryHead {
 };
 
 struct DecodedHead {
-    enum class Outcome : std::uint8_t { ok, need_more, corrupt, incompatible };
+    enum class Outcome : std::uint8_t { ok, need_more, corrupt, other_version };
     Outcome outcome = Outcome::corrupt;
     std::size_t needed = 0;  // with need_more: how many bytes the head takes
     EntryHead head;

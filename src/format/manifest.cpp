@@ -25,7 +25,7 @@ Bytes encode_manifest(const Manifest& manifest)
     out.raw(k_manifest_magic);
     out.number(static_cast<std::uint8_t>((manifest.program_path_matters ? k_manifest_program_path : 0) |
                                          (manifest.all_paths_matter ? k_manifest_all_paths : 0)));
-    out.prefixed<std::uint16_t>(manifest.bypass);
+    out.prefixed<std::uint16_t>(manifest.why_past_the_cache);
     out.number(static_cast<std::uint32_t>(manifest.files.size()));
     for (const ManifestFile& file : manifest.files) {
         out.prefixed<std::uint16_t>(file.path);
@@ -56,7 +56,7 @@ std::optional<Manifest> decode_manifest(ByteView bytes)
         return std::nullopt;
     manifest.program_path_matters = (flags & k_manifest_program_path) != 0;
     manifest.all_paths_matter = (flags & k_manifest_all_paths) != 0;
-    manifest.bypass = in.prefixed<std::uint16_t>();
+    manifest.why_past_the_cache = in.prefixed<std::uint16_t>();
     const auto files = in.number<std::uint32_t>();
     if (files > in.rest() / k_least_manifest_file)
         return std::nullopt;

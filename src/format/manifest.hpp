@@ -11,9 +11,9 @@
 // Which headers a request reads, and which it looks for and does not find. Kept as an entry under the key of everything
 // but the headers, so that the next lookup need not search for them again.
 //
-//   manifest := "hearth manifest 1\n" flags:u8 bypass files:u32 file* absent:u32 path*
+//   manifest := "hearth manifest 1\n" flags:u8 past files:u32 file* absent:u32 path*
 //   flags    := 1 the program's path matters | 2 every path matters
-//   bypass   := text16                       why what depends on these headers must not be cached; empty: it may be
+//   past     := text16                       why what depends on these headers goes past the cache; empty: it does not
 //   file     := path:text16 label:text16 digest:32 flags:u8 identity
 //   flags    := 1 its path matters | 2 its identity may be trusted
 //   identity := device:u64 inode:u64 size:u64 modified_ns:i64 changed_ns:i64
@@ -46,7 +46,7 @@ struct ManifestFile {
 struct Manifest {
     std::vector<ManifestFile> files;  // in the order they are found
     std::vector<std::string> absent;  // paths where a compiler looks first, and finds nothing
-    std::string bypass;
+    std::string why_past_the_cache;
     bool program_path_matters = false;
     bool all_paths_matter = false;
 

@@ -137,7 +137,7 @@ std::string recipe_payload(const Recipe& recipe)
         out.number(static_cast<std::uint8_t>(file.path_matters ? k_own_path : 0));
     }
     for (const std::string* text : {&recipe.target, &recipe.build_id, &recipe.builtins, &recipe.compiler,
-                                    &recipe.appended, &recipe.working_directory, &recipe.bypass})
+                                    &recipe.appended, &recipe.working_directory, &recipe.why_past_the_cache})
         put_text(out, *text);
     return std::move(out.out());
 }
@@ -188,7 +188,7 @@ std::optional<Recipe> decode_recipe(ByteView payload)
     if (!get_list(in, recipe.options) || !get_list(in, recipe.names) || !get_headers(in, recipe))
         return std::nullopt;
     for (std::string* text : {&recipe.target, &recipe.build_id, &recipe.builtins, &recipe.compiler, &recipe.appended,
-                              &recipe.working_directory, &recipe.bypass})
+                              &recipe.working_directory, &recipe.why_past_the_cache})
         *text = get_text(in);
     if (in.failed() || !in.at_end())
         return std::nullopt;
@@ -315,7 +315,7 @@ std::string encode_use(const RecipeUse& use)
     return record(k_use, out.out());
 }
 
-Key key_of_bypassed(Recipe recipe)
+Key key_of_past_the_cache(Recipe recipe)
 {
     recipe.key = Key{};
     return Key{base::sha256(as_bytes(recipe_payload(recipe)))};

@@ -25,7 +25,7 @@
 //   recipe   := key:u8[32] flags:u8 status:i32 cost_ns:u64 source:u8[32] name:text options:list names:list
 //               given:u32 (name:text digest:u8[32])*          headers given with the program
 //               files:u32 (path:text label:text digest:u8[32] flags:u8)*
-//               target:text build_id:text builtins:text compiler:text appended:text directory:text bypass:text
+//               target:text build_id:text builtins:text compiler:text appended:text directory:text why_past:text
 //   flags    := of a recipe: 1 the program's path matters | 2 every path matters; of a file: 1 its path matters
 //   use      := key:u8[32] count:u64 at_ns:u64 pid:u32 began_ns:i64
 //   text     := size:u32 bytes
@@ -78,12 +78,12 @@ struct Recipe {
     bool all_paths_matter = false;
     std::string target;  // that the options name; empty: none
     std::string build_id;
-    std::string builtins;           // digest of the compiler's built-in headers
-    std::string compiler;           // "nvrtc 13.0"; empty where nothing was compiled
-    std::string appended;           // NVRTC_APPEND_FLAGS
-    std::string working_directory;  // at the time
-    std::string bypass;             // why no cache can answer it; empty: one can
-    std::int32_t status = 0;        // what the compiler returned; where it is not said which, nothing did
+    std::string builtins;            // digest of the compiler's built-in headers
+    std::string compiler;            // "nvrtc 13.0"; empty where nothing was compiled
+    std::string appended;            // NVRTC_APPEND_FLAGS
+    std::string working_directory;   // at the time
+    std::string why_past_the_cache;  // why no cache can answer it; empty: one can
+    std::int32_t status = 0;         // what the compiler returned; where it is not said which, nothing did
     std::chrono::nanoseconds cost{0};
 
     friend bool operator==(const Recipe&, const Recipe&) = default;
@@ -117,7 +117,7 @@ std::string encode_recipe(const Recipe& recipe);
 std::string encode_use(const RecipeUse& use);
 
 // What a recipe that no cache can answer is called.
-Key key_of_bypassed(Recipe recipe);
+Key key_of_past_the_cache(Recipe recipe);
 
 struct DigestHash {
     std::size_t operator()(const base::Sha256& digest) const noexcept

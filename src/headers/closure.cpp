@@ -68,7 +68,7 @@ public:
             ask_again();
         } while (known != m_manifest.files.size());
         mark_paths();
-        m_manifest.bypass = reason_to_bypass();
+        m_manifest.why_past_the_cache = why_past_the_cache();
         m_manifest.absent.assign(m_absent.begin(), m_absent.end());
         return std::move(m_manifest);
     }
@@ -268,7 +268,7 @@ private:
         }
     }
 
-    std::string reason_to_bypass() const
+    std::string why_past_the_cache() const
     {
         if (m_varies)
             return "the source mentions the time or date of its compile";

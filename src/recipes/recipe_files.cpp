@@ -133,7 +133,7 @@ Recipe summary_of(const Recipes::Data& data, const format::Recipe& recipe)
     shown.name_expressions = recipe.names;
     shown.compiler = recipe.compiler;
     shown.compiler_build = recipe.build_id;
-    shown.bypass = recipe.bypass;
+    shown.why_past_the_cache = recipe.why_past_the_cache;
     shown.status = recipe.status;
     shown.cost = recipe.cost;
     shown.headers = recipe.given.size() + recipe.files.size();

@@ -54,7 +54,7 @@ inline bool is_name(std::string_view name)
 //   denied       it refused us: password, signature, certificate, permission
 //   corrupt      what it answered is not its protocol
 //   too_large    the object is larger than StoreOptions::max_object_bytes
-//   incompatible it does not know how to do this
+//   other_version  it does not know how to do this
 // Messages are sentences with the server's address, and never with a secret.
 // The contract in full is tests/remote/store_conformance.hpp.
 class RemoteStore {

@@ -35,7 +35,7 @@ Event event_of(const Lookup& lookup)
         event.reason = to_string(lookup.why());
         return event;
     }
-    event.outcome = lookup.waited() ? "coalesced" : "hit";
+    event.outcome = lookup.waited() ? "waited" : "hit";
     event.tier = lookup.tier();
     event.saved_ms = std::chrono::duration<double, std::milli>(lookup->cost).count();
     return event;

@@ -19,7 +19,7 @@ namespace hearth::run_log {
 struct Event {
     std::string what{};     // "nvrtc", "nvjitlink", "ptxas"
     std::string name{};     // the program's
-    std::string outcome{};  // "hit", "coalesced", "miss", "bypassed", "forbidden", "past": without the cache at all
+    std::string outcome{};  // "hit", "waited", "miss", "rebuilt", "past_the_cache", "forbidden"
     std::string tier{};
     std::string reason{};
     double spent_ms = 0;

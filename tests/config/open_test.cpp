@@ -171,12 +171,12 @@ TEST_F(Opening, hearth_disable_takes_every_tier_away)
 
 TEST_F(Opening, hearth_forbid_make_forbids_making)
 {
-    m_environment.set("HEARTH_FORBID_MAKE", "1");
+    m_environment.set("HEARTH_FORBID_COMPILE", "1");
     Cache cache = Cache::open().value();
     const Result<Lookup> got = cache.get_or_compile(Key::of("test", 1), [] { return "never"; });
     ASSERT_FALSE(got.ok());
     EXPECT_EQ(got.error().code, Code::compile_forbidden);
-    EXPECT_NE(got.error().message.find("HEARTH_FORBID_MAKE"), std::string::npos);
+    EXPECT_NE(got.error().message.find("HEARTH_FORBID_COMPILE"), std::string::npos);
 }
 
 TEST_F(Opening, hearth_log_names_the_file_warnings_go_to)

@@ -169,9 +169,9 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](CacheOptions& options) { options.policy_name = "lru"; }, "lru"},
                     SettingCase{"promote_after", "HEARTH_PROMOTE_AFTER", "3", "5", "5", "7", "7",
                                 [](CacheOptions& options) { options.promote_after = 9; }, "9"},
-                    SettingCase{"forbid_make", "HEARTH_FORBID_MAKE", "false", "true", "true", "0", "false",
+                    SettingCase{"forbid_compile", "HEARTH_FORBID_COMPILE", "false", "true", "true", "0", "false",
                                 [](CacheOptions& options) { options.compiling = Compiling::forbidden; }, "true"},
-                    SettingCase{"max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES", "0", "4", "4", "8", "8",
+                    SettingCase{"max_parallel_compiles", "HEARTH_MAX_PARALLEL_COMPILES", "0", "4", "4", "8", "8",
                                 [](CacheOptions& options) { options.max_parallel_compiles = 16; }, "16"},
                     SettingCase{"flight_wait", "HEARTH_FLIGHT_WAIT", "1m", R"("5s")", "5s", "250ms", "250ms",
                                 [](CacheOptions& options) { options.flight_wait = 2h; }, "2h"},
@@ -226,8 +226,8 @@ TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
                                                "demand_signatures",
                                                "policy",
                                                "promote_after",
-                                               "forbid_make",
-                                               "max_parallel_makes",
+                                               "forbid_compile",
+                                               "max_parallel_compiles",
                                                "flight_wait",
                                                "race_under",
                                                "failure_ttl",
@@ -293,6 +293,20 @@ TEST_F(Sources, wrong_values_are_told_with_what_is_taken)
             "over."}));
     EXPECT_EQ(value_of(settings, "compression"), "1");
     EXPECT_EQ(value_of(settings, "max_entries"), "none");
+}
+
+TEST_F(Sources, old_names_go_on_working_and_the_new_ones_are_shown)
+{
+    m_environment.set("HEARTH_FORBID_MAKE", "1");
+    file(R"({"max_parallel_makes": 3})");
+    const Settings settings = resolve();
+    EXPECT_EQ(settings.problems, std::vector<std::string>{});
+    EXPECT_EQ(value_of(settings, "forbid_compile"), "true");
+    EXPECT_EQ(source_of(settings, "forbid_compile"), "environment HEARTH_FORBID_MAKE, now HEARTH_FORBID_COMPILE");
+    EXPECT_EQ(value_of(settings, "max_parallel_compiles"), "3");
+
+    m_environment.set("HEARTH_FORBID_COMPILE", "0");
+    EXPECT_EQ(value_of(resolve(), "forbid_compile"), "false");
 }
 
 TEST_F(Sources, a_broken_file_is_told_and_passed_over)

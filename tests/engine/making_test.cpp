@@ -173,7 +173,7 @@ TEST_F(Making, those_who_only_waited_for_anothers_make_say_so)
     Cache cache = open_usual();
     std::latch finish(1);
     std::atomic<int> made{0};
-    std::atomic<int> coalesced{0};
+    std::atomic<int> waited{0};
     std::vector<std::thread> threads;
     for (int i = 0; i < k_threads; ++i)
         threads.emplace_back([&] {
@@ -185,15 +185,15 @@ TEST_F(Making, those_who_only_waited_for_anothers_make_say_so)
             EXPECT_TRUE(got->compiled());
             const CompileResult result(*got, Request::of("test", "slow"), {});
             made += result.outcome() == Outcome::compiled ? 1 : 0;
-            coalesced += result.outcome() == Outcome::waited ? 1 : 0;
+            waited += result.outcome() == Outcome::waited ? 1 : 0;
         });
     wait_until([&] { return cache.stats().waited == k_threads - 1; });
     finish.count_down();
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(made, 1);
-    EXPECT_EQ(coalesced, k_threads - 1);
-    EXPECT_EQ(to_string(Outcome::waited), "coalesced");
+    EXPECT_EQ(waited, k_threads - 1);
+    EXPECT_EQ(to_string(Outcome::waited), "waited");
     EXPECT_FALSE(cache.find(numbered_key(1)).waited());
 }
 

@@ -112,7 +112,7 @@ TEST_F(Transfer, what_is_there_already_stays_as_it_is)
     EXPECT_EQ(again->bytes, 0U);
 }
 
-TEST_F(Transfer, damaged_and_incompatible_entries_are_rejected_and_said)
+TEST_F(Transfer, damaged_entries_and_those_of_other_versions_are_rejected_and_said)
 {
     export_numbers(1, 6);
     std::string bytes = read_file(archive());

@@ -293,7 +293,7 @@ TEST(ArchiveDamage, an_end_that_counts_otherwise_is_not_the_end)
     }
 }
 
-TEST(ArchiveVersion, the_next_one_is_incompatible_and_says_so)
+TEST(ArchiveVersion, the_next_one_is_refused_and_says_so)
 {
     for (const unsigned version : {0U, 2U, 256U, 65535U}) {
         const Reading reading = read_archive(archive_of(some_entries(), static_cast<std::uint16_t>(version)));

@@ -291,7 +291,7 @@ TEST(EntryDamage, an_entry_of_another_key_is_corrupt_in_this_place)
 }
 
 // Capability 7.
-TEST(EntryVersion, the_next_version_is_incompatible_and_not_corrupt)
+TEST(EntryVersion, the_next_version_is_another_and_not_corrupt)
 {
     for (const unsigned version : {0U, 2U, 3U, 255U, 256U, 65535U}) {
         ForgedEntry entry = forged(k_key_of_tests);
@@ -299,7 +299,7 @@ TEST(EntryVersion, the_next_version_is_incompatible_and_not_corrupt)
         const std::string bytes = entry.bytes();
         EXPECT_FALSE(decode(bytes, k_key_of_tests).artifact);
         EXPECT_EQ(decode(bytes, k_key_of_tests).why, Miss::other_version) << version;
-        EXPECT_EQ(decode_head(as_bytes(bytes)).outcome, Outcome::incompatible) << version;
+        EXPECT_EQ(decode_head(as_bytes(bytes)).outcome, Outcome::other_version) << version;
         EXPECT_FALSE(format::claimed_key(as_bytes(bytes)));
     }
 }
@@ -309,7 +309,7 @@ TEST(EntryVersion, of_a_later_version_nothing_but_magic_and_number_is_looked_at)
     const std::string later = "\x89HEARTH\n" + std::string("\x02\x00", 2);
     EXPECT_EQ(decode(later, k_key_of_tests).why, Miss::other_version);
     EXPECT_EQ(decode(later + "whatever that version has here", k_key_of_tests).why, Miss::other_version);
-    EXPECT_EQ(decode_head(as_bytes(later)).outcome, Outcome::incompatible);
+    EXPECT_EQ(decode_head(as_bytes(later)).outcome, Outcome::other_version);
 }
 
 TEST(EntryChecksum, an_unknown_kind_is_corrupt)

@@ -191,12 +191,12 @@ format::Recipe recipe()
 // Contents, a recipe, one that no cache can answer, and a use.
 std::string recipe_bytes(int compression)
 {
-    format::Recipe bypassed;
-    bypassed.bypass = "a reason";
-    bypassed.all_paths_matter = true;
-    bypassed.key = format::key_of_bypassed(bypassed);
+    format::Recipe past;
+    past.why_past_the_cache = "a reason";
+    past.all_paths_matter = true;
+    past.key = format::key_of_past_the_cache(past);
     return format::encode_content(recipe().source, as_bytes(long_text()), compression) +
-           format::encode_recipe(recipe()) + format::encode_recipe(bypassed) +
+           format::encode_recipe(recipe()) + format::encode_recipe(past) +
            format::encode_use({recipe().key, 3, std::chrono::nanoseconds(1'000'001), 4711,
                                std::chrono::nanoseconds(1'700'000'000'000'000'001)});
 }
@@ -207,8 +207,8 @@ void expect_recipes_hold(const std::string& bytes)
     ASSERT_TRUE(decoded.ok()) << decoded.error().message;
     ASSERT_EQ(decoded->recipes.size(), 2U);
     EXPECT_EQ(decoded->recipes[0], recipe());
-    EXPECT_EQ(decoded->recipes[1].bypass, "a reason");
-    EXPECT_EQ(decoded->recipes[1].key, format::key_of_bypassed(decoded->recipes[1]));
+    EXPECT_EQ(decoded->recipes[1].why_past_the_cache, "a reason");
+    EXPECT_EQ(decoded->recipes[1].key, format::key_of_past_the_cache(decoded->recipes[1]));
     EXPECT_EQ(format::unpack(decoded->contents.at(recipe().source), recipe().source)->text(), long_text());
     EXPECT_EQ(decoded->uses.at(0).count, 3U);
     EXPECT_EQ(decoded->damaged_places, 0U);

@@ -13,7 +13,7 @@ Manifest sample()
     file.digest[0] = 7;
     manifest.files = {file, {"b.h", "P:b.h", {}, {6, 7, 8, -9, 10}, false, true}};
     manifest.absent = {"/opt/first/a.h", ""};
-    manifest.bypass = "a reason";
+    manifest.why_past_the_cache = "a reason";
     manifest.program_path_matters = true;
     return manifest;
 }

@@ -318,12 +318,12 @@ TEST(RecipeFormat, a_file_made_to_keep_us_busy_is_not_read_to_its_end)
 TEST(RecipeFormat, a_recipe_that_no_cache_can_answer_is_named_by_what_it_is)
 {
     Recipe recipe = sample("source");
-    recipe.bypass = "the source mentions the time";
-    const Key key = key_of_bypassed(recipe);
+    recipe.why_past_the_cache = "the source mentions the time";
+    const Key key = key_of_past_the_cache(recipe);
     recipe.key = key;
-    EXPECT_EQ(key_of_bypassed(recipe), key);
+    EXPECT_EQ(key_of_past_the_cache(recipe), key);
     recipe.options.emplace_back("-G");
-    EXPECT_NE(key_of_bypassed(recipe), key);
+    EXPECT_NE(key_of_past_the_cache(recipe), key);
 }
 
 }  // namespace hearth::format

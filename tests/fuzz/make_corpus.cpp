@@ -66,7 +66,7 @@ Inputs manifests()
     manifest.files = {{"/opt/include/a.h", "I:a.h", {}, {1, 2, 3, 4, 5}, true, false},
                       {"b.h", "P:b.h", {}, {6, 7, 8, -9, 10}, false, true}};
     manifest.absent = {"/opt/first/a.h", ""};
-    manifest.bypass = "a reason";
+    manifest.why_past_the_cache = "a reason";
     manifest.program_path_matters = true;
     return {{"empty", text_of(format::encode_manifest({}))}, {"files", text_of(format::encode_manifest(manifest))}};
 }
@@ -85,7 +85,7 @@ Inputs recipes()
     recipe.given = {{"given.h", recipe.source}};
     recipe.files = {{"/inc/a.h", "I:a.h", recipe.source, false}, {"b.h", "P:b.h", recipe.source, true}};
     recipe.target = "sm_90";
-    recipe.bypass = "a reason";
+    recipe.why_past_the_cache = "a reason";
     recipe.all_paths_matter = true;
     const std::string use = format::encode_use({recipe.key, 2, std::chrono::seconds(1), 7, std::chrono::seconds(9)});
     return {{"plain_content", content("source", 0)},
@@ -274,7 +274,7 @@ Inputs settings()
         {"sizes", R"({"max_bytes": "10GiB", "memory_bytes": 1048576, "max_entries": 1000, "compression": 3})"},
         {"times", R"({"max_age": "30d", "flight_wait": "250ms", "failure_ttl": 5, "maintenance_interval": "1m"})"},
         {"words", R"({"preset": "development", "policy": "lru", "log": "off", "maintenance": "by_hand"})"},
-        {"flags", R"({"disabled": true, "read_only": false, "shared": "yes", "forbid_make": 1})"},
+        {"flags", R"({"disabled": true, "read_only": false, "shared": "yes", "forbid_compile": 1})"},
         {"wrong", R"({"max_bytes": -1, "compression": 99, "policy": [], "preset": {}, "directory": null, "new": 1})"},
         {"comment", "{ // a comment\n\"directory\": \"/tmp/x\" /* and another */ }"},
         {"escapes", R"({"directory": "\u0000\ud83d\ude00\n", "log": ""})"},

@@ -19,7 +19,7 @@ TEST_F(Closures, follow_includes_of_includes_once_each)
     write("inc/sub/d.h", "");
     const format::Manifest manifest = find_headers(sources("#include <a.h>\n#include <a.h>", {"inc"}));
     EXPECT_EQ(labels(manifest), (Labels{"I:a.h", "I:b.h", "I:sub/c.h", "I:sub/d.h", "I:sub/../b.h"}));
-    EXPECT_EQ(manifest.bypass, "");
+    EXPECT_EQ(manifest.why_past_the_cache, "");
 }
 
 TEST_F(Closures, take_the_first_of_the_include_directories_and_note_where_nothing_was)
@@ -109,21 +109,21 @@ TEST_F(Closures, computed_includes_come_to_all_they_may_mean)
     const format::Manifest manifest = find_headers(all);
     for (const char* label : {"I:config.h", "I:x.h", "I:y.h", "I:z.h", "I:option.h"})
         EXPECT_NE(find(manifest, label), nullptr) << label;
-    EXPECT_EQ(manifest.bypass, "");
+    EXPECT_EQ(manifest.why_past_the_cache, "");
 }
 
 TEST_F(Closures, an_include_that_cannot_be_told_is_a_reason_to_bypass)
 {
     const format::Manifest manifest =
         find_headers(sources("#define STRING(x) #x\n#define H STRING(a.h)\n#include H\n"));
-    EXPECT_NE(manifest.bypass.find("#include H"), std::string::npos) << manifest.bypass;
+    EXPECT_NE(manifest.why_past_the_cache.find("#include H"), std::string::npos) << manifest.why_past_the_cache;
 }
 
 TEST_F(Closures, the_clock_in_any_header_is_a_reason_to_bypass)
 {
     write("inc/a.h", "const char* built = __DATE__;");
-    EXPECT_NE(find_headers(sources("#include <a.h>", {"inc"})).bypass, "");
-    EXPECT_NE(find_headers(sources("__TIME__")).bypass, "");
+    EXPECT_NE(find_headers(sources("#include <a.h>", {"inc"})).why_past_the_cache, "");
+    EXPECT_NE(find_headers(sources("__TIME__")).why_past_the_cache, "");
 }
 
 TEST_F(Closures, links_are_followed_and_folders_and_pipes_are_no_headers)

@@ -53,7 +53,7 @@ protected:
                 all.defines.push_back({"PICKED", false, {}, option.substr(9)});
         }
         const format::Manifest manifest = headers::find_headers(all);
-        EXPECT_EQ(manifest.bypass, "");
+        EXPECT_EQ(manifest.why_past_the_cache, "");
 
         std::set<std::string> opened;
         std::set<std::string> missing;

@@ -73,7 +73,7 @@ protected:
         EXPECT_GT(first.value("compiled", 0), 0) << first;
         EXPECT_EQ(second.value("compiled", -1), 0) << second;
         EXPECT_EQ(second.value("past_the_cache", -1), 0) << second;
-        EXPECT_EQ(second.value("answered", 0), first.value("compiled", 0) + first.value("answered", 0)) << second;
+        EXPECT_EQ(second.value("hits", 0), first.value("compiled", 0) + first.value("hits", 0)) << second;
         std::cout << name << ": " << second << "\n";
     }
 

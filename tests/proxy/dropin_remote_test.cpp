@@ -51,7 +51,7 @@ TEST_F(DropinRemote, what_one_machine_compiled_another_finds_on_the_server)
     EXPECT_EQ(summary_of(compiled).value("compiled", 0), 1) << compiled.err;
     const ProcessResult answered = served(program, scratch / "another");
     EXPECT_EQ(answered.out, "create 0 compile 0\n") << answered.err;
-    EXPECT_EQ(summary_of(answered).value("answered", 0), 1) << answered.err;
+    EXPECT_EQ(summary_of(answered).value("hits", 0), 1) << answered.err;
     EXPECT_EQ(summary_of(answered).value("compiled", -1), 0) << answered.err;
 }
 

@@ -75,10 +75,10 @@ TEST_F(Ptxas, gives_what_ptxas_gives_and_the_second_time_from_the_cache)
     }
     // Compiling is forbidden from here on: it is the cache that answers, and for another name too.
     const ProcessResult renamed =
-        stand_in({"-arch", "sm_80", "-O", "3", "other.ptx", "--output-file=b.cubin"}, {{"HEARTH_FORBID_MAKE", "1"}});
+        stand_in({"-arch", "sm_80", "-O", "3", "other.ptx", "--output-file=b.cubin"}, {{"HEARTH_FORBID_COMPILE", "1"}});
     EXPECT_EQ(renamed.exit_code, 0) << renamed.err;
     EXPECT_EQ(read(scratch / "b.cubin"), expected);
-    const ProcessResult other = stand_in({"-arch", "sm_90", "other.ptx"}, {{"HEARTH_FORBID_MAKE", "1"}});
+    const ProcessResult other = stand_in({"-arch", "sm_90", "other.ptx"}, {{"HEARTH_FORBID_COMPILE", "1"}});
     EXPECT_EQ(other.exit_code, 3) << "another target is another result";
 }
 
@@ -157,7 +157,7 @@ TEST_F(Ptxas, compiles_are_in_the_summary)
     EXPECT_EQ(first["slowest"].at(0).value("reason", ""), "absent") << first;
 
     const nlohmann::json second = summary_of("$ptxas -arch sm_80 a.ptx -o x; $ptxas --version >/dev/null");
-    EXPECT_EQ(second.value("answered", 0), 1) << second;
+    EXPECT_EQ(second.value("hits", 0), 1) << second;
     EXPECT_EQ(second["by_tier"].value("disk", 0), 1) << second;
     EXPECT_EQ(second.value("compiled", -1), 0) << second;
     EXPECT_GT(second.value("saved_ms", 0.0), 0) << second;
@@ -173,7 +173,7 @@ TEST_F(Ptxas, compiles_are_in_the_summary)
 
 TEST_F(Ptxas, compiles_nothing_past_the_cache_where_that_is_forbidden)
 {
-    const std::map<std::string, std::string> forbid{{"HEARTH_FORBID_MAKE", "1"}};
+    const std::map<std::string, std::string> forbid{{"HEARTH_FORBID_COMPILE", "1"}};
     ASSERT_EQ(real({"-arch", "sm_80", "--input-as-string", k_ptx, "-o", "x"}).exit_code, 0);
     fs::remove(scratch / "x");
     fs::create_symlink("/dev/stdin", scratch / "stream.ptx");
@@ -183,7 +183,7 @@ TEST_F(Ptxas, compiles_nothing_past_the_cache_where_that_is_forbidden)
         const ProcessResult result = stand_in(words, forbid);
         EXPECT_EQ(result.exit_code, 3) << words[0];
         EXPECT_EQ(result.out, "");
-        EXPECT_NE(result.err.find("HEARTH_FORBID_MAKE=0"), std::string::npos) << result.err;
+        EXPECT_NE(result.err.find("HEARTH_FORBID_COMPILE=0"), std::string::npos) << result.err;
         EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
         EXPECT_FALSE(fs::exists(scratch / "x"));
     }

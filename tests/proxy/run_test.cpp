@@ -162,7 +162,7 @@ TEST_F(Run, without_the_libraries_leaves_the_environment_as_it_is)
         {"--dir", "elsewhere", "run", "--forbid-compile", "--summary", "--ptxas", "p", "--record", "r", "--", "env"},
         options);
     EXPECT_EQ(result.out, bare.out);
-    EXPECT_EQ(result.out.find("HEARTH_FORBID_MAKE"), std::string::npos);
+    EXPECT_EQ(result.out.find("HEARTH_FORBID_COMPILE"), std::string::npos);
 }
 
 TEST_F(Run, without_a_place_for_the_summary_runs_the_command_and_says_so_in_a_line)
@@ -188,11 +188,11 @@ TEST_F(Run, keeps_its_log_at_an_absolute_path)
 
 TEST_F(Run, counts_apart_what_waited_for_another_compile)
 {
-    const std::string notes = "for outcome in miss coalesced coalesced; do "
+    const std::string notes = "for outcome in miss waited waited; do "
                               "echo '{\"pid\": 1, \"spent_ms\": 5, \"name\": \"k\", \"outcome\": \"'$outcome'\"}' "
                               ">> $HEARTH_RUN_LOG; done";
     const ProcessResult text = hearth({"run", "--summary", "--", "sh", "-c", notes});
-    EXPECT_EQ(text.err, "hearth: 0 compiles answered, 1 compiled, 2 waited for another's, 0 ms saved\n"
+    EXPECT_EQ(text.err, "hearth: 0 hits, 1 compiled, 2 waited for another's, 0 ms saved\n"
                         "hearth:   compiled k in 5 ms\n");
     const ProcessResult json = hearth({"run", "--json", "--", "sh", "-c", notes});
     const nlohmann::json summary = nlohmann::json::parse(json.err, nullptr, false);

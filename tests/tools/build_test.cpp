@@ -125,7 +125,7 @@ TEST_F(Build, what_fails_is_listed_and_the_rest_is_built)
     record("timed.cu", "__global__ void t() { const char* t = __TIME__; }");
     const nlohmann::json timed = build_json();
     EXPECT_EQ(timed.at("exit"), 0) << "no cache can do anything about that";
-    EXPECT_EQ(timed.at("not_cacheable"), 1);
+    EXPECT_EQ(timed.at("past_the_cache"), 1);
     EXPECT_EQ(timed.at("already_there"), 1);
     EXPECT_NE(build().err.find("timed.cu cannot be cached: the source mentions the time"), std::string::npos);
 }
@@ -217,7 +217,7 @@ TEST_F(Build, what_is_not_in_the_bundle_in_the_end_is_not_built)
 TEST_F(Build, how_a_compile_went_that_nobody_has_made_is_not_known)
 {
     hearth({"compile", write("f.cu", "__global__ void f() { FAILS }").string(), "--arch", "sm_90"},
-           with({{"HEARTH_RECORD", m_recipes}, {"HEARTH_FORBID_MAKE", "1"}}));
+           with({{"HEARTH_RECORD", m_recipes}, {"HEARTH_FORBID_COMPILE", "1"}}));
     const auto rows = json_lines_of({"recipes", "ls", m_recipes, "--json"});
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_TRUE(rows[0].at("status").is_null());
@@ -248,7 +248,7 @@ TEST_F(Build, a_bundle_is_written_and_then_added_to)
     // From the bundle alone, by a program that may not compile.
     for (const char* name : {"a.cu", "b.cu"}) {
         const ProcessResult hit = hearth({"compile", (scratch / name).string(), "--arch", "sm_80", "--json"},
-                                         with({{"HEARTH_BUNDLES", bundle}, {"HEARTH_FORBID_MAKE", "1"}}));
+                                         with({{"HEARTH_BUNDLES", bundle}, {"HEARTH_FORBID_COMPILE", "1"}}));
         EXPECT_EQ(hit.exit_code, 0) << hit.err;
         EXPECT_EQ(nlohmann::json::parse(hit.out).at("outcome"), "hit");
     }
@@ -458,7 +458,7 @@ TEST_F(Build, while_it_builds_nothing_is_recorded_and_settings_that_forbid_do_no
     record("a.cu", "__global__ void a() {}");
     const std::string before = read(m_recipes);
     const nlohmann::json result =
-        build_json({}, {{"HEARTH_RECORD", m_recipes}, {"HEARTH_FORBID_MAKE", "1"}, {"HEARTH_DISABLE", "1"}});
+        build_json({}, {{"HEARTH_RECORD", m_recipes}, {"HEARTH_FORBID_COMPILE", "1"}, {"HEARTH_DISABLE", "1"}});
     EXPECT_EQ(result.at("built"), 1);
     EXPECT_EQ(read(m_recipes), before);
 }
@@ -518,13 +518,13 @@ TEST_F(BuildForReal, recorded_here_built_there_and_no_compile_where_the_headers_
     EXPECT_EQ(built.exit_code, 0) << built.err;
     EXPECT_NE(built.out.find("2 recipes for sm_80, sm_90: 4 built"), std::string::npos) << built.out;
     const std::map<std::string, std::optional<std::string>> strict{{"HEARTH_BUNDLES", bundle},
-                                                                   {"HEARTH_FORBID_MAKE", "1"}};
+                                                                   {"HEARTH_FORBID_COMPILE", "1"}};
     EXPECT_EQ(compile("moved", "fresh", "sm_90", strict), recorded);
     EXPECT_NE(compile("moved", "fresh", "sm_80", strict), recorded);
 
     // The same into a directory.
     ASSERT_EQ(hearth({"--dir", (scratch / "warm").string(), "build", m_recipes}, really()).exit_code, 0);
-    EXPECT_EQ(compile("moved", "warm", "sm_90", {{"HEARTH_FORBID_MAKE", "1"}}), recorded);
+    EXPECT_EQ(compile("moved", "warm", "sm_90", {{"HEARTH_FORBID_COMPILE", "1"}}), recorded);
 }
 
 }  // namespace hearth::test

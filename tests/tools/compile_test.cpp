@@ -47,7 +47,7 @@ TEST_F(Compile, twice_gives_the_same_bytes_and_log_and_the_second_is_a_hit_from_
     EXPECT_EQ(row.at("outcome"), "hit");
     EXPECT_EQ(row.at("tier"), "disk");
     EXPECT_EQ(row.at("file"), m_file);
-    EXPECT_EQ(row.at("arch"), "sm_90");
+    EXPECT_EQ(row.at("target"), "sm_90");
     EXPECT_EQ(row.at("key").get<std::string>().size(), 64U);
     EXPECT_EQ(row.at("sections").at("cubin"), read(first).size());
     EXPECT_GE(row.at("ms").get<double>(), 0);

@@ -39,7 +39,7 @@ protected:
     }
     bool is_hit(const std::string& name)
     {
-        const ProcessResult result = compile(name, {"--json"}, {{"HEARTH_FORBID_MAKE", "1"}});
+        const ProcessResult result = compile(name, {"--json"}, {{"HEARTH_FORBID_COMPILE", "1"}});
         const auto json = nlohmann::json::parse(result.out, nullptr, false);
         return result.exit_code == 0 && json.is_object() && json.value("outcome", "") == "hit" &&
                json.value("tier", "") == "disk";

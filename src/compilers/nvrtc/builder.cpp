@@ -132,8 +132,8 @@ struct Builder::State {
 
 BuildResult Builder::State::build(const format::Recipe& recipe, const std::string& target)
 {
-    if (!recipe.bypass.empty())
-        return ended(Outcome::not_cacheable, fmt::format("No cache can answer it: {}.", recipe.bypass));
+    if (!recipe.why_past_the_cache.empty())
+        return ended(Outcome::past_the_cache, fmt::format("No cache can answer it: {}.", recipe.why_past_the_cache));
     const Result<Program> program = nvrtc::recorded_program(recipe, recipes.data());
     if (!program)
         return ended(Outcome::not_buildable, program.error().message);
@@ -181,15 +181,16 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
     if (!plan)
         return ended(Outcome::failed, plan.error().message);
     // Options with effects of their own, in a recipe that does not say so: nobody recorded that.
-    if (!plan->bypass.empty())
-        return ended(Outcome::not_cacheable, fmt::format("No cache can answer it: {}.", plan->bypass));
+    if (!plan->why_past_the_cache.empty())
+        return ended(Outcome::past_the_cache, fmt::format("No cache can answer it: {}.", plan->why_past_the_cache));
     if (!manifest)
         manifest = nvrtc::search_headers(program, *plan);
     nvrtc::finish_plan(program, *manifest, *plan);
-    if (plan->request.key() != expected || !plan->bypass.empty())
+    if (plan->request.key() != expected || !plan->why_past_the_cache.empty())
         return ended(Outcome::failed,
                      fmt::format("Compiled here it would be another request than the recorded one: {}.",
-                                 plan->bypass.empty() ? why_another_key(recipe, *manifest) : plan->bypass));
+                                 plan->why_past_the_cache.empty() ? why_another_key(recipe, *manifest)
+                                                                  : plan->why_past_the_cache));
     // No path of this machine is to be seen in what is built.
     plan->shown = std::make_shared<const nvrtc::Places>(
         nvrtc::Places{wanted, recipe.name.empty() ? std::string(nvrtc::k_unnamed) : recipe.name, manifest_of(recipe)});
@@ -253,8 +254,8 @@ std::string_view to_string(Outcome outcome)
         return "failed as recorded";
     case Outcome::compile_error:
         return "compile error";
-    case Outcome::not_cacheable:
-        return "not cacheable";
+    case Outcome::past_the_cache:
+        return "past the cache";
     case Outcome::not_buildable:
         return "not buildable";
     case Outcome::failed:
@@ -276,7 +277,7 @@ std::pair<std::string_view, std::string_view> parts_of(std::string_view target)
 
 }  // namespace
 
-bool is_architecture(std::string_view text)
+bool is_target(std::string_view text)
 {
     const auto [kind, number] = parts_of(text);
     if (kind != "sm_" && kind != "compute_" && kind != "lto_")
@@ -286,15 +287,14 @@ bool is_architecture(std::string_view text)
     return end != number.begin() && (suffix.empty() || suffix == "a" || suffix == "f");
 }
 
-std::vector<std::string> targets_of(const Recipe& recipe, const std::vector<std::string>& architectures)
+std::vector<std::string> targets_of(const Recipe& recipe, const std::vector<std::string>& wanted)
 {
     std::vector<std::string> targets;
-    if (architectures.empty() || recipe.target.empty())
+    if (wanted.empty() || recipe.target.empty())
         targets.push_back(recipe.target);
     const std::string_view kind = parts_of(recipe.target).first;
-    for (const std::string& architecture : architectures) {
-        std::string target =
-            kind.empty() ? architecture : std::string(kind) + std::string(parts_of(architecture).second);
+    for (const std::string& one : wanted) {
+        std::string target = kind.empty() ? one : std::string(kind) + std::string(parts_of(one).second);
         if (std::find(targets.begin(), targets.end(), target) == targets.end())
             targets.push_back(std::move(target));
     }

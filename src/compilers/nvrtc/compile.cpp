@@ -77,10 +77,10 @@ struct Job {
     std::atomic<bool> headers_changed{false};
 };
 
-Compiled compiled(const Lookup& lookup, const Plan& plan, std::string bypass)
+Compiled compiled(const Lookup& lookup, const Plan& plan, std::string why_past_the_cache)
 {
     std::string log = replay_log(lookup->text("log"), lookup->text(k_paths_section), plan.program_name, plan.manifest);
-    return {CompileResult(lookup, plan.request, std::move(bypass)), std::move(log)};
+    return {CompileResult(lookup, plan.request, std::move(why_past_the_cache)), std::move(log)};
 }
 
 Result<Compiled> compile_past(Cache& cache, const Program& program, const Plan& plan, std::string reason)
@@ -107,8 +107,8 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
     for (int attempt = 1;; ++attempt) {
         Result<Plan> planned = make_plan(cache, program, options);
         HEARTH_TRY(planned);
-        if (!planned->bypass.empty()) {
-            Result<Compiled> past = compile_past(cache, program, *planned, planned->bypass);
+        if (!planned->why_past_the_cache.empty()) {
+            Result<Compiled> past = compile_past(cache, program, *planned, planned->why_past_the_cache);
             record(cache, program, *planned, past ? &past->artifact() : nullptr);
             return past;
         }

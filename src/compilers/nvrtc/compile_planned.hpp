@@ -4,7 +4,7 @@
 
 namespace hearth::nvrtc {
 
-// Through the cache, for a plan that does not bypass it. Headers that change meanwhile are an error, and nothing is
+// Through the cache, for a plan that does not go past it. Headers that change meanwhile are an error, and nothing is
 // recorded.
 Result<Compiled> compile_planned(Cache& cache, const Program& program, Plan plan);
 

@@ -13,11 +13,11 @@ Result<Explanation> explain(Cache& cache, const Program& program, const CompileO
 {
     const Result<Plan> plan = make_plan(cache, program, options);
     HEARTH_TRY(plan);
-    if (!plan->bypass.empty()) {
-        Explanation bypassed;
-        bypassed.key = plan->request.key();
-        bypassed.bypass = plan->bypass;
-        return bypassed;
+    if (!plan->why_past_the_cache.empty()) {
+        Explanation past;
+        past.key = plan->request.key();
+        past.why_past_the_cache = plan->why_past_the_cache;
+        return past;
     }
     Explanation explanation = hearth::explain(cache, plan->request);
     const auto headers = std::find_if(explanation.differences.begin(), explanation.differences.end(),

@@ -170,8 +170,8 @@ OptionFacts read_options(std::span<const std::string> options)
             facts.target = std::move(read.value);
             break;
         case Read::Kind::for_ptxas:
-            if (facts.bypass.empty())
-                facts.bypass = side_effect_of_ptxas(read.value);
+            if (facts.why_past_the_cache.empty())
+                facts.why_past_the_cache = side_effect_of_ptxas(read.value);
             break;
         case Read::Kind::other:
             if (is(option, "--no-source-include") || is(option, "-no-source-include"))
@@ -180,8 +180,8 @@ OptionFacts read_options(std::span<const std::string> options)
                      is(option, "--device-debug") || is(option, "-dlto") || is(option, "--dlink-time-opt") ||
                      is(option, "-optix-ir") || is(option, "--optix-ir"))
                 facts.paths_matter = true;
-            else if (facts.bypass.empty())
-                facts.bypass = side_effect(option);
+            else if (facts.why_past_the_cache.empty())
+                facts.why_past_the_cache = side_effect(option);
         }
         if (walk.at() != before)
             facts.keyed.emplace_back(walk.option());  // its value stood alone

@@ -20,7 +20,7 @@ struct OptionFacts {
     // The output holds the program's path, the working directory and headers' paths: debug information, LTO-IR, OptiX
     // IR.
     bool paths_matter = false;
-    std::string bypass;  // why a compile with these options must not be cached; empty: it may be
+    std::string why_past_the_cache;  // why a compile with these options must not be cached; empty: it may be
 };
 
 // `options` as nvrtcCompileProgram takes them. An option NVRTC does not know is kept: it will say so itself.

@@ -234,20 +234,20 @@ Result<Plan> begin_plan(Cache& cache, const Program& program, const CompileOptio
     Result<Identity> compiler = identify(cache, options.library);
     HEARTH_TRY(compiler);
     plan.compiler = *std::move(compiler);
-    plan.bypass = plan.facts.bypass;
+    plan.why_past_the_cache = plan.facts.why_past_the_cache;
     // How NVRTC reads these is nowhere written down, so they may say anything that does not concern files.
-    if (plan.bypass.empty())
+    if (plan.why_past_the_cache.empty())
         for (const char* word : {"-I", "include", "pch", "time", "lineinfo", "generate-line", "-G", "device-debug",
                                  "options-file", "optf"})
             if (plan.appended_flags.find(word) != std::string::npos)
-                plan.bypass = fmt::format("{} has \"{}\"", k_appended, word);
+                plan.why_past_the_cache = fmt::format("{} has \"{}\"", k_appended, word);
     return plan;
 }
 
 void finish_plan(const Program& program, format::Manifest manifest, Plan& plan)
 {
     plan.manifest = std::move(manifest);
-    plan.bypass = plan.manifest.bypass;
+    plan.why_past_the_cache = plan.manifest.why_past_the_cache;
     plan.request = finish_request(program, plan);
 }
 
@@ -260,7 +260,7 @@ format::Manifest search_headers(const Program& program, const Plan& plan)
 Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOptions& options)
 {
     Result<Plan> plan = begin_plan(cache, program, options);
-    if (plan && plan->bypass.empty())
+    if (plan && plan->why_past_the_cache.empty())
         finish_plan(program, find_manifest(cache, program, *plan), *plan);
     return plan;
 }

@@ -24,7 +24,7 @@ struct Plan {
     Identity compiler;
     format::Manifest manifest;  // empty where the program asks for no headers
     Request request;
-    std::string bypass;
+    std::string why_past_the_cache;
 
     std::string program_name;    // as NVRTC shows it
     std::string appended_flags;  // NVRTC_APPEND_FLAGS

@@ -51,7 +51,7 @@ bool add_contents(Contents contents, const Program& program, const Plan& plan, c
     for (std::size_t i = 0; i < program.headers.size(); ++i)
         if (!contents.add(program.headers[i].content, recipe.given[i].digest))
             return false;
-    if (!plan.bypass.empty())
+    if (!plan.why_past_the_cache.empty())
         return true;
     for (const format::ManifestFile& file : plan.manifest.files)
         if (!contents.add(file))
@@ -65,12 +65,12 @@ void record_in(Recorder& recorder, const LogSink& log, const Program& program, c
         return;
     recorder.look_for_the_file();
     format::Recipe recipe;
-    const bool bypassed = !plan.bypass.empty();
-    if (bypassed)
+    const bool past_the_cache = !plan.why_past_the_cache.empty();
+    if (past_the_cache)
         recipe = recipe_of(program, plan, result);
-    const Key key = bypassed ? recipe.key : plan.request.key();
+    const Key key = past_the_cache ? recipe.key : plan.request.key();
     if (recorder.claim(key)) {
-        if (!bypassed)
+        if (!past_the_cache)
             recipe = recipe_of(program, plan, result);
         if (!add_contents(Contents(recorder, log), program, plan, recipe)) {
             recorder.disclaim(key);
@@ -97,13 +97,13 @@ format::Recipe recipe_of(const Program& program, const Plan& plan, const Artifac
     recipe.builtins = plan.compiler.builtins;
     recipe.appended = plan.appended_flags;
     recipe.working_directory = plan.working_directory;
-    recipe.bypass = plan.bypass;
+    recipe.why_past_the_cache = plan.why_past_the_cache;
     if (result != nullptr) {
         recipe.compiler = result->metadata.compiler;
         recipe.status = result->status;
     }
-    if (!plan.bypass.empty()) {
-        recipe.key = format::key_of_bypassed(recipe);
+    if (!plan.why_past_the_cache.empty()) {
+        recipe.key = format::key_of_past_the_cache(recipe);
         return recipe;
     }
     recipe.key = plan.request.key();

@@ -10,7 +10,7 @@ namespace hearth::nvrtc {
 // Whatever goes wrong, the compile does not suffer.
 void record(Cache& cache, const Program& program, const Plan& plan, const Artifact* result) noexcept;
 
-// The recipe that a plan makes. Its key is the request's, or a name of its own where the plan is to bypass the cache.
+// The recipe that a plan makes. Its key is the request's, or a name of its own where the plan goes past the cache.
 format::Recipe recipe_of(const Program& program, const Plan& plan, const Artifact* result);
 
 }  // namespace hearth::nvrtc

@@ -35,8 +35,8 @@ Key key_there(const format::Recipe& recipe, Program program, std::vector<std::st
 
 bool has_its_key(const format::Recipe& recipe, const Program& program)
 {
-    if (!recipe.bypass.empty())
-        return format::key_of_bypassed(recipe) == recipe.key;
+    if (!recipe.why_past_the_cache.empty())
+        return format::key_of_past_the_cache(recipe) == recipe.key;
     return key_there(recipe, program, recipe.options, {{}, recipe.build_id, recipe.builtins}) == recipe.key;
 }
 

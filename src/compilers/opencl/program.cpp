@@ -61,7 +61,7 @@ Result<Lookup> look_up(Cache& cache, const Planned& planned, const std::shared_p
                        const BuildOptions& options)
 {
     const auto make = [job] { return job->run(); };
-    if (!planned.bypass.empty())
+    if (!planned.why_past_the_cache.empty())
         return cache.compile_past_the_cache(make);
     return cache.get_or_compile(planned.request, make, {.deadline = options.deadline, .captures = Captures::owned});
 }
@@ -212,9 +212,9 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
         state->outcome = Outcome::rebuilt;
         state->reason = loaded.error().message;
     }
-    if (!planned->bypass.empty()) {
+    if (!planned->why_past_the_cache.empty()) {
         state->outcome = Outcome::past_the_cache;
-        state->reason = planned->bypass;
+        state->reason = planned->why_past_the_cache;
     } else if (!state->artifact->failed() && state->artifact->bytes(k_binary_section).empty()) {
         cache.remove(planned->request.key());
         state->outcome = Outcome::past_the_cache;

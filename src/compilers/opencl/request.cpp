@@ -46,7 +46,7 @@ Status check(const Device& device, const Source& source)
 }
 
 // Which files a driver reads is its own affair: OpenCL has no rule where it looks for headers, and no way to ask.
-std::string reason_to_bypass(const Source& source)
+std::string why_past_the_cache(const Source& source)
 {
     const std::string joined = headers::join_lines(source.text);
     const headers::Scan found = headers::scan(joined);
@@ -130,7 +130,7 @@ std::string joined_options(const Source& source)
 Result<Planned> plan(const Device& device, const Source& source)
 {
     HEARTH_TRY(check(device, source));
-    return Planned{request_of(device, source), reason_to_bypass(source)};
+    return Planned{request_of(device, source), why_past_the_cache(source)};
 }
 
 }  // namespace hearth::opencl

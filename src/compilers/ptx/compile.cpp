@@ -20,7 +20,7 @@ struct Plan {
     Job job;
     Identity linker;
     Request request;
-    std::string bypass;
+    std::string why_past_the_cache;
 };
 
 Error refuse(std::string message)
@@ -117,7 +117,7 @@ Result<Plan> make_plan(const Program& program, const CompileOptions& options)
             return refuse(std::move(refusal));
     for (const std::string& option : plan.job.options)
         if (option == "-time" || option.starts_with("-time="))
-            plan.bypass = "-time tells what no cache can know";
+            plan.why_past_the_cache = "-time tells what no cache can know";
     plan.request = request_of(plan.job, plan.linker);
     return plan;
 }
@@ -144,7 +144,7 @@ Result<Planned> plan(const Program& program, const CompileOptions& options)
 {
     Result<Plan> plan = make_plan(program, options);
     HEARTH_TRY(plan);
-    return Planned{std::move(plan->request), std::move(plan->bypass)};
+    return Planned{std::move(plan->request), std::move(plan->why_past_the_cache)};
 }
 
 Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options)
@@ -156,11 +156,11 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
     const auto plan = std::make_shared<const Plan>(*std::move(planned));
     const auto make = [plan] { return compile_now(*plan); };
     const Result<Lookup> found =
-        plan->bypass.empty()
+        plan->why_past_the_cache.empty()
             ? cache.get_or_compile(plan->request, make, {.deadline = options.deadline, .captures = Captures::owned})
             : cache.compile_past_the_cache(make);
     HEARTH_TRY(found);
-    return Compiled(CompileResult(*found, plan->request, plan->bypass));
+    return Compiled(CompileResult(*found, plan->request, plan->why_past_the_cache));
 }
 
 }  // namespace hearth::ptx

@@ -107,9 +107,10 @@ Result<Lookup> Flights::compile_missing(Order order, Lookup found, Reach asked)
 Error Flights::forbidden(const std::string& what)
 {
     m_stack.counters().add<&Stats::forbidden>();
-    return error(
-        Code::compile_forbidden,
-        "{} and this cache may not make it. Fill the cache beforehand, or allow making (HEARTH_FORBID_MAKE=0).", what);
+    return error(Code::compile_forbidden,
+                 "{} and this cache may not compile it. Fill the cache beforehand, or allow compiling "
+                 "(HEARTH_FORBID_COMPILE=0).",
+                 what);
 }
 
 Result<Lookup> Flights::compile_past_the_cache(const CompileFunction& compile, const Metadata& metadata)

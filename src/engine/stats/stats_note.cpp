@@ -1,6 +1,7 @@
 #include "engine/stats/stats_note.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fmt/format.h>
 #include <functional>
@@ -11,6 +12,10 @@ namespace {
 
 constexpr std::string_view k_head = "hearth stats 1\n";
 
+// What misses are called in notes: as they were first called, so that notes of every version are read.
+constexpr std::array<std::string_view, k_miss_reasons> k_miss_notes{"absent",  "corrupt", "incompatible", "expired",
+                                                                    "timeout", "outage",  "bypassed",     "untrusted"};
+
 // Every count of a Stats with the name it has in a note.
 template <class StatsT, class Visit>
 void for_each_count(StatsT& stats, Visit&& visit)
@@ -18,7 +23,7 @@ void for_each_count(StatsT& stats, Visit&& visit)
     for (const CountName<Stats>& count : k_counts)
         visit(count.note, stats.*count.member);
     for (std::size_t i = 0; i < stats.misses.size(); ++i)
-        visit(fmt::format("miss.{}", to_string(static_cast<Miss>(i))), stats.misses[i]);
+        visit(fmt::format("miss.{}", k_miss_notes[i]), stats.misses[i]);
 }
 
 template <class TierT, class Visit>

@@ -305,7 +305,7 @@ TEST_F(BuildsRecipes, that_no_cache_can_answer_or_that_fail_are_told_apart)
     compile({.source = "__global__ void k() { undeclared = 1; }", .target = "sm_90"});
     const std::vector<BuildResult> results = build();
     ASSERT_EQ(results.size(), 2U);
-    EXPECT_EQ(results[0].outcome, recipes::Outcome::not_cacheable);
+    EXPECT_EQ(results[0].outcome, recipes::Outcome::past_the_cache);
     EXPECT_EQ(results[1].outcome, recipes::Outcome::failed_as_recorded);
     EXPECT_NE(results[1].reason.find("undeclared"), std::string::npos) << results[1].reason;
     EXPECT_NE(results[1].log.find("undeclared"), std::string::npos);
@@ -440,7 +440,7 @@ TEST_F(BuildsRecipes, that_somebody_made_up_have_no_effects_of_their_own)
     write_file(m_scratch / "r.recipes",
                format::encode_content(made_up.source, as_bytes(source), 0) + format::encode_recipe(made_up));
     const BuildResult result = build_one();
-    EXPECT_EQ(result.outcome, recipes::Outcome::not_cacheable) << result.reason;
+    EXPECT_EQ(result.outcome, recipes::Outcome::past_the_cache) << result.reason;
     EXPECT_FALSE(std::filesystem::exists(victim));
 }
 
@@ -457,9 +457,9 @@ TEST(RecipeTargets, keep_the_kind_that_was_recorded)
     EXPECT_EQ(recipes::targets_of(recipe, {}), Strings{""});
     EXPECT_EQ(recipes::targets_of(recipe, {"sm_80"}), (Strings{"", "sm_80"}));
     for (const char* good : {"sm_80", "compute_90a", "sm_120f", "lto_90"})
-        EXPECT_TRUE(recipes::is_architecture(good)) << good;
+        EXPECT_TRUE(recipes::is_target(good)) << good;
     for (const char* bad : {"", "sm_", "80", "sm_x", "sm_80b", "device", "sm_80,sm_90", "native"})
-        EXPECT_FALSE(recipes::is_architecture(bad)) << bad;
+        EXPECT_FALSE(recipes::is_target(bad)) << bad;
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(NvrtcExplains, the_source_changed_is_said)
 TEST_F(NvrtcExplains, a_bypass_says_why)
 {
     m_program.options.emplace_back("--pch");
-    EXPECT_NE(explain().bypass.find("--pch"), std::string::npos);
+    EXPECT_NE(explain().why_past_the_cache.find("--pch"), std::string::npos);
 }
 
 TEST_F(NvrtcExplains, of_several_entries_the_nearest_is_taken)

@@ -52,9 +52,9 @@ TEST(NvrtcOptions, options_with_side_effects_bypass)
 {
     for (const char* option : {"--create-pch=x", "--use-pch=x", "--pch", "-pch", "--pch-dir=x", "--time=x", "-time=x",
                                "--fdevice-time-trace=x", "--options-file=x", "-optf"})
-        EXPECT_NE(read_options(Strings{"-std=c++20", option}).bypass, "") << option;
+        EXPECT_NE(read_options(Strings{"-std=c++20", option}).why_past_the_cache, "") << option;
     for (const char* option : {"-std=c++17", "--use_fast_math", "-DTIME=1", "--timeless", "-I/pch"})
-        EXPECT_EQ(read_options(Strings{option}).bypass, "") << option;
+        EXPECT_EQ(read_options(Strings{option}).why_past_the_cache, "") << option;
 }
 
 TEST(NvrtcOptions, include_directories_move_and_the_key_stays)
@@ -105,9 +105,9 @@ TEST(NvrtcOptions, a_file_of_options_for_ptxas_cannot_be_cached)
           Strings{"--ptxas-options --options-file f"}, Strings{"--ptxas-options=-v,-optf=f"},
           Strings{"-Xptxas=-optf=f"}, Strings{"-Xptxas", "-optf", "-Xptxas", "f"}, Strings{"-Xptxas-optf=f"},
           Strings{"-Xptxas", "--options-file=f"}, Strings{"-O3", "-Xptxas --options-file=f"}})
-        EXPECT_NE(read_options(options).bypass, "") << options.front();
+        EXPECT_NE(read_options(options).why_past_the_cache, "") << options.front();
     const OptionFacts harmless = read_options(Strings{"-Xptxas", "-v", "--ptxas-options=-O1", "-Ia"});
-    EXPECT_EQ(harmless.bypass, "");
+    EXPECT_EQ(harmless.why_past_the_cache, "");
     EXPECT_EQ(harmless.keyed, (Strings{"-Xptxas", "-v", "--ptxas-options=-O1"})) << "as they stand";
     EXPECT_EQ(harmless.include_directories, Strings{"a"});
 }

@@ -68,7 +68,7 @@ TEST_F(RecordsNvrtc, a_miss_and_a_hit_are_one_recipe_with_two_uses)
     EXPECT_EQ(recipe.name_expressions, std::vector<std::string>{"k"});
     EXPECT_EQ(recipe.compiler, compiled.artifact().metadata.compiler);
     EXPECT_FALSE(recipe.compiler_build.empty());
-    EXPECT_EQ(recipe.bypass, "");
+    EXPECT_EQ(recipe.why_past_the_cache, "");
     EXPECT_EQ(recipe.missing, "");
     EXPECT_EQ(recipe.status, 0);
     EXPECT_EQ(recipe.cost, compiled.artifact().cost);
@@ -142,7 +142,7 @@ TEST_F(RecordsNvrtc, what_no_cache_can_answer_with_the_reason)
     EXPECT_EQ(compile(timed).outcome(), nvrtc::Outcome::past_the_cache);
     compile(timed);
     const recipes::Recipe recipe = one();
-    EXPECT_NE(recipe.bypass.find("time"), std::string::npos) << recipe.bypass;
+    EXPECT_NE(recipe.why_past_the_cache.find("time"), std::string::npos) << recipe.why_past_the_cache;
     EXPECT_EQ(recipe.uses, 2U);
     EXPECT_EQ(recipe.name, "timed.cu");
 }

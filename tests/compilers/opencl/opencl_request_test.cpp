@@ -29,7 +29,7 @@ protected:
     }
     static std::string bypass_of(const std::string& text, std::vector<std::string> options = {})
     {
-        return opencl::plan(some_device(), {.text = text, .options = std::move(options)}).value().bypass;
+        return opencl::plan(some_device(), {.text = text, .options = std::move(options)}).value().why_past_the_cache;
     }
 
     IsolatedEnvironment m_environment;

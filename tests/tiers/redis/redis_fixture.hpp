@@ -68,7 +68,7 @@ std::string code_of(const Result<T>& result)
     case Code::too_large:
         return "too_large";
     case Code::other_version:
-        return "incompatible";
+        return "other_version";
     case Code::invalid_argument:
         return "invalid_argument";
     case Code::no_space:

@@ -5,9 +5,9 @@
 #include "hearth/units.hpp"
 #include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/text.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -112,7 +112,7 @@ OutcomeCounts count_outcomes(const std::vector<BuildJob>& jobs)
     OutcomeCounts counts;
     for (const Outcome outcome :
          {Outcome::built, Outcome::already_there, Outcome::failed_as_recorded, Outcome::compile_error,
-          Outcome::not_cacheable, Outcome::not_buildable, Outcome::failed})
+          Outcome::past_the_cache, Outcome::not_buildable, Outcome::failed})
         counts[outcome] = 0;
     for (const BuildJob& job : jobs)
         ++counts[job.result.outcome];
@@ -132,7 +132,7 @@ std::uint64_t tell_of_compiler(const recipes::Recipes& all, const std::string& b
     std::uint64_t others = 0;
     const Recipe* example = nullptr;
     for (const Recipe& recipe : all.list())
-        if (recipe.bypass.empty() && recipe.compiler_build != build) {
+        if (recipe.why_past_the_cache.empty() && recipe.compiler_build != build) {
             ++others;
             example = &recipe;
         }
@@ -160,8 +160,8 @@ void tell_of_problems(const std::vector<BuildJob>& jobs, const recipes::Recipes&
             targets[{job.recipe, job.result.reason}].push_back(job.target.empty() ? "no target" : job.target);
     for (const BuildJob& job : jobs) {
         const Recipe& recipe = all.list()[job.recipe];
-        if (job.result.outcome == Outcome::not_cacheable)
-            complain(fmt::format("{} cannot be cached: {}.", name_of(recipe), recipe.bypass));
+        if (job.result.outcome == Outcome::past_the_cache)
+            complain(fmt::format("{} cannot be cached: {}.", name_of(recipe), recipe.why_past_the_cache));
         else if (auto all_of_them = targets.extract({job.recipe, job.result.reason}); !all_of_them.empty())
             complain(fmt::format("{} for {} was not built: {}", name_of(recipe), fmt::join(all_of_them.mapped(), ", "),
                                  job.result.reason));
@@ -172,7 +172,7 @@ void add_failures(Json& object, const OutcomeCounts& counts)
 {
     object.add("failed_as_recorded", counts.at(Outcome::failed_as_recorded));
     object.add("compile_errors", counts.at(Outcome::compile_error));
-    object.add("not_cacheable", counts.at(Outcome::not_cacheable));
+    object.add("past_the_cache", counts.at(Outcome::past_the_cache));
     object.add("not_buildable", counts.at(Outcome::not_buildable));
     object.add("failed", counts.at(Outcome::failed));
 }

@@ -15,7 +15,7 @@ void add_compile_arguments(Command& command, CompileArguments& arguments, Files 
     if (files == Files::one)
         sources.only_one();
     command
-        .list("--arch", arguments.targets,
+        .list("--target,--arch", arguments.targets,
               "Targets: sm_90, compute_80, ..., for .cl a device's name; several with commas (otherwise this "
               "machine's first device)",
               "TARGET")

@@ -11,7 +11,7 @@ namespace hearth::cli {
 // What 'compile' and 'why' take: the same flags mean the same request.
 struct CompileArguments {
     std::vector<std::string> files;
-    std::vector<std::string> targets;  // --arch; empty: this machine's GPU, or else the compiler's own choice
+    std::vector<std::string> targets;  // --target; empty: this machine's GPU, or else the compiler's own choice
     std::vector<std::string> include_directories;
     std::vector<std::string> defines;
     std::vector<std::string> name_expressions;

@@ -49,7 +49,7 @@ void take(const Result<Compiled>& compiled, CompileReport& report)
     report.reason = compiled->reason();
     report.tier = compiled->tier();
     report.log = compiled->log();
-    if (report.outcome != "bypassed")
+    if (report.outcome != "past_the_cache")
         report.key = compiled->request().key().hex();
     report.sections = compiled->artifact().sections;
     if (compiled->failed()) {
@@ -76,12 +76,12 @@ Result<Explanation> explain_planned(Cache& cache, const Result<Planned>& planned
 {
     if (!planned)
         return planned.error();
-    if (planned->bypass.empty())
+    if (planned->why_past_the_cache.empty())
         return explain(cache, planned->request);
-    Explanation bypassed;
-    bypassed.key = planned->request.key();
-    bypassed.bypass = planned->bypass;
-    return bypassed;
+    Explanation past;
+    past.key = planned->request.key();
+    past.why_past_the_cache = planned->why_past_the_cache;
+    return past;
 }
 
 ptx::Program ptx_of(const CompileArguments& arguments, const CompileJob& job)

@@ -20,8 +20,8 @@ struct CompileJob {
 struct CompileReport {
     CompileJob job;
     std::string key;
-    std::string outcome;  // "hit", "miss", "bypassed", "error"
-    std::string reason;   // of a miss, a bypass or an error
+    std::string outcome;  // "hit", "miss", "past_the_cache", "error"
+    std::string reason;   // of a miss, of going past the cache, or of an error
     std::string tier;
     std::string log;  // the compiler's
     std::chrono::nanoseconds took{0};

@@ -6,10 +6,10 @@
 #include "hearth/units.hpp"
 #include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ PrewarmReport fetch(const Globals& globals, const recipes::Recipes& all, const P
 {
     std::vector<Key> keys;
     for (const std::size_t i : by_first_use(all))
-        if (all.list()[i].bypass.empty())
+        if (all.list()[i].why_past_the_cache.empty())
             keys.push_back(all.list()[i].key);
     Cache cache = open_to_fill(globals, std::nullopt);
     return wait_for(prewarm(cache, std::move(keys), arguments.options(disk_of(cache).name)), "Fetching", arguments);
@@ -53,7 +53,7 @@ std::vector<BuildJob> jobs_for_missing(Cache& cache, const recipes::Recipes& all
     std::vector<BuildJob> jobs;
     for (const std::size_t i : by_first_use(all)) {
         const Recipe& recipe = all.list()[i];
-        if (!recipe.bypass.empty())
+        if (!recipe.why_past_the_cache.empty())
             continue;
         // A failure that is remembered for a while is no kernel.
         if (const Lookup there = cache.peek(recipe.key); !there || there->failed())
@@ -154,11 +154,11 @@ private:
 void RecipesPrewarm::take_stock(std::uint64_t missing)
 {
     for (std::size_t i = 0; i < m_all.list().size(); ++i)
-        if (const std::string& bypass = m_all.list()[i].bypass; bypass.empty())
+        if (const std::string& why_past_the_cache = m_all.list()[i].why_past_the_cache; why_past_the_cache.empty())
             ++m_total;
         else
-            m_jobs.push_back(
-                settled(m_all, i, Outcome::not_cacheable, fmt::format("No cache can answer it: {}.", bypass)));
+            m_jobs.push_back(settled(m_all, i, Outcome::past_the_cache,
+                                     fmt::format("No cache can answer it: {}.", why_past_the_cache)));
     m_there = m_total - missing;
     m_fetched = std::min(m_fetch.filled, m_there);
 }

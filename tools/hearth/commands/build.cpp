@@ -8,12 +8,12 @@
 #include "process/scratch_folder.hpp"
 #include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/system_error.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,7 +33,7 @@ using recipes::Outcome;
 
 struct BuildArguments {
     std::vector<std::string> files;
-    std::vector<std::string> architectures;
+    std::vector<std::string> targets;
     std::string library;
     std::optional<std::uint64_t> jobs;
     std::string bundle;
@@ -43,7 +43,7 @@ struct BuildArguments {
 };
 
 // The most expensive first, so that none of them is left alone at the end; targets of a recipe together.
-std::vector<BuildJob> jobs_of(const recipes::Recipes& all, const std::vector<std::string>& architectures)
+std::vector<BuildJob> jobs_of(const recipes::Recipes& all, const std::vector<std::string>& targets)
 {
     std::vector<std::size_t> order(all.list().size());
     for (std::size_t i = 0; i < order.size(); ++i)
@@ -52,9 +52,9 @@ std::vector<BuildJob> jobs_of(const recipes::Recipes& all, const std::vector<std
                      [&](std::size_t a, std::size_t b) { return all.list()[a].cost > all.list()[b].cost; });
     std::vector<BuildJob> jobs;
     for (const std::size_t i : order)
-        for (const std::string& target : recipes::targets_of(all.list()[i], architectures)) {
+        for (const std::string& target : recipes::targets_of(all.list()[i], targets)) {
             jobs.push_back({i, target});
-            if (!all.list()[i].bypass.empty())
+            if (!all.list()[i].why_past_the_cache.empty())
                 break;  // one answer says it all
         }
     return jobs;
@@ -162,8 +162,7 @@ void print_for_people(const std::vector<BuildJob>& jobs, const OutcomeCounts& co
 {
     print_out(
         "{} {}: {} built, {} already there, {} not built; {}.\n", count_of(all.list().size(), "recipe", "recipes"),
-        arguments.architectures.empty() ? "as recorded"
-                                        : fmt::format("for {}", fmt::join(arguments.architectures, ", ")),
+        arguments.targets.empty() ? "as recorded" : fmt::format("for {}", fmt::join(arguments.targets, ", ")),
         counts.at(Outcome::built), counts.at(Outcome::already_there), count_problems(counts), show_duration(took));
     print_failed_as_recorded(counts);
     tell_of_problems(jobs, all);
@@ -174,7 +173,7 @@ void print_as_json(const std::vector<BuildJob>& jobs, const OutcomeCounts& count
                    std::uint64_t other_compiler, std::chrono::nanoseconds took)
 {
     Json object{{"recipes", all.list().size()},
-                {"architectures", arguments.architectures},
+                {"targets", arguments.targets},
                 {"built", counts.at(Outcome::built)},
                 {"already_there", counts.at(Outcome::already_there)}};
     add_failures(object, counts);
@@ -192,12 +191,11 @@ void print_as_json(const std::vector<BuildJob>& jobs, const OutcomeCounts& count
 
 int run_build(const Globals& globals, const BuildArguments& arguments)
 {
-    for (const std::string& architecture : arguments.architectures)
-        if (!recipes::is_architecture(architecture))
-            fail_usage(
-                fmt::format("{} is no architecture. Give some such as sm_80,sm_90a or compute_80; a recipe keeps "
-                            "its kind.",
-                            in_quotes(architecture)));
+    for (const std::string& target : arguments.targets)
+        if (!recipes::is_target(target))
+            fail_usage(fmt::format("{} is no target. Give some such as sm_80,sm_90a or compute_80; a recipe keeps "
+                                   "its kind.",
+                                   in_quotes(target)));
     const bool bundling = !arguments.bundle.empty();
     const bundles::WriteOptions signed_by = bundling ? signing(globals, arguments.sign_with) : bundles::WriteOptions{};
     const std::string over = bundling ? bundle_to_extend(arguments.bundle, signed_by) : "";
@@ -222,7 +220,7 @@ int run_build(const Globals& globals, const BuildArguments& arguments)
         other_compiler = tell_of_compiler(all, *build);
     }
     stop_if_told();
-    std::vector<BuildJob> jobs = jobs_of(all, arguments.architectures);
+    std::vector<BuildJob> jobs = jobs_of(all, arguments.targets);
     run_build_jobs(jobs, scratch,
                    {.globals = of_build,
                     .into = bundling ? Into::bundle : Into::cache,
@@ -262,14 +260,14 @@ void add_build(Command& command)
 {
     command.describe("Compiles what was recorded, for other targets and without a GPU, into the cache or a bundle.",
                      "  HEARTH_RECORD=app.recipes python app.py\n"
-                     "  hearth build app.recipes --arch sm_80,sm_90 -o app.bundle\n"
+                     "  hearth build app.recipes --target sm_80,sm_90 -o app.bundle\n"
                      "  hearth --dir /var/cache/hearth build app.recipes --jobs 4 --nice",
                      "What is in the bundle or the cache already is left as it is. Exit code 1: something could not be "
                      "built here; 4: the compiler found an error.");
     auto& arguments = command.runs(run_build);
     command.list("RECIPES", arguments.files, "Files that HEARTH_RECORD or 'hearth recipes merge' wrote").required();
     command
-        .list("--arch", arguments.architectures,
+        .list("--target,--arch", arguments.targets,
               "Architectures: sm_80, sm_90a, ...; several with commas (otherwise as recorded)", "TARGET")
         .separated_by(',');
     command.text("--nvrtc", arguments.library, "The libnvrtc to compile with (otherwise HEARTH_NVRTC)", "PATH");

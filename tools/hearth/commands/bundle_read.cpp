@@ -3,12 +3,12 @@
 #include "commands/bundle_parts.hpp"
 #include "hearth/units.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/table.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 
@@ -165,7 +165,7 @@ int run_verify(const Globals& /*globals*/, const VerifyArguments& arguments)
                     {"checked", report.checked},
                     {"intact", report.intact},
                     {"corrupt", report.corrupt},
-                    {"incompatible", report.other_version},
+                    {"other_version", report.other_version},
                     {"signed_by", signer.empty() ? nullptr : Json(signer)},
                     {"trusted", trust.signatures == Signatures::demanded},
                     {"problems", report.problems}});

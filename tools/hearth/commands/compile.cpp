@@ -4,12 +4,12 @@
 #include "process/file_io.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/table.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 
@@ -104,7 +104,7 @@ void show_json(const CompileReport& report)
     for (const Section& section : report.sections)
         sections.add(section.name, section.data.size());
     print_json({{"file", report.job.file},
-                {"arch", report.job.target},
+                {"target", report.job.target},
                 {"key", report.key},
                 {"outcome", report.outcome},
                 {"reason", report.reason},
@@ -163,10 +163,10 @@ int run_compile(const Globals& globals, const CompileCommand& arguments)
 void add_compile(Command& command)
 {
     command.describe("Compiles sources through the cache, each for every target.",
-                     "  hearth compile saxpy.cu --arch sm_90 -o saxpy.cubin\n"
-                     "  hearth compile *.cu --arch sm_80,sm_90 -o build/kernels\n"
-                     "  hearth compile gemm.cu --arch sm_90 --name-expr 'gemm<float, 16>' -I include -D TILE=16\n"
-                     "  hearth compile k.cu --arch compute_80 --emit ptx -o k.ptx -- -std=c++20 --use_fast_math",
+                     "  hearth compile saxpy.cu --target sm_90 -o saxpy.cubin\n"
+                     "  hearth compile *.cu --target sm_80,sm_90 -o build/kernels\n"
+                     "  hearth compile gemm.cu --target sm_90 --name-expr 'gemm<float, 16>' -I include -D TILE=16\n"
+                     "  hearth compile k.cu --target compute_80 --emit ptx -o k.ptx -- -std=c++20 --use_fast_math",
                      "Behind -- stand options for the compiler, as it takes them. The compiler's log goes to standard "
                      "error, on a hit too. Exit code 4: the compiler found an error.");
     auto& arguments = command.runs(run_compile);

@@ -1,9 +1,9 @@
 #include "hearth/trust.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/text.hpp"
+#include "json/json.hpp"
 
 namespace hearth::cli {
 
@@ -36,7 +36,7 @@ void add_keygen(Command& command)
 {
     command.describe("Makes a key to sign entries with, and prints its public key.",
                      "  hearth keygen build.key > build.pub\n"
-                     "  HEARTH_SIGN_WITH=build.key hearth compile saxpy.cu --arch sm_90\n"
+                     "  HEARTH_SIGN_WITH=build.key hearth compile saxpy.cu --target sm_90\n"
                      "  HEARTH_TRUSTED_KEYS=build.pub HEARTH_DEMAND_SIGNATURES=remotes python serve.py",
                      "An existing file is never replaced. docs/security.md says what signatures promise.");
     auto& arguments = command.runs(run_keygen);

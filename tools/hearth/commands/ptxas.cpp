@@ -101,8 +101,8 @@ std::string name_of(const std::vector<std::string>& words)
     const std::string name = name_of(words);
     if (compiling == Compiling::forbidden) {
         run_log::note(event_named(name, "forbidden", reason));
-        fail(fmt::format("This call of ptxas cannot be answered from the cache ({}), and compiling is forbidden. Allow "
-                         "it (HEARTH_FORBID_MAKE=0).",
+        fail(fmt::format("This call of ptxas goes past the cache ({}), and compiling is forbidden. Allow "
+                         "it (HEARTH_FORBID_COMPILE=0).",
                          reason));
     }
     if (!run_log::is_noting())
@@ -110,7 +110,7 @@ std::string name_of(const std::vector<std::string>& words)
     const auto start = std::chrono::steady_clock::now();
     words.insert(words.begin(), real);
     const ChildEnd end = run_in_foreground(words);
-    run_log::Event event = event_named(name, "past", reason);
+    run_log::Event event = event_named(name, "past_the_cache", reason);
     event.spent_ms = since(start);
     run_log::note(event);
     end_as(end);

@@ -4,11 +4,11 @@
 #include "hearth/units.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/table.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 
@@ -57,15 +57,15 @@ Json recipe_as_json(const Recipe& recipe)
             {"compiler_build", recipe.compiler_build},
             // Nothing was compiled, or that was not told.
             {"status", recipe.compiler.empty() ? nullptr : Json(recipe.status)},
-            {"bypass", recipe.bypass},
+            {"past_the_cache", recipe.why_past_the_cache},
             {"missing", recipe.missing}};
 }
 
 // What somebody who wants to build it should know; empty: it can be built.
 std::string remark_on(const Recipe& recipe)
 {
-    if (!recipe.bypass.empty())
-        return "not cacheable: " + recipe.bypass;
+    if (!recipe.why_past_the_cache.empty())
+        return "past the cache: " + recipe.why_past_the_cache;
     if (!recipe.missing.empty())
         return "incomplete: " + recipe.missing;
     return recipe.status != 0 ? fmt::format("failed with {}", recipe.status) : "";
@@ -141,9 +141,10 @@ void add_recipes(Command& command)
                      "  hearth recipes ls app.recipes\n"
                      "  hearth recipes merge all.recipes node*.recipes",
                      "'hearth build' compiles them. docs/recipes.md tells how a fleet starts warm with them.");
-    Command ls = command.part("ls", "Lists what was recorded: targets, uses, how early, what it cost",
-                              "  hearth recipes ls app.recipes\n"
-                              "  hearth recipes ls app.recipes --json | jq -r 'select(.bypass != \"\") | .bypass'");
+    Command ls = command.part(
+        "ls", "Lists what was recorded: targets, uses, how early, what it cost",
+        "  hearth recipes ls app.recipes\n"
+        "  hearth recipes ls app.recipes --json | jq -r 'select(.past_the_cache != \"\") | .past_the_cache'");
     auto& listed = ls.runs(run_list_recipes);
     ls.text("FILE", listed.file, "What HEARTH_RECORD or 'hearth recipes merge' wrote").required();
     ls.json(listed.json, "One JSON object a line: key, name, target, options, uses, ...");

@@ -79,7 +79,7 @@ void prepare_environment(const Globals& globals, const RunArguments& arguments)
     if (globals.directory)
         set("HEARTH_DIR", fs::absolute(*globals.directory).string());
     if (arguments.forbid)
-        set("HEARTH_FORBID_MAKE", "1");
+        set("HEARTH_FORBID_COMPILE", "1");
     if (!arguments.ptxas.empty()) {
         // Triton asks this variable, and would otherwise start a ptxas of its own.
         set("HEARTH_PTXAS", fs::absolute(arguments.ptxas).string());
@@ -132,7 +132,7 @@ int run_run(const Globals& globals, const RunArguments& arguments)
 void add_run(Command& command)
 {
     command.describe(
-        "Runs a program whose NVRTC compiles are answered from the cache, without changing it.",
+        "Runs a program whose NVRTC compiles come from the cache, without changing it.",
         "  hearth run -- python train.py\n"
         "  hearth run --summary -- ./simulation --steps 100\n"
         "  hearth run --forbid-compile -- ./server       a miss is an error, not a stall\n"
@@ -140,7 +140,7 @@ void add_run(Command& command)
         "Exit status, signals and standard streams are the program's own. Programs that are linked with NVRTC\n"
         "statically cannot be served: 'hearth doctor --program FILE' tells. HEARTH_DISABLE=1 turns it off.");
     auto& arguments = command.runs(run_run);
-    command.flag("--summary", arguments.summary, "At the end, say what was answered and what that saved");
+    command.flag("--summary", arguments.summary, "At the end, say what were hits and what they saved");
     command.json(arguments.json, "The summary as JSON, on standard error");
     command.flag("--forbid-compile", arguments.forbid, "Fail where something would have to be compiled");
     command.text("--record", arguments.record, "Write down what is compiled, for 'hearth build'", "FILE");

@@ -2,10 +2,10 @@
 #include "hearth/admin.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/table.hpp"
+#include "json/json.hpp"
 
 namespace hearth::cli {
 
@@ -41,7 +41,7 @@ int run_verify(const Globals& globals, const VerifyArguments& arguments)
         print_json({{"checked", report.checked},
                     {"intact", report.intact},
                     {"corrupt", report.corrupt},
-                    {"incompatible", report.other_version},
+                    {"other_version", report.other_version},
                     {"stray", report.stray},
                     {"removed", report.removed},
                     {"accounting_exact", report.accounting_exact},

@@ -2,10 +2,10 @@
 #include "cache/open_cache.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 
@@ -26,8 +26,8 @@ std::string side(const std::string& value, std::string_view otherwise)
 void show(const Explanation& why)
 {
     const std::string key = why.key.hex();
-    if (!why.bypass.empty()) {
-        print_out("bypassed: {}\n", printable(why.bypass));
+    if (!why.why_past_the_cache.empty()) {
+        print_out("past the cache: {}\n", printable(why.why_past_the_cache));
         return;
     }
     if (!why.tiers.empty()) {
@@ -52,12 +52,12 @@ void show_json(const CompileArguments& arguments, const std::string& target, con
     for (const Difference& difference : why.differences)
         differences.add({{"field", difference.field}, {"here", difference.here}, {"there", difference.there}});
     print_json({{"file", arguments.files.front()},
-                {"arch", target},
+                {"target", target},
                 {"key", why.key.hex()},
-                {"outcome", !why.bypass.empty() ? "bypassed"
-                            : why.tiers.empty() ? "miss"
-                                                : "hit"},
-                {"reason", why.bypass},
+                {"outcome", !why.why_past_the_cache.empty() ? "past_the_cache"
+                            : why.tiers.empty()             ? "miss"
+                                                            : "hit"},
+                {"reason", why.why_past_the_cache},
                 {"tiers", why.tiers},
                 {"nearest", why.nearest ? Json(why.nearest->key.hex()) : nullptr},
                 {"differences", differences}});
@@ -87,8 +87,8 @@ void add_why(Command& command)
 {
     command.describe(
         "Says whether a compile would hit, and if not, what is different from the nearest entry.",
-        "  hearth why saxpy.cu --arch sm_90\n"
-        "  hearth why gemm.cu --arch sm_90 -I include -D TILE=32 -- -std=c++20",
+        "  hearth why saxpy.cu --target sm_90\n"
+        "  hearth why gemm.cu --target sm_90 -I include -D TILE=32 -- -std=c++20",
         "Takes the same flags as 'hearth compile', options for the compiler behind --. Exit code 0: a hit, 1: a miss.");
     auto& arguments = command.runs(run_why);
     add_compile_arguments(command, arguments.compile, Files::one);

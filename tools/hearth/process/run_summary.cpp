@@ -2,10 +2,10 @@
 
 #include "process/scratch_folder.hpp"
 #include "run_log/run_log.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/system_error.hpp"
 #include "terminal/text.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ void count(RunSummary& summary, const run_log::Event& event)
         return;
     }
     if (event.outcome == "hit") {
-        ++summary.answered[event.tier];
+        ++summary.hits_of[event.tier];
         summary.saved_ms += event.saved_ms;
         return;
     }
@@ -44,11 +44,11 @@ void count(RunSummary& summary, const run_log::Event& event)
         ++summary.forbidden;
         return;
     }
-    if (event.outcome == "coalesced") {
+    if (event.outcome == "waited") {
         ++summary.waited;
         return;
     }
-    ++(event.outcome == "miss" || event.outcome == "rebuilt" ? summary.compiled : summary.bypassed);
+    ++(event.outcome == "miss" || event.outcome == "rebuilt" ? summary.compiled : summary.past_the_cache);
     summary.spent_ms += event.spent_ms;
     summary.slowest.push_back({event.name.empty() ? "default_program" : event.name, event.reason, event.spent_ms});
 }
@@ -58,7 +58,7 @@ void count(RunSummary& summary, const run_log::Event& event)
 std::uint64_t RunSummary::hits() const
 {
     std::uint64_t sum = 0;
-    for (const auto& [tier, number] : answered)
+    for (const auto& [tier, number] : hits_of)
         sum += number;
     return sum;
 }
@@ -68,20 +68,20 @@ std::string RunSummary::as_text() const
     std::string told;
     for (const std::string& warning : warnings)
         told += "hearth: " + printable(warning) + "\n";
-    if (hits() + compiled + waited + bypassed + forbidden == 0)
+    if (hits() + compiled + waited + past_the_cache + forbidden == 0)
         return "hearth: no compile came to Hearth ('hearth doctor --program' tells whether a program can be served)\n" +
                told;
-    std::string text = fmt::format("hearth: {} answered", count_of(hits(), "compile", "compiles"));
+    std::string text = fmt::format("hearth: {}", count_of(hits(), "hit", "hits"));
     std::string tiers;
-    for (const auto& [tier, number] : answered)
+    for (const auto& [tier, number] : hits_of)
         tiers += fmt::format("{}{} {}", tiers.empty() ? "" : ", ", number, printable(tier));
     if (!tiers.empty())
         text += " (" + tiers + ")";
     text += fmt::format(", {} compiled", compiled);
     if (waited != 0)
         text += fmt::format(", {} waited for another's", waited);
-    if (bypassed != 0)
-        text += fmt::format(", {} past the cache", bypassed);
+    if (past_the_cache != 0)
+        text += fmt::format(", {} past the cache", past_the_cache);
     if (forbidden != 0)
         text += fmt::format(", {} forbidden", forbidden);
     text += fmt::format(", {} saved\n", seconds(saved_ms));
@@ -96,15 +96,22 @@ std::string RunSummary::as_text() const
 std::string RunSummary::as_json() const
 {
     Json by_tier = Json::object();
-    for (const auto& [tier, number] : answered)
+    for (const auto& [tier, number] : hits_of)
         by_tier.add(tier, number);
     Json shown = Json::array();
     for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
         shown.add({{"name", slowest[i].name}, {"reason", slowest[i].reason}, {"spent_ms", slowest[i].spent_ms}});
-    const Json json{{"answered", hits()},   {"by_tier", by_tier},         {"compiled", compiled},
-                    {"waited", waited},     {"past_the_cache", bypassed}, {"forbidden", forbidden},
-                    {"saved_ms", saved_ms}, {"spent_ms", spent_ms},       {"processes", processes},
-                    {"slowest", shown},     {"warnings", warnings}};
+    const Json json{{"hits", hits()},
+                    {"by_tier", by_tier},
+                    {"compiled", compiled},
+                    {"waited", waited},
+                    {"past_the_cache", past_the_cache},
+                    {"forbidden", forbidden},
+                    {"saved_ms", saved_ms},
+                    {"spent_ms", spent_ms},
+                    {"processes", processes},
+                    {"slowest", shown},
+                    {"warnings", warnings}};
     return json.text() + "\n";
 }
 

@@ -18,11 +18,11 @@ struct RunSummary {
         double spent_ms = 0;
     };
 
-    std::map<std::string, std::uint64_t> answered;  // by tier
+    std::map<std::string, std::uint64_t> hits_of;  // by tier
     std::uint64_t compiled = 0;
-    std::uint64_t waited = 0;     // for another thread or process that compiled the same
-    std::uint64_t bypassed = 0;   // compiled, and cannot be kept
-    std::uint64_t forbidden = 0;  // should have been compiled, and was not
+    std::uint64_t waited = 0;          // for another thread or process that compiled the same
+    std::uint64_t past_the_cache = 0;  // compiled, and cannot be kept
+    std::uint64_t forbidden = 0;       // should have been compiled, and was not
     double saved_ms = 0;
     double spent_ms = 0;
     std::vector<Compile> slowest;  // of what was compiled, the slowest first

@@ -1,0 +1,63 @@
+#include "json/json.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hearth {
+namespace {
+
+using Kind = JsonValue::Kind;
+
+TEST(Json, what_was_written_is_read_again)
+{
+    const std::string bytes("\x01 \"quoted\" \xc3\xa9 \\", 15);
+    const Json written{
+        {"text", bytes}, {"number", -2.5}, {"flag", true}, {"nothing", nullptr}, {"list", Json::array()}};
+    const JsonValue read = JsonValue::parse(written.text());
+    EXPECT_EQ(read.text_of("text"), bytes);
+    EXPECT_EQ(read.number_of("number"), -2.5);
+    EXPECT_EQ(read.find("flag")->text, "true");
+    EXPECT_EQ(read.find("nothing")->kind, Kind::null);
+    EXPECT_EQ(read.find("list")->kind, Kind::array);
+}
+
+TEST(Json, text_is_one_line_of_ascii_whatever_bytes_it_holds)
+{
+    const std::string text = Json(std::string_view("\xff\n\x1b[31m\xc3\xa9")).text();
+    for (const char c : text)
+        EXPECT_TRUE(c >= ' ' && c <= '~') << text;
+    EXPECT_EQ(JsonValue::parse(text).kind, Kind::string);
+}
+
+TEST(JsonValue, what_is_no_json_is_invalid_and_has_no_members)
+{
+    for (const char* text : {"", "{", "{\"a\": }", "nonsense", "{} {}", "// nothing"}) {
+        const JsonValue read = JsonValue::parse(text);
+        EXPECT_EQ(read.kind, Kind::invalid) << text;
+        EXPECT_EQ(read.find("a"), nullptr);
+        EXPECT_EQ(read.text_of("a"), "");
+        EXPECT_EQ(read.number_of("a"), 0);
+    }
+}
+
+TEST(JsonValue, comments_are_passed_over_only_where_that_was_asked_for)
+{
+    const char* const text = "{\"a\": 1 /* one */}";
+    EXPECT_EQ(JsonValue::parse(text).kind, Kind::invalid);
+    EXPECT_EQ(JsonValue::parse(text, JsonValue::Comments::passed_over).number_of("a"), 1);
+}
+
+TEST(JsonValue, a_member_of_another_kind_is_none)
+{
+    const JsonValue read = JsonValue::parse(R"({"text": 1, "number": "1"})");
+    EXPECT_EQ(read.text_of("text"), "");
+    EXPECT_EQ(read.number_of("number"), 0);
+}
+
+TEST(JsonValue, a_file_of_brackets_is_invalid_and_costs_no_stack)
+{
+    EXPECT_EQ(JsonValue::parse(std::string(20, '[') + std::string(20, ']')).kind, Kind::array);
+    EXPECT_EQ(JsonValue::parse(std::string(500'000, '[') + std::string(500'000, ']')).kind, Kind::invalid);
+}
+
+}  // namespace
+}  // namespace hearth
