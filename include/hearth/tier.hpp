@@ -106,18 +106,18 @@ public:
     virtual bool remove(const Key& key) = 0;
     virtual void clear() = 0;
 
-    virtual TierUsage usage() = 0;
-    virtual Limits limits() const = 0;
+    // A tier that has no budget of ours leaves these as they are: it holds what it holds.
+    virtual TierUsage usage() { return {}; }
+    virtual Limits limits() const { return {}; }
     // Takes effect at once: what no longer fits is evicted now.
-    virtual std::vector<Victim> set_limits(const Limits& limits, Victims victims) = 0;
-    virtual void set_policy(const PolicyFactory& policy) = 0;
+    virtual std::vector<Victim> set_limits(const Limits& /*limits*/, Victims /*victims*/) { return {}; }
+    virtual void set_policy(const PolicyFactory& /*policy*/) {}
+    // Evicts, for once, until no more is left; its limits stay as they are. Who went is told, and gone for good.
+    virtual std::vector<Victim> evict_to(const EvictTo& /*goal*/, const Progress& /*progress*/) { return {}; }
 
     virtual std::optional<EntryRow> info(const Key& key) = 0;
     // Visits every entry, in no order, until the visitor answers false.
     virtual void for_each(const std::function<bool(const EntryRow&)>& visit) = 0;
-    // Evicts, for once, until no more is left; its limits stay as they are. Who went is told, and gone for good. A tier
-    // that takes nothing in, or has no budget of ours, lets nothing go.
-    virtual std::vector<Victim> evict_to(const EvictTo& goal, const Progress& progress) = 0;
     virtual VerifyReport verify(Repair repair, const Progress& progress) = 0;
 
     // Credits uses that a faster tier answered, so that a popular entry is not idle down here.

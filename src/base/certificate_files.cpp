@@ -48,7 +48,7 @@ int note_that_a_password_is_wanted(char* /*password*/, int /*size*/, int /*writi
 
 Error unusable(std::string why)
 {
-    return {Code::invalid_argument, std::move(why), {}};
+    return error(Code::invalid_argument, "{}", std::move(why));
 }
 
 Result<Owned<BIO>> open(const std::string& path, const char* what)

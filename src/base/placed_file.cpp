@@ -1,5 +1,7 @@
 #include "base/placed_file.hpp"
 
+#include "base/error.hpp"
+
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
@@ -75,7 +77,7 @@ PlacedFile::~PlacedFile()
 Status PlacedFile::status() const
 {
     if (!m_refusal.empty())
-        return Error{Code::invalid_argument, m_refusal, {}};
+        return error(Code::invalid_argument, "{}", m_refusal);
     if (m_error == 0)
         return {};
     const bool full = m_error == -ENOSPC || m_error == -EDQUOT;

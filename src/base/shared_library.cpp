@@ -1,5 +1,7 @@
 #include "base/shared_library.hpp"
 
+#include "base/error.hpp"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -13,8 +15,7 @@ Result<SharedLibrary> SharedLibrary::load(const std::string& path)
     if (void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
         return SharedLibrary(handle);
     const char* why = ::dlerror();
-    return Error{
-        Code::unavailable, fmt::format("{} cannot be loaded: {}.", path, why != nullptr ? why : "no reason given"), {}};
+    return error(Code::unavailable, "{} cannot be loaded: {}.", path, why != nullptr ? why : "no reason given");
 }
 
 void* SharedLibrary::symbol(const char* name) const

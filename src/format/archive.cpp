@@ -77,19 +77,17 @@ Result<ArchiveReader> ArchiveReader::open(base::Files& files, const std::string&
     base::FileStat stat;
     const int error = file.open() ? files.stat(file.fd(), stat) : file.fd();
     if (error != 0)
-        return Error{Code::io, base::describe("Cannot read", path, error), {}};
+        return hearth::error(Code::io, "{}", base::describe("Cannot read", path, error));
     char header[k_header_size];
     if (stat.type != base::FileType::file || base::read_exactly(files, file.fd(), header, sizeof header, 0) != 0 ||
         std::string_view(header, k_archive_magic.size()) != k_archive_magic)
-        return Error{
-            Code::corrupt, fmt::format("{} is not a Hearth export. Make one with `hearth export FILE`.", path), {}};
+        return hearth::error(Code::corrupt, "{} is not a Hearth export. Make one with `hearth export FILE`.", path);
     base::WireReader reader(as_bytes({header + k_archive_magic.size(), 2}));
     if (const auto version = reader.number<std::uint16_t>(); version != k_archive_version)
-        return Error{
+        return hearth::error(
             Code::other_version,
-            fmt::format("{} is an export of version {}; this Hearth reads version {}. Use the Hearth that wrote it.",
-                        path, version, k_archive_version),
-            {}};
+            "{} is an export of version {}; this Hearth reads version {}. Use the Hearth that wrote it.", path, version,
+            k_archive_version);
     ArchiveReader archive(files, path, std::move(file), stat.size);
     archive.m_at = k_header_size;
     return archive;

@@ -108,19 +108,15 @@ Result<BundleHeader> decode_bundle_header(ByteView bytes, std::uint64_t file_siz
     const auto version = reader.number<std::uint16_t>();
     const auto entry_version = reader.number<std::uint16_t>();
     if (!reader.failed() && version != k_bundle_version)
-        return Error{
-            Code::other_version,
-            fmt::format("{} is a bundle of version {}; this Hearth reads version {}. Use the Hearth that wrote "
-                        "it, or make the bundle again with this one.",
-                        path, version, k_bundle_version),
-            {}};
+        return error(Code::other_version,
+                     "{} is a bundle of version {}; this Hearth reads version {}. Use the Hearth that wrote "
+                     "it, or make the bundle again with this one.",
+                     path, version, k_bundle_version);
     if (!reader.failed() && entry_version != k_entry_version)
-        return Error{
-            Code::other_version,
-            fmt::format("{} holds entries of format {}; this Hearth reads format {}. Use the Hearth that wrote "
-                        "it, or make the bundle again with this one.",
-                        path, entry_version, k_entry_version),
-            {}};
+        return error(Code::other_version,
+                     "{} holds entries of format {}; this Hearth reads format {}. Use the Hearth that wrote "
+                     "it, or make the bundle again with this one.",
+                     path, entry_version, k_entry_version);
     const auto zero = reader.number<std::uint32_t>();
     BundleHeader header;
     header.entries = reader.number<std::uint64_t>();
@@ -301,8 +297,8 @@ Result<EncodedBundleHead> encode_bundle_head(const BundleFacts& facts, std::uint
         const std::optional<base::Ed25519Signature> made =
             base::ed25519_sign(sign_with->secret(), message_of(head.root));
         if (!made)
-            return Error{
-                Code::unavailable, "This machine's OpenSSL cannot make Ed25519 signatures. Install OpenSSL 3.", {}};
+            return error(Code::unavailable,
+                         "This machine's OpenSSL cannot make Ed25519 signatures. Install OpenSSL 3.");
         signer = sign_with->public_key();
         signature = *made;
     }

@@ -199,11 +199,9 @@ Bytes section_bytes(const Bytes& entry, const Row& row, std::size_t at, bool& ri
 Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const EncodeOptions& options)
 {
     if (artifact.size() > k_max_artifact_bytes)
-        return Error{
-            Code::too_large,
-            fmt::format("Artifact of {} bytes is larger than an entry can hold ({}). Split it over several keys.",
-                        artifact.size(), k_max_artifact_bytes),
-            {}};
+        return error(Code::too_large,
+                     "Artifact of {} bytes is larger than an entry can hold ({}). Split it over several keys.",
+                     artifact.size(), k_max_artifact_bytes);
     if (artifact.sections.size() > k_max_sections)
         return error(Code::too_large,
                      "Artifact with {} sections has more than an entry can hold ({}). Join some of them.",
@@ -258,8 +256,8 @@ Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const Encod
 
     const auto head_sum = base::checksum(options.checksum, head.view());
     if (!head_sum)
-        return Error{
-            Code::invalid_argument, "This build of Hearth cannot compute the checksum asked for. Choose sha256.", {}};
+        return error(Code::invalid_argument,
+                     "This build of Hearth cannot compute the checksum asked for. Choose sha256.");
     return Bytes::make(total, [&](std::span<std::byte> target) {
         std::size_t at = 0;
         const auto put = [&](ByteView bytes) {

@@ -2,6 +2,7 @@
 
 #include "base/digest.hpp"
 #include "base/ed25519.hpp"
+#include "base/error.hpp"
 #include "base/wire.hpp"
 #include "format/entry.hpp"
 
@@ -61,8 +62,7 @@ Result<Bytes> sign_entry(const Key& key, const Bytes& entry, const SigningKey& s
     const std::optional<base::Ed25519Signature> signature =
         base::ed25519_sign(signing_key.secret(), message_of(key, plain));
     if (!signature)
-        return Error{
-            Code::unavailable, "This machine's OpenSSL cannot make Ed25519 signatures. Install OpenSSL 3.", {}};
+        return error(Code::unavailable, "This machine's OpenSSL cannot make Ed25519 signatures. Install OpenSSL 3.");
     return Bytes::make(plain.size() + k_trailer_size, [&](std::span<std::byte> out) {
         std::memcpy(out.data(), plain.data(), plain.size());
         std::byte* const trailer = out.data() + plain.size();

@@ -33,7 +33,7 @@ std::string_view take_line(std::string_view& text)
 Error no_secret(const std::string& path, std::string_view why)
 {
     // Without what the file holds: it may be the key with a typing error in it.
-    return {Code::invalid_argument, fmt::format("{} is no signing key: {}. `hearth keygen` makes one.", path, why), {}};
+    return error(Code::invalid_argument, "{} is no signing key: {}. `hearth keygen` makes one.", path, why);
 }
 
 }  // namespace
@@ -47,13 +47,12 @@ Result<PublicKey> PublicKey::parse(std::string_view text)
 {
     PublicKey key;
     if (!text.starts_with(k_public) || !base::from_hex(text.substr(k_public.size()), key.bytes))
-        return Error{Code::invalid_argument,
+        return error(Code::invalid_argument, "{}",
                      text.starts_with(k_secret)
                          ? std::string("This is a signing key, which must not be handed around. Its public key is what "
                                        "`hearth keygen` printed.")
                          : fmt::format("\"{}\" is no public key: it is \"ed25519:\" and 64 hexadecimal digits.",
-                                       text.substr(0, 80)),
-                     {}};
+                                       text.substr(0, 80)));
     return key;
 }
 
@@ -91,7 +90,7 @@ Result<SigningKey> SigningKey::load(const std::string& path)
         return no_secret(path, "its first line is not \"ed25519-secret:\" and 64 hexadecimal digits");
     const std::optional<base::Ed25519Public> shown = base::ed25519_public_of(key.m_secret);
     if (!shown)
-        return Error{Code::unavailable, "This machine's OpenSSL cannot use Ed25519 keys. Install OpenSSL 3.", {}};
+        return hearth::error(Code::unavailable, "This machine's OpenSSL cannot use Ed25519 keys. Install OpenSSL 3.");
     key.m_public.bytes = *shown;
     return key;
 }
@@ -101,17 +100,16 @@ Status SigningKey::save(const std::string& path) const
     base::Files& files = base::system_files();
     base::FileHandle file(files, files.open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
     if (!file.open())
-        return Error{Code::io,
+        return error(Code::io, "{}",
                      file.error() == EEXIST
                          ? fmt::format("{} is there already, and is not overwritten. Choose another name.", path)
-                         : base::describe("create", path, -file.error()),
-                     {}};
+                         : base::describe("create", path, -file.error()));
     const std::string line = std::string(k_secret) + base::to_hex(std::as_bytes(std::span(m_secret))) + "\n";
     int error = base::write_all(files, file.fd(), as_bytes(line), 0);
     if (error == 0)
         error = files.sync(file.fd());
     if (error != 0)
-        return Error{Code::io, base::describe("write", path, error), {}};
+        return hearth::error(Code::io, "{}", base::describe("write", path, error));
     return {};
 }
 
@@ -120,7 +118,7 @@ Result<std::vector<PublicKey>> load_public_keys(const std::string& path)
     int error = 0;
     const Bytes bytes = base::read_file(base::system_files(), path.c_str(), k_largest_key_file, error);
     if (error != 0)
-        return Error{Code::io, base::describe("read", path, error), {}};
+        return hearth::error(Code::io, "{}", base::describe("read", path, error));
     std::vector<PublicKey> keys;
     std::string_view rest = bytes.text();
     for (int number = 1; !rest.empty(); ++number) {
@@ -129,7 +127,7 @@ Result<std::vector<PublicKey>> load_public_keys(const std::string& path)
             continue;
         const Result<PublicKey> key = PublicKey::parse(line.substr(0, line.find_first_of(" \t")));
         if (!key)
-            return Error{key.error().code, fmt::format("{}, line {}: {}", path, number, key.error().message), {}};
+            return hearth::error(key.error().code, "{}, line {}: {}", path, number, key.error().message);
         keys.push_back(*key);
     }
     return keys;

@@ -34,25 +34,20 @@ JsonValue::Kind kind_of(const nlohmann::json& read)
     }
 }
 
-// False where it is nested too deeply: a file of brackets must not cost the stack.
-bool take(const nlohmann::json& read, JsonValue& value, int levels_left)
+void take(const nlohmann::json& read, JsonValue& value, int levels_left)
 {
     value.kind = kind_of(read);
     if (read.is_string())
         value.text = read.get_ref<const std::string&>();
     else if (read.is_primitive())
         value.text = text_of(read);
-    if (!read.is_structured())
-        return true;
-    if (levels_left == 0)
-        return false;
+    if (!read.is_structured() || levels_left == 0)
+        return;
     for (const auto& item : read.items()) {
-        if (!take(item.value(), value.elements.emplace_back(), levels_left - 1))
-            return false;
+        take(item.value(), value.elements.emplace_back(), levels_left - 1);
         if (read.is_object())
             value.names.push_back(item.key());
     }
-    return true;
 }
 
 }  // namespace
@@ -95,10 +90,10 @@ void Json::add(std::string_view name, const Json& value)
 
 JsonValue JsonValue::parse(std::string_view text, Comments comments)
 {
-    static constexpr int k_max_levels = 32;
+    static constexpr int k_max_levels = 32;  // a file of brackets must not cost the stack
     JsonValue value;
-    const auto read = nlohmann::json::parse(text, nullptr, false, comments == Comments::passed_over);
-    return take(read, value, k_max_levels) ? value : JsonValue{};
+    take(nlohmann::json::parse(text, nullptr, false, comments == Comments::passed_over), value, k_max_levels);
+    return value;
 }
 
 const JsonValue* JsonValue::find(std::string_view name) const

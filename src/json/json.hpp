@@ -66,7 +66,7 @@ struct JsonValue {
     std::vector<JsonValue> elements{};  // of an array or an object
     std::vector<std::string> names{};   // of an object's elements, one each
 
-    // Invalid where `text` is no JSON, or one that is nested more deeply than anything of ours.
+    // Invalid if `text` is no JSON. What is nested more deeply than anything of ours is left out.
     static JsonValue parse(std::string_view text, Comments comments = Comments::refused);
 
     bool is_object() const { return kind == Kind::object; }

@@ -35,10 +35,8 @@ Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, n
     if ((program.target.empty() || program.target == "device") && !names_target(program.options)) {
         int device = 0;
         if (const int error = driver.current_device(&device); error != gpu::cuda::k_success)
-            return Error{
-                Code::unavailable,
-                fmt::format("The driver does not name the device of this context: {}.", describe(driver, error)),
-                {}};
+            return hearth::error(Code::unavailable, "The driver does not name the device of this context: {}.",
+                                 describe(driver, error));
         Result<std::string> target = gpu::target_of_device(driver, device);
         HEARTH_TRY(target);
         program.target = *std::move(target);
@@ -55,9 +53,9 @@ Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, n
     const Key key = compiled->outcome() == nvrtc::Outcome::past_the_cache ? Key::of("cuda image", image)
                                                                           : compiled->request().key();
     if (image.empty() && !compiled->lto_ir().empty())
-        return Error{Code::invalid_argument,
-                     "The program was compiled to LTO-IR, which has to be linked before it is loaded. Leave -dlto out.",
-                     {}};
+        return hearth::error(
+            Code::invalid_argument,
+            "The program was compiled to LTO-IR, which has to be linked before it is loaded. Leave -dlto out.");
     return CompiledHere{*std::move(compiled), key, image};
 }
 

@@ -222,10 +222,9 @@ Result<Loaded> Kernel::on(int device) const
     if (error != gpu::cuda::k_success) {
         int count = 0;
         driver->device_count(&count);
-        return Error{Code::invalid_argument,
-                     fmt::format("Device {} cannot be used: {}. This process sees {} of them, counted from 0.", device,
-                                 describe(*driver, error), count),
-                     {}};
+        return hearth::error(Code::invalid_argument,
+                             "Device {} cannot be used: {}. This process sees {} of them, counted from 0.", device,
+                             describe(*driver, error), count);
     }
     std::shared_ptr<const void> retained(handle, [driver, number](const void*) { driver->primary_release(number); });
     if (driver->push_current(handle) != gpu::cuda::k_success)

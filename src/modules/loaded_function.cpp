@@ -1,5 +1,7 @@
 #include "modules/loaded_function.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -14,7 +16,7 @@ constexpr std::size_t k_usual_arguments = 32;
 
 Status refuse(std::string message)
 {
-    return Error{Code::invalid_argument, std::move(message), {}};
+    return error(Code::invalid_argument, "{}", std::move(message));
 }
 
 // What the module has, for people; empty where the driver cannot tell.
@@ -40,13 +42,11 @@ std::vector<std::string> entries_of(const gpu::CudaDriver& driver, CUmod_st* mod
 Error no_such_entry(const gpu::CudaDriver& driver, CUmod_st* module, const std::string& name, const std::string& symbol)
 {
     const std::vector<std::string> entries = entries_of(driver, module);
-    return {
-        Code::not_found,
-        fmt::format("The module has no kernel \"{}\"{}{}{}. Declare the kernel extern \"C\", give the name that the "
-                    "compiler gave it, or put the name among program.name_expressions.",
-                    name, symbol != name ? fmt::format(" (\"{}\")", symbol) : "",
-                    entries.empty() ? "" : "; it has: ", fmt::join(entries, ", ")),
-        {}};
+    return error(Code::not_found,
+                 "The module has no kernel \"{}\"{}{}{}. Declare the kernel extern \"C\", give the name that the "
+                 "compiler gave it, or put the name among program.name_expressions.",
+                 name, symbol != name ? fmt::format(" (\"{}\")", symbol) : "",
+                 entries.empty() ? "" : "; it has: ", fmt::join(entries, ", "));
 }
 
 std::optional<std::vector<std::size_t>> sizes_of_arguments(const gpu::CudaDriver& driver, CUfunc_st* function)
@@ -92,9 +92,8 @@ Result<std::shared_ptr<const LoadedFunction>> LoadedFunction::find(const gpu::Cu
     if (error == gpu::cuda::k_success)
         error = driver.device_attribute(&most_bytes, gpu::cuda::k_most_shared_bytes, device);
     if (error != gpu::cuda::k_success)
-        return Error{Code::unavailable,
-                     fmt::format("The driver does not give kernel \"{}\": {}.", name, describe(driver, error)),
-                     {}};
+        return hearth::error(Code::unavailable, "The driver does not give kernel \"{}\": {}.", name,
+                             describe(driver, error));
 
     auto found = std::make_shared<LoadedFunction>();
     found->driver = &driver;
@@ -131,11 +130,9 @@ Status LoadedFunction::launch(const LaunchConfig& config, std::span<const Argume
             if (const int error = driver->set_function_attribute(function, gpu::cuda::k_dynamic_shared_bytes,
                                                                  static_cast<int>(most_shared_bytes));
                 error != gpu::cuda::k_success)
-                return Error{
-                    Code::unavailable,
-                    fmt::format("The driver does not give kernel \"{}\" {} bytes of dynamic shared memory: {}.", name,
-                                most_shared_bytes, describe(*driver, error)),
-                    {}};
+                return hearth::error(Code::unavailable,
+                                     "The driver does not give kernel \"{}\" {} bytes of dynamic shared memory: {}.",
+                                     name, most_shared_bytes, describe(*driver, error));
             all_shared.store(true, std::memory_order_release);
         }
     }

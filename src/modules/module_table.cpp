@@ -76,7 +76,7 @@ Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::C
             return load(driver, context, image, replace, bytes);
         } catch (const std::exception& error) {
             // Whoever waits for this flight must be told.
-            return Error{Code::unavailable, fmt::format("A module could not be loaded: {}.", error.what()), {}};
+            return hearth::error(Code::unavailable, "A module could not be loaded: {}.", error.what());
         }
     }();
     Victims victims;

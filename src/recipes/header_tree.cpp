@@ -48,8 +48,7 @@ Status TreePlan::add_file(const std::string& working_directory, const std::strin
 
 Status TreePlan::add_directory(const std::string& working_directory, const std::string& path)
 {
-    if (const Result<std::string> reached = walk(working_directory, path, true); !reached)
-        return reached.error();
+    HEARTH_TRY(walk(working_directory, path, true));
     return {};
 }
 
@@ -65,7 +64,7 @@ int HeaderTree::write(const std::string& path, ByteView bytes)
 Status HeaderTree::change(const TreePlan& plan, const std::function<std::optional<Bytes>(const base::Sha256&)>& content)
 {
     const auto failed = [](const char* action, const std::string& path, int error) {
-        return Error{Code::io, base::describe(action, path, error), {}};
+        return hearth::error(Code::io, "{}", base::describe(action, path, error));
     };
     for (auto file = m_files.begin(); file != m_files.end();) {
         if (const auto wanted = plan.files().find(file->first);
@@ -98,8 +97,7 @@ Status HeaderTree::change(const TreePlan& plan, const std::function<std::optiona
             continue;
         const std::optional<Bytes> bytes = content(digest);
         if (!bytes)
-            return Error{
-                Code::corrupt, fmt::format("the content of {} is not in the recipe file, or is damaged", path), {}};
+            return hearth::error(Code::corrupt, "the content of {} is not in the recipe file, or is damaged", path);
         if (const int error = write(m_root + path, *bytes); error != 0)
             return failed("Cannot write", m_root + path, error);
         m_files.emplace(path, digest);
@@ -111,10 +109,9 @@ Status HeaderTree::become(const TreePlan& plan, const std::function<std::optiona
 {
     for (const auto& [path, digest] : plan.files())
         if (plan.directories().contains(path))
-            return Error{
-                Code::invalid_argument, fmt::format("{} was a file and a directory, by way of a link", path), {}};
+            return error(Code::invalid_argument, "{} was a file and a directory, by way of a link", path);
     if (const int error = base::make_directories(m_disk, m_root, 0700); error != 0)
-        return Error{Code::io, base::describe("Cannot make", m_root, error), {}};
+        return hearth::error(Code::io, "{}", base::describe("Cannot make", m_root, error));
     Status changed = change(plan, content);
     if (!changed.ok()) {
         // What is there now nobody knows: begin anew.

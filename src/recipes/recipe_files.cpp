@@ -99,13 +99,12 @@ Result<Recipes::Data> load(const std::vector<std::string>& paths, ComesToItsKey 
         int error = 0;
         Bytes bytes = base::read_file(base::system_files(), base::real_path(path).c_str(), k_max_file, error);
         if (error == -EFBIG)
-            return Error{Code::too_large,
-                         fmt::format("{} has more than the {} bytes that a recipe file may have. Record into several "
-                                     "files.",
-                                     path, k_max_file),
-                         {}};
+            return hearth::error(Code::too_large,
+                                 "{} has more than the {} bytes that a recipe file may have. Record into several "
+                                 "files.",
+                                 path, k_max_file);
         if (error != 0)
-            return Error{Code::io, base::describe("Cannot read", path, error) + ". Check the path.", {}};
+            return hearth::error(Code::io, "{}", base::describe("Cannot read", path, error) + ". Check the path.");
         Result<format::DecodedRecipes> decoded = format::decode_recipes(bytes, path);
         HEARTH_TRY(decoded);
         patience += format::patience_with(bytes.size()) - format::patience_with(0);
@@ -182,10 +181,8 @@ template <class Do>
 auto or_no_memory(const std::string& what, Do&& run) -> decltype(run())
 {
     const auto too_large = [&] {
-        return Error{
-            Code::too_large,
-            fmt::format("There is not enough memory to read {}. Free some, or record into several files.", what),
-            {}};
+        return error(Code::too_large, "There is not enough memory to read {}. Free some, or record into several files.",
+                     what);
     };
     try {
         return run();
@@ -259,11 +256,10 @@ Status check_recordable(const std::string& path)
     const base::FileHandle file(files,
                                 files.open(base::real_path(path).c_str(), O_RDWR | O_CREAT | O_NONBLOCK, k_mode));
     if (!file.open())
-        return Error{Code::io, base::describe("Cannot record to", path, file.fd()) + ". Choose another file.", {}};
+        return error(Code::io, "{}", base::describe("Cannot record to", path, file.fd()) + ". Choose another file.");
     base::FileStat stat;
     if (files.stat(file.fd(), stat) != 0 || stat.type != base::FileType::file)
-        return Error{
-            Code::invalid_argument, fmt::format("{} is no file that can be recorded to. Choose another.", path), {}};
+        return error(Code::invalid_argument, "{} is no file that can be recorded to. Choose another.", path);
     return holds_other_things(files, file.fd()) ? other_things(path) : Status{};
 }
 

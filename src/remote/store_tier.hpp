@@ -45,14 +45,8 @@ public:
     void flush() override;
     FlightAttempt try_flight(const Key& key) override;
 
-    // It has no budget of ours, and no policy.
-    TierUsage usage() override { return {}; }
-    Limits limits() const override { return {}; }
-    std::vector<Victim> set_limits(const Limits& /*limits*/, Victims /*victims*/) override { return {}; }
-    void set_policy(const PolicyFactory& /*policy*/) override {}
     std::optional<EntryRow> info(const Key& key) override;
     void for_each(const std::function<bool(const EntryRow&)>& visit) override;
-    std::vector<Victim> evict_to(const EvictTo& /*goal*/, const Progress& /*progress*/) override { return {}; }
     VerifyReport verify(Repair repair, const Progress& progress) override;
 
     bool resting() override { return m_breaker.rests(); }

@@ -66,7 +66,7 @@ std::vector<Event> read(const std::string& path)
     std::ifstream file(path);
     for (std::string text; std::getline(file, text);) {
         const JsonValue line = JsonValue::parse(text);
-        if (line.is_object())
+        if (!line.text_of("outcome").empty())
             events.push_back({.what = line.text_of("what"),
                               .name = line.text_of("name"),
                               .outcome = line.text_of("outcome"),

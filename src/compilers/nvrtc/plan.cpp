@@ -17,7 +17,7 @@ constexpr std::uint64_t k_request_version = 1;
 
 Status refuse(std::string message)
 {
-    return Error{Code::invalid_argument, std::move(message), {}};
+    return error(Code::invalid_argument, "{}", std::move(message));
 }
 
 // NVRTC takes zero-terminated strings: what stands behind a zero would be left out without a word.

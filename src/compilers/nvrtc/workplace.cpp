@@ -48,7 +48,7 @@ Staying staying(const format::Recipe& recipe, const OptionFacts& facts)
 
 Error not_here(std::string reason)
 {
-    return {Code::unavailable, std::move(reason), {}};
+    return error(Code::unavailable, "{}", std::move(reason));
 }
 
 Status check_in_place(const format::Recipe& recipe, const format::RecipeFile& file, const Staying& stay)
@@ -68,7 +68,7 @@ Status check_in_place(const format::Recipe& recipe, const format::RecipeFile& fi
 
 Error not_laid_out(const Error& problem)
 {
-    return {problem.code, fmt::format("Its headers cannot be laid out here: {}.", problem.message), {}};
+    return error(problem.code, "Its headers cannot be laid out here: {}.", problem.message);
 }
 
 }  // namespace
@@ -76,8 +76,7 @@ Error not_laid_out(const Error& problem)
 Result<Program> recorded_program(const format::Recipe& recipe, const recipes::Recipes::Data& data)
 {
     const auto lost = [](const std::string& what) {
-        return Error{
-            Code::corrupt, fmt::format("{} is not in the recipe file, or is damaged. Record it again.", what), {}};
+        return error(Code::corrupt, "{} is not in the recipe file, or is damaged. Record it again.", what);
     };
     Program program;
     const std::optional<Bytes> source = data.content(recipe.source);

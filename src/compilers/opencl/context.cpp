@@ -37,7 +37,7 @@ std::vector<cl_device_id> devices_of(const cl::Api& api, cl_context context)
 
 Error failure(Code code, std::string_view doing, const char* function, cl_int error)
 {
-    return {code, fmt::format("{}: {} gives {}.", doing, function, cl::error_name(error)), {}};
+    return hearth::error(code, "{}: {} gives {}.", doing, function, cl::error_name(error));
 }
 
 Result<Context> Context::open(const Device& device)
@@ -130,9 +130,8 @@ Status Context::finish() const
 Status Buffer::write(ByteView data) const
 {
     if (data.size() > m_size)
-        return Error{Code::invalid_argument,
-                     fmt::format("{} bytes do not fit a buffer of {}. Make it larger.", data.size(), m_size),
-                     {}};
+        return error(Code::invalid_argument, "{} bytes do not fit a buffer of {}. Make it larger.", data.size(),
+                     m_size);
     if (const cl_int error = m_context->api->enqueue_write(m_context->queue, static_cast<cl_mem>(m_handle.get()),
                                                            CL_TRUE, 0, data.size(), data.data(), 0, nullptr, nullptr);
         error != CL_SUCCESS)
@@ -144,9 +143,8 @@ Status Buffer::write(ByteView data) const
 Status Buffer::read(std::span<std::byte> out) const
 {
     if (out.size() > m_size)
-        return Error{Code::invalid_argument,
-                     fmt::format("{} bytes were asked for from a buffer of {}. Ask for fewer.", out.size(), m_size),
-                     {}};
+        return error(Code::invalid_argument, "{} bytes were asked for from a buffer of {}. Ask for fewer.", out.size(),
+                     m_size);
     if (out.empty())
         return {};
     if (const cl_int error = m_context->api->enqueue_read(m_context->queue, static_cast<cl_mem>(m_handle.get()),

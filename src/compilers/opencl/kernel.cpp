@@ -1,5 +1,7 @@
 #include "compilers/opencl/kernel.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -86,14 +88,10 @@ Status Kernel::launch_with(const Launch& range, std::span<const Argument> argume
     ProgramState& program = *m_state->program;
     const cl::Api& api = *program.context->api;
     if (arguments.size() != m_state->arguments)
-        return Error{Code::invalid_argument,
-                     fmt::format("Kernel \"{}\" takes {} arguments and is given {}.", name, m_state->arguments,
-                                 arguments.size()),
-                     {}};
+        return error(Code::invalid_argument, "Kernel \"{}\" takes {} arguments and is given {}.", name,
+                     m_state->arguments, arguments.size());
     if (range.global.x == 0)
-        return Error{Code::invalid_argument,
-                     fmt::format("Kernel \"{}\" is launched over no work-items. Give a global size.", name),
-                     {}};
+        return error(Code::invalid_argument, "Kernel \"{}\" is launched over no work-items. Give a global size.", name);
     for (std::size_t i = 0; i < arguments.size(); ++i)
         if (const cl_int error =
                 api.set_kernel_arg(m_state->id, static_cast<cl_uint>(i), arguments[i].size(), arguments[i].data());

@@ -40,8 +40,8 @@ Result<NativeProgram> create_from_source(const std::shared_ptr<const ContextStat
     cl_program id = nullptr;
     if (!source.il.empty()) {
         if (api.create_program_with_il == nullptr)
-            return Error{
-                Code::unavailable, "This libOpenCL is older than OpenCL 2.1 and takes no IL. Give OpenCL C.", {}};
+            return hearth::error(Code::unavailable,
+                                 "This libOpenCL is older than OpenCL 2.1 and takes no IL. Give OpenCL C.");
         id = api.create_program_with_il(context->context, source.il.data(), source.il.size(), &error);
     } else {
         const char* text = source.text.data();

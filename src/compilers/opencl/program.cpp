@@ -136,10 +136,9 @@ Bytes ProgramState::take_binary()
 Status ProgramState::store_again()
 {
     if (m_cache == nullptr)
-        return Error{Code::invalid_argument,
+        return error(Code::invalid_argument, "{}",
                      artifact->failed() ? "A program that did not build has no binary to store."
-                                        : fmt::format("This program is not stored: {}.", reason),
-                     {}};
+                                        : fmt::format("This program is not stored: {}.", reason));
     const std::lock_guard storing(m_storing);
     std::string launches;
     std::size_t count = 0;

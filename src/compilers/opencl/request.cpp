@@ -18,7 +18,7 @@ constexpr std::uint64_t k_request_version = 1;
 
 Error refuse(std::string message)
 {
-    return {Code::invalid_argument, std::move(message), {}};
+    return error(Code::invalid_argument, "{}", std::move(message));
 }
 
 Status check_text(std::string_view what, std::string_view text)

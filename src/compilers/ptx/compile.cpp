@@ -25,7 +25,7 @@ struct Plan {
 
 Error refuse(std::string message)
 {
-    return {Code::invalid_argument, std::move(message), {}};
+    return error(Code::invalid_argument, "{}", std::move(message));
 }
 
 std::string_view name_of(Linker linker)

@@ -149,10 +149,8 @@ Result<DriverFunctions> load_driver()
     library.need(functions.complete, "cuLinkComplete");
     library.need(functions.destroy, "cuLinkDestroy");
     if (!library.missing().empty())
-        return Error{
-            Code::unavailable,
-            fmt::format("The driver (libcuda.so.1) lacks {}. Install a newer one, or libnvJitLink.", library.missing()),
-            {}};
+        return error(Code::unavailable, "The driver (libcuda.so.1) lacks {}. Install a newer one, or libnvJitLink.",
+                     library.missing());
     return functions;
 }
 
@@ -220,12 +218,10 @@ Result<Artifact> link_with_driver(const Job& job)
     const DriverFunctions& driver = *loaded;
     const CurrentContext context(driver);
     if (context.error() != k_driver_success)
-        return Error{
-            Code::unavailable,
-            fmt::format("The driver's linker needs a CUDA device, and there is none: {}. Install libnvJitLink, "
-                        "which needs no device.",
-                        driver.name_of(context.error())),
-            {}};
+        return error(Code::unavailable,
+                     "The driver's linker needs a CUDA device, and there is none: {}. Install libnvJitLink, "
+                     "which needs no device.",
+                     driver.name_of(context.error()));
 
     std::string errors(k_log_size, '\0');
     std::string info(k_log_size, '\0');

@@ -110,15 +110,13 @@ Result<Identity> identify(const CompileOptions& options)
     if (options.linker != Linker::nvjitlink)
         if (std::optional<Identity> driver = find_driver())
             return *std::move(driver);
-    return Error{
-        Code::unavailable,
-        fmt::format("Nothing here turns PTX into a CUBIN: no {} was found{}{}. Install the CUDA toolkit, the Python "
-                    "package nvidia-nvjitlink or a CUDA driver, or say where libnvJitLink is with {}.",
-                    options.linker == Linker::driver      ? "libcuda.so.1 (the driver)"
-                    : options.linker == Linker::nvjitlink ? "libnvJitLink"
-                                                          : "libnvJitLink and no libcuda.so.1 (the driver)",
-                    passed_over.empty() ? "" : "; passed over: ", fmt::join(passed_over, ", "), k_configured),
-        {}};
+    return error(Code::unavailable,
+                 "Nothing here turns PTX into a CUBIN: no {} was found{}{}. Install the CUDA toolkit, the Python "
+                 "package nvidia-nvjitlink or a CUDA driver, or say where libnvJitLink is with {}.",
+                 options.linker == Linker::driver      ? "libcuda.so.1 (the driver)"
+                 : options.linker == Linker::nvjitlink ? "libnvJitLink"
+                                                       : "libnvJitLink and no libcuda.so.1 (the driver)",
+                 passed_over.empty() ? "" : "; passed over: ", fmt::join(passed_over, ", "), k_configured);
 }
 
 }  // namespace hearth::ptx

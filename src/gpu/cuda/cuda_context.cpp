@@ -9,32 +9,27 @@ namespace hearth::gpu {
 Result<CudaContext> current_context(const CudaDriver& driver)
 {
     if (driver.context_id == nullptr)
-        return Error{
+        return error(
             Code::unavailable,
             "The CUDA driver is older than 12.0 and cannot tell one context from the next at the same address, "
-            "so kernels are not kept loaded. Update it to 525 or later.",
-            {}};
+            "so kernels are not kept loaded. Update it to 525 or later.");
     CudaContext context;
     if (const int error = driver.current_context(&context.handle); error != cuda::k_success)
-        return Error{
+        return hearth::error(
             Code::unavailable,
-            fmt::format("The CUDA driver cannot be used in this process: {}. After a fork only a program that had not "
-                        "used CUDA before can use it.",
-                        describe(driver, error)),
-            {}};
+            "The CUDA driver cannot be used in this process: {}. After a fork only a program that had not "
+            "used CUDA before can use it.",
+            describe(driver, error));
     if (context.handle == nullptr)
-        return Error{Code::unavailable,
+        return error(Code::unavailable,
                      "No CUDA context is current on this thread. Make one current (cudaSetDevice, cuCtxSetCurrent), or "
-                     "name the device with Kernel::on().",
-                     {}};
+                     "name the device with Kernel::on().");
     unsigned long long id = 0;
     if (const int error = driver.context_id(context.handle, &id); error != cuda::k_success)
-        return Error{
-            Code::unavailable,
-            fmt::format("The CUDA context that is current on this thread cannot be used: {}. Make a living one "
-                        "current.",
-                        describe(driver, error)),
-            {}};
+        return hearth::error(Code::unavailable,
+                             "The CUDA context that is current on this thread cannot be used: {}. Make a living one "
+                             "current.",
+                             describe(driver, error));
     context.id = id;
     return context;
 }
@@ -56,9 +51,8 @@ Result<std::shared_ptr<const KeptCudaContext>> KeptCudaContext::take(const CudaD
             driver.primary_release(device);
     }
     if (error != cuda::k_success)
-        return Error{Code::unavailable,
-                     fmt::format("CUDA device {} has no context to work in: {}.", device, describe(driver, error)),
-                     {}};
+        return hearth::error(Code::unavailable, "CUDA device {} has no context to work in: {}.", device,
+                             describe(driver, error));
     // From here on it lets go of the context, whatever happens.
     const std::shared_ptr<KeptCudaContext> kept(new KeptCudaContext(driver, device, kind));
     kept->m_context.handle = handle;

@@ -18,11 +18,10 @@ Result<device::Device> describe_device(const CudaDriver& driver, int index, int&
     if (error == cuda::k_success)
         error = driver.device_bytes(&bytes, ordinal);
     if (error != cuda::k_success)
-        return Error{Code::invalid_argument,
-                     fmt::format("There is no CUDA device {}: {}. They are numbered from 0, and CUDA_VISIBLE_DEVICES "
-                                 "hides some.",
-                                 index, describe(driver, error)),
-                     {}};
+        return hearth::error(Code::invalid_argument,
+                             "There is no CUDA device {}: {}. They are numbered from 0, and CUDA_VISIBLE_DEVICES "
+                             "hides some.",
+                             index, describe(driver, error));
     return device::Device{
         .backend = Backend::cuda, .index = index, .name = name.data(), .gpu = true, .total_bytes = bytes};
 }

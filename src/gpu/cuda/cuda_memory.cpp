@@ -1,5 +1,7 @@
 #include "gpu/cuda/cuda_memory.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -49,12 +51,10 @@ CudaMemory::~CudaMemory()
 
 Error CudaMemory::gone() const
 {
-    return {
-        Code::unavailable,
-        fmt::format("The CUDA context of {} is gone: destroyed, reset, or broken by an error on the device. What it "
-                    "held is lost.",
-                    m_device.name),
-        {}};
+    return error(Code::unavailable,
+                 "The CUDA context of {} is gone: destroyed, reset, or broken by an error on the device. What it "
+                 "held is lost.",
+                 m_device.name);
 }
 
 Status CudaMemory::failed(const char* what, int error)

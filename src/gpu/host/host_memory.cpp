@@ -102,10 +102,8 @@ BackendProbe probe_host()
 Result<std::shared_ptr<DeviceMemory>> open_host_memory(int index)
 {
     if (index < 0 || index >= k_most_devices)
-        return Error{
-            Code::invalid_argument,
-            fmt::format("There is no host device {}: they are numbered from 0 to {}.", index, k_most_devices - 1),
-            {}};
+        return error(Code::invalid_argument, "There is no host device {}: they are numbered from 0 to {}.", index,
+                     k_most_devices - 1);
     return {std::make_shared<HostMemory>(host_device(index))};
 }
 

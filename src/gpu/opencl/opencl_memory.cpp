@@ -61,10 +61,8 @@ public:
     Result<DeviceBlock> allocate(std::uint64_t bytes) override
     {
         if (bytes > m_max_block)
-            return Error{Code::no_space,
-                         fmt::format("{} gives no more than {} bytes at once, and {} were asked for.", m_device.name,
-                                     m_max_block, bytes),
-                         {}};
+            return hearth::error(Code::no_space, "{} gives no more than {} bytes at once, and {} were asked for.",
+                                 m_device.name, m_max_block, bytes);
         cl_int error = CL_SUCCESS;
         const std::size_t size = std::max<std::uint64_t>(bytes, 1);
         cl_mem buffer = m_api->create_buffer(m_context, CL_MEM_READ_WRITE, size, nullptr, &error);
@@ -206,10 +204,8 @@ Result<std::shared_ptr<DeviceMemory>> open_opencl_memory(int index)
     const Result<std::vector<cl_device_id>> ids = cl::all_devices(**api);
     HEARTH_TRY(ids);
     if (index < 0 || static_cast<std::size_t>(index) >= ids->size())
-        return Error{
-            Code::invalid_argument,
-            fmt::format("There is no OpenCL device {}: they are numbered from 0 to {}.", index, ids->size() - 1),
-            {}};
+        return error(Code::invalid_argument, "There is no OpenCL device {}: they are numbered from 0 to {}.", index,
+                     ids->size() - 1);
     cl_device_id id = (*ids)[static_cast<std::size_t>(index)];
     const auto memory = std::make_shared<OpenClMemory>(*api, describe_device(**api, id, index), id);
     HEARTH_TRY(memory->prepare(id));

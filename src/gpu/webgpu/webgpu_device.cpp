@@ -151,10 +151,8 @@ Result<std::unique_ptr<WebGpuDevice>> WebGpuDevice::open(int index)
     HEARTH_TRY(found);
     const std::size_t count = found->adapters.size();
     if (index < 0 || static_cast<std::size_t>(index) >= count)
-        return Error{
-            Code::invalid_argument,
-            fmt::format("WebGPU has no device {}: it finds {} here, counted from 0. Name one of them.", index, count),
-            {}};
+        return error(Code::invalid_argument,
+                     "WebGPU has no device {}: it finds {} here, counted from 0. Name one of them.", index, count);
     std::unique_ptr<WebGpuDevice> device(new WebGpuDevice(std::move(*found), static_cast<std::size_t>(index)));
     HEARTH_TRY(device->request_device());
     return device;
@@ -253,10 +251,8 @@ Result<wgpu::Owned<wgpu::Buffer>> WebGpuDevice::create_buffer(std::uint64_t byte
     wgpu::Owned<wgpu::Buffer> buffer(m_api->create_buffer(m_handle.get(), &descriptor), {m_api->release_buffer});
     HEARTH_TRY(outcome(fmt::format("a buffer of {} bytes", bytes)));
     if (!buffer)
-        return Error{Code::no_space,
-                     fmt::format("The WebGPU device {} gave no buffer of {} bytes. Use less of its memory.",
-                                 m_device.name, bytes),
-                     {}};
+        return error(Code::no_space, "The WebGPU device {} gave no buffer of {} bytes. Use less of its memory.",
+                     m_device.name, bytes);
     return buffer;
 }
 

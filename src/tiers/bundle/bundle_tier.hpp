@@ -32,12 +32,8 @@ public:
     bool remove(const Key& /*key*/) override { return false; }
     void clear() override {}
     TierUsage usage() override;
-    Limits limits() const override { return {}; }
-    std::vector<Victim> set_limits(const Limits& /*limits*/, Victims /*victims*/) override { return {}; }
-    void set_policy(const PolicyFactory& /*policy*/) override {}
     std::optional<EntryRow> info(const Key& key) override;
     void for_each(const std::function<bool(const EntryRow&)>& visit) override;
-    std::vector<Victim> evict_to(const EvictTo& /*goal*/, const Progress& /*progress*/) override { return {}; }
     VerifyReport verify(Repair repair, const Progress& progress) override;
 
 private:

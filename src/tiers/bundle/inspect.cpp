@@ -22,10 +22,8 @@ Result<Facts> facts_of(const format::BundleFile& file)
 {
     const format::BundleHead& head = file.head();
     if (head.signer() && !head.is_signature_right())
-        return Error{
-            Code::corrupt,
-            fmt::format("{} has a signature that is not one over its content. Get the file again.", file.path()),
-            {}};
+        return error(Code::corrupt, "{} has a signature that is not one over its content. Get the file again.",
+                     file.path());
     Facts facts;
     facts.id = hex(head.root());
     facts.entries = head.header().entries;

@@ -11,7 +11,7 @@ namespace {
 
 Error denied(std::string message)
 {
-    return {Code::denied, std::move(message), {}};
+    return error(Code::denied, "{}", std::move(message));
 }
 
 // None: one of the trusted keys has signed it.

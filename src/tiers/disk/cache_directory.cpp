@@ -1,6 +1,7 @@
 #include "tiers/disk/cache_directory.hpp"
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "base/fork.hpp"
 #include "base/hex.hpp"
 #include "format/entry.hpp"
@@ -81,7 +82,7 @@ CacheDirectory::CacheDirectory(std::string directory, bool shared, const DiskEnv
 
 Status CacheDirectory::check() const
 {
-    const auto refuse = [](Code code, std::string message) -> Status { return Error{code, std::move(message), {}}; };
+    const auto refuse = [](Code code, std::string message) -> Status { return error(code, "{}", std::move(message)); };
     // The directory itself may be a link the user made; what lies below it may not.
     for (const std::string& path : {m_layout.directory() + "/.", m_layout.root()}) {
         base::FileStat stat;

@@ -128,8 +128,7 @@ Result<bool> HttpStore::put_if_absent(std::string_view name, ByteView bytes, std
         const std::optional<LeaseObject> lease = decode_lease(*held);
         if (!lease || m_clock.now() < lease->expires)
             return false;
-        if (const Result<bool> removed = remove(name, deadline); !removed.ok())
-            return removed.error();
+        HEARTH_TRY(remove(name, deadline));
     }
     return put();
 }

@@ -63,10 +63,9 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     const std::shared_ptr<Arena> arena = this->arena();
     // Before anything has to go for it: no room that could be made would do.
     if (const std::uint64_t most = arena->memory().max_block_bytes(); bytes_needed > most)
-        return Error{Code::too_large,
-                     fmt::format("Entry of {} bytes is larger than {} gives at once ({}). Keep it in another tier.",
-                                 bytes_needed, arena->memory().device().name, most),
-                     {}};
+        return error(Code::too_large,
+                     "Entry of {} bytes is larger than {} gives at once ({}). Keep it in another tier.", bytes_needed,
+                     arena->memory().device().name, most);
     StoreReport report;
     report.bytes = wanted.bytes;
     Result<resident::Departed> departed = m_entries.reserve(wanted);

@@ -41,13 +41,11 @@ Result<Partition*> VramTier::placed(const device::Placement& placement)
     for (const std::unique_ptr<Partition>& partition : **all)
         if (partition->device() == placement.device && partition->name() == placement.partition)
             return partition.get();
-    return Error{
-        Code::not_found,
-        fmt::format("Tier \"{}\" has no partition \"{}\" on device {}: it has {} device(s), counted from 0, and "
-                    "{} named partition(s). Name it in VramOptions.",
-                    m_options.name, placement.partition, placement.device, m_options.devices.size(),
-                    m_options.partitions.size()),
-        {}};
+    return error(Code::not_found,
+                 "Tier \"{}\" has no partition \"{}\" on device {}: it has {} device(s), counted from 0, and "
+                 "{} named partition(s). Name it in VramOptions.",
+                 m_options.name, placement.partition, placement.device, m_options.devices.size(),
+                 m_options.partitions.size());
 }
 
 VramTier::Held VramTier::hold(const Key& key, int device, bool counts)
@@ -177,8 +175,7 @@ Result<StoreReport> VramTier::copy_to_device(const Key& key, int device, Victims
 {
     const Held held = hold(key, -1, false);
     if (!held.entry)
-        return Error{
-            Code::not_found, fmt::format("Entry {} is on no device of tier \"{}\".", key.hex(), m_options.name), {}};
+        return error(Code::not_found, "Entry {} is on no device of tier \"{}\".", key.hex(), m_options.name);
     const Result<Partition*> target = placed({.partition = held.partition->name(), .device = device});
     Result<StoreReport> stored = !target ? Result<StoreReport>(target.error())
                                  : *target == held.partition

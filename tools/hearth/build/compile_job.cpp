@@ -1,5 +1,6 @@
 #include "build/compile_job.hpp"
 
+#include "base/error.hpp"
 #include "hearth/libraries.hpp"
 #include "hearth/nvrtc.hpp"
 #include "hearth/opencl.hpp"
@@ -74,8 +75,7 @@ Result<Explanation> explain_cuda(Cache& cache, const CompileArguments& arguments
 template <class Planned>
 Result<Explanation> explain_planned(Cache& cache, const Result<Planned>& planned)
 {
-    if (!planned)
-        return planned.error();
+    HEARTH_TRY(planned);
     if (planned->why_past_the_cache.empty())
         return explain(cache, planned->request);
     Explanation past;
@@ -137,10 +137,8 @@ void compile_opencl(Cache& cache, const CompileArguments& arguments, CompileRepo
 
 Result<Explanation> explain_opencl(Cache& cache, const CompileArguments& arguments, const CompileJob& job)
 {
-    const Result<opencl::Device> device = device_of(job);
-    if (!device)
-        return device.error();
-    return explain_planned(cache, opencl::plan(*device, opencl_of(arguments, job)));
+    HEARTH_TRY_SET(const opencl::Device device, device_of(job));
+    return explain_planned(cache, opencl::plan(device, opencl_of(arguments, job)));
 }
 
 struct Kind {

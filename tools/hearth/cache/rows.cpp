@@ -1,7 +1,7 @@
 #include "cache/rows.hpp"
 
-#include "json/json.hpp"
 #include "terminal/times.hpp"
+#include "json/json.hpp"
 
 #include <chrono>
 

@@ -1,10 +1,10 @@
 #include "hearth/options.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/table.hpp"
 #include "terminal/text.hpp"
+#include "json/json.hpp"
 
 #include <map>
 

@@ -3,10 +3,10 @@
 #include "process/file_io.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 // A stand-in for ptxas: same arguments, outputs and messages, for programs that start it for every kernel, as Triton
 // does (TRITON_PTXAS_PATH).
 
+#include "base/error.hpp"
 #include "build/ptxas_arguments.hpp"
 #include "build/ptxas_messages.hpp"
 #include "cache/open_cache.hpp"
@@ -163,13 +164,11 @@ public:
         command.insert(command.end(), m_call.options.begin(), m_call.options.end());
         command.insert(command.end(), m_call.inputs.begin(), m_call.inputs.end());
         command.insert(command.end(), {"--output-file", output});
-        const Result<Captured> ran = run_captured(command);
-        if (!ran)
-            return ran.error();
-        if (ran->end.signal != 0)
-            return Error{Code::io, fmt::format("ptxas was ended by signal {}.", ran->end.signal), ran->err};
+        HEARTH_TRY_SET(const Captured ran, run_captured(command));
+        if (ran.end.signal != 0)
+            return Error{Code::io, fmt::format("ptxas was ended by signal {}.", ran.end.signal), ran.err};
         Artifact artifact;
-        artifact.status = ran->end.code;
+        artifact.status = ran.end.code;
         const auto keep = [&](const char* section, std::string_view text) {
             if (!text.empty())
                 artifact.sections.push_back(
@@ -178,8 +177,8 @@ public:
         std::error_code error;
         if (fs::exists(output, error))
             artifact.sections.push_back({"cubin", read_whole(output)});
-        keep("out", ran->out);
-        keep("log", ran->err);
+        keep("out", ran.out);
+        keep("log", ran.err);
         artifact.metadata.compiler = "ptxas";
         artifact.metadata.label = fs::path(m_call.inputs.front()).filename().string();
         artifact.metadata.target = m_call.target;

@@ -4,8 +4,8 @@
 #include "process/file_io.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 

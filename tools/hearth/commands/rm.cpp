@@ -5,10 +5,10 @@
 #include "hearth/units.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
 #include "terminal/text.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 

@@ -4,12 +4,12 @@
 #include "hearth/api.hpp"
 #include "process/dropin.hpp"
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/output.hpp"
 #include "terminal/system_error.hpp"
 #include "terminal/table.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
+#include "json/json.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
 #include "process/child.hpp"
 
+#include "base/error.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
 #include "terminal/system_error.hpp"
@@ -161,7 +162,7 @@ Result<Child> Child::start(const std::vector<std::string>& command, const StartO
         ::_exit(127);
     }
     if (child.m_id < 0)
-        return Error{Code::io, why_not_started(program, errno), {}};
+        return hearth::error(Code::io, "{}", why_not_started(program, errno));
     child.m_in = std::exchange(in.write, -1);
     child.m_out = std::exchange(out.read, -1);
     child.m_err = std::exchange(err.read, -1);
@@ -174,7 +175,7 @@ Result<Child> Child::start(const std::vector<std::string>& command, const StartO
     if (told <= 0)
         return child;
     static_cast<void>(child.wait().ok());
-    return Error{error == ENOENT ? Code::not_found : Code::unavailable, why_not_started(program, error), {}};
+    return hearth::error(error == ENOENT ? Code::not_found : Code::unavailable, "{}", why_not_started(program, error));
 }
 
 Child::Child(Child&& other) noexcept
@@ -210,8 +211,7 @@ Result<ChildEnd> Child::wait()
     int status = 0;
     while (::waitpid(m_id, &status, 0) < 0)
         if (errno != EINTR)
-            return Error{
-                Code::io, fmt::format("How process {} ended cannot be learnt: {}.", m_id, system_error(errno)), {}};
+            return error(Code::io, "How process {} ended cannot be learnt: {}.", m_id, system_error(errno));
     if (WIFSIGNALED(status))
         return ChildEnd{0, WTERMSIG(status)};
     return ChildEnd{WEXITSTATUS(status), 0};
@@ -221,15 +221,10 @@ Result<Captured> run_captured(const std::vector<std::string>& command, StartOpti
 {
     options.out = Stream::piped;
     options.err = Stream::piped;
-    Result<Child> child = Child::start(command, options);
-    if (!child)
-        return child.error();
+    HEARTH_TRY_SET(Child child, Child::start(command, options));
     Captured captured;
-    read_both(*child, captured);
-    const Result<ChildEnd> end = child->wait();
-    if (!end)
-        return end.error();
-    captured.end = *end;
+    read_both(child, captured);
+    HEARTH_TRY_SET(captured.end, child.wait());
     return captured;
 }
 

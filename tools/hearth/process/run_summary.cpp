@@ -1,5 +1,6 @@
 #include "process/run_summary.hpp"
 
+#include "base/error.hpp"
 #include "process/scratch_folder.hpp"
 #include "run_log/run_log.hpp"
 #include "terminal/output.hpp"
@@ -121,11 +122,10 @@ Result<RunLog> RunLog::make()
     std::string path = folder + "/hearth-run-XXXXXX";
     const int fd = ::mkstemp(path.data());
     if (fd < 0)
-        return Error{Code::io,
-                     fmt::format("No file for the summary can be made in {}: {}. Name another folder with TMPDIR, or "
-                                 "leave --summary out.",
-                                 in_quotes(folder), system_error(errno)),
-                     {}};
+        return error(Code::io,
+                     "No file for the summary can be made in {}: {}. Name another folder with TMPDIR, or "
+                     "leave --summary out.",
+                     in_quotes(folder), system_error(errno));
     ::close(fd);
     return RunLog(std::move(path));
 }

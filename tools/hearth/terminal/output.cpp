@@ -1,10 +1,10 @@
 #include "terminal/output.hpp"
 
 #include "terminal/exit.hpp"
-#include "json/json.hpp"
 #include "terminal/system_error.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
+#include "json/json.hpp"
 
 #include <cerrno>
 #include <cstdio>
