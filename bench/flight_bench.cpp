@@ -82,13 +82,13 @@ void bench_flight(Report& report)
             thread.join();
         report.add_beside("single_flight.64_threads", static_cast<double>(now_ns() - start) * 1e-6, "ms",
                           "the make alone", k_make_seconds * 1e3, 1.2);
-        report.add("single_flight.64_threads.compiles", makes, "makes", 1);
+        report.add("single_flight.64_threads.compiles", makes, "compiles", 1);
     }
     int makes = 0;
     const double alone = processes(scratch.path("alone"), 1, makes);
     const double all = processes(scratch.path("all"), 16, makes);
     report.add_beside("single_flight.16_processes", all * 1e3, "ms", "one process alone", alone * 1e3, 1.2);
-    report.add("single_flight.16_processes.compiles", makes, "makes", 1);
+    report.add("single_flight.16_processes.compiles", makes, "compiles", 1);
 }
 
 }  // namespace hearth::bench
