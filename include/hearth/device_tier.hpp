@@ -165,7 +165,7 @@ struct PartitionUsage {
     std::uint64_t capacity_bytes = 0;  // 0: no limit
     std::uint64_t reserved_bytes = 0;  // taken from the device
     std::uint64_t allocated_bytes =
-        0;                         // of those, handed out; what this is above `bytes` is alignment and what is held
+        0;                         // handed out of those; what exceeds `bytes` is alignment and evicted entries in use
     std::uint64_t held_bytes = 0;  // evicted and still under lease
 };
 
