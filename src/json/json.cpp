@@ -13,7 +13,7 @@ std::string text_of(const nlohmann::json& value)
     return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-// Before the bracket that closes it.
+// Inserts before the closing bracket.
 void insert(std::string& list, const std::string& text)
 {
     const bool empty = list.size() == 2;
@@ -34,7 +34,7 @@ JsonValue::Kind kind_of(const nlohmann::json& read)
     }
 }
 
-// False where it is nested too deeply: a file of brackets must not cost the stack.
+// False if it is nested too deeply: a file of brackets must not overflow the stack.
 bool take(const nlohmann::json& read, JsonValue& value, int levels_left)
 {
     value.kind = kind_of(read);
