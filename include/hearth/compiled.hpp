@@ -34,8 +34,8 @@ constexpr std::string_view to_string(Outcome outcome)
     return "";
 }
 
-// What the results of all compilers have in common, be they hits or not. A compile error is a result too: failed(),
-// with its log.
+// What the results of all compilers have in common, hits or not. A compile error is a result too: failed(), with its
+// log.
 class CompileResult {
 public:
     // `lookup` comes from get_or_compile(), or, if there is a reason to go past the cache, compile_past_the_cache().

@@ -175,7 +175,7 @@ struct Launch {
 };
 
 // A kernel of a program, ready to be launched.
-// Thread safety: one thread at a time, as with a cl_kernel; make one for each thread.
+// Thread safety: one thread at a time, as with a cl_kernel; create one for each thread.
 // Cost: some drivers compile a kernel at its first launch with a local size. So the first launch of a kind that the
 // stored binary was not launched with may wait for the kernel's end and store the binary again. Every other launch
 // waits for nothing.
@@ -201,7 +201,7 @@ private:
     std::shared_ptr<const KernelState> m_state;
 };
 
-// A built program, be it from a hit or not. A build error is a result too: failed(), with its log.
+// A built program, from a hit or not. A build error is a result too: failed(), with its log.
 // Thread safety: every function, from any thread. Ownership: copies and kernels share it; the Cache must outlive them.
 class HEARTH_API Program {
 public:

@@ -28,7 +28,7 @@ struct Program {
 
 // Who turns PTX into a CUBIN.
 enum class Linker : std::uint8_t {
-    automatic,  // nvJitLink where it is found, else the driver
+    automatic,  // nvJitLink if it is found, else the driver
     nvjitlink,
     driver,  // needs a GPU; takes -O, -g, -lineinfo, -maxrregcount and -verbose
 };

@@ -41,7 +41,7 @@ inline void full_barrier() noexcept
 
 }  // namespace detail
 
-// Asks the kernel, until it has agreed. Until then, and where it refuses, both halves are full barriers.
+// Asks the kernel, until it has agreed. Until then, and if it refuses, both halves are full barriers.
 void prepare_barrier() noexcept;
 
 inline void light_barrier() noexcept

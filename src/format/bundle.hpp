@@ -23,7 +23,7 @@
 //   facts    := base:u8[32] names names zero:u8*         targets, then compilers; padded to a multiple of 1024 bytes
 //   names    := count:u32 (size:u16 text entries:u64)*   in ascending order
 //   table    := (first_key:u8[32] SHA-256(page):u8[32] offset:u64)*   one a page
-//   seal     := root:u8[32] public_key:u8[32] signature:u8[64]        the last two are zero where it is not signed
+//   seal     := root:u8[32] public_key:u8[32] signature:u8[64]        the last two are zero if it is not signed
 //   page     := row*                                     128 of them, fewer in the last
 //   row      := key:u8[32] SHA-256(entry):u8[32] offset:u64 size:u64  keys ascend
 //   entry    := the entry's bytes as format/entry.hpp has them, perhaps with a signature behind them
