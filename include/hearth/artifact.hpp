@@ -13,7 +13,7 @@
 
 namespace hearth {
 
-// One named output of a compile: "cubin", "ptx", "log", "names", or whatever a maker calls it.
+// One named output of a compile: "cubin", "ptx", "log", "names", or whatever the compile function calls it.
 struct Section {
     std::string name;
     Bytes data;
@@ -24,7 +24,7 @@ struct Section {
 // What people see of an entry. Nothing here decides a lookup; that is the key's work alone.
 struct Metadata {
     std::string label{};                 // the name `hearth ls` shows
-    std::string compiler{};              // what made it, with its version
+    std::string compiler{};              // its name and version
     std::string target{};                // sm_90, a device, a triple
     std::vector<std::string> options{};  // as the compiler was given them
 
@@ -38,12 +38,12 @@ struct Artifact {
     Metadata metadata;
     Bytes request;                     // Request::encoding(), or empty when only the key is known
     std::int32_t status = 0;           // the compiler's return code; 0 is success
-    std::chrono::nanoseconds cost{0};  // what making it took
+    std::chrono::nanoseconds cost{0};  // how long the compile took
     WallTime created{};                // set on insert when left empty
     WallTime expires{};                // never, when left empty
 
     Artifact() = default;
-    // One unnamed section: for a maker whose result is plain bytes.
+    // One unnamed section: for a compile function whose result is plain bytes.
     explicit Artifact(Bytes data) { sections.push_back({"", std::move(data)}); }
     explicit Artifact(std::string_view text) : Artifact(Bytes::copy_of(text)) {}
 

@@ -25,7 +25,7 @@ class Vram;
 
 enum class EntryKind : std::uint8_t {
     result,   // of a compile
-    derived,  // only from what this machine has: not counted, not shared with servers, never forbidden to compile
+    derived,  // from what this machine has: not counted, not sent to servers, compiled even if compiling is forbidden
 };
 
 struct InsertOptions {
@@ -34,23 +34,23 @@ struct InsertOptions {
 };
 
 struct InsertReport {
-    std::vector<std::string> tiers;    // that hold it now, in lookup order
+    std::vector<std::string> tiers;    // those that hold it now, in lookup order
     std::vector<std::string> refused;  // a sentence for each tier that could not take it
 };
 
 enum class Captures : std::uint8_t {
     borrowed,  // the compile function uses what belongs to its caller
-    owned,     // it owns all it uses, and may still run when its caller has a result and is gone
+    owned,     // it owns all it uses, and may go on running after its caller has its result
 };
 
 struct GetOptions {
-    std::chrono::milliseconds deadline{0};  // 0: wait as long as it takes. With one, captures must be owned
+    std::chrono::milliseconds deadline{0};  // 0: wait as long as it takes; if set, captures must be owned
     Metadata metadata{};                    // for a compile function that returns plain bytes
-    // What the compile is expected to take, for CacheOptions::race_under. 0: as long as others of this process, on
-    // average.
+    // How long the compile is expected to take, for CacheOptions::race_under. 0: as long as the compiles of this
+    // process took on average.
     std::chrono::milliseconds expected{0};
     EntryKind kind = EntryKind::result;
-    Captures captures = Captures::borrowed;  // only compiles that own theirs are raced against servers
+    Captures captures = Captures::borrowed;  // only compiles with owned captures are raced against servers
 };
 
 // Where compiles are recorded, and who is told when that fails.
@@ -59,14 +59,14 @@ struct Recording {
     LogSink log;
 };
 
-// The cache: several tiers, fastest first, behind one lookup. (What operators do to one: hearth/admin.hpp.)
+// The cache: several tiers, fastest first, behind one lookup. (hearth/admin.hpp has the functions for operators.)
 // Thread safety: every function, from any thread. Not copyable; movable while no other thread uses it.
 // Failure: a broken tier costs hits, never the program. No exception leaves this class; what a compile function throws
 // comes back as an Error.
-// Cost: find() in memory takes no lock, allocates nothing and writes no cache line another thread reads.
+// Cost: a hit in memory takes no lock, allocates nothing and writes no cache line that another thread reads.
 class HEARTH_API Cache {
 public:
-    // With what the options say, then the environment, then the configuration file, then defaults.
+    // Each setting comes from the options, else the environment, else the configuration file, else the defaults.
     static Result<Cache> open(CacheOptions options = {});
 
     Cache(Cache&&) noexcept;
@@ -80,10 +80,11 @@ public:
     Lookup peek(const Key& key);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options = {});
     Result<InsertReport> insert(const Request& request, Artifact artifact, const InsertOptions& options = {});
-    // From every tier. Whether it was in one.
+    // Removes it from every tier. Returns whether any tier had it.
     bool remove(const Key& key);
 
-    // The entry, compiled at most once here and on this machine however many ask for it at the same time.
+    // Looks the entry up, and compiles it if it is missing. Threads and processes of this machine that ask for the same
+    // key wait for one compile.
     template <Compiles F>
     Result<Lookup> get_or_compile(const Key& key, F&& compile, const GetOptions& options = {})
     {
@@ -115,19 +116,19 @@ public:
         return compile_past(detail::as_compile_function(std::forward<F>(compile)), metadata);
     }
 
-    // Runs `work` on one of the cache's workers; with an Error instead, when the cache closes before its turn comes.
+    // Runs `work` on one of the cache's workers. It is given an Error if the cache closes before its turn comes.
     void run_later(std::function<void(const Status&)> work);
 
-    // Its tier in device memory, the first or the one of that name; hearth/vram.hpp.
+    // The cache's tier in device memory: the one with that name, or the first. See hearth/vram.hpp.
     Vram vram(std::string_view tier = {});
 
-    // Everything that is still on its way is stored, and uses and statistics are written down.
+    // Stores everything that is still on its way, and writes uses and statistics down.
     void flush();
     Stats stats(Scope scope = Scope::process);
 
-    // Whether compiles may be raced against servers: then it is worth a copy to let one own its captures.
+    // Whether compiles may be raced against servers. If so, it is worth a copy to let a compile own its captures.
     bool races() const noexcept;
-    // For compilers, which record what they are asked for; null: nowhere. docs/recipes.md.
+    // Where compilers record what they are asked for; null: nowhere. docs/recipes.md.
     const Recording* recording() const noexcept;
 
     // For Hearth itself: what a cache is made of.
@@ -136,7 +137,7 @@ public:
     Parts& parts() noexcept { return *m_parts; }
 
 private:
-    // Not asked yet: servers are raced against the compile.
+    // not_asked: the servers are raced against the compile.
     enum class Servers : std::uint8_t { asked, not_asked };
 
     template <class F>

@@ -11,10 +11,10 @@ namespace hearth {
 // Where the result of a compile came from.
 enum class Outcome : std::uint8_t {
     hit,             // the cache had it
-    compiled,        // the compiler made it, and it is stored
-    rebuilt,         // a driver refused what was stored, which was removed; made again, and it is stored
-    past_the_cache,  // the compiler made it, and it cannot be stored; reason() says why
-    waited,          // another was compiling it, and this one waited for that
+    compiled,        // it was compiled, and is stored
+    rebuilt,         // a driver refused the stored result; it was removed, compiled again and stored
+    past_the_cache,  // it was compiled, and cannot be stored; reason() says why
+    waited,          // another thread, process or node compiled it, and this call waited for that
 };
 
 constexpr std::string_view to_string(Outcome outcome)
@@ -34,11 +34,11 @@ constexpr std::string_view to_string(Outcome outcome)
     return "";
 }
 
-// What the results of all compilers have in common, be they hits or not. A compile error is a result too: failed(),
-// with its log.
+// What the results of all compilers have in common, hits or not. A compile error is a result too: failed(), with its
+// log.
 class CompileResult {
 public:
-    // Of what get_or_compile() or, with a reason to go past the cache, compile_past_the_cache() gave.
+    // `lookup` comes from get_or_compile(), or, if there is a reason to go past the cache, compile_past_the_cache().
     CompileResult(const Lookup& lookup, Request request, std::string why_past_the_cache)
         : m_artifact(lookup.share()), m_request(std::move(request)), m_reason(std::move(why_past_the_cache))
     {
@@ -56,8 +56,8 @@ public:
     bool failed() const noexcept { return m_artifact->failed(); }
     int status() const noexcept { return m_artifact->status; }  // the compiler's own code
     Outcome outcome() const noexcept { return m_outcome; }
-    const std::string& reason() const noexcept { return m_reason; }  // of a miss, or why it went past the cache
-    const std::string& tier() const noexcept { return m_tier; }      // that answered; empty when none did
+    const std::string& reason() const noexcept { return m_reason; }  // why it missed, or went past the cache
+    const std::string& tier() const noexcept { return m_tier; }      // that hit; empty when none did
     const Request& request() const noexcept { return m_request; }
     const Artifact& artifact() const noexcept { return *m_artifact; }
 

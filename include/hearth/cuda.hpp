@@ -13,12 +13,12 @@
 #include <type_traits>
 #include <vector>
 
-// CUDA's own tags: what cuda.h calls CUfunction, CUstream and cudaStream_t can be given and taken as it is.
+// CUDA's own tags: a CUfunction, CUstream or cudaStream_t of cuda.h can be passed as it is.
 struct CUfunc_st;
 struct CUstream_st;
 
 // Kernels that are a function pointer away: compiled through the cache, loaded once for each context, launched.
-// The driver is found at run time. Without one, or without a GPU, everything here gives an Error and nothing else.
+// The driver is found at run time. Without one, or without a GPU, every call here only returns an Error.
 
 namespace hearth::cuda {
 
@@ -44,7 +44,7 @@ struct Extent {
 struct LaunchConfig {
     Extent grid{};
     Extent block{};
-    std::uint32_t shared_bytes = 0;  // dynamic; what goes beyond the default limit is asked of the driver
+    std::uint32_t shared_bytes = 0;  // dynamic; if it is above the default limit, the driver is asked for more
     Stream stream = nullptr;         // null: the default stream
 };
 
@@ -68,9 +68,9 @@ std::array<Argument, sizeof...(Values)> arguments(const Values&... values)
 }  // namespace detail
 
 // A kernel loaded in one context: a lease. Its module stays loaded until the last lease of it goes, whatever the budget
-// of loaded modules says; a captured graph that holds the kernel must not outlive it.
+// of loaded modules says. A captured graph that holds the kernel must not outlive the lease.
 // Thread safety: all of it, from any thread. Movable and copyable; copies share the lease.
-// Cost: function() is one load. It does not look whether the context still lives; launch() does.
+// Cost: function() is one load. It does not check whether the context still lives; launch() does.
 class HEARTH_API Loaded {
 public:
     Loaded() = default;
@@ -79,8 +79,8 @@ public:
     // False once the context has been destroyed or reset: then bind the kernel again.
     bool alive() const noexcept;
 
-    // In the kernel's own context, whichever is current. Number and sizes of the arguments are checked where the driver
-    // can tell them (12.4 and later).
+    // In the kernel's own context, whichever is current. The number and sizes of the arguments are checked if the
+    // driver can tell them (12.4 and later).
     template <class... Values>
     Status launch(const LaunchConfig& config, const Values&... values) const
     {
@@ -95,7 +95,7 @@ private:
     {
     }
 
-    std::shared_ptr<const void> m_context;  // of on(): keeps the device's primary context; goes after the kernel
+    std::shared_ptr<const void> m_context;  // set by on(): keeps the device's primary context; freed after the kernel
     std::shared_ptr<const LoadedFunction> m_loaded;
     Function m_function = nullptr;
 };
@@ -109,11 +109,11 @@ private:
 // each context is read: no lock, nothing written. bind() and on() settle the context once: then it is one load.
 class HEARTH_API Kernel {
 public:
-    // `name` is an entry as the compiled code has it (extern "C"), or a name expression: with template arguments or
-    // "::", or one of program.name_expressions. One that is not among them is added to them.
-    // An empty program.target (or "device") means the architecture of the device it is loaded on.
+    // `name` is a function's name in the compiled code (extern "C"), or a name expression: it has template arguments or
+    // "::", or is one of program.name_expressions. A name expression that is not among those is added to them.
+    // If program.target is empty or "device", the kernel is compiled for the device that it is loaded on.
     Kernel(Cache& cache, nvrtc::Program program, std::string name, nvrtc::CompileOptions options = {});
-    // Code that is already there: PTX text, or the bytes of a CUBIN, fat binary or PTX.
+    // From code that the caller has already: PTX text, or the bytes of a CUBIN, fat binary or PTX.
     static Kernel from_image(std::string_view ptx, std::string name);
     static Kernel from_image(ByteView image, std::string name);
 
@@ -125,7 +125,7 @@ public:
 
     const std::string& name() const noexcept;
 
-    // For the current context; good as long as this object and that context live.
+    // For the current context; valid as long as this object and that context live.
     Result<Function> function() const;
     // Loads it for the current context and launches nothing: before a stream is captured, or the first request comes.
     Status warm() const;
@@ -133,8 +133,8 @@ public:
     Result<Loaded> bind() const;
     Result<Loaded> on(int device) const;
 
-    // In the current context. An Error leaves nothing launched; what goes wrong on the device later is the driver's to
-    // report.
+    // In the current context. After an Error nothing has been launched. What goes wrong on the device later, the driver
+    // reports.
     template <class... Values>
     Status launch(const LaunchConfig& config, const Values&... values) const
     {
@@ -149,8 +149,8 @@ private:
     std::unique_ptr<State> m_state;
 };
 
-// The modules this process has loaded, in all contexts. Beyond a limit the module that was asked for longest ago and
-// that nobody holds is unloaded; one that is held goes when its last lease does. A Kernel holds what it has loaded.
+// Limits for the modules this process has loaded, in all contexts. Beyond a limit, the least recently used module that
+// nobody holds is unloaded. A held module stays until its last lease ends. A Kernel holds what it has loaded.
 struct ModuleLimits {
     std::uint64_t max_modules = 4096;  // 0: no limit
     std::uint64_t max_bytes = 1_GiB;   // of their images; 0: no limit
@@ -158,10 +158,10 @@ struct ModuleLimits {
 
 struct ModuleStats {
     std::uint64_t loads = 0;     // modules the driver has loaded
-    std::uint64_t hits = 0;      // requests for a module that was loaded; a kernel that knows its function asks no more
+    std::uint64_t hits = 0;      // requests for a loaded module; a kernel that knows its function asks no more
     std::uint64_t unloads = 0;   // modules the driver has unloaded
     std::uint64_t rejected = 0;  // images the driver would not load
-    std::uint64_t lost = 0;      // modules that went with their context
+    std::uint64_t lost = 0;      // modules that ended with their context
     std::uint64_t loaded = 0;    // now
     std::uint64_t loaded_bytes = 0;
 };
@@ -178,13 +178,13 @@ struct PreloadOptions {
 };
 
 struct PreloadReport {
-    std::uint64_t loaded = 0;           // ready now, those that were before among them
+    std::uint64_t loaded = 0;           // ready now, including those that were ready before
     std::uint64_t skipped = 0;          // not code for this device
     std::vector<std::string> problems;  // a sentence for each that could not be loaded
 };
 
-// Loads for the current context, several at a time, so that a first request finds everything in place: kernels;
-// programs, whose kernels are then found loaded; what the cache has been asked for most.
+// These load for the current context, several at a time, so that the first request finds everything in place. They load
+// the given kernels, or the given programs (their kernels are then found loaded), or the entries that were used most.
 HEARTH_API PreloadReport preload(std::span<const Kernel* const> kernels, const PreloadOptions& options = {});
 HEARTH_API PreloadReport preload(Cache& cache, std::span<const nvrtc::Program> programs,
                                  const PreloadOptions& options = {});

@@ -38,13 +38,13 @@ HEARTH_API std::optional<Backend> backend_named(std::string_view name);
 
 struct Device {
     Backend backend = Backend::host;
-    int index = 0;  // among the backend's
+    int index = 0;  // among the backend's devices
     std::string name;
     bool gpu = false;               // a processor of its own with memory of its own
-    std::uint64_t total_bytes = 0;  // 0 where it does not tell
+    std::uint64_t total_bytes = 0;  // 0: it does not tell
 };
 
-// What a backend found here, or what it looked for and how to get it.
+// The devices a backend found here; if there are none, what it looked for and how to get it.
 struct BackendReport {
     Backend backend = Backend::host;
     std::vector<Device> devices;
@@ -53,7 +53,7 @@ struct BackendReport {
 // All of them, best first. Loads their libraries.
 HEARTH_API std::vector<BackendReport> backends();
 
-// How much of a device's memory a cache may well take: 12 %, and from 8 GiB up more, to 25 % at 80 GiB.
+// How much of a device's memory a cache may well take: 12 % up to 8 GiB, rising to 25 % at 80 GiB.
 HEARTH_API std::uint64_t recommended_bytes(std::uint64_t device_bytes);
 inline constexpr std::uint64_t k_recommended = ~std::uint64_t{0};  // as a capacity: what recommended_bytes() says
 
@@ -73,7 +73,7 @@ struct Region {
 class ResidentEntry;
 
 // Bytes on a device, kept where they are while it is held: through eviction, removal, and the end of the cache.
-// Hold it until what was launched with it is done.
+// Hold it until the work that was launched with it is done.
 // Thread safety: one thread at a time; it may be moved to another thread. Ownership: move-only.
 // Cost: no copy, no allocation, no lock.
 class HEARTH_API Lease {
@@ -105,12 +105,12 @@ public:
     }
 
     explicit operator bool() const noexcept { return m_slot != nullptr; }
-    int device() const noexcept { return m_device; }  // among the tier's
-    // Of the entry's first section: all of it, for an entry of plain bytes.
+    int device() const noexcept { return m_device; }  // among the tier's devices
+    // The region of the entry's first section, which is the whole entry if it is plain bytes.
     const Region& region() const noexcept { return m_region; }
     void* pointer() const noexcept { return m_region.pointer(); }
     std::uint64_t size() const noexcept { return m_region.bytes; }
-    // Of the section with that name; empty when there is none.
+    // The region of the section with that name; empty when there is none.
     Region section(std::string_view name) const;
     // True once the device or its context is gone: then the bytes are too, and the region must not be used.
     bool lost() const noexcept;
@@ -124,8 +124,8 @@ private:
     int m_device = 0;
 };
 
-// Bytes that were copied from a device, in pinned memory that goes back to its pool with the last copy of this. It goes
-// with the device's context too, where that is reset.
+// Bytes that were copied from a device, in pinned memory. The memory goes back to its pool with the last copy of this
+// object, and is lost if the device's context is reset.
 class HEARTH_API HostCopy {
 public:
     HostCopy() = default;
@@ -134,7 +134,7 @@ public:
     {
     }
 
-    // Of the first key, or of the n-th that was asked for. An empty view with no data: that key is not there.
+    // The bytes of the n-th key that was asked for. If that key is not there: an empty view whose data() is null.
     ByteView bytes(std::size_t n = 0) const noexcept { return m_parts[n]; }
     bool has(std::size_t n = 0) const noexcept { return n < m_parts.size() && m_parts[n].data() != nullptr; }
     std::size_t size() const noexcept { return m_parts.size(); }
@@ -148,13 +148,13 @@ private:
 // Where an entry is to go.
 struct Placement {
     std::string partition{};  // empty: the one that has no name
-    int device = 0;           // among the tier's
-    Stream stream = nullptr;  // what is put into it from now on comes after the copy; null: see insert()
+    int device = 0;           // among the tier's devices
+    Stream stream = nullptr;  // work put into it from now on runs after the copy; null: see Vram::insert()
 };
 
 struct LeaseOptions {
-    int device = -1;          // only what lies on this one; -1: any
-    Stream stream = nullptr;  // what is put into it from now on finds the bytes in place, without a wait here
+    int device = -1;          // only an entry on this device; -1: on any
+    Stream stream = nullptr;  // work put into it from now on finds the bytes in place, and lease() need not wait
 };
 
 struct PartitionUsage {
@@ -165,11 +165,11 @@ struct PartitionUsage {
     std::uint64_t capacity_bytes = 0;  // 0: no limit
     std::uint64_t reserved_bytes = 0;  // taken from the device
     std::uint64_t allocated_bytes =
-        0;                         // of those, handed out; what this is above `bytes` is alignment and what is held
+        0;                         // handed out of those; what exceeds `bytes` is alignment and evicted entries in use
     std::uint64_t held_bytes = 0;  // evicted and still under lease
 };
 
-// What was moved between host and device, and what was not.
+// Copies between host and device, and the leases that needed none.
 struct Transfers {
     std::uint64_t to_device = 0;  // copies, of any size
     std::uint64_t to_device_bytes = 0;
@@ -182,7 +182,7 @@ struct Transfers {
 struct Report {
     Backend backend = Backend::host;
     std::vector<Device> devices;
-    std::string fallback;  // why it is host memory though a device was wanted; empty otherwise
+    std::string fallback;  // why host memory is used though a device was wanted; empty: it is not
     std::vector<PartitionUsage> partitions;
     Transfers transfers;
 };
@@ -205,7 +205,7 @@ struct VramOptions {
     std::vector<int> devices{0};                      // of the backend; each has its own entries
     std::uint64_t max_bytes = device::k_recommended;  // of each device; 0: no limit
     std::uint64_t max_entries = 0;                    // 0: no limit
-    // Beside the one without a name, each with its own budget: one that is full leaves the others alone.
+    // In addition to the one without a name. Each has its own budget: one that is full leaves the others alone.
     std::vector<device::Partition> partitions{};
     device::Fallback fallback = device::Fallback::host;
 };

@@ -16,8 +16,8 @@
 
 namespace hearth {
 
-// An artifact on its way between tiers: decoded, encoded, or both. Each tier takes the form it keeps.
-// Thread safety: as an int. Cost: encoding or decoding happens on first demand, once.
+// An artifact on its way between tiers, with its encoded bytes if an earlier tier had them. Each tier takes the form it
+// keeps. Thread safety: as an int.
 class Entry {
 public:
     explicit Entry(std::shared_ptr<const Artifact> artifact, Bytes encoded = {})
@@ -33,14 +33,14 @@ private:
     Bytes m_encoded;
 };
 
-// What a tier answers: an artifact under lease, or why not.
+// What a tier's lookup gives: an artifact under lease, or the reason for the miss.
 struct Found {
     ArtifactLease artifact;
-    // The entry's bytes, where the tier has them at hand and a slower tier may want them.
+    // The entry's bytes, if the tier has them at hand and a slower tier may want them.
     std::unique_ptr<const Bytes> encoded;
-    std::uint32_t uses = 0;            // how often this process has been answered from here, this time included
+    std::uint32_t uses = 0;            // how many hits this process has had on it here, this one included
     std::uint64_t bytes = 0;           // what the entry takes of this tier's budget
-    std::chrono::nanoseconds cost{0};  // the artifact's own, at hand without a look at it
+    std::chrono::nanoseconds cost{0};  // the artifact's own, here so that a hit need not read the artifact
     Miss why = Miss::absent;           // meaningful only without an artifact
 
     explicit operator bool() const noexcept { return static_cast<bool>(artifact); }
@@ -56,7 +56,7 @@ struct Found {
 
 enum class EvictionCause : std::uint8_t { capacity, age, limit_lowered };
 
-// An entry a tier has just let go of. `entry` is filled where the tier was asked to keep it for demotion.
+// An entry a tier has just evicted. `entry` is filled if the tier was asked to keep it for demotion.
 struct Victim {
     Key key;
     std::uint64_t bytes = 0;

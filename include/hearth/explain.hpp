@@ -8,7 +8,7 @@
 
 namespace hearth {
 
-// A field of a request that another request has otherwise. Texts are for people: what is long stands there shortened.
+// A field in which two requests differ. The texts are for people: long ones are shortened.
 struct Difference {
     std::string field;
     std::string here;   // empty: this request has no such field
@@ -18,8 +18,8 @@ struct Difference {
 // Why a request hits or misses.
 struct Explanation {
     Key key;
-    std::vector<std::string> tiers;   // that hold it; empty: it is a miss
-    std::string why_past_the_cache;   // why it is not looked up at all; empty: it is
+    std::vector<std::string> tiers;   // those that hold it; empty: it is a miss
+    std::string why_past_the_cache;   // why it is not looked up at all; empty: it is looked up
     std::optional<EntryRow> nearest;  // of a miss: the entry that has the most fields in common with it
     std::vector<Difference> differences;
 };

@@ -68,7 +68,7 @@ struct Field {
     friend bool operator==(const Field&, const Field&) = default;
 };
 
-// Everything that determines a result, as named, typed fields, and the key they make.
+// Everything that determines a result, as named, typed fields, and the key computed from them.
 // A Request converts to its key, so it can stand wherever a key is asked for.
 class Request {
 public:
@@ -107,7 +107,7 @@ public:
     HEARTH_API Key key() const;
     HEARTH_API Request build() const;
 
-    // Adds a part of the type's own kind; what Key::of() and Request::of() use.
+    // Adds a field of the kind that fits the type. Key::of() and Request::of() use this.
     template <class Part>
     KeyBuilder& part(std::string_view name, const Part& value)
     {

@@ -13,8 +13,8 @@ struct HazardSlot;
 }
 
 // Keeps an artifact alive while it is used: eviction takes it out of its tier, never out of a holder's hands.
-// Thread safety: one thread at a time a lease; it may be moved to another thread.
-// Ownership: move-only; share() gives a copyable owner where one is needed for long.
+// Thread safety: one thread at a time uses a lease; it may be moved to another thread.
+// Ownership: move-only; share() gives a copyable owner, for callers that need the artifact for long.
 // Cost: taking and dropping one writes only memory that belongs to the calling thread.
 class ArtifactLease {
 public:
@@ -60,8 +60,8 @@ public:
 private:
     HEARTH_API static void release(base::HazardSlot* slot) noexcept;
 
-    // Two words, so that a hit is cheap to hand on: the artifact's owner, in the tier while m_slot protects it there,
-    // on the heap and ours when there is no slot.
+    // Two words, so that a hit is cheap to hand on. With a slot, the artifact's owner lies in the tier and m_slot
+    // protects it there; without one, the owner lies on the heap and is ours.
     const std::shared_ptr<const Artifact>* m_owner = nullptr;
     base::HazardSlot* m_slot = nullptr;
 };

@@ -5,33 +5,34 @@
 #include <string>
 #include <vector>
 
-// Finding shared libraries by looking, without loading any of them.
+// Finds shared libraries without loading any of them.
 
 namespace hearth {
 
 class Cache;
 
-// Where a CUDA library may be, in the order it is looked for: CUDA_HOME, CUDA_PATH, where the dynamic loader looks
-// (LD_LIBRARY_PATH, /etc/ld.so.conf, the system's own), /usr/local/cuda* and the like, what Python and Conda packages
-// bring.
+// The directories that are searched for CUDA libraries, in this order: CUDA_HOME, CUDA_PATH, those of the dynamic
+// loader (LD_LIBRARY_PATH, /etc/ld.so.conf, the system's own), /usr/local/cuda* and the like, those of Python and Conda
+// packages.
 HEARTH_API std::vector<std::string> library_directories();
 
-// The real path of the first of `names` that is found there; in each directory in the order given. Empty: none is.
-// Cost: looks no further than it must, and lists no directory.
+// The real path of the first library found there. Each directory is searched for all of `names`, in the order given,
+// before the next one. Empty: none is there. Cost: stops at the first one, and lists no directory.
 HEARTH_API std::string find_library(const std::vector<std::string>& names);
 
-// What tells this build of a library or a program from every other: its GNU build-id, or the digest of its content
-// where it has none. Remembered in the cache. Empty: the file cannot be read.
+// What tells this build of a library or a program from every other: its GNU build-id, or, if it has none, the digest of
+// its content. Remembered in the cache. Empty: the file cannot be read.
 HEARTH_API std::string build_of_file(Cache& cache, const std::string& path);
 
 // Where the dynamic loader looks.
 HEARTH_API std::vector<std::string> loader_directories();
 
-// Where Python packages are: of the virtual environment, Conda, the user, the system. Patterns, as expand() takes them.
+// Where Python packages are: those of the virtual environment, of Conda, of the user and of the system. These are
+// patterns for expand().
 HEARTH_API std::vector<std::string> python_packages();
 
-// Every file whose name matches the glob, once each, by its real path; in the order of the directories, and in one
-// directory the highest version first.
+// Every file whose name matches the glob, once each, by its real path. They come in the order of the directories, and
+// within one directory the highest version comes first.
 HEARTH_API std::vector<std::string> files_matching(const std::vector<std::string>& directories,
                                                    const std::string& glob);
 

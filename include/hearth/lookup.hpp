@@ -36,7 +36,7 @@ public:
     const ArtifactLease& lease() const noexcept { return m_artifact; }
     std::shared_ptr<const Artifact> share() const { return m_artifact.share(); }
 
-    // Of a miss; of what was compiled, why it had to be.
+    // Why it missed, also if it was then compiled.
     Miss why() const noexcept { return m_why; }
     // The tier that had it, empty when it was compiled; valid while the Cache is open.
     std::string_view tier() const noexcept { return m_tier ? std::string_view(*m_tier) : std::string_view{}; }

@@ -7,7 +7,7 @@
 namespace hearth {
 
 // Why a lookup gave nothing. `outage` and `timeout` say nothing about whether the entry exists.
-// `untrusted`: a signature is demanded, and the entry has none by a key that is trusted.
+// `untrusted`: a signature is demanded, and no trusted key has signed the entry.
 enum class Miss : std::uint8_t { absent, corrupt, other_version, expired, timeout, outage, past_the_cache, untrusted };
 inline constexpr std::size_t k_miss_reasons = 8;
 

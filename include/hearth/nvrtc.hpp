@@ -44,7 +44,7 @@ public:
     {
         return add("-D", std::string(name) + "=" + std::string(value));
     }
-    // Any other, as it is.
+    // Any other option, as it is.
     Options& add(std::string_view option, std::string_view value = {})
     {
         m_options.push_back(std::string(option) + std::string(value));
@@ -77,7 +77,7 @@ public:
     ByteView cubin() const noexcept { return artifact().bytes("cubin"); }
     ByteView lto_ir() const noexcept { return artifact().bytes("ltoir"); }
     ByteView optix_ir() const noexcept { return artifact().bytes("optixir"); }
-    // What the compiler calls a name expression of the program; none for one that was not asked for.
+    // The compiler's name for one of the program's name expressions; none for any other expression.
     std::optional<std::string> lowered_name(std::string_view expression) const;
 
 private:
@@ -89,10 +89,10 @@ private:
 // An Error means that nothing could be compiled at all: no library, no device, a source NVRTC cannot be given.
 HEARTH_API Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options = {});
 
-// The same on a worker of the cache, which must stay open and where it is until then.
+// The same on a worker of the cache. Until the future is ready, the cache must stay open and must not be moved.
 HEARTH_API std::future<Result<Compiled>> compile_async(Cache& cache, Program program, CompileOptions options = {});
 
-// What a libnvrtc says of itself. It is loaded for that once on a machine; then the cache knows.
+// What a libnvrtc says of itself. It is loaded for that once on a machine; from then on the cache knows.
 struct LibraryFacts {
     int major = 0;
     int minor = 0;

@@ -12,7 +12,8 @@
 #include <type_traits>
 #include <vector>
 
-// OpenCL programs, built through the cache: a hit makes the program of a stored binary, and nothing is compiled.
+// OpenCL programs, built through the cache: on a hit the program is created from a stored binary, and nothing is
+// compiled.
 // OpenCL's own handles appear as void*: cl_context, cl_device_id, cl_command_queue, cl_program, cl_kernel, cl_mem.
 
 namespace hearth::opencl {
@@ -37,10 +38,10 @@ struct Device {
     void* id = nullptr;
 };
 
-// Every device of every platform, in the order the machine lists them. An Error where there is no OpenCL.
+// Every device of every platform, in the order the machine lists them. An Error if there is no OpenCL.
 HEARTH_API Result<std::vector<Device>> devices();
 HEARTH_API Result<Device> find_device(std::size_t index);
-// By its name, or a part of it or of its platform's name that fits one device alone.
+// By its name, or by a part of its name or its platform's name, if that fits only one device.
 HEARTH_API Result<Device> find_device(std::string_view name);
 
 struct ContextState;
@@ -48,16 +49,16 @@ class ProgramState;
 struct KernelState;
 
 // Device memory.
-// Thread safety: as a shared_ptr. Ownership: copies share the memory, which goes with the last of them.
+// Thread safety: as a shared_ptr. Ownership: copies share the memory, which is freed with the last of them.
 class HEARTH_API Buffer {
 public:
     std::size_t size() const noexcept { return m_size; }  // in bytes
     void* handle() const noexcept { return m_handle.get(); }
 
-    // Both wait until it is done, and for what was launched before it.
+    // Both wait for what was launched before, and until the copy is done.
     Status write(ByteView data) const;
     Status read(std::span<std::byte> out) const;
-    // As many as fit.
+    // As many values as the buffer holds.
     template <class T>
     Result<std::vector<T>> read_as() const
     {
@@ -80,12 +81,13 @@ private:
     std::size_t m_size;
 };
 
-// A context with one device of it and a queue: our own, or the caller's.
-// Thread safety: as a shared_ptr. Ownership: copies share it, and so does all that is made in it.
+// An OpenCL context with one of its devices and a queue. It is our own, or the caller's.
+// Thread safety: as a shared_ptr. Ownership: copies share it, and so does everything that is created in it.
 class HEARTH_API Context {
 public:
     static Result<Context> open(const Device& device);
-    // The caller's; both are retained. Without a device: the context's first. Without a queue: one of our own in it.
+    // The caller's context and queue; both are retained. Without a device, the context's first is used. Without a
+    // queue, a new one is created in the context.
     static Result<Context> adopt(void* context, void* device = nullptr, void* queue = nullptr);
 
     const Device& device() const noexcept;
@@ -130,8 +132,8 @@ struct LocalMemory {
     std::size_t size = 0;  // in bytes
 };
 
-// What a kernel is given in one place: a buffer, local memory, or a value that is copied as it is. A view: what it was
-// made of must live until the launch has returned.
+// One argument of a kernel: a buffer, local memory, or a value that is copied as it is. It is a view: what it refers to
+// must live until the launch has returned.
 class Argument {
 public:
     Argument(const Buffer& buffer) : m_handle(buffer.handle()), m_size(sizeof(void*)), m_kind(Kind::handle) {}
@@ -173,9 +175,9 @@ struct Launch {
 };
 
 // A kernel of a program, ready to be launched.
-// Thread safety: one thread at a time, as with a cl_kernel; make one for each thread.
-// Cost: some drivers compile a kernel at its first launch with a local size. The first launch of a kind that a program
-// of this process was not stored with may therefore wait for its end and store the binary again; every other launch
+// Thread safety: one thread at a time, as with a cl_kernel; create one for each thread.
+// Cost: some drivers compile a kernel at its first launch with a local size. So the first launch of a kind that the
+// stored binary was not launched with may wait for the kernel's end and store the binary again. Every other launch
 // waits for nothing.
 class HEARTH_API Kernel {
 public:
@@ -199,26 +201,26 @@ private:
     std::shared_ptr<const KernelState> m_state;
 };
 
-// A built program, be it from a hit or not. A build error is a result too: failed(), with its log.
+// A built program, from a hit or not. A build error is a result too: failed(), with its log.
 // Thread safety: every function, from any thread. Ownership: copies and kernels share it; the Cache must outlive them.
 class HEARTH_API Program {
 public:
     bool failed() const noexcept { return artifact().failed(); }
     int status() const noexcept { return artifact().status; }                 // what clBuildProgram returned
     std::string_view log() const noexcept { return artifact().text("log"); }  // of the build
-    ByteView binary() const noexcept { return artifact().bytes("binary"); }   // as it was found or first made
+    ByteView binary() const noexcept { return artifact().bytes("binary"); }   // as it was found or first compiled
     const Artifact& artifact() const noexcept;
 
     Result<Kernel> kernel(const std::string& name) const;
     void* handle() const noexcept;  // null when it failed
 
     Outcome outcome() const noexcept;
-    const std::string& reason() const noexcept;  // of a miss, of going past the cache, or of a binary that was refused
-    const std::string& tier() const noexcept;    // that answered; empty when none did
+    const std::string& reason() const noexcept;  // why it missed, went past the cache, or was refused as a binary
+    const std::string& tier() const noexcept;    // that hit; empty when none did
     const Request& request() const noexcept;
 
-    // Takes the binary as it now is and stores it in place of the one before. Kernel::launch does so where it is of
-    // use; this is for programs whose kernels are launched by other means.
+    // Stores the program's present binary in place of the old one. Kernel::launch does so when it helps; this is for
+    // programs whose kernels are launched by other means.
     Status store_again() const;
 
 private:

@@ -22,9 +22,9 @@ struct OperatorOptions {
 };
 
 struct OperatorStats {
-    std::uint64_t fast = 0;      // calls that the kernel answered
-    std::uint64_t original = 0;  // calls that the original answered
-    std::uint64_t failures = 0;  // of the kernel; each was then answered by the original
+    std::uint64_t fast = 0;      // calls that the fast version completed
+    std::uint64_t original = 0;  // calls that the original completed
+    std::uint64_t failures = 0;  // of the fast version; each time the original was called instead
 };
 
 namespace detail {
@@ -38,7 +38,7 @@ template <class Signature>
 class Operator;
 
 // An operation with a fast version, which compiles and launches a kernel and can fail, and the original, which cannot.
-// Where the fast one is switched off or fails, the original is called with the same arguments: the caller never knows.
+// If the fast one is switched off or fails, the original is called with the same arguments: the caller never knows.
 // The fast one must fail before it has changed anything that the original would then see.
 //   hearth::Operator<void(int, float, const float*, float*)> saxpy("saxpy", with_kernel, on_the_host);
 // Thread safety: as safe as both functions are. Exceptions of the fast version count as failures; those of the original
@@ -115,7 +115,7 @@ private:
     const Fast m_fast;
     const Original m_original;
     const OperatorOptions m_options;
-    // relaxed throughout: switches and counts, and nothing is read because of them.
+    // relaxed throughout: these are switches and counts, and no other data is read because of them.
     std::atomic<bool> m_enabled;
     std::atomic<std::uint32_t> m_in_a_row{0};
     std::atomic<std::uint64_t> m_fast_calls{0};

@@ -25,13 +25,13 @@ enum class Preset : std::uint8_t {
 enum class Compiling : std::uint8_t { allowed, forbidden };
 enum class Maintenance : std::uint8_t { background, by_hand };
 
-// An entry that a tier has let go of, as the owner of the cache is told.
+// An entry that a tier has evicted, as on_evict is told of it.
 struct Eviction {
     Key key;
     std::uint64_t bytes = 0;
     EvictionCause cause = EvictionCause::capacity;
     std::string tier;
-    std::string demoted_to;  // empty: it is gone from the tiers below too
+    std::string demoted_to;  // the slower tier that has it now; empty: none
 };
 
 // Settings left empty come from the environment, then the configuration file, then the preset.
@@ -41,7 +41,7 @@ struct CacheOptions {
     // The default tiers, memory over disk, are shaped by these...
     std::optional<std::string> directory{};
     std::optional<std::uint64_t> memory_bytes{};
-    // Between the two, a tier in device memory: 0 for none, device::k_recommended for what suits the device.
+    // A tier in device memory between the two: 0 for none, device::k_recommended for what suits the device.
     std::optional<std::uint64_t> vram_bytes{};
     std::optional<std::string> vram_backend{};  // "auto", "cuda", "opencl", "webgpu" or "host"
     std::optional<std::uint64_t> disk_bytes{};
@@ -50,13 +50,13 @@ struct CacheOptions {
     std::optional<int> compression{};
     std::optional<Access> access{};
     std::optional<Users> users{};
-    // Behind them files of entries that ship with an application, in the order in which they are asked:
+    // Behind them come bundles, files of entries that ship with an application, in the order in which they are asked:
     // docs/bundles.md.
     std::optional<std::vector<std::string>> bundles{};
-    // Behind those servers that a fleet shares, in the order in which they are asked: docs/remote.md.
+    // Behind those come servers that a fleet shares, in the order in which they are asked: docs/remote.md.
     std::optional<std::vector<std::string>> remotes{};
     // Who may write what is loaded: docs/security.md.
-    std::optional<std::string> sign_with{};                       // a file that `hearth keygen` made
+    std::optional<std::string> sign_with{};                       // a file that `hearth keygen` wrote
     std::optional<std::vector<std::string>> trusted_keys{};       // public keys, or files of them
     std::optional<std::vector<std::string>> demand_signatures{};  // names of tiers, or "bundles", "remotes" or "all"
     // ...or replaced by one's own, fastest first.
@@ -70,14 +70,15 @@ struct CacheOptions {
     std::optional<Compiling> compiling{};
     std::optional<std::uint32_t> max_parallel_compiles{};    // 0: as many as ask
     std::optional<std::chrono::milliseconds> flight_wait{};  // how long to wait for another process's compile
-    // A compile that is expected to take less, and owns its captures (GetOptions), begins while servers are still
-    // being asked; who is first counts. 0: never.
+    // A compile that is expected to take less than this, and owns its captures (GetOptions), begins while servers are
+    // still being asked; the first result counts. 0: never.
     std::optional<std::chrono::milliseconds> race_under{};
     std::optional<std::chrono::milliseconds> failure_ttl{};  // how long a failed compile is remembered; 0: not at all
     std::optional<Maintenance> maintenance{};
     std::optional<std::chrono::milliseconds> maintenance_interval{};
 
-    // A file that every compile is appended to, to be built beforehand elsewhere: docs/recipes.md. Empty: none.
+    // A file to which every compile is appended, so that it can be built beforehand elsewhere: docs/recipes.md.
+    // Empty: none.
     std::optional<std::string> record_to{};
 
     std::function<void(const Eviction&)> on_evict{};  // called after the fact, from the thread that caused it
@@ -86,7 +87,7 @@ struct CacheOptions {
     const Clock* clock = nullptr;                     // the system's when empty; must outlive the cache
 };
 
-// One setting as it stands, and who said so.
+// The value of one setting, and where it came from.
 struct Setting {
     std::string name;
     std::string value;
@@ -97,7 +98,7 @@ struct Setting {
 
 struct Settings {
     std::vector<Setting> values;
-    std::vector<std::string> problems;  // values that could not be used, a sentence each; the next source counted
+    std::vector<std::string> problems;  // a sentence for each value that could not be used; the next source was
     CacheOptions options;               // every optional filled
 
     HEARTH_API const Setting* find(std::string_view name) const;

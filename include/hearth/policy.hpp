@@ -15,7 +15,7 @@ namespace hearth {
 // may keep pointers to it. Size and cost are fixed; uses and recency move on their own as hits happen.
 class Resident {
 public:
-    // The counter saturates here: from then on a hit writes nothing. Low, so that all that is hot soon gets there.
+    // The counter saturates here: from then on a hit writes nothing. It is low, so that hot entries soon get there.
     static constexpr std::uint32_t k_max_uses = 255;
 
     Resident(const Key& the_key, std::uint64_t the_bytes, double the_cost) noexcept
@@ -26,14 +26,14 @@ public:
     const Key key;
 
 private:
-    // Beside the key: a hit reads that and writes these, and finds all of it in one cache line.
+    // Beside the key: a hit reads the key and writes these, and all of it is in one cache line.
     std::atomic<std::uint32_t> m_uses{0};
     std::atomic<std::uint64_t> m_last_used{0};  // the tier's tick: higher is later
 
 public:
     const std::uint64_t bytes;  // what it takes of the tier's budget
     const double cost;          // seconds that losing it from this tier costs
-    // The policy's clock when the entry was last ranked. Kept for the policy by tiers that outlive a process.
+    // The policy's clock when the entry was last ranked. Persistent tiers keep it for the policy.
     mutable double aging = 0;
 
     std::uint32_t uses() const noexcept { return m_uses.load(std::memory_order_relaxed); }
@@ -54,7 +54,7 @@ public:
     }
 };
 
-// Decides who is admitted, who moves up, and who goes first when room is needed.
+// Decides which entries are admitted, which move up, and which go first when room is needed.
 // Thread safety: a tier calls inserted, removed, touched and victim one at a time, under its own lock;
 // admit and promote may be called by many threads at once.
 // A policy of one's own needs three functions; the rest have defaults that suit most.

@@ -28,7 +28,7 @@ struct Program {
 
 // Who turns PTX into a CUBIN.
 enum class Linker : std::uint8_t {
-    automatic,  // nvJitLink where it is found, else the driver
+    automatic,  // nvJitLink if it is found, else the driver
     nvjitlink,
     driver,  // needs a GPU; takes -O, -g, -lineinfo, -maxrregcount and -verbose
 };
@@ -47,16 +47,16 @@ class HEARTH_API Compiled : public CompileResult {
 public:
     explicit Compiled(CompileResult result) : CompileResult(std::move(result)) {}
 
-    // What the linker wrote: its errors, then what it told besides.
+    // What the linker wrote: its errors, then its other messages.
     std::string_view log() const noexcept { return artifact().text("log"); }
     // Empty when it failed, or when -ptx asked for PTX.
     ByteView cubin() const noexcept { return artifact().bytes("cubin"); }
-    // What LTO-IR came to with the option -ptx.
+    // The PTX of LTO-IR that was given with the option -ptx.
     std::string_view ptx() const noexcept { return artifact().text("ptx"); }
 };
 
-// Compiles through the cache: exactly what the linker gives for this program, at most once on this machine. Neither
-// nvJitLink nor the driver is loaded for a hit, but for the target "device", which asks the driver.
+// Compiles through the cache: exactly what the linker gives for this program, at most once on this machine. A hit loads
+// neither nvJitLink nor the driver, except that the target "device" asks the driver.
 // An Error means that nothing could be compiled at all: no library, no device, a text the linker cannot be given.
 HEARTH_API Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options = {});
 

@@ -17,18 +17,18 @@ namespace hearth {
 
 enum class FleetLease : std::uint8_t {
     off,
-    on,  // who compiles says so in the remote, and others wait for the result, within bounds
+    on,  // a node that compiles says so in the remote; others wait for its result, for a limited time
 };
 
 struct RemoteOptions {
     // redis://HOST:PORT, rediss://, redis+unix:///PATH, redis+cluster://HOST:PORT,HOST:PORT, http(s)://HOST/PATH,
-    // s3://BUCKET/PREFIX. What stands behind a '?' may set the rest: docs/remote.md.
+    // s3://BUCKET/PREFIX. What follows a '?' may set the other options: docs/remote.md.
     std::string url{};
     std::string name{};  // empty: the kind of server, "redis", "http" or "s3"
     Access access = Access::read_write;
     std::chrono::milliseconds connect_timeout{100};
     std::chrono::milliseconds timeout{500};  // of a lookup, from beginning to end
-    // A lookup without an answer for so long is sent a second time, and the first answer counts. 0: never.
+    // A lookup that has no reply after this time is sent a second time, and the first reply counts. 0: never.
     std::chrono::milliseconds hedge_after{0};
     std::chrono::milliseconds write_timeout{5000};  // of a write, which nobody waits for
     std::uint64_t max_entry_bytes = 256_MiB;        // larger ones are neither fetched nor sent
@@ -36,7 +36,7 @@ struct RemoteOptions {
     std::uint64_t queue_entries = 1024;
     std::chrono::milliseconds exit_wait{2000};  // for what is still on its way, when the cache is closed
     FleetLease lease = FleetLease::on;
-    std::chrono::milliseconds lease_time{15000};  // renewed while a compile goes on; a dead holder's ends after it
+    std::chrono::milliseconds lease_time{15000};  // renewed during a compile; a dead holder's lease ends after it
     Trust trust{};
     // Where processes of this machine tell each other that a server is down; empty: each finds out by itself.
     std::string state_directory{};
@@ -71,13 +71,13 @@ struct Report {
     std::uint64_t corrupt = 0;
     std::uint64_t leases = 0;       // taken for compiles here
     std::uint64_t lease_waits = 0;  // times that another's compile was waited for
-    std::string lease_problem;      // why there are no leases, where there are none
+    std::string lease_problem;      // why there are no leases, if there are none
 };
 
 // What `hearth remote check` shows.
 struct Check {
     Status reachable;
-    Status writable;  // Code::unavailable where it is not to be written
+    Status writable;  // Code::unavailable if it is configured to be read only
     bool leases = false;
     std::uint64_t samples = 0;
     double p50_us = 0;  // of fetching a small object
@@ -92,16 +92,16 @@ struct KeyedEntry {
     Entry entry;
 };
 
-// A tier on a server that others use too. It has no budget of ours: the server forgets as it is set up to.
+// A tier on a server that others use too. We give it no budget: the server evicts as it is set up to.
 // Thread safety and failure: as Tier. find() and peek() take at most the timeout, and no time while the server is down.
 // store() never waits: entries go out on a thread of the tier's own.
 class RemoteTier : public Tier {
 public:
-    // True while the server is left alone: find() would answer Miss::outage. Cheaper to ask than that.
+    // True while the server is left alone because it failed: find() would give Miss::outage. Cheaper than find().
     virtual bool resting() = 0;
     virtual remotes::Report report() = 0;
     virtual remotes::Check check(std::uint64_t samples) = 0;
-    // Many in few round trips. One answer each, in their order.
+    // Many keys in few round trips. They return one result for each, in the same order.
     virtual std::vector<Result<bool>> has_many(std::span<const Key> keys) = 0;
     virtual std::vector<Found> fetch_many(std::span<const Key> keys) = 0;
     virtual std::vector<Status> send_many(std::span<const KeyedEntry> entries) = 0;

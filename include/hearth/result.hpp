@@ -22,7 +22,7 @@ enum class Code : std::uint8_t {
     compile_forbidden,  // a miss in a cache that may not compile
     timeout,            // the deadline passed first
     unavailable,        // the tier, the server or the library is not there
-    denied,             // who was asked said no: password, signature, certificate, permission
+    denied,             // access was refused: password, signature, certificate, permission
 };
 
 // A sentence for people, with the value, the limit and the fix; `log` is the compiler's own output.

@@ -29,7 +29,7 @@ struct Latency {
 
 struct TierStats {
     std::string name;
-    std::string note;                  // what it really is, where its name does not tell
+    std::string note;                  // what it really is, if its name does not tell
     std::uint64_t capacity_bytes = 0;  // 0: no limit
     std::uint64_t used_bytes = 0;
     std::uint64_t entries = 0;
@@ -40,15 +40,15 @@ struct TierStats {
     std::uint64_t promotions = 0;  // entries that moved up into this tier
     std::uint64_t corrupt = 0;
     std::uint64_t outages = 0;
-    Latency latency;                          // of hits; of a memory tier every 128th is timed
+    Latency latency;                          // of hits; in a memory tier every 128th is timed
     std::optional<remotes::Report> remote{};  // of a tier on a server: how it is, as this process sees it
 };
 
 // Counts are exact: they equal what happened, whatever the threads did.
 struct Stats {
     std::uint64_t hits = 0;
-    std::array<std::uint64_t, k_miss_reasons> misses{};  // by Miss; the place of Miss::outage stays 0
-    std::uint64_t outages = 0;  // lookups that no tier answered and at least one could not: not misses
+    std::array<std::uint64_t, k_miss_reasons> misses{};  // by Miss; outage and timeout stay 0
+    std::uint64_t outages = 0;  // lookups in which no tier hit and at least one could not be asked: not misses
     std::uint64_t stores = 0;
     std::uint64_t compiles = 0;
     std::uint64_t compile_failures = 0;
@@ -73,8 +73,8 @@ struct Stats {
 template <class Of>
 struct CountName {
     std::uint64_t Of::*member;
-    std::string_view name;  // as `hearth stats --json` shows it; of a time, in seconds
-    std::string_view note;  // as the note beside the entries has it; never changes
+    std::string_view name;  // as `hearth stats --json` shows it; times are in seconds
+    std::string_view note;  // its name in the note beside the entries; never changes
     enum class Unit : std::uint8_t { one, nanosecond } unit = Unit::one;
 };
 

@@ -31,8 +31,8 @@ struct Limits {
 struct TierTraits {
     bool persistent = false;  // outlives the process
     bool writable = true;
-    bool in_place = false;  // entries are used where they lie: one that also moves up stays here
-    bool remote = false;    // others use it too, and asking it takes time: never cleared, listed or swept for them
+    bool in_place = false;  // entries are used where they lie: one that moves up stays here too
+    bool remote = false;    // others use it too, so it is never cleared, listed or swept; asking it takes time
     bool demands_signatures = false;
     bool fixed = false;  // a file that never changes: what it holds is on this machine, and is not copied to a disk
 };
@@ -42,11 +42,11 @@ struct TierUsage {
     std::uint64_t entries = 0;
 };
 
-// What a tier is to come down to.
+// What a tier is to shrink to.
 struct EvictTo {
     std::optional<std::uint64_t> max_bytes{};  // 0: nothing is left
     std::optional<std::uint64_t> max_entries{};
-    std::optional<std::chrono::seconds> unused_for{};  // what was not used for so long goes first, in any case
+    std::optional<std::chrono::seconds> unused_for{};  // entries unused for so long go first, in any case
 };
 
 struct StoreReport {
@@ -55,7 +55,7 @@ struct StoreReport {
     std::vector<Victim> victims;
 };
 
-// Says how far a long operation has come; answers false to stop it. A total of 0 is not yet known.
+// Is told how far a long operation has come, and returns false to stop it. A total of 0 is not known yet.
 using Progress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
 enum class Repair : std::uint8_t { no, yes };
@@ -71,7 +71,7 @@ struct VerifyReport {
     std::vector<std::string> problems;  // a sentence each, the first hundred
 };
 
-// Held while one process makes an entry, so that the others on the machine wait for it. Dies with its holder.
+// Held while one process compiles an entry, so that the others on the machine wait for it. Dies with its holder.
 class Flight {
 public:
     virtual ~Flight() = default;
@@ -85,7 +85,7 @@ struct FlightAttempt {
 
 // A place that holds entries within a budget. The engine knows tiers by this interface only.
 // Thread safety: every function may be called from any thread at any time.
-// Failure: nothing here throws. A tier that cannot do its work answers Miss::outage or an Error and goes on.
+// Failure: nothing here throws. A tier that cannot do its work gives Miss::outage or an Error and goes on.
 // The contract in full is tests/tiers/tier_conformance.hpp.
 class Tier {
 public:
@@ -93,16 +93,16 @@ public:
 
     virtual std::string_view name() const = 0;
     virtual TierTraits traits() const = 0;
-    // Shown beside its figures: what it really is, where its name does not tell.
+    // Shown beside its figures: what it really is, if its name does not tell.
     virtual std::string note() { return {}; }
 
     virtual Found find(const Key& key) = 0;
-    // The same without counting as a use: for who carries entries elsewhere.
+    // The same without counting as a use: for code that carries entries elsewhere.
     virtual Found peek(const Key& key) = 0;
     // Replaces what was there. On an error nothing has changed.
     virtual Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) = 0;
     virtual bool contains(const Key& key) = 0;
-    // Whether it was there.
+    // Returns whether it was there.
     virtual bool remove(const Key& key) = 0;
     virtual void clear() = 0;
 
@@ -112,15 +112,16 @@ public:
     // Takes effect at once: what no longer fits is evicted now.
     virtual std::vector<Victim> set_limits(const Limits& /*limits*/, Victims /*victims*/) { return {}; }
     virtual void set_policy(const PolicyFactory& /*policy*/) {}
-    // Evicts, for once, until no more is left; its limits stay as they are. Who went is told, and gone for good.
+    // Evicts, this once, until no more than the goal is left; the tier's limits stay as they are. Returns what was
+    // evicted, which is gone for good.
     virtual std::vector<Victim> evict_to(const EvictTo& /*goal*/, const Progress& /*progress*/) { return {}; }
 
     virtual std::optional<EntryRow> info(const Key& key) = 0;
-    // Visits every entry, in no order, until the visitor answers false.
+    // Visits every entry, in no order, until the visitor returns false.
     virtual void for_each(const std::function<bool(const EntryRow&)>& visit) = 0;
     virtual VerifyReport verify(Repair repair, const Progress& progress) = 0;
 
-    // Credits uses that a faster tier answered, so that a popular entry is not idle down here.
+    // Credits hits of a faster tier, so that an entry popular there does not look idle here.
     virtual void touch(const Key& /*key*/, std::uint32_t /*uses*/) {}
     virtual void flush() {}
     // Expiry, sweeping, reconciling. Returns soon after a stop is asked for.
@@ -128,8 +129,8 @@ public:
     virtual FlightAttempt try_flight(const Key& /*key*/) { return {}; }
 
     // Small named bytes that live beside a persistent tier's entries and belong to no key: statistics, for one.
-    // update_note() hands the old bytes (empty when there are none) to `edit` and stores what it answers, as one
-    // step that no other process comes between. False: this tier keeps no notes, or could not.
+    // update_note() hands the old bytes (empty when there are none) to `edit` and stores what it returns, in one step
+    // that no other process can come between. False: this tier keeps no notes, or could not store this one.
     virtual Bytes read_note(std::string_view /*name*/) { return {}; }
     virtual bool update_note(std::string_view /*name*/, const std::function<Bytes(ByteView)>& /*edit*/)
     {

@@ -26,7 +26,7 @@ struct PublicKey {
 // What a writer signs with. It never leaves the process, and nothing prints it.
 class SigningKey {
 public:
-    // A new one, of the operating system's randomness.
+    // A new one, from the operating system's randomness.
     HEARTH_API static Result<SigningKey> generate();
     // From a file that holds "ed25519-secret:" and 64 hexadecimal digits, and that nobody but its owner can read.
     HEARTH_API static Result<SigningKey> load(const std::string& path);
@@ -50,10 +50,10 @@ enum class Signatures : std::uint8_t {
 struct Trust {
     Signatures signatures = Signatures::not_asked;
     std::vector<PublicKey> trusted{};
-    std::vector<SigningKey> sign_with{};  // none, or the one that what is stored gets signed with
+    std::vector<SigningKey> sign_with{};  // none, or the one key that signs what is stored
 };
 
-// One a line, empty lines and what follows a '#' or the key itself left out.
+// Reads one key a line. Empty lines, and what follows a '#' or the key itself, are ignored.
 HEARTH_API Result<std::vector<PublicKey>> load_public_keys(const std::string& path);
 
 }  // namespace hearth

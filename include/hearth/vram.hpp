@@ -7,25 +7,26 @@
 
 namespace hearth {
 
-// The device memory of a cache, found with Cache::vram(). A pointer to it: copy it, do not let it outlive the cache.
-// Without such a tier every call says so and does nothing.
+// A cache's tier in device memory, found with Cache::vram(). This is only a pointer to it: copy it freely, but do not
+// let it outlive the cache. Without such a tier every call says so and does nothing.
 class HEARTH_API Vram {
 public:
     explicit operator bool() const noexcept { return m_tier != nullptr; }
 
-    // Empty when it is not there. Waits for a copy that is still under way, unless a stream is given.
+    // Empty if the entry is not there. Waits for a copy that is still under way, unless a stream is given.
     device::Lease lease(const Key& key, const device::LeaseOptions& options = {}) const;
-    // The same, after having brought it there from whichever tier has it.
+    // The same, but first brings the entry there from whichever tier has it.
     Result<device::Lease> load(const Key& key, const device::Placement& placement = {}) const;
-    // To the host, through pinned memory.
+    // Copies the entry to the host, through pinned memory.
     Result<device::HostCopy> read(const Key& key) const;
     // Any number of keys with one gather and one wait; those that are not there have no bytes.
     Result<device::HostCopy> read_many(std::span<const Key> keys) const;
-    // Here and nowhere else: what other tiers had under this key goes. (Cache::insert() stores where it lasts.)
+    // Stores here and nowhere else: what other tiers had under this key is removed. (Cache::insert() also stores in the
+    // persistent tiers.)
     // Returns once the bytes may be reused. A lease taken later finds them in place.
     Result<InsertReport> insert(const Key& key, Artifact artifact, const device::Placement& placement = {}) const;
     Result<InsertReport> insert(const Key& key, ByteView bytes, const device::Placement& placement = {}) const;
-    // A copy of it on another device of the tier, by peer copy where there is one.
+    // Puts a copy of it on another device of the tier, by peer copy if the devices can do that.
     Status copy_to_device(const Key& key, int device) const;
     Result<device::Report> report() const;
 

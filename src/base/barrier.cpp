@@ -24,7 +24,7 @@ bool ask(int command) noexcept
 void prepare_barrier() noexcept
 {
 #ifndef HEARTH_TSAN
-    // Asking twice does no harm, and a forked child must not wait for a thread of its parent that asks.
+    // Asking twice does no harm. There is no lock, because a forked child must not wait for a thread of its parent.
     if (!detail::g_kernel_barrier && ask(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
         ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
         detail::g_kernel_barrier = true;
@@ -38,8 +38,8 @@ void heavy_barrier() noexcept
         return;
     if (ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
         return;
-    // A process that has forked may have to register anew. Readers have trusted the kernel already, so it must answer:
-    // it cannot refuse a process what it has granted it before.
+    // A process that has forked may have to register anew. Readers rely on the kernel already, so this must succeed:
+    // the kernel cannot refuse a process what it has granted before.
     while (!ask(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) || !ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
     }
 }

@@ -11,7 +11,8 @@
 //
 // Then at least one of the two sees the other's store, as if both had used a full barrier.
 
-// ThreadSanitizer does not know of the kernel's part: under it both sides are full, and it checks the same algorithm.
+// ThreadSanitizer does not know the kernel's part: under it both sides are full barriers, and it checks the same
+// algorithm.
 #if defined(__SANITIZE_THREAD__)
 #define HEARTH_TSAN 1
 #elif defined(__has_feature)
@@ -24,7 +25,7 @@ namespace hearth::base {
 
 namespace detail {
 
-// Whether the kernel does its part. False until prepare_barrier() has asked it to; both halves are full until then.
+// Whether the kernel does its part. False until prepare_barrier() has asked for it; both halves are full until then.
 extern std::atomic<bool> g_kernel_barrier;
 
 inline void full_barrier() noexcept
@@ -40,7 +41,7 @@ inline void full_barrier() noexcept
 
 }  // namespace detail
 
-// Asks the kernel, until it has agreed. Until then, and where it refuses, both halves are full barriers.
+// Asks the kernel, until it has agreed. Until then, and if it refuses, both halves are full barriers.
 void prepare_barrier() noexcept;
 
 inline void light_barrier() noexcept

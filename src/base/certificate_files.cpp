@@ -1,5 +1,5 @@
-// As in ed25519.cpp, in a library context of its own: the default one reads openssl.cnf on first use and is the host
-// program's affair. One a check, since a remote is opened once.
+// As in ed25519.cpp, in a library context of its own: the default one reads openssl.cnf on first use and belongs to the
+// host program. Each check has a new one, because a remote is opened once.
 
 #include "base/certificate_files.hpp"
 
@@ -30,7 +30,7 @@ struct FreeOpenssl {
 template <class T>
 using Owned = std::unique_ptr<T, FreeOpenssl>;
 
-// What OpenSSL has to say of a failure stays out of the host program's queue of errors.
+// Keeps OpenSSL's errors out of the host program's error queue.
 class QuietErrors {
 public:
     QuietErrors() { ERR_set_mark(); }
@@ -75,7 +75,7 @@ Status check(const CertificateFiles& files)
     HEARTH_TRY(certificate_file);
     X509* fresh = X509_new_ex(context.get(), nullptr);
     const bool is_read = fresh && PEM_read_bio_X509(certificate_file->get(), &fresh, nullptr, nullptr);
-    const Owned<X509> certificate(fresh);  // none where it was broken: then OpenSSL has freed it
+    const Owned<X509> certificate(fresh);  // null if it was broken: then OpenSSL has freed it
     if (!is_read)
         return unusable(fmt::format("{} holds no certificate in PEM format.", files.certificate));
 

@@ -14,8 +14,8 @@ Sha256 sha256(ByteView bytes);
 
 // How a file's integrity is checked. The number is part of the entry format.
 enum class ChecksumKind : std::uint8_t {
-    xxh3 = 1,    // XXH3-128: what is written where xxhash.h was there at build time
-    sha256 = 2,  // the first 16 bytes of SHA-256: what is written elsewhere, and read everywhere
+    xxh3 = 1,    // XXH3-128: written by builds that had xxhash.h
+    sha256 = 2,  // the first 16 bytes of SHA-256: written by builds without it, and read by all
 };
 
 using Checksum = std::array<std::uint8_t, 16>;

@@ -1,5 +1,5 @@
-// OpenSSL's EVP interface, in a library context of our own: the default one reads openssl.cnf on first use and is the
-// host program's affair.
+// OpenSSL's EVP interface, in a library context of our own: the default one reads openssl.cnf on first use and belongs
+// to the host program.
 
 #include "base/ed25519.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 constinit std::atomic<OSSL_LIB_CTX*> g_context{nullptr};
 
-// Made once and never freed. Two threads may make one each; the second's goes again.
+// Created once and never freed. Two threads may create one each; the second's is freed again.
 OSSL_LIB_CTX* context()
 {
     // acquire: pairs with the exchange below, so that the provider is seen loaded.

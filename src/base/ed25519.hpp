@@ -12,7 +12,7 @@ using Ed25519Public = std::array<std::uint8_t, 32>;
 using Ed25519Secret = std::array<std::uint8_t, 32>;
 using Ed25519Signature = std::array<std::uint8_t, 64>;
 
-// None where this machine's OpenSSL cannot do it.
+// None if this machine's OpenSSL cannot do it.
 // Thread safety: all of it. Cost: the first call sets up a library context of our own, about a millisecond; then some
 // 50 us to sign and 130 us to verify.
 std::optional<Ed25519Secret> ed25519_generate();

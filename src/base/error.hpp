@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <utility>
 
-// How an Error is made, and how one is handed on.
+// How an Error is created, and how one is handed on.
 //
 //   return error(Code::too_large, "Entry of {} bytes is larger than tier \"{}\" can hold ({}).", bytes, name, most);
 //   HEARTH_TRY(file.write(bytes));                        // returns from here with the Error, if there is one
-//   HEARTH_TRY_SET(const Bytes bytes, read(path));        // the same, and what came of it is `bytes`
+//   HEARTH_TRY_SET(const Bytes bytes, read(path));        // the same, and the value is `bytes`
 
 namespace hearth {
 

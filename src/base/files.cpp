@@ -25,7 +25,7 @@ T or_errno(T result)
     return result < 0 ? static_cast<T>(-errno) : result;
 }
 
-// Nanoseconds since 1970 end in 2262; file systems count further.
+// Nanoseconds since 1970 overflow in 2262; file systems count further.
 WallTime wall_time(const struct timespec& time)
 {
     static constexpr std::chrono::seconds k_last =
@@ -191,7 +191,7 @@ Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error)
 
 namespace {
 
-// What a link says, from where its reader stands; none where it is no link.
+// Where a link points, as a path for its reader; none if it is no link.
 std::optional<std::string> read_link(const std::string& path)
 {
     std::string text(PATH_MAX, '\0');
@@ -206,7 +206,7 @@ std::optional<std::string> read_link(const std::string& path)
 
 std::string real_path(const std::string& path)
 {
-    static constexpr int k_most_links = 40;  // as the system has it
+    static constexpr int k_most_links = 40;  // the system's own limit
     std::string at = path;
     for (int links = 0; links < k_most_links; ++links) {
         if (char* const resolved = ::realpath(at.c_str(), nullptr)) {
@@ -234,7 +234,7 @@ int make_directories(Files& files, const std::string& path, unsigned mode)
 {
     const auto make = [&] {
         const int made = files.mkdir(path.c_str(), mode);
-        // With a slash behind it a link to a directory is that directory.
+        // With a slash behind it, a link to a directory means that directory.
         FileStat there;
         if (made != -EEXIST || files.stat((path + "/").c_str(), there) == 0)
             return made == -EEXIST ? 0 : made;

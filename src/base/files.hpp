@@ -23,7 +23,7 @@ struct FileStat {
     std::uint32_t mode = 0;
     std::uint32_t links = 0;
     WallTime modified{};
-    WallTime changed{};  // of anything about it; no program can set it
+    WallTime changed{};  // when anything about it last changed; no program can set it
 };
 
 // The file operations Hearth uses, one virtual function each, so that a test can fail the n-th of them or record
@@ -41,13 +41,13 @@ public:
     virtual int truncate(int fd, std::uint64_t size) = 0;
     virtual int sync(int fd) = 0;
     virtual int stat(int fd, FileStat& out) = 0;
-    virtual int stat(const char* path, FileStat& out) = 0;  // of the link itself, where it is one
+    virtual int stat(const char* path, FileStat& out) = 0;  // of the link itself, if it is one
     virtual int rename(const char* from, const char* to) = 0;
     virtual int unlink(const char* path) = 0;
     virtual int mkdir(const char* path, unsigned mode) = 0;
     virtual int rmdir(const char* path) = 0;
     virtual int list(const char* path, std::vector<std::string>& names) = 0;  // without . and ..
-    // An exclusive lock on the open file that dies with its last descriptor; -EWOULDBLOCK when another holds it.
+    // Takes an exclusive lock on the open file; it ends with the last descriptor. -EWOULDBLOCK when another holds it.
     virtual int try_lock(int fd) = 0;
 };
 
@@ -82,14 +82,14 @@ int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset);
 // The whole file, or -errno in `error` and no bytes. A file larger than `limit` is -EFBIG.
 Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error);
 
-// The content of a small file of the user's, which may lie behind links. None: it cannot be read, or has over 1 MiB.
+// The content of a small file of the user, which may lie behind links. None: it cannot be read, or is over 1 MiB.
 std::optional<std::string> read_small_file(const std::string& path);
 
-// Where a path leads when links are followed, for files that their users may well put behind one, and be it that there
-// is nothing yet where the last link points; the path itself where that cannot be told.
+// Where a path leads when links are followed, even if there is nothing yet where the last link points. It is for files
+// that users may put behind links. If it cannot be found out, the path itself.
 std::string real_path(const std::string& path);
 
-// Creates the directory and its missing parents, the ones it creates with `mode`. 0 or -errno.
+// Creates the directory and its missing parents, all with `mode`. 0 or -errno.
 int make_directories(Files& files, const std::string& path, unsigned mode);
 
 // "open /x/y: No such file or directory (2)"

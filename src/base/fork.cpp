@@ -11,7 +11,7 @@ struct ForkRegistry;
 
 namespace {
 
-// Of the library that has loaded this one.
+// The registry of the library that has loaded this one.
 constinit std::atomic<ForkRegistry*> g_others{nullptr};
 
 }  // namespace
@@ -83,7 +83,7 @@ void use_fork_registry(void* registry)
     if (others == &ForkRegistry::instance())
         return;
     g_others.store(others, std::memory_order_release);
-    // Statics of this library were registered when it was loaded, before anybody could say where.
+    // Statics of this library were registered when it was loaded, before it was known which registry to use.
     ForkRegistry::own().move_to(*others);
 }
 

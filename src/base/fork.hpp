@@ -4,8 +4,8 @@
 #include <functional>
 #include <mutex>
 
-// A host program may fork at any moment, in a process whose other threads hold our locks. The child has one thread, and
-// a lock that was held by another would be held for ever. So before a fork every lock below is taken, and after it
+// A host program may fork at any moment, while other threads of the process hold our locks. The child has one thread,
+// and a lock that another thread held would be held for ever. So before a fork every lock below is taken, and after it
 // every one is released again, on both sides.
 
 namespace hearth::base {
@@ -13,8 +13,8 @@ namespace hearth::base {
 // The order in which locks may be taken while others are held, and in which a fork takes them all.
 enum class LockLevel : std::uint8_t { engine, tier_whole, tier, tier_part, counters, reclaim, thread_numbers, end };
 
-// None of the classes below may be made or destroyed by a thread that holds a ForkSafeMutex: a fork would wait for that
-// lock and the thread for the fork.
+// A thread that holds a ForkSafeMutex must not create or destroy any of the classes below: a fork would wait for that
+// lock, and the thread for the fork.
 
 // A mutex that a forked child finds unlocked. Works with std::lock_guard, std::unique_lock and
 // std::condition_variable_any. One thread never holds two of the same level.

@@ -46,7 +46,7 @@ struct HazardDomain {
         free_slots = slot;
     }
 
-    // One walk over the slots for all that was retired: thousands of leases may be held while thousands of entries go.
+    // One walk over the slots serves all retired objects: there may be thousands of leases and thousands of evictions.
     void gather()
     {
         announced.clear();
@@ -118,7 +118,8 @@ HazardDomain& domain()
     return *instance;
 }
 
-// Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
+// Created when the library is loaded: if a fork came while another thread creates it, the child would wait for that
+// thread.
 [[maybe_unused]] const HazardDomain& g_domain_made_early = domain();
 
 // Lets a thread keep free slots from now on, and gives them back when it ends.
@@ -141,7 +142,7 @@ struct SlotsOfThread {
 
 namespace detail {
 
-// Full to begin with: the first release of a thread that has taken none comes to give_slot_back() too.
+// Full to begin with, so that the first release of a thread that has taken no slot comes to give_slot_back() too.
 thread_local constinit int t_free_slot_count = k_free_slots_kept;
 thread_local constinit HazardSlot* t_free_slots = nullptr;
 

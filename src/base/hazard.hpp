@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <span>
 
-// Hazard pointers: readers announce what they use in memory of their own; who unlinks an object frees it only once no
-// announcement names it.
+// Hazard pointers: readers announce, in memory of their own, which object they use. A thread that unlinks an object
+// frees it only once no announcement names it.
 //
 //   reader                                    remover
 //   p = source.load()            (acquire)    source.store(other)
@@ -19,15 +19,15 @@
 //   slot->wanted.load() ?        (relaxed)
 //     -> reclaim what was kept
 //
-// The barriers (base/barrier.hpp) see to it that either the reader sees that the source has changed or the remover sees
-// the announcement: nothing is freed in use. Between the last two of the reader there is none, which keeps releases
-// cheap: an object kept because of a lease is freed by the release of that lease, unless the two meet within
-// nanoseconds; then by the next retire() or reclaim().
+// The barriers (base/barrier.hpp) make sure that either the reader sees that the source has changed or the remover sees
+// the announcement: nothing is freed in use. There is no barrier between the reader's last two steps, which keeps
+// releases cheap. So an object kept because of a lease is freed by the release of that lease, unless release and scan
+// meet within nanoseconds; then by the next retire() or reclaim().
 // Cost: a reader writes its slot's own cache line and reads nothing that others write; no barrier instruction.
 
 namespace hearth::base {
 
-// What can be protected. Deleted through its destructor once retired and no longer protected.
+// An object that can be protected. It is deleted once it is retired and no longer protected.
 class Reclaimable {
 public:
     Reclaimable() = default;
@@ -49,8 +49,8 @@ struct alignas(64) HazardSlot {
 
 namespace detail {
 
-// Free slots at hand: taking one is a pop from memory only this thread uses. Plain words for a reason: see
-// thread_index.hpp.
+// The thread's free slots: taking one is a pop from memory that only this thread uses. thread_index.hpp says why these
+// are plain words.
 extern thread_local constinit HazardSlot* t_free_slots __attribute__((tls_model("initial-exec")));
 extern thread_local constinit int t_free_slot_count __attribute__((tls_model("initial-exec")));
 inline constexpr int k_free_slots_kept = 16;
@@ -90,7 +90,7 @@ inline void release_slot(HazardSlot* slot) noexcept
     ++detail::t_free_slot_count;
 }
 
-// Announces `object` in `slot`. The caller must then look again whether it is still reachable.
+// Announces `object` in `slot`. The caller must then check again that the object is still reachable.
 inline void announce(HazardSlot* slot, const Reclaimable* object) noexcept
 {
     // release: whoever sees this announcement also sees that we are done with what the slot named before.

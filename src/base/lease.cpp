@@ -1,4 +1,4 @@
-// What leases and copies need that everybody may hold: here, where every layer reaches it.
+// The code of leases and host copies. Anybody may hold one, so it is here, where every layer reaches it.
 
 #include "hearth/lease.hpp"
 

@@ -8,7 +8,7 @@ SignalsBlocked::SignalsBlocked() noexcept
     sigfillset(&set);
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
         sigdelset(&set, fault);
-    // Added to what is blocked: a fault that the caller has blocked stays so.
+    // Added to what is blocked: if the caller has blocked a fault's signal, it stays blocked.
     m_blocked = ::pthread_sigmask(SIG_BLOCK, &set, &m_before) == 0;
 }
 

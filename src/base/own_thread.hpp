@@ -4,13 +4,13 @@
 #include <thread>
 #include <utility>
 
-// Signals are the host program's: one that a thread of ours took would never reach the thread that waits for it, or
-// would end the program that had blocked it everywhere else.
+// Signals belong to the host program. A signal taken by a thread of ours would never reach the thread that waits for
+// it, or would end a program that had blocked it in all its own threads.
 
 namespace hearth::base {
 
-// While it lives the calling thread takes no signals but those of its own faults (SIGSEGV and its like): a program that
-// reports its crashes reports ours too.
+// While it lives, the calling thread takes no signals but those of its own faults (SIGSEGV and the like). So a program
+// that reports its crashes reports ours too.
 class SignalsBlocked {
 public:
     SignalsBlocked() noexcept;
@@ -23,8 +23,8 @@ private:
     sigset_t m_before{};
 };
 
-// Starts a std::thread or std::jthread that takes none, nor any thread or process that it starts. Every thread of ours
-// is started here.
+// Starts a std::thread or std::jthread that takes no such signals; threads and processes that it starts take none
+// either. Every thread of ours is started here.
 template <class Thread = std::thread, class Work>
 Thread start_thread(Work&& work)
 {

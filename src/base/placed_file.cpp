@@ -14,20 +14,20 @@ namespace hearth::base {
 namespace {
 
 constexpr int k_names_tried = 16;
-// A file system takes 255 bytes, and ours are some more than the target's.
+// A file system takes names of 255 bytes, and our name is a little longer than the one it stands beside.
 constexpr std::size_t k_longest_kept = 200;
 
 std::uint64_t random_bits()
 {
     std::uint64_t bits = 0;
-    if (::getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits)  // early in the machine's life
+    if (::getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits)  // the machine has only just started
         bits = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) ^
                reinterpret_cast<std::uintptr_t>(&bits);
     return bits;
 }
 
-// Beside the target, so that a rename puts it in place. Numbers of processes would not do: each container, and each
-// machine of a network file system, has its own.
+// Beside the final place, so that a rename puts it there. Process numbers would not make it unique: each container, and
+// each machine of a network file system, has its own.
 std::string name_beside(const std::string& path)
 {
     const std::size_t name = path.find_last_of('/') + 1;

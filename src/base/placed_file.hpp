@@ -7,14 +7,14 @@
 
 namespace hearth::base {
 
-// A file that is written beside its place and put there when it is whole: what was there stays until then, and one that
-// is given up leaves nothing behind. Links on the way to the place are followed; what lies there and is no regular file
-// (a pipe, a device, a directory) is not replaced.
-// Thread safety: none. Failure: the first one counts, and everything behind it does nothing.
+// A file that is written beside its place and put there when it is whole. What was there stays until then, and a file
+// that is never placed leaves nothing behind. Links on the way to the place are followed; if something other than a
+// regular file is there (a pipe, a device, a directory), it is not replaced.
+// Thread safety: none. Failure: the first one counts, and every call after it does nothing.
 // Cost: one more file name, which no other process or machine picks.
 class PlacedFile {
 public:
-    // `mode`: of a file that is new; another takes the place of one that was there with the mode of that one.
+    // `mode` is for a new file; a file that replaces another keeps the old one's mode.
     PlacedFile(Files& files, const std::string& path, unsigned mode = 0644);
     ~PlacedFile();
     PlacedFile(const PlacedFile&) = delete;
@@ -27,7 +27,7 @@ public:
     void write(ByteView bytes, std::uint64_t at);
     void read(void* buffer, std::size_t size, std::uint64_t at);
     void truncate(std::uint64_t size);
-    // Synced, since such files are made to be carried away; then put in place. Once, and nothing else after it.
+    // Syncs the file, because such files are meant to be carried away, and puts it in place. Call it once, and last.
     Status place();
 
 private:

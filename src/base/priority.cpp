@@ -8,7 +8,7 @@ namespace hearth::base {
 
 void step_back()
 {
-    // Both calls are about one thread, and 0 is the calling one.
+    // Both calls are for one thread; 0 is the calling thread.
     static constexpr int k_io_of_thread = 1;
     static constexpr int k_io_idle = 3 << 13;
     [[maybe_unused]] const int processor = ::setpriority(PRIO_PROCESS, 0, 19);

@@ -2,8 +2,8 @@
 
 namespace hearth::base {
 
-// The calling thread takes only what nobody else wants of processor and disk from now on. What the system does not
-// grant is left as it is.
+// From now on the calling thread uses the processor and the disk only when nobody else wants them. If the system does
+// not grant that, nothing changes.
 void step_back();
 
 }  // namespace hearth::base

@@ -21,8 +21,8 @@ nanoseconds now_of(clockid_t clock)
     return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
 }
 
-// The 22nd field of /proc/self/stat, in the clock ticks that its neighbours are in. The second field is the program's
-// name in parentheses, which may hold blanks and parentheses itself.
+// The 22nd field of /proc/self/stat, in clock ticks. The second field is the program's name in parentheses, which may
+// hold blanks and parentheses itself.
 std::optional<nanoseconds> start_since_boot()
 {
     std::array<char, 1024> buffer{};

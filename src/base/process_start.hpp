@@ -4,10 +4,10 @@
 
 namespace hearth::base {
 
-// When this process began, as exactly as the system keeps it: hundredths of a second.
+// When this process began, as exactly as the system records it: in hundredths of a second.
 class ProcessStart {
 public:
-    // Asks the system; where that does not tell, the process begins now.
+    // Asks the system. If it does not tell, the process counts as begun now.
     static ProcessStart ask();
 
     std::chrono::nanoseconds age() const;

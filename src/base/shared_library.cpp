@@ -9,8 +9,8 @@ namespace hearth::base {
 
 Result<SharedLibrary> SharedLibrary::load(const std::string& path)
 {
-    // Two slashes are one to the system, and to the audit library of `hearth run` a sign that the file itself is meant,
-    // not what stands in for it.
+    // To the system two slashes are the same as one. To the audit library of `hearth run` they say that the file itself
+    // is meant, not its drop-in.
     const std::string name = path.starts_with('/') ? "/" + path : path;
     if (void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
         return SharedLibrary(handle);

@@ -6,8 +6,8 @@
 
 namespace hearth::base {
 
-// A shared library of somebody else's, loaded at run time into a namespace of its own and never unloaded: what it
-// started may outlive us.
+// Somebody else's shared library, loaded at run time. Its symbols stay local, and it is never unloaded: what it started
+// may outlive us.
 class SharedLibrary {
 public:
     static Result<SharedLibrary> load(const std::string& path);
@@ -38,7 +38,7 @@ public:
         if (function == nullptr)
             m_missing = name;
     }
-    // One that is needed and not there; empty when all are.
+    // A function that is needed and not there; empty when all are there.
     const std::string& missing() const { return m_missing; }
 
 private:

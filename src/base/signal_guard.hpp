@@ -6,9 +6,9 @@
 
 namespace hearth::base {
 
-// While it lives this thread does not get that signal. One that came of what was done meanwhile is taken away, so that
-// the call that caused it is the error it returns and the host program, which may not ignore the signal, lives on.
-// One that was already waiting is somebody else's, and stays. Only for signals that a thread brings upon itself.
+// While it lives, this thread does not get that signal. A signal that our calls caused meanwhile is taken away: the
+// call returns an error, and the host program, which may not ignore the signal, lives on. A signal that was already
+// pending is somebody else's, and stays. Only for signals that a thread brings upon itself.
 class SignalGuard {
 public:
     explicit SignalGuard(int signal, bool needed = true) noexcept
@@ -37,13 +37,13 @@ private:
         return ::sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
     }
 
-    int m_blocked = 0;  // the signal, where it is us who blocked it
+    int m_blocked = 0;  // the signal, if we blocked it; else 0
     sigset_t m_signal{};
     sigset_t m_before{};
 };
 
-// While it lives, what this thread writes beyond the limit on the size of files (ulimit -f) fails with EFBIG, without
-// the SIGXFSZ that would end the program. Every write of ours to a file has one. Cost: a system call where there is no
+// While it lives, a write of this thread beyond the limit on the size of files (ulimit -f) fails with EFBIG, without
+// the SIGXFSZ that would end the program. Every write of ours to a file has one. Cost: one system call if there is no
 // limit.
 class FileLimitGuard {
 public:

@@ -87,7 +87,7 @@ std::string_view closest(std::string_view word, std::span<const std::string_view
     std::string_view best;
     std::size_t nearest = 3;
     for (const std::string_view one : known)
-        // A word that is all wrong means nothing.
+        // A known word was not meant if all of its letters would be wrong.
         if (word.size() <= k_longest)
             if (const std::size_t away = distance(word, one); away < std::min(nearest, one.size()))
                 best = one, nearest = away;

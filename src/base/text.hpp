@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-// Small things that are done with text, once. Bytes of ASCII only: no locale has a say.
+// Small functions for text. They know ASCII only: no locale changes what they do.
 
 namespace hearth::base {
 
@@ -29,13 +29,13 @@ constexpr bool is_letter_or_digit(char c)
 // Without blanks at its ends.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\n\v\f\r");
 
-// What stands before the separator, which goes with it; all of the text where there is none.
+// Takes the text before the separator, and the separator, off `text`; all of it if there is no separator.
 std::string_view take_until(char separator, std::string_view& text);
 
-// What stands between blanks.
+// The words between blanks.
 std::vector<std::string_view> words_of(std::string_view text);
 
-// Of the whole text; none where it is more or less than a number, or too large a one.
+// The number that the whole text is; none if it is more or less than a number, or the number is too large.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text)
 {
@@ -48,7 +48,7 @@ std::optional<Number> parse_number(std::string_view text)
 // 1, on, yes or true; 0, off, no or false.
 std::optional<bool> parse_bool(std::string_view text);
 
-// Cut to a sane length, with '?' for what is not printable: what a stranger says, for a sentence of ours.
+// The text cut to a sane length, with '?' for what is not printable: for quoting strangers in our messages.
 std::string printable(std::string_view text);
 
 // "a, b and c".

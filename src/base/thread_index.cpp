@@ -22,7 +22,8 @@ Numbers& numbers()
     return *instance;
 }
 
-// Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
+// Created when the library is loaded: if a fork came while another thread creates it, the child would wait for that
+// thread.
 [[maybe_unused]] const Numbers& g_numbers_made_early = numbers();
 
 // Gives the number back when the thread ends.

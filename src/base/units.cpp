@@ -9,7 +9,7 @@ namespace hearth {
 
 namespace {
 
-// The number at the front of `text`, which is left with what follows, spaces skipped.
+// Takes the number at the front off `text`, and the spaces after it.
 std::optional<double> take_number(std::string_view& text)
 {
     double number = 0;

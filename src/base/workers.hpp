@@ -10,9 +10,9 @@
 
 namespace hearth::base {
 
-// Threads for what must not run on the caller's: asynchronous makes, makes with a deadline, fetches in a hurry.
-// None is started before the first task. stop() waits for tasks that run; the others, and those that come later, are
-// given up, which each learns by being called with `cancelled`.
+// Threads for what must not run on the caller's thread: asynchronous compiles, compiles with a deadline, races. None is
+// started before the first task. stop() waits for tasks that run; the others, and those that come later, are not run:
+// each is called with `cancelled` instead.
 class Workers {
 public:
     enum class Call : std::uint8_t { run, cancelled };
@@ -26,7 +26,7 @@ public:
     void submit(Task task);
     void stop();
 
-    // While one stands, the calling thread, if it is one of these, is not counted: it waits for another's task, which
+    // While one exists, the calling thread, if it is one of these, is not counted: it waits for another's task, which
     // may be the next in line for a thread.
     class StepAside {
     public:

@@ -8,7 +8,7 @@ namespace hearth::config {
 
 namespace {
 
-// XDG says that a path which is not absolute is to be ignored; the same care does HOME and TMPDIR good.
+// XDG says that a path which is not absolute is to be ignored; HOME and TMPDIR are treated the same way.
 std::string absolute_from(const char* variable)
 {
     const char* value = std::getenv(variable);

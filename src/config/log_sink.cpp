@@ -12,7 +12,7 @@ LogSink log_sink(const std::string& where)
 {
     if (where == "off")
         return {};
-    // Opened for each line, which is rare: no descriptor is held in the host program.
+    // Opened for each line, because lines are rare: no descriptor is held in the host program.
     return [where](LogLevel level, std::string_view message) {
         const std::string line = fmt::format("hearth: {}{}\n", level == LogLevel::warning ? "warning: " : "", message);
         const int fd =

@@ -22,15 +22,15 @@ namespace {
 
 constexpr std::size_t k_longest_name = 64;
 
-// Names stand in statistics, in tables and on command lines.
+// Names appear in statistics, in tables and on command lines.
 bool is_name(std::string_view name)
 {
     const auto plain = [](char c) { return base::is_letter_or_digit(c) || c == '-' || c == '_'; };
     return !name.empty() && name.size() <= k_longest_name && std::all_of(name.begin(), name.end(), plain);
 }
 
-// Whom a tier believes, which the settings call by its name or by what all of its kind are called. What cannot be read
-// is said, and leaves the tier with less trust, never with more.
+// Whose signatures a tier trusts. The settings name the tier itself, or all tiers of its kind. A key that cannot be
+// read is logged, and leaves the tier with less trust, never with more.
 Trust trust_of(const std::string& tier, std::string_view kind, const CacheOptions& options, const LogSink& log)
 {
     Trust trust;
@@ -98,7 +98,7 @@ std::vector<TierSpec> default_tiers(const CacheOptions& options, const LogSink& 
     return tiers;
 }
 
-// The program may well change its directory.
+// Absolute, because the program may change its working directory.
 std::string absolute_path(const std::string& path)
 {
     std::error_code error;

@@ -27,7 +27,7 @@ std::string preset_name(Preset preset)
 
 namespace {
 
-// A zero byte would end the path early, wherever it is used: another path than the one that was meant.
+// A zero byte would end the path early wherever it is used, and so name another path than the one that was meant.
 std::optional<std::string> parse_path(std::string_view text)
 {
     if (text.empty() || text.find('\0') != std::string_view::npos)
@@ -79,7 +79,7 @@ SettingRow row(const char* name, const char* environment, const char* meaning, c
             nullptr};
 }
 
-// The same for one of two values that is said as 0 or 1.
+// The same for a setting with two values, written as 0 and 1.
 template <class T>
 SettingRow flag(const char* name, const char* environment, const char* meaning, std::optional<T> CacheOptions::*member,
                 T no, T yes)
@@ -132,7 +132,7 @@ SettingRow once_called(const char* old_name, const char* old_environment, Settin
     return setting;
 }
 
-// Never with a password in it: settings are shown, and problems are logged.
+// The address without any password: settings are shown, and problems are logged.
 std::string shown_address(const std::string& text)
 {
     const Result<remotes::Url> url = remotes::parse_url(text);
@@ -144,7 +144,7 @@ bool is_address(const std::string& text)
     return remotes::resolve_options({.url = text}).ok();
 }
 
-// Why the first address that is none is none; it does not repeat the text.
+// Why the first invalid address is invalid; the reason does not repeat the text.
 std::string about_addresses(std::string_view text)
 {
     for (const std::string_view word : base::words_of(text))
@@ -159,7 +159,8 @@ constexpr const char* k_number = "a whole number";
 
 }  // namespace
 
-// Built for every use and not kept in a static: a process forked while another thread builds that would wait for it.
+// Built for every use and not kept in a static: a process that forks while another thread builds a static would wait
+// for it.
 std::vector<SettingRow> setting_rows()
 {
     const auto number_text = [](auto number) { return std::to_string(number); };

@@ -10,8 +10,8 @@
 namespace hearth::config {
 
 struct SettingRow {
-    bool many = false;  // a list, with blanks between, or an array in the file
-    // Of a value that cannot be used, where the value itself must not be repeated.
+    bool many = false;  // a list: words with blanks between, or an array in the file
+    // Why a value cannot be used, for values that must not be shown.
     std::function<std::string(std::string_view)> reason{};
     const char* name;
     const char* environment;
@@ -20,7 +20,7 @@ struct SettingRow {
     std::function<bool(const CacheOptions&)> is_set;
     std::function<bool(CacheOptions&, std::string_view)> parse;
     std::function<std::string(const CacheOptions&)> show;
-    // What it was called before 0.2.0, in the file and as a variable, which goes on working; null: as now.
+    // Its names before 0.2.0, in the file and as a variable, which still work; null: the same as now.
     const char* old_name = nullptr;
     const char* old_environment = nullptr;
 };
@@ -29,7 +29,7 @@ struct SettingRow {
 std::vector<SettingRow> setting_rows();
 
 std::string preset_name(Preset preset);
-// Every optional filled but the directory.
+// Every optional is filled, except the directory.
 CacheOptions preset_options(Preset preset);
 
 }  // namespace hearth::config

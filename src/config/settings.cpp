@@ -1,4 +1,4 @@
-// What is asked for in code, in the environment and in the file, and which of it counts.
+// Reads the settings in code, in the environment and in the file, and decides which of them count.
 
 #include "base/files.hpp"
 #include "config/location.hpp"
@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
     std::vector<std::pair<std::string, std::string>> values;
     static constexpr std::uint64_t k_max_file = 1 << 20;
     int error = 0;
-    // Not through O_NOFOLLOW: a configuration file may well be a link into a dotfiles folder.
+    // Links are followed: a configuration file may well be a link into a dotfiles folder.
     const Bytes bytes = base::read_file(base::system_files(), base::real_path(path).c_str(), k_max_file, error);
     if (error != 0) {
         if (must_exist || error != -ENOENT)
@@ -132,7 +132,7 @@ Settings resolve(CacheOptions given)
                                ? "default"
                                : fmt::format("preset {}", config::preset_name(*options.preset));
         }
-        // The preset stands first in the table: what it sets is known before anything else is defaulted.
+        // The preset stands first in the table, so its values are known before any other setting needs a default.
         if (std::string_view(setting.name) == "preset")
             defaults = config::preset_options(*options.preset);
         shown.value = setting.show(options);

@@ -27,7 +27,7 @@ std::string shown(const Field& field)
     return text.empty() ? "(empty)" : text;
 }
 
-// Of two lists only what one has and the other lacks; where they hold the same in another order, all of it.
+// For two lists, only the items that one has and the other lacks; if they hold the same in another order, all items.
 struct Scored {
     Difference difference;
     std::size_t weight = 1;  // how many things are different in it
@@ -107,7 +107,7 @@ Explanation explain(Cache& cache, const Request& request, std::size_t limit)
         rows.push_back(row);
         return true;
     });
-    // Those used last first: where there are too many, and where two are as near.
+    // The most recently used come first: they count if there are too many entries, and if two are equally near.
     std::sort(rows.begin(), rows.end(), [](const EntryRow& a, const EntryRow& b) {
         return std::max(a.last_used, a.created) > std::max(b.last_used, b.created);
     });

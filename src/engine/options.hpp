@@ -10,7 +10,7 @@
 
 namespace hearth::engine {
 
-// Everything a Cache is made of, with nothing left to be decided.
+// The settings of a Cache, with nothing left to be decided.
 struct EngineOptions {
     std::vector<TierSpec> tiers;  // fastest first
     PolicyFactory policy;

@@ -9,7 +9,7 @@
 
 namespace hearth {
 
-// What a Cache is made of. Each part knows those before it, and is closed before they are.
+// What a Cache consists of. Each part knows the parts before it, and is closed before they are.
 struct Cache::Parts {
     explicit Parts(engine::EngineOptions chosen)
         : options(std::move(chosen)), tiers(options.tiers, {options.clock, options.log, options.policy}),

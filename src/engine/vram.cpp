@@ -19,7 +19,7 @@ Error no_vram()
 
 }  // namespace
 
-// What is not here may be in a slower tier: a miss is counted where there is none.
+// What is not here may be in a slower tier, so a miss is counted only if there is no slower tier.
 device::Lease Vram::lease(const Key& key, const device::LeaseOptions& options) const
 {
     if (!m_tier)

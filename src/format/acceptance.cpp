@@ -15,7 +15,7 @@ DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& tru
 
 bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance)
 {
-    // The clock is asked only where it matters: most entries never end.
+    // The clock is read only if it matters: most entries never expire.
     if (expires == WallTime{} && acceptance.max_age.count() <= 0)
         return false;
     const WallTime now = acceptance.clock.now();

@@ -7,35 +7,34 @@
 #include <chrono>
 #include <cstdint>
 
-// Bytes in, bytes out: the one way in which bytes from a disk, a bundle or a server become an entry that is used, and
-// the one way in which an entry becomes bytes that are stored or sent.
+// The only way in which bytes from a disk, a bundle or a server become an entry that is used, and the only way in which
+// an entry becomes bytes that are stored or sent.
 
 namespace hearth::format {
 
-// Whom to believe, and what is too old.
+// Whose entries are trusted, and which are too old.
 struct Acceptance {
     const Trust& trust;
     const Clock& clock;
-    std::chrono::seconds max_age{0};  // 0: only what says itself when it ends
+    std::chrono::seconds max_age{0};  // 0: only entries with an expiry of their own expire
 };
 
-// decode_entry(), and where signatures are demanded one is looked for first: Miss::untrusted.
+// decode_entry(); if signatures are demanded, the signature is checked first: Miss::untrusted.
 DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& trust);
 
 bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance);
 
-// Everything is looked at before anything is used: the signature (untrusted), version and checksum kind
-// (other_version), lengths, sums and key (corrupt), age (expired). Without `encoded`, which is for who has the bytes to
-// give.
+// Everything is checked before anything is used: the signature (untrusted), version and checksum kind (other_version),
+// lengths, sums and key (corrupt), age (expired). `encoded` is left empty: the caller, who has the bytes, may fill it.
 Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& acceptance);
 
-// Which signature an entry keeps, where there is a key to sign it with.
+// Which signature an entry keeps if there is a key to sign it with.
 enum class Keeps : std::uint8_t {
     any_signature,
-    trusted_signature,  // of one that is trusted here: it says who compiled it
+    trusted_signature,  // of a key that is trusted here: it says who compiled the entry
 };
 
-// The entry's bytes, encoded unless an earlier tier has done that, signed where there is a key for it.
+// The entry's bytes. They are encoded unless an earlier tier has done that, and signed if there is a key for it.
 Result<Bytes> prepare_entry(const Key& key, const Entry& entry, const Trust& trust, Keeps keeps,
                             const EncodeOptions& options = {});
 

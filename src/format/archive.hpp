@@ -15,14 +15,14 @@
 //   record  := 'E' size:u64 entry          the entry's bytes as format/entry.hpp has them
 //   end     := 'Z' count:u64               how many records there were; without it the file was cut
 //
-// Integers are little-endian. Entries carry their own keys and checksums, so a damaged record costs that entry and no
-// other; a damaged length ends the reading.
+// Integers are little-endian. Entries carry their own keys and checksums, so a damaged record costs only that entry; a
+// damaged length ends the reading.
 
 namespace hearth::format {
 
 inline constexpr std::uint16_t k_archive_version = 1;
 
-// Puts the file in its place on finish(); one that was there stays until then.
+// Puts the file in its place on finish(). A file that was there stays until then.
 class ArchiveWriter {
 public:
     ArchiveWriter(base::Files& files, const std::string& path);

@@ -163,7 +163,7 @@ ByteView BundleHead::table_row(std::size_t page) const
     return m_table.view().subspan(page * k_bundle_table_row_size, k_bundle_table_row_size);
 }
 
-// Where the entries of a page begin; of the page behind the last one: where they end.
+// Where the entries of a page begin. For the page number behind the last: where all entries end.
 std::uint64_t BundleHead::offset_of(std::size_t page) const
 {
     return page == m_header.pages() ? m_header.entry_bytes : number_at(table_row(page), k_offset_at);
@@ -205,7 +205,7 @@ bool BundleHead::is_page(std::size_t number, ByteView page) const
     const std::size_t rows = m_header.rows_in(number);
     if (page.size() != rows * k_bundle_row_size || base::sha256(page) != digest_at(table_row(number), k_digest_at))
         return false;
-    // The table vouches for the page, but nobody for who wrote both: what it says must be possible too.
+    // The table vouches for the page, but nobody vouches for who wrote both: what the page says must be possible too.
     std::uint64_t offset = offset_of(number);
     for (std::size_t i = 0; i < rows; ++i) {
         const BundleRow row = bundle_row(page, i);

@@ -23,7 +23,7 @@
 //   facts    := base:u8[32] names names zero:u8*         targets, then compilers; padded to a multiple of 1024 bytes
 //   names    := count:u32 (size:u16 text entries:u64)*   in ascending order
 //   table    := (first_key:u8[32] SHA-256(page):u8[32] offset:u64)*   one a page
-//   seal     := root:u8[32] public_key:u8[32] signature:u8[64]        the last two are zero where it is not signed
+//   seal     := root:u8[32] public_key:u8[32] signature:u8[64]        the last two are zero if it is not signed
 //   page     := row*                                     128 of them, fewer in the last
 //   row      := key:u8[32] SHA-256(entry):u8[32] offset:u64 size:u64  keys ascend
 //   entry    := the entry's bytes as format/entry.hpp has them, perhaps with a signature behind them
@@ -32,10 +32,11 @@
 //
 // Integers are little-endian; offsets count from the first byte of the first entry. Entries stand in the order of their
 // keys without a gap, so every place in the file follows from the header, and a row that says otherwise is refused. The
-// root vouches for the pages and those for the entries: a signature over it is one over every byte.
+// root vouches for the pages, and the pages for the entries: a signature over the root covers every byte.
 //
-// What finds an entry stands before the entries, so a file that was cut costs those behind the cut. Opening reads the
-// header, the facts and the table (60 KB for 100,000 entries), a lookup one page, which is kept, and the entry.
+// The index stands before the entries, so if a file was cut, only the entries behind the cut are lost. Opening reads
+// the header, the facts and the table (60 KB for 100,000 entries). A lookup reads one page, which is kept, and the
+// entry.
 
 namespace hearth::format {
 
@@ -81,15 +82,15 @@ struct BundleRow {
 };
 
 struct BundleFacts {
-    base::Sha256 base{};  // the root of the bundle that this is a delta over; zeros: it is none
+    base::Sha256 base{};  // the root of the bundle that this is a delta over; zeros: it is no delta
     std::vector<bundles::Named> targets;
     std::vector<bundles::Named> compilers;
 };
 
-// What opening has to read, decoded and found in order.
+// What opening has to read, decoded and checked.
 class BundleHead {
 public:
-    // `head` is the file up to its pages. Its own root is computed again, so nothing of it is damaged.
+    // `head` is the file up to its pages. Its root is computed again, so damage anywhere in it is found.
     static Result<BundleHead> decode(const BundleHeader& header, const Bytes& head, const std::string& path);
 
     const BundleHeader& header() const { return m_header; }
@@ -101,7 +102,7 @@ public:
     // Whether that key has signed this very root.
     bool is_signature_right() const;
 
-    // The page that holds this key if any does; none: no page can.
+    // The only page that can hold this key; none: no page can.
     std::optional<std::size_t> page_with(const Key& key) const;
     // Whether these bytes are that page: by its digest, and by what its rows say.
     bool is_page(std::size_t number, ByteView page) const;
@@ -119,17 +120,17 @@ private:
     base::Ed25519Signature m_signature{};
 };
 
-// From the first bytes of a file; an error is a sentence about the file of that path.
+// From the first bytes of a file. An error is a sentence about the file at `path`.
 Result<BundleHeader> decode_bundle_header(ByteView bytes, std::uint64_t file_size, const std::string& path);
 
-// Of a page that is_page() was true of.
+// A row of a page for which is_page() was true.
 BundleRow bundle_row(ByteView page, std::size_t number);
 std::optional<std::size_t> find_in_page(ByteView page, const Key& key);
 
-// For who writes. `rows` are the rows of all pages, one after the other.
+// For the writer. `rows` are the rows of all pages, one after the other.
 void append_bundle_row(std::string& rows, const BundleRow& row);
 std::string encode_bundle_facts(const BundleFacts& facts);
-// Everything before the pages; signed where there is a key.
+// Everything before the pages; signed if there is a key.
 struct EncodedBundleHead {
     std::string bytes;
     base::Sha256 root{};

@@ -83,7 +83,7 @@ const Bytes* BundleFile::page(std::size_t number, Miss& why) const
     Bytes bytes =
         read_bytes(m_files, m_file.fd(), header.page_at(number), header.rows_in(number) * k_bundle_row_size, error);
     if (error != 0 || !m_head.is_page(number, bytes)) {
-        // Not remembered: the file may be on its way here.
+        // The failure is not remembered: the file may still be arriving.
         why = error == 0 ? Miss::corrupt : miss_of(error);
         return nullptr;
     }

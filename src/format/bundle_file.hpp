@@ -14,7 +14,7 @@ namespace hearth::format {
 
 // A bundle that is open for reading: its head in memory, its pages as they are needed, its entries in the file.
 // Thread safety: all of it, without a lock: threads that want a page at the same time may each read it.
-// Ownership: the open file; one that is renamed over it, or unlinked, changes nothing.
+// Ownership: the open file. If it is unlinked, or another file is renamed over it, nothing changes here.
 // Cost: open() is four system calls and a digest of the head; find() reads and checks a page the first time.
 class BundleFile {
 public:
@@ -25,20 +25,20 @@ public:
 
     const std::string& path() const { return m_path; }
     const BundleHead& head() const { return m_head; }
-    // When it was opened. A file that has been cut is shorter than its header says.
+    // The file's size when it was opened. A file that has been cut is shorter than its header says.
     std::uint64_t size() const { return m_size; }
 
-    // A page's rows, verified; null where it cannot be had, and then `why` says corrupt or outage.
+    // A page's rows, verified. Null if the page cannot be read; then `why` says corrupt or outage.
     const Bytes* page(std::size_t number, Miss& why) const;
 
     struct Place {
         std::size_t number = 0;  // among all rows, in the order of their keys
         BundleRow row;
     };
-    // Where an entry lies, without a look at it. Nothing, and why, where there is none or its page cannot be had.
+    // Where an entry lies; the entry itself is not read. If there is none, or its page cannot be read: none, and why.
     std::optional<Place> find(const Key& key, Miss& why) const;
 
-    // The bytes that lie there, or -errno in `error`: -ENODATA where the file ends before them. They are not verified.
+    // The bytes that lie there, not verified; or -errno in `error`: -ENODATA if the file ends before them.
     Bytes read(const BundleRow& row, int& error) const;
     Bytes read_head(const BundleRow& row, int& error) const;
     // Whether the file is long enough to hold it.
@@ -52,11 +52,11 @@ private:
     const base::FileHandle m_file;
     const std::uint64_t m_size;
     const BundleHead m_head;
-    // Null until somebody has read it; then the same until the end.
+    // A page is null until somebody has read it; from then on it stays the same.
     const std::unique_ptr<std::atomic<const Bytes*>[]> m_pages;
 };
 
-// What is told of a row that read() could not give.
+// The reason for the miss when read() failed.
 Miss miss_of(int read_error);
 
 }  // namespace hearth::format

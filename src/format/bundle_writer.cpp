@@ -17,7 +17,7 @@ void count(std::map<std::string, std::uint64_t>& counts, const std::string& name
 {
     if (name.empty() || name.size() > k_max_bundle_name_bytes)
         return;
-    // Entries come in one order, so which names are the first is the same each time.
+    // Entries always come in the same order, so the first names are the same each time.
     if (counts.size() < k_max_bundle_names || counts.contains(name))
         ++counts[name];
 }
@@ -38,7 +38,7 @@ BundleWriter::BundleWriter(base::Files& files, std::string path, std::uint64_t a
 {
     BundleHeader header;
     header.entries = announced;
-    header.facts_size = k_bundle_facts_unit;  // few say more than fits
+    header.facts_size = k_bundle_facts_unit;  // few need more room
     m_entries_at = header.entries_at();
 }
 
@@ -71,13 +71,13 @@ Status BundleWriter::add(ByteView entry)
     return {};
 }
 
-// What stands before the entries has turned out longer or shorter than the room that was left for it.
+// Needed if the part before the entries turned out longer or shorter than the room that was left for it.
 void BundleWriter::move_entries(std::uint64_t to)
 {
     std::string part(std::min<std::uint64_t>(m_entry_bytes, k_moved_at_once), '\0');
     for (std::uint64_t done = 0; done < m_entry_bytes && !m_file.failed();) {
         const std::size_t size = std::min<std::uint64_t>(m_entry_bytes - done, part.size());
-        // Moved up, the last comes first: nothing is written over that is still to be read.
+        // When entries move up, the last is moved first, so that nothing is overwritten that is still to be read.
         const std::uint64_t at = to < m_entries_at ? done : m_entry_bytes - done - size;
         m_file.read(part.data(), size, m_entries_at + at);
         m_file.write(as_bytes(part).first(size), to + at);

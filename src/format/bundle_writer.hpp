@@ -9,15 +9,15 @@
 
 namespace hearth::format {
 
-// Writes a bundle, and puts it in its place on finish(); a file that was there stays until then, and a writer that is
-// given up leaves nothing behind.
-// Thread safety: none. Cost: entries go straight to the file; 80 bytes of each are kept until the end. Where fewer come
-// than were announced they are moved once more, at the end.
+// Writes a bundle, and puts it in its place on finish(). A file that was there stays until then, and a writer that is
+// destroyed before leaves nothing behind.
+// Thread safety: none. Cost: entries go straight to the file; 80 bytes of each are kept until the end. If fewer come
+// than were announced, they are moved once more, at the end.
 class BundleWriter {
 public:
     BundleWriter(base::Files& files, std::string path, std::uint64_t announced);
 
-    // An entry that is known to be intact, its signature with it. They come in the order of their keys, each once.
+    // Adds an entry that is known to be intact, with its signature. Entries come in the order of their keys, each once.
     Status add(ByteView entry);
     // What is in place now: its root, and how long it is.
     struct Written {

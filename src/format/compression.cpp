@@ -44,12 +44,12 @@ std::optional<Bytes> compress(ByteView raw, int level)
 
 std::optional<Bytes> decompress(ByteView compressed, std::uint64_t raw_size)
 {
-    // Two of the answers are no sizes; and zstd would go on with a second frame, or skip one, without being asked.
+    // Two of the values this returns are no sizes. And zstd would decompress a second frame, or skip one, unasked.
     if (ZSTD_getFrameContentSize(compressed.data(), compressed.size()) != raw_size ||
         raw_size >= ZSTD_CONTENTSIZE_ERROR || is_skippable(compressed) ||
         ZSTD_findFrameCompressedSize(compressed.data(), compressed.size()) != compressed.size())
         return std::nullopt;
-    // Kept per thread: making one costs more than decompressing a small section.
+    // Kept per thread: creating one costs more than decompressing a small section.
     thread_local const std::unique_ptr<ZSTD_DCtx, FreeDecompressor> t_context(ZSTD_createDCtx());
     if (!t_context)
         return std::nullopt;

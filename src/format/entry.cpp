@@ -68,7 +68,7 @@ bool same_sum(base::ChecksumKind kind, ByteView bytes, ByteView expected)
     return sum && std::memcmp(sum->data(), expected.data(), expected.size()) == 0;
 }
 
-// The caller has seen to it that the head is all there.
+// The caller has checked that the whole head is there.
 bool head_sum_right(const Fixed& fixed, ByteView bytes)
 {
     return same_sum(static_cast<base::ChecksumKind>(fixed.checksum), bytes.first(fixed.head_size()),
@@ -106,7 +106,7 @@ Outcome read_fixed(ByteView bytes, Fixed& fixed)
     if (zero != 0 || fixed.sections > k_max_sections || fixed.table_size > k_max_table_bytes ||
         fixed.head.total > k_max_entry_bytes || fixed.payload_at() + k_sum_size > fixed.head.total)
         return Outcome::corrupt;
-    // A kind this build cannot check is not a damaged entry: a build that can will still want it.
+    // An entry whose kind of checksum this build cannot compute is not damaged: a build that can will still want it.
     const auto kind = static_cast<base::ChecksumKind>(fixed.checksum);
     if (kind != base::ChecksumKind::sha256 && kind != base::ChecksumKind::xxh3)
         return Outcome::corrupt;
@@ -183,7 +183,7 @@ std::string encode_metadata(const Metadata& metadata)
 
 Bytes section_bytes(const Bytes& entry, const Row& row, std::size_t at, bool& right)
 {
-    // A large section stored as it is shares the buffer the entry was read into; a small one is copied, so that it
+    // A large uncompressed section shares the buffer that the entry was read into. A small one is copied, so that it
     // does not keep the whole entry in memory.
     static constexpr std::size_t k_share_from = 4096;
     const ByteView stored = entry.view().subspan(at, row.stored);

@@ -51,10 +51,10 @@ struct DecodedEntry {
 };
 
 // Verifies everything before anything is used: lengths, both sums, and that the key inside is the one asked for. A
-// signature behind the entry is passed over: whoever wants one has looked at it before.
+// signature behind the entry is ignored: callers that demand one have checked it before.
 DecodedEntry decode_entry(const Bytes& entry, const Key& expected);
 
-// What a listing needs, from the first bytes of an entry alone, verified by the head's own sum.
+// What a listing needs. It is read from the first bytes of an entry alone, and verified by the head's own sum.
 struct EntryHead {
     Key key;
     std::uint64_t total = 0;
@@ -77,7 +77,7 @@ DecodedHead decode_head(ByteView prefix);
 
 // The key an entry claims, before it is verified: enough to know which entry to verify it as. None: not an entry.
 std::optional<Key> claimed_key(ByteView prefix);
-// The same for its size: what follows is not the entry's (format/signature.hpp).
+// The same for its size. Bytes behind that do not belong to the entry (format/signature.hpp).
 std::optional<std::uint64_t> claimed_size(ByteView prefix);
 
 }  // namespace hearth::format

@@ -5,7 +5,7 @@
 
 namespace hearth::format {
 
-// What a listing shows of an entry that is at hand. The tier it is from is the caller's to fill in.
+// What a listing shows of an entry that is at hand. The caller fills in the tier.
 inline EntryRow row_of(const Key& key, const Found& found)
 {
     EntryRow row;
@@ -19,7 +19,7 @@ inline EntryRow row_of(const Key& key, const Found& found)
     return row;
 }
 
-// The same from the beginning of an entry; one that is damaged leaves the row as it is.
+// The same from the beginning of an entry. If it is damaged, the row stays as it is.
 inline void fill_from_head(EntryRow& row, ByteView head)
 {
     DecodedHead decoded = decode_head(head);

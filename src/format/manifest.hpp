@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-// Which headers a request reads, and which it looks for and does not find. Kept as an entry under the key of everything
-// but the headers, so that the next lookup need not search for them again.
+// Which headers a request reads, and which it looks for and does not find. A manifest is kept as an entry, under a key
+// of everything but the headers, so that the next lookup need not search for them again.
 //
 //   manifest := "hearth manifest 1\n" flags:u8 past files:u32 file* absent:u32 path*
 //   flags    := 1 the program's path matters | 2 every path matters
@@ -21,7 +21,7 @@
 
 namespace hearth::format {
 
-// A file whose identity has not changed has not changed: every write sets its time of change.
+// If a file's identity is the same, so is its content: every write sets its time of change.
 struct FileIdentity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -34,7 +34,7 @@ struct FileIdentity {
 
 struct ManifestFile {
     std::string path;   // as the compiler opens it
-    std::string label;  // where it lies as seen from the request: the same when the whole tree has moved
+    std::string label;  // its place relative to the request: the same when the whole tree has moved
     std::array<std::uint8_t, 32> digest{};
     FileIdentity identity;
     bool settled = false;       // whether `identity` can be trusted to tell of a change
@@ -45,7 +45,7 @@ struct ManifestFile {
 
 struct Manifest {
     std::vector<ManifestFile> files;  // in the order they are found
-    std::vector<std::string> absent;  // paths where a compiler looks first, and finds nothing
+    std::vector<std::string> absent;  // paths where the compiler looks before it finds those, and finds nothing
     std::string why_past_the_cache;
     bool program_path_matters = false;
     bool all_paths_matter = false;

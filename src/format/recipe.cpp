@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t k_checksum_size = 16;
 constexpr std::size_t k_checksum_at = 8;
 constexpr std::size_t k_version_at = k_checksum_at + k_checksum_size;
-// Bytes that may be summed in vain, for every byte of a file: damage makes a record or two of them, and a file made to
-// keep us busy is not read to its end.
+// How many bytes may be summed in vain for every byte of a file. Damage costs a record or two of that; a file that is
+// built to keep us busy is not read to its end.
 constexpr std::uint64_t k_patience = 16;
 constexpr std::uint64_t k_unpacked_anyway = 1_GiB;
 
@@ -106,7 +106,7 @@ bool get_list(base::WireReader& in, std::vector<std::string>& items)
     const std::optional<std::uint32_t> count = get_count(in, k_least_text);
     if (!count)
         return false;
-    // Not reserved: an empty text is four bytes there and thirty-two here.
+    // Nothing is reserved: an empty text takes four bytes there and thirty-two here.
     for (std::uint32_t i = 0; i < *count && !in.failed(); ++i)
         items.push_back(get_text(in));
     return true;
@@ -378,7 +378,7 @@ Result<DecodedRecipes> decode_recipes(ByteView bytes, const std::string& name)
             ++decoded.records;
             whole_to = end;
         }
-        // Past what makes no sense too: it is whole, and what looks like records within it are none.
+        // A record that makes no sense is skipped too: it is whole, and what looks like records inside it are none.
         at = end;
     }
     if (whole_to < all.size()) {

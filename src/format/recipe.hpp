@@ -14,7 +14,7 @@
 #include <vector>
 
 // What programs compiled, with everything needed to compile it again elsewhere. Any number of processes append to one
-// file, a record with each write, so a record says by itself where it begins and whether it is whole.
+// file, one record with each write, so each record shows where it begins and whether it is whole.
 //
 //   file     := record*
 //   record   := magic:u8[8] checksum:u8[16] version:u16 kind:u8 zero:u8 size:u32 payload:u8[size]
@@ -32,24 +32,24 @@
 //   list     := count:u32 text*
 //
 // Integers are little-endian. The record's head is the same in every version. Contents are named by their SHA-256 and
-// stand once for each process that wrote to the file; a recipe is named by its request's key, or, where no cache could
-// answer it, by the SHA-256 of its own payload with a key of zeros. Who reads takes each once. A record that is cut or
-// damaged costs itself: the next one is found by its magic. One that is whole and says nothing we know (a kind of its
-// own, a payload that makes no sense) is passed over as a whole.
+// stand once for each process that wrote to the file. A recipe is named by its request's key; if the request goes past
+// the cache, by the SHA-256 of the recipe's own payload with a key of zeros. A reader takes each once. If a record is
+// cut or damaged, only that record is lost: the next one is found by its magic. A record that is whole but unknown to
+// us (an unknown kind, a payload that makes no sense) is skipped as a whole.
 
 namespace hearth::format {
 
-// How every record begins; a file that begins otherwise holds something else.
+// Every record begins with this; a file that begins otherwise holds something else.
 inline constexpr std::string_view k_recipe_magic = "\x89HRTHRC\n";
 
 inline constexpr std::uint16_t k_recipe_version = 1;
 inline constexpr std::size_t k_recipe_head_size = 32;
-// Of a source or header, and, with room to spare, of a payload. Larger ones are not recorded.
+// The largest source or header, and, with room to spare, the largest payload. Larger ones are not recorded.
 inline constexpr std::uint64_t k_max_content = 256_MiB;
 inline constexpr std::uint32_t k_max_recipe_payload = 512U << 20U;
 
 struct RecipeHeader {
-    std::string name;  // by which it is included
+    std::string name;  // that it is included by
     base::Sha256 digest{};
 
     friend bool operator==(const RecipeHeader&, const RecipeHeader&) = default;
@@ -65,7 +65,7 @@ struct RecipeFile {
     friend bool operator==(const RecipeFile&, const RecipeFile&) = default;
 };
 
-// A request to NVRTC as it was made. Contents are named by their digests.
+// What NVRTC was asked to compile. Contents are named by their digests.
 struct Recipe {
     Key key;
     base::Sha256 source{};
@@ -76,14 +76,14 @@ struct Recipe {
     std::vector<RecipeFile> files;      // headers that were found, in the order they were found
     bool program_path_matters = false;  // the output may hold it
     bool all_paths_matter = false;
-    std::string target;  // that the options name; empty: none
+    std::string target;  // the one the options name; empty: none
     std::string build_id;
     std::string builtins;            // digest of the compiler's built-in headers
-    std::string compiler;            // "nvrtc 13.0"; empty where nothing was compiled
+    std::string compiler;            // "nvrtc 13.0"; empty if nothing was compiled
     std::string appended;            // NVRTC_APPEND_FLAGS
     std::string working_directory;   // at the time
-    std::string why_past_the_cache;  // why no cache can answer it; empty: one can
-    std::int32_t status = 0;         // what the compiler returned; where it is not said which, nothing did
+    std::string why_past_the_cache;  // why it goes past the cache; empty: it does not
+    std::int32_t status = 0;         // what the compiler returned, if `compiler` is not empty
     std::chrono::nanoseconds cost{0};
 
     friend bool operator==(const Recipe&, const Recipe&) = default;
@@ -91,7 +91,7 @@ struct Recipe {
 
 struct RecipeUse {
     Key key;
-    std::uint64_t count = 1;            // uses since the process wrote of this recipe last
+    std::uint64_t count = 1;            // uses since the process last wrote a use of this recipe
     std::chrono::nanoseconds at{0};     // since the process began
     std::uint32_t pid = 0;              // of the process...
     std::chrono::nanoseconds began{0};  // ...that began then, since 1970
@@ -105,18 +105,18 @@ struct StoredContent {
     ByteView bytes;
     std::uint64_t raw_size = 0;
     bool compressed = false;
-    bool proven = false;  // somebody has unpacked it, and it is what its digest says
+    bool proven = false;  // it was unpacked once, and is what its digest says
 };
 // None when it is not what its digest says.
 std::optional<Bytes> unpack(const StoredContent& content, const base::Sha256& digest);
 
-// Whole records. An empty one where something is too large for a record.
+// Whole records; empty if something is too large for a record.
 std::string encode_content(const base::Sha256& digest, ByteView raw, int compression);
 std::string encode_content(const base::Sha256& digest, const StoredContent& content);
 std::string encode_recipe(const Recipe& recipe);
 std::string encode_use(const RecipeUse& use);
 
-// What a recipe that no cache can answer is called.
+// The name of a recipe whose request goes past the cache.
 Key key_of_past_the_cache(Recipe recipe);
 
 struct DigestHash {
@@ -131,11 +131,11 @@ struct DigestHash {
 // By their digests, each once.
 using StoredContents = std::unordered_map<base::Sha256, StoredContent, DigestHash>;
 
-// Adds one. Of several that call themselves by one digest and differ, the first stays unless it is not what the digest
-// says. `patience`: bytes that may still be unpacked to find that out; when they are used up the first stays.
+// Adds one. If several name the same digest and differ, the first stays unless it is not what the digest says.
+// `patience`: bytes that may still be unpacked to find that out; when they are used up, the first stays.
 void add_content(StoredContents& all, const base::Sha256& digest, const StoredContent& content,
                  std::uint64_t& patience);
-// What a file of so many bytes is worth.
+// The patience to begin with, for a file of so many bytes.
 std::uint64_t patience_with(std::uint64_t bytes);
 
 // What is in a file, duplicates included, and what of it could not be read.
@@ -148,8 +148,8 @@ struct DecodedRecipes {
     std::uint64_t damaged_bytes = 0;
 };
 
-// Reads `bytes`, to which the contents point. An error, about `name`, when a newer version wrote some of it, or when
-// there is something and nothing of it is a record.
+// Reads `bytes`; the contents point into them. Returns an error about `name` if a newer version wrote some of it, or if
+// it is not empty and holds no record.
 Result<DecodedRecipes> decode_recipes(ByteView bytes, const std::string& name);
 
 }  // namespace hearth::format

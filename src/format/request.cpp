@@ -17,7 +17,7 @@ std::string_view digest_text(const base::Sha256& digest)
     return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-// A name whose length would not fit ends in the digest of the whole: cut short, two names would be one.
+// A name that is too long ends in the digest of the whole name: if it were only cut, two names could become one.
 std::string fitting_name(std::string_view name)
 {
     constexpr std::size_t k_longest = UINT16_MAX;
@@ -145,7 +145,7 @@ namespace format {
 
 namespace {
 
-// Only what append_field() would have written is read: a request has one encoding, and no other bytes stand for it.
+// Only what append_field() would have written is accepted: a request has exactly one encoding.
 bool decode_digest(base::WireReader& reader, Field& field)
 {
     field.value = as_text(reader.raw(sizeof(base::Sha256)));
@@ -163,7 +163,7 @@ bool decode_digest(base::WireReader& reader, Field& field)
 bool decode_list(base::WireReader& reader, Field& field)
 {
     const std::size_t before = reader.rest();
-    // Every item takes at least its length: a count beyond that is a lie, refused before it is believed.
+    // Every item takes at least the bytes of its length field. A larger count is false, and is refused before use.
     if (field.size > before / sizeof(std::uint64_t))
         return false;
     for (std::uint64_t i = 0; i < field.size; ++i)

@@ -15,7 +15,7 @@
 //   trailer := magic:u8[8] public_key:u8[32] signature:u8[64]
 //   message := "hearth entry signature 1" key:u8[32] SHA-256(entry):u8[32]           what is signed, with Ed25519
 //
-// Who demands no signature does not look at the trailer; who does checks it before the entry is decoded.
+// Without a demand for signatures the trailer is not read. With one, it is checked before the entry is decoded.
 
 namespace hearth::format {
 
@@ -25,7 +25,7 @@ inline constexpr std::size_t k_trailer_size = 8 + 32 + 64;
 ByteView without_signature(ByteView bytes);
 bool has_signature(ByteView bytes);
 
-// The entry with a signature of this key's, in place of one it may have had.
+// The entry with a signature by this key, which replaces any that it had.
 Result<Bytes> sign_entry(const Key& key, const Bytes& entry, const SigningKey& signing_key);
 
 // Whether one of these has signed exactly this entry under exactly this key.

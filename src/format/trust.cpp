@@ -32,7 +32,7 @@ std::string_view take_line(std::string_view& text)
 
 Error no_secret(const std::string& path, std::string_view why)
 {
-    // Without what the file holds: it may be the key with a typing error in it.
+    // The message does not show what the file holds: that may be the key with a typing error in it.
     return error(Code::invalid_argument, "{} is no signing key: {}. `hearth keygen` makes one.", path, why);
 }
 

@@ -13,7 +13,7 @@ std::string text_of(const nlohmann::json& value)
     return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-// Before the bracket that closes it.
+// Inserts before the closing bracket.
 void insert(std::string& list, const std::string& text)
 {
     const bool empty = list.size() == 2;

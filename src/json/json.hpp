@@ -10,9 +10,9 @@
 
 namespace hearth {
 
-// A JSON text while it is put together: {{"name", value}, ...} is an object. Values convert by themselves.
+// A JSON text that is being put together: {{"name", value}, ...} is an object. Values convert implicitly.
 // Its text is one line of ASCII: valid JSON and harmless on a terminal, whatever bytes its strings hold.
-// (nlohmann's own values cost each file that uses one seconds to compile; json.cpp is the one that asks it.)
+// (A file that uses nlohmann's own values takes seconds longer to compile, so only json.cpp does.)
 class Json {
 public:
     struct Member;
@@ -30,7 +30,7 @@ public:
 
     static Json array();
     static Json object();
-    // One element for each of a list, as `to_json` gives it.
+    // An array with what `to_json` returns for each element of a list.
     template <class List, class ToJson>
     static Json array_of(const List& list, ToJson to_json)
     {
@@ -40,9 +40,9 @@ public:
         return all;
     }
 
-    // To an array.
+    // Adds to an array.
     void add(const Json& element);
-    // To an object, behind what is there. A name is given once.
+    // Adds to an object, behind what is there. Each name is given only once.
     void add(std::string_view name, const Json& value);
 
     const std::string& text() const { return m_text; }
@@ -70,9 +70,9 @@ struct JsonValue {
     static JsonValue parse(std::string_view text, Comments comments = Comments::refused);
 
     bool is_object() const { return kind == Kind::object; }
-    // Null where it is no object or has no such member.
+    // Null if it is no object or has no such member.
     const JsonValue* find(std::string_view name) const;
-    // Of a member; empty and 0 where there is none of that kind.
+    // The value of a member; empty or 0 if there is none of that kind.
     std::string text_of(std::string_view name) const;
     double number_of(std::string_view name) const;
 };

@@ -49,7 +49,7 @@ Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, n
             fmt::format("The program does not compile (NVRTC gives {}); its log says why.", compiled->status()),
             compiled->log()};
     const ByteView image = !compiled->cubin().empty() ? compiled->cubin() : as_bytes(compiled->ptx());
-    // A result that is not stored has no key of its own; its bytes name it then.
+    // A result that is not stored has no key of its own, so the key is computed from its bytes.
     const Key key = compiled->outcome() == nvrtc::Outcome::past_the_cache ? Key::of("cuda image", image)
                                                                           : compiled->request().key();
     if (image.empty() && !compiled->lto_ir().empty())
@@ -65,10 +65,10 @@ Result<ModuleLease> load_here(ModuleTable& table, const gpu::CudaDriver& driver,
 {
     const auto replace = [&](const Error& rejection) -> Result<Bytes> {
         if (compiled.compiled.outcome() != nvrtc::Outcome::hit)
-            return rejection;  // it was made just now: it would be the same again
+            return rejection;  // it was compiled just now: it would be the same again
         cache.remove(compiled.key);
         Result<CompiledHere> made = compile_here(driver, cache, program, options);
-        // A tier that cannot be written to still gives the same: then past all tiers.
+        // A tier that cannot be written still has the rejected image: then compile past all tiers.
         if (made && as_text(made->image) == as_text(compiled.image))
             made = compile_past_tiers(driver, program, options);
         HEARTH_TRY(made);

@@ -9,16 +9,16 @@ namespace hearth::cuda {
 struct CompiledHere {
     nvrtc::Compiled compiled;
     Key key;
-    ByteView image;  // of `compiled`: its CUBIN, or its PTX where the target is a virtual architecture
+    ByteView image;  // of `compiled`: its CUBIN, or its PTX if the target is a virtual one
 };
 
-// Compiles through the cache for the device of the current context, unless the program says for what. A compile error
+// Compiles through the cache for the device of the current context, unless the program names a target. A compile error
 // is an Error here.
 Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, nvrtc::Program program,
                                   const nvrtc::CompileOptions& options);
 
-// Loads the program's result into the current context. An entry whose image the driver rejects is removed, compiled
-// anew and loaded, once; `compiled` is then what was made.
+// Loads the program's result into the current context. If the driver rejects an entry's image, the entry is removed,
+// and the program is compiled again and loaded, once; `compiled` is then the new result.
 Result<ModuleLease> load_here(ModuleTable& table, const gpu::CudaDriver& driver, const gpu::CudaContext& context,
                               Cache& cache, const nvrtc::Program& program, const nvrtc::CompileOptions& options,
                               CompiledHere& compiled);

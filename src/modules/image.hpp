@@ -7,7 +7,7 @@
 
 namespace hearth::cuda {
 
-// What became of an image: a module, or the driver's error with the words of its compiler.
+// What became of an image: a module, or the driver's error with its compiler's log.
 struct LoadedImage {
     CUmod_st* module = nullptr;
     int error = 0;
@@ -17,8 +17,8 @@ struct LoadedImage {
     bool rejected() const noexcept;
 };
 
-// Loads a CUBIN, a fat binary or PTX text into the current context. The driver is not told how long an image is: one
-// that ends before its own headers say so is rejected here.
+// Loads a CUBIN, a fat binary or PTX text into the current context. The driver is not told how long an image is, so an
+// image that is shorter than its own headers say is rejected here.
 LoadedImage load_image(const gpu::CudaDriver& driver, ByteView image);
 
 }  // namespace hearth::cuda

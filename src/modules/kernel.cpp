@@ -30,9 +30,9 @@ Error context_gone(const std::string& name)
 
 }  // namespace
 
-// The functions of the contexts it was used in form a list that only grows, so a reader needs neither a lock nor an
-// announcement. Entries of contexts that are gone stay, a hundred bytes each: identities never come back, so nobody
-// finds them.
+// The kernel's functions, one for each context it was used in, form a list that only grows. So a reader needs neither a
+// lock nor an announcement. Functions of contexts that are gone stay in the list, a hundred bytes each: identities are
+// never used again, so nobody finds them.
 struct Kernel::State {
     struct Slot {
         std::uint64_t context;

@@ -19,7 +19,7 @@ Status refuse(std::string message)
     return error(Code::invalid_argument, "{}", std::move(message));
 }
 
-// What the module has, for people; empty where the driver cannot tell.
+// The module's functions, for a message to people; empty if the driver cannot tell.
 std::vector<std::string> entries_of(const gpu::CudaDriver& driver, CUmod_st* module)
 {
     unsigned count = 0;
@@ -125,7 +125,7 @@ Status LoadedFunction::launch(const LaunchConfig& config, std::span<const Argume
                 fmt::format("Kernel \"{}\" is launched with {} bytes of dynamic shared memory, and this device "
                             "has {} for it. Lower shared_bytes.",
                             name, config.shared_bytes, most_shared_bytes));
-        // acquire: pairs with the release below; whoever sees it set launches after the driver was asked.
+        // acquire: pairs with the release below: a thread that sees it set launches after the driver was asked.
         if (!all_shared.load(std::memory_order_acquire)) {
             if (const int error = driver->set_function_attribute(function, gpu::cuda::k_dynamic_shared_bytes,
                                                                  static_cast<int>(most_shared_bytes));

@@ -18,7 +18,8 @@ ModuleTable& process_table()
     return *instance;
 }
 
-// Made when the library is loaded: a fork while another thread makes it would leave the child waiting for that thread.
+// Created when the library is loaded: if a fork came while another thread creates it, the child would wait for that
+// thread.
 [[maybe_unused]] const ModuleTable& g_made_early = process_table();
 
 Error load_error(const gpu::CudaDriver& driver, const LoadedImage& image, std::uint64_t bytes)
@@ -124,14 +125,14 @@ Result<CUmod_st*> ModuleTable::load(const gpu::CudaDriver& driver, const gpu::Cu
     }
     if (loaded.error == gpu::cuda::k_success)
         return loaded.module;
-    // What a thread finds current may have been destroyed by another since it looked.
+    // Another thread may have destroyed the context since this one looked it up.
     if (!is_alive(driver, context))
         return error(Code::unavailable, "The CUDA context was destroyed while a module was loaded into it.");
     return load_error(driver, loaded, bytes);
 }
 
-// A context that goes takes its modules along; here they are taken off the books. Done where something is loaded, so
-// that a program which makes context after context does not gather them.
+// A destroyed context takes its modules along; here they are taken off the table. This is done when something is
+// loaded, so that they do not pile up in a program that creates one context after another.
 void ModuleTable::forget_dead_contexts(const gpu::CudaDriver& driver, const gpu::CudaContext& current)
 {
     std::vector<gpu::CudaContext> others;
@@ -165,7 +166,7 @@ void ModuleTable::forget_dead_contexts(const gpu::CudaDriver& driver, const gpu:
 
 ModuleLease ModuleTable::lease(LoadedModule* module) noexcept
 {
-    // relaxed: the mutex orders it against the table's look at the count.
+    // relaxed: the mutex orders it with the table's reads of the count.
     module->references.fetch_add(1, std::memory_order_relaxed);
     return ModuleLease(module);
 }
@@ -273,7 +274,7 @@ void ModuleTable::release(LoadedModule* module) noexcept
 {
     ModuleTable& table = module->table;
     // seq_cst: see the top of the header. It is also a release, so that what the holder did with the module comes
-    // before its end, and an acquire for the one who ends it. From here on it may be gone.
+    // before its unloading, and an acquire for the thread that unloads it. From here on the module may be gone.
     const std::uint32_t before = module->references.fetch_sub(1, std::memory_order_seq_cst);
     if (before == 1)
         table.unload(module);

@@ -16,16 +16,16 @@
 
 // The loaded modules of a process: by context identity and artifact key, counted, within a budget.
 //
-// A module's references are its leases, and one of the table's as long as it is listed there. They rise from what the
-// table holds only under its mutex, so a module that is seen there with one reference is in nobody's hands and stays
-// so. Whoever takes the last one away unloads it, with no lock held.
+// A module's references are its leases, and one more while the table lists it. New references to a listed module are
+// only taken under the mutex. So if the table, under its mutex, sees one reference, nobody holds the module, and that
+// stays so. Whoever drops the last reference unloads the module, with no lock held.
 //
 //   lease ends (no lock)                           table over its budget (mutex held)
 //   references.fetch_sub(1)      (seq_cst)         over.store(true)          (seq_cst)
 //   over.load() ? -> trim()      (seq_cst)         references.load() == 1 ?  (seq_cst)  -> victim
 //
-// All four stand in one order: either the table sees that the lease has ended or its end sees that the table is over
-// its budget. Without that a module could stay loaded beyond the budget until the next load.
+// All four have one total order: either the table sees that the lease has ended, or the ending lease sees that the
+// table is over its budget. Otherwise a module could stay loaded beyond the budget until the next load.
 
 namespace hearth::cuda {
 
@@ -87,8 +87,8 @@ public:
     // The process's own, for the machine's driver.
     static ModuleTable& of_process();
 
-    // The module of `key` in `context`, which has to be the current one; loaded from `image` when it is not there,
-    // once, however many ask. The others wait for the one that loads.
+    // The module of `key` in `context`, which has to be the current one. If it is not there, it is loaded from `image`:
+    // once, however many threads ask. The others wait for the one that loads.
     Result<ModuleLease> get(const gpu::CudaDriver& driver, const gpu::CudaContext& context, const Key& key,
                             ByteView image, const Replace& replace = {});
 
@@ -112,7 +112,7 @@ private:
         }
     };
     using Order = std::list<LoadedModule*>;
-    // Somebody is loading it.
+    // A module that a thread is loading now.
     struct Flight {
         bool landed = false;
         std::optional<Error> error;
@@ -130,7 +130,7 @@ private:
     ModuleLease lease(LoadedModule* module) noexcept;  // with m_mutex held
     bool over_budget() const noexcept;                 // with m_mutex held
     void put_in(LoadedModule* module);                 // with m_mutex held
-    void take_out(Order::iterator place);              // with m_mutex held; the table's reference is the caller's now
+    void take_out(Order::iterator place);              // with m_mutex held; the table's reference passes to the caller
     void take_victims(Victims& victims);               // with m_mutex held
     void trim();
 
@@ -141,7 +141,7 @@ private:
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::engine};
     std::condition_variable_any m_landed;  // one for all flights: they are rare, and waiters look again
     ModuleLimits m_limits;
-    Order m_order;  // the last asked for first
+    Order m_order;  // the most recently used first
     std::unordered_map<Id, Order::iterator, IdHash> m_modules;
     std::unordered_map<Id, std::shared_ptr<Flight>, IdHash> m_flights;
     std::unordered_map<std::uint64_t, ModulesOfContext> m_contexts;  // with modules in m_order, by identity

@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned k_most_threads = 8;
 
-// What a preload works with: the driver, and the context that was current where it was asked for.
+// What a preload works with: the driver, and the context that was current on the thread that asked for it.
 struct Place {
     const gpu::CudaDriver* driver = nullptr;
     gpu::CudaContext context;
@@ -49,7 +49,7 @@ PreloadReport load_all(const Result<Place>& place, std::size_t count, const Prel
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
         const gpu::ScopedContext context(*place->driver, place->context);
-        // relaxed: the number is all that is taken.
+        // relaxed: only the number itself is used.
         for (std::size_t i = 0; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
             const Result<Outcome> outcome =
                 context.ok() ? load(i) : Result<Outcome>(error(Code::unavailable, "The CUDA context is gone."));
@@ -90,7 +90,7 @@ struct Architecture {
         architecture.this_chip_only = end != target.data() + target.size();
         return architecture;
     }
-    // A CUBIN runs on the same major and an equal or higher minor. An "f" one runs on more than its own chip, which is
+    // A CUBIN runs on the same major and an equal or higher minor. An "f" one also runs on other chips; which ones is
     // found out when it is asked for.
     bool runs_on(const Architecture& device) const
     {
@@ -139,7 +139,7 @@ PreloadReport preload_hottest(Cache& cache, std::size_t count, const PreloadOpti
         const Lookup found = cache.peek(row.key);
         if (!found || found->bytes("cubin").empty())
             return Outcome::skipped;
-        // Only its key is known here: who asks for it next compiles it.
+        // Only its key is known here, so the next caller that asks for it compiles it.
         const auto replace = [&](const Error& rejection) -> Result<Bytes> {
             cache.remove(row.key);
             return rejection;

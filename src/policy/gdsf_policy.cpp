@@ -14,11 +14,11 @@ constexpr double k_least_density = 0x1p-96;
 constexpr double k_greatest_density = 0x1p31;
 static_assert(GdsfPolicy::k_least_exponent == -96 && GdsfPolicy::k_classes == 31 + 96 + 1);
 
-// Where no cost is known, size and frequency still rank.
+// If no cost is known, entries are still ranked by size and frequency.
 constexpr double k_least_cost = 1e-9;
 
-// Stamps and clocks come back from disk. One that no clock can have reached is not believed: it would keep its entry
-// for ever, and drown every density that is added to it.
+// Stamps and clocks come back from disk. A value that no clock can have reached is not believed: it would keep its
+// entry for ever, and every density added to it would be lost in rounding.
 constexpr double k_greatest_clock = 0x1p48;
 
 bool is_believable(double clock)
@@ -54,9 +54,9 @@ void GdsfPolicy::removed(const Resident& entry)
     const auto place = m_ranked.find(&entry);
     if (place == m_ranked.end())
         return;
-    // Only an eviction moves the clock: what is replaced or removed by hand says nothing of what room is worth. It
-    // moves to the rounded worth, by which entries were compared. With the exact one it would run ahead of those that
-    // stay, each newcomer would stand above all of them, and the policy would become a FIFO.
+    // Only an eviction moves the clock: an entry that is replaced or removed by hand does not show what room is worth.
+    // The clock moves to the rounded worth, by which entries were compared. With the exact worth it would run ahead of
+    // the entries that stay, each newcomer would rank above all of them, and the policy would become a FIFO.
     if (m_offered == &entry)
         m_clock = std::max(m_clock, place->second.rank);
     m_offered = nullptr;
@@ -67,11 +67,11 @@ void GdsfPolicy::removed(const Resident& entry)
 const Resident* GdsfPolicy::victim()
 {
     m_offered = nullptr;
-    // Other threads may hit as fast as entries are ranked anew: after one round the least is taken as it stands.
+    // Other threads may hit as fast as entries are ranked again, so after one round the least is taken as it is.
     std::size_t moves_left = m_ranked.size();
     while (Ranked* const ranked = least()) {
         const Resident& entry = *ranked->entry;
-        // A saturated count no longer moves; recency then tells whether the entry was used.
+        // A saturated count no longer changes; then the time of last use tells whether the entry was used.
         const bool was_used = entry.uses() != ranked->uses ||
                               (ranked->uses >= Resident::k_max_uses && entry.last_used() != ranked->last_used);
         if (!was_used || moves_left == 0) {

@@ -11,16 +11,16 @@
 namespace hearth::policy {
 
 // Greedy-Dual-Size-Frequency with cost. An entry is worth its stamp plus its density, (uses + 1) x cost / bytes; the
-// stamp is the policy's clock when the entry was ranked. What is worth least goes first, and the clock moves up to what
-// it was worth, so that an entry no longer used is overtaken in the end, however dense, by those that come later.
+// stamp is the policy's clock when the entry was ranked. The entry that is worth least goes first, and the clock moves
+// up to its worth. So an entry that is no longer used, however dense, is overtaken in the end by those that come later.
 //
-// It is lazy: a hit only counts. Entries stand in one queue for each power of two of their density, in the order of
-// their stamps, so the head of a queue is its least, and the victim is the least of at most k_classes heads. A head
-// that was used since it was ranked is ranked again, at the present clock, and the next least is looked at. The
-// victim's density is then less than twice that of the exact choice, and each hit pays for at most one such move.
+// It is lazy: a hit is only counted. There is one queue for each power of two of the density, in the order of stamps.
+// So the head of a queue is its least, and the victim is the least of at most k_classes heads. A head that was used
+// since it was ranked is ranked again, at the present clock, and the next least is looked at. The victim's density is
+// then less than twice that of the exact choice, and each hit causes at most one such move.
 //
 // Thread safety: as Policy says; hits may be counted while victim() runs. Ownership: none; entries belong to the tier.
-// Cost: O(1) per operation; O(log n) for an entry brought back with a stamp older than those that stand in its queue.
+// Cost: O(1) per operation; O(log n) for an entry brought back with a stamp older than those in its queue.
 class GdsfPolicy final : public Policy {
 public:
     // Densities are held between 2^-96 and 2^31 seconds a byte: wider than a nanosecond over 16 EiB, and nine hours,
@@ -30,7 +30,7 @@ public:
     // Not 0: that is how a Resident says that it was never stamped.
     static constexpr double k_first_clock = 0x1p-96;
 
-    // What victim() has done so far: the measure of its cost.
+    // What victim() has done so far, as a measure of its cost.
     struct Work {
         std::uint64_t heads_examined = 0;
         std::uint64_t requeues = 0;
@@ -51,7 +51,7 @@ public:
     const Work& work() const { return m_work; }
 
 private:
-    // An entry and what was known of it when it was last ranked. It stands in a queue, or among m_late.
+    // An entry and what was known of it when it was last ranked. It is in a queue, or in m_late.
     struct Ranked {
         const Resident* entry = nullptr;
         std::uint32_t uses = 0;
@@ -77,9 +77,9 @@ private:
     std::unordered_map<const Resident*, Ranked> m_ranked;
     std::array<Queue, k_classes> m_queues{};
     std::array<std::uint64_t, k_classes / 64> m_filled{};  // a bit for each queue that is not empty
-    // Entries that came with a stamp older than their queue's tail, least rank first; equal ones as they came.
+    // Entries that came with a stamp older than their queue's tail, least rank first; equal ones in order of arrival.
     std::multimap<double, Ranked*> m_late;
-    const Resident* m_offered = nullptr;  // the last victim() answered, while nothing has changed since
+    const Resident* m_offered = nullptr;  // what victim() last returned, while nothing has changed since
     Work m_work;
 };
 

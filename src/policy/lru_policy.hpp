@@ -7,8 +7,8 @@
 
 namespace hearth::policy {
 
-// Evicts what was used longest ago, exactly. Entries a tier brings back from an earlier run count as used in the
-// order in which they are inserted.
+// Evicts exactly the entry that was used longest ago. Entries a tier brings back from an earlier run count as used in
+// the order in which they are inserted.
 // Thread safety: as Policy says. Ownership: none; entries belong to the tier.
 // Cost: one hash lookup and one relink per operation, whatever the number of entries; touched() allocates nothing.
 class LruPolicy final : public Policy {

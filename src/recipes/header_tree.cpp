@@ -76,7 +76,7 @@ Status HeaderTree::change(const TreePlan& plan, const std::function<std::optiona
             return failed("Cannot remove", m_root + file->first, error);
         file = m_files.erase(file);
     }
-    // Those within a directory stand behind it.
+    // Backwards: what is inside a directory sorts after it, and must be removed first.
     for (auto directory = m_directories.end(); directory != m_directories.begin();) {
         --directory;
         if (plan.directories().contains(*directory))
@@ -114,7 +114,7 @@ Status HeaderTree::become(const TreePlan& plan, const std::function<std::optiona
         return hearth::error(Code::io, "{}", base::describe("Cannot make", m_root, error));
     Status changed = change(plan, content);
     if (!changed.ok()) {
-        // What is there now nobody knows: begin anew.
+        // It is not known what is there now, so start again with an empty tree.
         std::error_code ignored;
         std::filesystem::remove_all(m_root, ignored);
         m_files.clear();

@@ -12,11 +12,11 @@
 
 namespace hearth::nvrtc {
 
-// Files of another machine by where they lay there: a path from the root, without "." and "..".
+// Files of another machine, by where they were there: a path from the root, without "." and "..".
 class TreePlan {
 public:
-    // A file as a compiler there opened it, from its working directory where the path does not begin at the root. An
-    // error when the path leads above the root, or when two contents would be at one place: there were links.
+    // Adds a file by the path with which the compiler there opened it. A relative path starts at the working directory.
+    // Returns an error if the path leads above the root, or if two contents would be at one place (there were links).
     Status add_file(const std::string& working_directory, const std::string& path, const base::Sha256& digest);
     Status add_directory(const std::string& working_directory, const std::string& path);
 
@@ -24,14 +24,14 @@ public:
     const std::set<std::string>& directories() const { return m_directories; }
 
 private:
-    // The way to a path; every directory on it is noted, also those that ".." leaves again.
+    // Follows a path, and notes every directory on the way, also those that ".." leaves again.
     Result<std::string> walk(const std::string& working_directory, const std::string& path, bool to_directory);
 
     std::map<std::string, base::Sha256> m_files;
     std::set<std::string> m_directories;
 };
 
-// A directory that holds exactly the files of a plan. From one plan to the next it is changed by what differs: programs
+// A directory that holds exactly the files of a plan. From one plan to the next only what differs is changed: programs
 // that are recorded together read mostly the same headers.
 // Thread safety: none. It writes below its root only, and follows no link there.
 class HeaderTree {

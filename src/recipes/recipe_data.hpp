@@ -9,7 +9,7 @@
 
 namespace hearth::recipes {
 
-// Whether a file has bytes in it that are no recipes: it is somebody's, and is neither replaced nor added to.
+// Whether a file holds something other than recipes: then it is somebody's, and is neither replaced nor added to.
 bool holds_other_things(base::Files& files, int fd);
 
 // What is in recipe files, each thing once.
@@ -25,11 +25,11 @@ struct Recipes::Data {
 
     // None when it is not there, or is not what its digest says.
     std::optional<Bytes> content(const base::Sha256& digest) const;
-    // As it says of itself; 0 when it is not there.
+    // The size it states for itself; 0 when it is not there.
     std::uint64_t raw_size(const base::Sha256& digest) const;
 };
 
-// Whether a recipe comes to the key that it was recorded under. Its compiler knows.
+// Whether a recipe's request has the key that it was recorded under. The recipe's compiler knows how to tell.
 using ComesToItsKey = bool (*)(const format::Recipe& recipe, const Recipes::Data& data);
 
 Result<Recipes> read(const std::string& path, ComesToItsKey check);

@@ -1,4 +1,4 @@
-// Reading recipe files and making one of several.
+// Reads recipe files, and merges several into one.
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t k_max_file = 4_GiB;
 constexpr unsigned k_mode = 0600;  // they hold sources
 
-// Every content that a recipe needs, with what to call it.
+// Visits every content that a recipe needs, with a name for it.
 template <class Visit>
 void for_each_content(const format::Recipe& recipe, Visit&& visit)
 {
@@ -46,12 +46,13 @@ std::uint64_t lacking(const Recipes::Data& data, const format::Recipe& recipe, s
     return count;
 }
 
-// Of recipes with one key that differ, the best. Most differ in places only, which are not in the key. But a file may
-// hold anything: one that comes to its key is better than one that does not, whichever came first.
+// The best of several different recipes with one key. Most differ only in where files were, which is not in the key.
+// But a file may hold anything: a recipe whose request has that key is better than one whose request has not, whichever
+// came first.
 format::Recipe best_of(std::vector<format::Recipe> all, const Recipes::Data& data, std::uint64_t& patience,
                        ComesToItsKey check)
 {
-    // Those that are whole first, and of those the ones that tell how the compile went.
+    // Whole recipes come first, and among those the ones that tell how the compile went.
     std::vector<std::pair<int, format::Recipe*>> rivals;
     for (format::Recipe& recipe : all) {
         std::string ignored;
@@ -72,11 +73,11 @@ format::Recipe best_of(std::vector<format::Recipe> all, const Recipes::Data& dat
     return std::move(*rivals.front().second);
 }
 
-// One of each key, in the order in which they were first recorded.
+// Chooses one recipe for each key, in the order in which they were first recorded.
 void choose_recipes(std::vector<format::Recipe> all, std::uint64_t patience, Recipes::Data& data, ComesToItsKey check)
 {
     std::unordered_map<Key, std::size_t> places;
-    std::map<std::size_t, std::vector<format::Recipe>> rivals;  // of those that have some
+    std::map<std::size_t, std::vector<format::Recipe>> rivals;  // only of recipes that have any
     for (format::Recipe& recipe : all) {
         const auto [place, first] = places.try_emplace(recipe.key, data.recipes.size());
         if (first)
@@ -176,7 +177,7 @@ void summarise(Recipes::Data& data)
     }
 }
 
-// A file that is larger than there is memory for is no reason for a program to end.
+// A file that is too large for the memory must not end the program.
 template <class Do>
 auto or_no_memory(const std::string& what, Do&& run) -> decltype(run())
 {

@@ -15,8 +15,8 @@ namespace hearth::nvrtc {
 
 namespace {
 
-// Each of the first uses is written by itself, so that none is lost with the process; of later ones a word at every
-// doubling, so that a program which compiles in a loop does not fill the disk.
+// Each of the first uses is written by itself, so that none is lost with the process. Later ones are written at every
+// doubling of their count, so that a program which compiles in a loop does not fill the disk.
 constexpr std::uint64_t k_written_singly = 256;
 
 struct Recorders {
@@ -24,7 +24,7 @@ struct Recorders {
     std::map<std::string, std::unique_ptr<Recorder>> all;
 };
 
-// At namespace scope: a process forked while another thread makes it would wait for that thread.
+// At namespace scope: a process that forks while another thread creates it would wait for that thread.
 Recorders& g_recorders = *new Recorders;
 
 }  // namespace
@@ -36,7 +36,7 @@ Recorder& Recorder::of(const std::string& path)
         if (const auto found = g_recorders.all.find(path); found != g_recorders.all.end())
             return *found->second;
     }
-    // Made, and dropped when another thread was first, while no lock is held.
+    // Created, and destroyed if another thread was first, while no lock is held.
     auto fresh = std::make_unique<Recorder>(base::system_files(), path);
     const std::lock_guard lock(g_recorders.mutex);
     const auto [place, first] = g_recorders.all.try_emplace(path);
@@ -77,8 +77,8 @@ std::shared_ptr<const base::FileHandle> Recorder::open(int& error)
         if (m_open)
             return m_open;
     }
-    // Non-blocking, so that a FIFO put where the file should be cannot hang the program. Nobody else's to read: it
-    // holds sources.
+    // Non-blocking, so that a FIFO put where the file should be cannot hang the program. Nobody else may read the file:
+    // it holds sources.
     auto opened = std::make_shared<const base::FileHandle>(
         m_files, m_files.open(base::real_path(m_path).c_str(), O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0600));
     base::FileStat stat;
@@ -130,12 +130,12 @@ void Recorder::append(std::string_view record, const LogSink& log)
     if (!target)
         return fail(error, log);
     for (;;) {
-        // One write, which the system puts at the end of the file as a whole, whoever else writes there: Linux does not
-        // look at the offset of a file that was opened to append.
+        // One write, which the system appends as a whole even if others write too: Linux ignores the offset if a file
+        // was opened to append.
         const ssize_t put = m_files.pwrite(target->fd(), record.data(), record.size(), 0);
         if (put == -EINTR)
             continue;
-        // A part of it is as good as nothing: readers pass over it.
+        // A part of it is as good as nothing: readers skip it.
         if (put < 0 || static_cast<std::size_t>(put) != record.size())
             fail(put < 0 ? static_cast<int>(put) : -ENOSPC, log);
         return;
@@ -155,7 +155,7 @@ void Recorder::use(const Key& recipe, const LogSink& log)
             return;
         use.count = uses.counted - uses.written;
         uses.written = uses.counted;
-        // No two uses of a process at the same time: readers take those for one.
+        // No two uses of a process have the same time: readers would take them for one.
         m_last_use = std::max(m_start.age(), m_last_use + std::chrono::nanoseconds(1));
         use.at = m_last_use;
         use.began = m_start.began();

@@ -15,9 +15,9 @@
 namespace hearth::nvrtc {
 
 // Appends what this process compiles to one recipe file, which other processes append to as well.
-// Thread safety: all of it. A forked child goes on with the same file; what its parent has written it does not repeat.
-// Failure: the first one is told to the log, and from then on nothing is written any more. The program goes on.
-// Cost: a recipe that is known costs one short write, and a look whether the file is still there. No lock is held over
+// Thread safety: all of it. A forked child goes on with the same file; it does not repeat what its parent has written.
+// Failure: the first one is logged, and from then on nothing is written any more. The program goes on.
+// Cost: a recipe that is known costs one short write, and a check that the file is still there. No lock is held during
 // a write.
 class Recorder {
 public:
@@ -29,21 +29,21 @@ public:
     // The one of this process for a path. It is never destroyed: threads may still compile while the program ends.
     static Recorder& of(const std::string& path);
 
-    // Once before each recipe: where the file was replaced or removed since, everything is to be written anew.
+    // Call it once before each recipe. If the file was replaced or removed meanwhile, everything is written anew.
     void look_for_the_file();
 
     // Whether the caller is to write this recipe, or this content: true once for each.
     bool claim(const Key& recipe);
     bool claim(const base::Sha256& content);
-    // It could not be had after all: the next one who has it may try.
+    // The caller could not write it after all: the next caller may try.
     void disclaim(const Key& recipe);
     void disclaim(const base::Sha256& content);
 
     bool stopped() const { return m_stopped.load(std::memory_order_relaxed); }
 
-    // A whole record. Empty ones, of what is too large to be recorded, are left out.
+    // Appends a whole record. An empty one stands for what is too large to be recorded, and is left out.
     void append(std::string_view record, const LogSink& log);
-    // Counts a use and, unless there have been very many, writes of it.
+    // Counts a use, and writes it unless there have been very many.
     void use(const Key& recipe, const LogSink& log);
 
 private:
@@ -59,10 +59,10 @@ private:
 
     base::Files& m_files;
     const std::string m_path;
-    std::atomic<bool> m_stopped{false};  // relaxed: who has not seen it yet fails by itself
+    std::atomic<bool> m_stopped{false};  // relaxed: a thread that has not seen it yet fails by itself
 
     base::ForkSafeMutex m_mutex{base::LockLevel::engine};
-    std::shared_ptr<const base::FileHandle> m_open;  // closed behind the last who writes to it
+    std::shared_ptr<const base::FileHandle> m_open;  // closed after the last writer is done
     std::unordered_set<base::Sha256, format::DigestHash> m_contents;
     std::unordered_set<Key> m_recipes;
     std::unordered_map<Key, Uses> m_uses;

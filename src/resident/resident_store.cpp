@@ -43,7 +43,7 @@ ResidentStore::ResidentStore(std::string name, const Clock& clock, std::unique_p
     set_careful();
 }
 
-// Whatever is not a plain hit: a miss, an entry that may have moved or expired, a policy that wants every touch.
+// Everything but a plain hit: a miss, an entry that may have moved or expired, a policy that wants every touch.
 ResidentStore::Hit ResidentStore::find_carefully(const Key& key, ResidentTable::Protected found)
 {
     found = make_sure(key, found);
@@ -122,7 +122,7 @@ std::uint64_t ResidentStore::advance()
     return tick;
 }
 
-// Out of the table and the policy, and no longer counted.
+// Takes the node out of the table, the policy and the counts.
 void ResidentStore::take_out(Node& node, EvictionCause cause, Departed& departed, bool worth_keeping)
 {
     m_table.take(node.resident.key);
@@ -143,7 +143,7 @@ bool ResidentStore::over(const Node* spare) const
 Node* ResidentStore::victim(const Node* spare)
 {
     const Resident* chosen = m_policy->victim();
-    // A policy of the user's may name none, or one that is not here: the limit holds all the same.
+    // A user's own policy may name no victim, or one that is not here: the limit holds all the same.
     Node* node = chosen ? m_table.peek(chosen->key) : nullptr;
     if (!node || node == spare) {
         node = nullptr;
@@ -199,7 +199,7 @@ void ResidentStore::give_up(const Resident& entry) noexcept
     --m_reserved_entries;
 }
 
-// What departs goes after the lock: an entry's end may call a device, or end locks of its own.
+// Departed entries are destroyed after the lock is released: destroying one may call a device, or destroy locks.
 Departed ResidentStore::put(std::unique_ptr<Node> node, bool& replaced)
 {
     Departed old;
@@ -225,7 +225,7 @@ Result<Departed> ResidentStore::store(std::unique_ptr<Node> node, bool& replaced
     return victims;
 }
 
-// Readers see the old one until the new one is in place. What is replaced is no victim.
+// Readers see the old node until the new one is in place. A replaced node is no victim.
 void ResidentStore::put_locked(std::unique_ptr<Node> owned, Departed& old, Departed& victims)
 {
     Node& node = *owned;
@@ -243,7 +243,7 @@ void ResidentStore::put_locked(std::unique_ptr<Node> owned, Departed& old, Depar
         old.add(replaced, EvictionCause::capacity, false);
     }
     m_policy->inserted(node.resident);
-    // The one that was to be replaced may have gone meanwhile, and others may have counted on its room too.
+    // The entry that was to be replaced may be gone by now, and others may have counted on its room too.
     while (over(nullptr)) {
         Node* other = victim(&node);
         if (!other)
@@ -376,7 +376,7 @@ void ResidentStore::depart_expired(EvictionCause cause, Departed& departed)
 void ResidentStore::set_policy(std::unique_ptr<Policy> policy)
 {
     const std::lock_guard lock(m_mutex);
-    // When each was last used, as of now: hits go on without the lock, and nothing can be sorted by what changes.
+    // The times of last use are copied first: hits go on without the lock, and a sort needs values that do not change.
     std::vector<std::pair<std::uint64_t, Node*>> nodes;
     m_table.for_each([&](Node& node) { nodes.emplace_back(node.resident.last_used(), &node); });
     std::sort(nodes.begin(), nodes.end());

@@ -14,8 +14,8 @@
 
 namespace hearth::resident {
 
-// Nodes that have left a store and wait to be let go. What was kept of them for another tier is taken first; they are
-// retired at the end, and freed once no lease holds them.
+// Nodes that have left a store and are still to be freed. First, what another tier is to keep is taken from them. They
+// are retired when this is destroyed, and freed once no lease holds them.
 class Departed {
 public:
     Departed() = default;
@@ -45,13 +45,13 @@ private:
     std::vector<One> m_nodes;
 };
 
-// The entries of a tier that keeps them in memory of this process, host's or device's: found without a lock, within
-// limits, let go in the order of a policy. What an entry consists of is the tier's own affair.
+// The entries of a tier that keeps them in this process's memory, on the host or a device. They are found without a
+// lock, kept within limits, and evicted in the order of a policy. What an entry consists of is up to the tier.
 // Thread safety: all of it. One lock for every change; none for find(), unless the policy wants every touch.
-// Ownership: nodes belong to the store from put() until they depart. A node under a hazard slot outlives all of that.
+// Ownership: nodes belong to the store from put() until they depart. A node that a hazard slot protects outlives that.
 class ResidentStore {
 public:
-    // A node with the slot that protects it, to be released when done; or why not.
+    // A node with the slot that protects it (release it when done), or the reason for the miss.
     struct Hit {
         Node* node = nullptr;
         base::HazardSlot* slot = nullptr;
@@ -61,36 +61,36 @@ public:
     ResidentStore(std::string name, const Clock& clock, std::unique_ptr<Policy> policy, const Limits& limits);
 
     Hit find(const Key& key);  // counts as a use
-    // The same for many in a row, protected by the slot until the next. Null: a miss, or something find() must look at.
+    // The same for many in a row; the slot protects the node until the next call. Null: a miss, or a case for find().
     Node* find_with(base::HazardSlot* slot, const Key& key);
     const ResidentTable& table() const noexcept { return m_table; }
     Hit peek(const Key& key);
     bool contains(const Key& key);
 
-    // Makes room for an entry and keeps it until put() or give_up(). The entry that it will replace stays, and is
-    // never among those who had to go.
+    // Makes room for an entry and keeps the room until put() or give_up(). The entry that it will replace stays, and is
+    // never among those that are evicted.
     Result<Departed> reserve(const Resident& entry);
     void give_up(const Resident& entry) noexcept;
-    // The entry for which room was made. `replaced` tells whether there was another, which has departed.
+    // Puts in the entry for which room was made. `replaced` tells whether it replaced another.
     Departed put(std::unique_ptr<Node> node, bool& replaced);
     // Both in one step.
     Result<Departed> store(std::unique_ptr<Node> node, bool& replaced);
-    // The policy's next victim, whatever the limits say, but never the entry of `spare`.
+    // Evicts the policy's next victim, whatever the limits say, but never the entry of `spare`.
     Departed evict_one(const Key* spare);
 
     bool remove(const Key& key);
-    // Only if what is there now is the one it should be.
+    // Only if `goes` returns true for the node that is there now.
     bool remove_if(const Key& key, const std::function<bool(const Node&)>& goes);
-    // Those for which `goes` says yes; how many there were.
+    // Removes all nodes for which `goes` returns true, and returns how many there were.
     std::uint64_t remove_if(const std::function<bool(const Node&)>& goes);
     void clear();
 
     TierUsage usage() const;
     Limits limits() const;
-    // What has expired and what no longer fits.
+    // Returns what has expired and what no longer fits.
     Departed set_limits(const Limits& limits);
     Departed depart_expired();
-    // Until no more is left, whatever the limits are.
+    // Evicts until no more than the goal is left, whatever the limits are.
     Departed evict_to(const EvictTo& goal);
     void set_policy(std::unique_ptr<Policy> policy);
     void touch(const Key& key, std::uint32_t uses);
@@ -98,9 +98,9 @@ public:
     // Under the store's lock.
     void visit(const std::function<void(const Node&)>& visitor) const;
     bool visit_one(const Key& key, const std::function<void(const Node&)>& visitor) const;
-    // What every tier knows of an entry; the rest is the tier's to fill in.
+    // What every tier knows of an entry; the tier fills in the rest.
     EntryRow row_of(const Node& node) const;
-    // Recorded bytes and counts equal those of the nodes.
+    // Whether the recorded bytes and counts equal those of the nodes.
     bool is_exact() const;
 
 private:
@@ -123,7 +123,7 @@ private:
     // Wall time in nanoseconds, but strictly increasing with every change, whatever the clock does: the order of use.
     std::atomic<std::uint64_t> m_tick{0};
     std::atomic<bool> m_every_touch{false};
-    std::atomic<bool> m_careful{false};                          // a hit has more to do than to count itself
+    std::atomic<bool> m_careful{false};                          // a hit must do more than be counted
     std::atomic<std::int64_t> m_max_age{0};                      // seconds: m_limits' own, for hits
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};  // guards everything below, and changes of m_table
     Limits m_limits;
@@ -131,11 +131,11 @@ private:
     std::uint64_t m_bytes = 0;
     std::uint64_t m_reserved_bytes = 0;  // of entries that are on their way in
     std::uint64_t m_reserved_entries = 0;
-    // In a forked child: those who were on their way in did not come along.
+    // In a forked child there are none on their way in: the threads that were storing them did not come along.
     const base::ForkGuard m_at_fork{[this] { m_reserved_bytes = m_reserved_entries = 0; }};
 };
 
-// Here rather than in the .cpp: the path of every hit.
+// Here rather than in the .cpp, because every hit runs it.
 [[gnu::always_inline]] inline ResidentStore::Hit ResidentStore::find(const Key& key)
 {
     const ResidentTable::Protected found = m_table.find(key);

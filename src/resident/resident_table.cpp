@@ -25,7 +25,7 @@ ResidentTable::~ResidentTable()
 
 ResidentTable::Protected ResidentTable::find_again(const Key& key) const noexcept
 {
-    // Nothing there, or it moved while we looked. The version is only read now, which keeps it off the path of a hit.
+    // Nothing is there, or it moved while we looked. The version is read only now, so that hits never read it.
     const std::uint64_t version = m_version.load(std::memory_order_acquire);
     Protected again = probe(key);
     // acquire on the slots in probe(): had we seen any entry mid-move, we would now see the version that began the

@@ -15,34 +15,34 @@
 //
 // A slot is (tag, node): free (tag 0, node null) or full. Readers walk from the key's place until a free slot.
 // Transitions, all by the one writer:
-//   insert   free -> full: tag first, then node; a reader that sees the tag alone passes on, a miss before the insert
+//   insert   free -> full: tag first, then node; a reader that sees only the tag walks on: it misses, as before insert
 //   replace  full -> full: the node is exchanged; a reader gets the old one or the new one
 //   remove   the entries behind it move up to close the gap, between two bumps of m_version (odd while they move)
 //   grow     a table twice as large is filled and published; old ones are kept until the end, so a reader in one is
 //            never lost (together they are smaller than the current one)
-// A reader that finds its tag announces the node as a hazard and looks again that the slot still holds it and that the
-// table is still the current one; only then is the node safe to read. A reader that finds nothing may have looked away
-// while its entry moved: it looks a second time, and if m_version changed meanwhile, or was odd, it does not know, says
-// so, and asks under the lock.
+// A reader that finds its tag announces the node as a hazard, then checks that the slot still holds the node and that
+// the table is still the current one; only then is the node safe to read. A reader that finds nothing may have missed
+// an entry that moved. It looks a second time. If m_version changed meanwhile, or was odd, the result is `unsure`, and
+// the caller asks again under the lock.
 
 namespace hearth::resident {
 
-// One entry, as far as the table and its store are concerned; each tier adds what it keeps. Immutable but for the
-// counters in `resident`. All that a hit needs stands here and behind it, in two neighbouring cache lines.
+// One entry, as far as the table and its store are concerned; each tier adds what it keeps. Immutable except for the
+// counters in `resident`. All that a hit needs is here and directly behind it, in two neighbouring cache lines.
 struct alignas(128) Node : base::Reclaimable {
     Node(const Key& key, std::uint64_t bytes, const Artifact& artifact)
         : resident(key, bytes, std::chrono::duration<double>(artifact.cost).count()), expires(artifact.expires)
     {
     }
 
-    // The artifact; its sections may lie elsewhere. Not for hits: it is one more place in memory.
+    // The artifact; its sections may lie elsewhere. Not for hits: reading it touches one more place in memory.
     virtual const Artifact& about() const noexcept = 0;
 
     Resident resident;
     const WallTime expires;
 };
 
-// Thread safety: find() any number of threads; the rest one at a time (the tier's lock), beside any number of finds.
+// Thread safety: any number of threads may call find(); the rest needs the tier's lock, beside any number of finds.
 // Ownership: nodes belong to the table from put() until take(), which hands them back.
 // Cost: find() is one probe in the common case, no lock, no allocation, no write but to the thread's own hazard slot.
 class ResidentTable {
@@ -61,10 +61,10 @@ public:
     ResidentTable& operator=(const ResidentTable&) = delete;
 
     Protected find(const Key& key) const noexcept;
-    // For many in a row: with a slot of the caller's, which protects the node until it is given to the next find. A
-    // miss is not looked into further: ask find().
+    // For many finds in a row: the caller's slot protects the node until the slot is used for the next find. A miss is
+    // not looked into further: call find() for that.
     Node* find_with(base::HazardSlot* slot, const Key& key) const noexcept { return probe(key, slot).node; }
-    // Ahead of a find(): first its place in the table, then, some finds later, the node that stands there.
+    // Call these ahead of a find(): first for its place in the table, then, some finds later, for the node there.
     void prefetch_place(const Key& key) const noexcept
     {
         const Table* table = m_current.load(std::memory_order_acquire);
@@ -79,7 +79,7 @@ public:
         __builtin_prefetch(node + 64);
     }
 
-    // For the writer, and for others under its lock.
+    // For the writer, and for others that hold its lock.
     Node* peek(const Key& key) const noexcept;
     Node* put(Node* node);                // the node it replaced, or null
     Node* take(const Key& key) noexcept;  // the node it removed, or null
@@ -96,7 +96,7 @@ private:
         std::size_t mask;
         std::unique_ptr<Slot[]> slots;
     };
-    // Tag and place come from different bytes of the key, so that a tag seen at a place tells 128 bits apart.
+    // Tag and place come from different bytes of the key, so that a tag at a place distinguishes 128 bits.
     static std::uint64_t tag_of(const Key& key) noexcept { return key.word(0) == 0 ? 1 : key.word(0); }
     static std::uint64_t place_of(const Key& key) noexcept { return key.word(1); }
     Protected probe(const Key& key, base::HazardSlot* given = nullptr) const noexcept;
@@ -112,7 +112,7 @@ private:
     std::size_t m_size = 0;
 };
 
-// Here rather than in the .cpp: they are the path of every hit.
+// Here rather than in the .cpp, because every hit runs them.
 
 [[gnu::always_inline]] inline ResidentTable::Protected ResidentTable::probe(const Key& key,
                                                                             base::HazardSlot* given) const noexcept

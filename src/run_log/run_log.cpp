@@ -50,11 +50,12 @@ void note(const Event& event)
                     {"outcome", event.outcome}, {"spent_ms", event.spent_ms}, {"saved_ms", event.saved_ms},
                     {"reason", event.reason},   {"tier", event.tier}};
     const std::string text = line.text() + "\n";
-    // Opened each time: programs close descriptors that are not theirs, and what has our number then is another's.
+    // Opened each time: programs close descriptors that are not theirs, and then our number may belong to another file.
     const int fd = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return;
-    // One write: lines of several processes do not mix. One that does not fit on the disk is one less in the summary.
+    // One write, so that lines of several processes do not mix. A line that does not fit on the disk is missing in the
+    // summary.
     const base::FileLimitGuard guard;
     static_cast<void>(!::write(fd, text.data(), text.size()));
     ::close(fd);

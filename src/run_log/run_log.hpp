@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// The log of `hearth run`: what the programs that it started compiled, and the programs that those started.
+// The log of `hearth run`: what was compiled by the programs that it started, and by the programs that those started.
 //
 //   log  := line*      HEARTH_RUN_LOG names the file; several processes append to it, each line in one write
 //   line := JSON "\n"  an object: pid, what, name, outcome, spent_ms, saved_ms, reason, tier (Event's members)
@@ -24,18 +24,18 @@ struct Event {
     std::string reason{};
     double spent_ms = 0;
     double saved_ms = 0;
-    std::int64_t pid = 0;  // whoever notes it
+    std::int64_t pid = 0;  // of the process that notes it
 };
 
 // Whether anybody wants to know: HEARTH_RUN_LOG names a file.
 bool is_noting();
-// Appends a line where anybody wants to know. What cannot be written is left out.
+// Appends a line if anybody wants to know. What cannot be written is left out.
 void note(const Event& event);
 
-// What get_or_compile() gave: outcome, tier, reason and what was saved.
+// From the result of get_or_compile(): outcome, tier, reason and what was saved.
 Event event_of(const Lookup& lookup);
 
-// Lines that are none, as a process leaves that was killed while it wrote, are passed over.
+// Skips broken lines, such as those of a process that was killed while it wrote.
 std::vector<Event> read(const std::string& path);
 
 }  // namespace hearth::run_log

@@ -7,7 +7,7 @@ namespace hearth::engine {
 namespace {
 
 thread_local int t_compiles_on_this_thread = 0;
-thread_local CompileLimit* t_place = nullptr;  // where the outermost of them counts; none while it has stepped aside
+thread_local CompileLimit* t_place = nullptr;  // of the outermost compile here; null while it has stepped aside
 
 }  // namespace
 

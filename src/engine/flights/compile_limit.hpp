@@ -6,12 +6,12 @@
 
 namespace hearth::engine {
 
-// How many may compile at once. A compile inside a compile, on the same thread, needs no place of its own.
+// Limits how many compiles run at once. A compile inside a compile, on the same thread, needs no place of its own.
 class CompileLimit {
 public:
     explicit CompileLimit(std::uint32_t most) : m_most(most) {}
 
-    // Holds a place, and waits for one first.
+    // Waits for a place, and holds it.
     class Place {
     public:
         explicit Place(CompileLimit& limit) : m_limit(limit) { limit.enter(); }
@@ -23,8 +23,8 @@ public:
         CompileLimit& m_limit;
     };
 
-    // While one stands, the place of the compile on this thread, if there is one, is free for others. Whoever waits for
-    // another's compile takes one: that compile may be the next in line for our place.
+    // While one exists, the place of the compile on this thread, if there is one, is free for others. Create one to
+    // wait for another's compile: that compile may be the next in line for our place.
     class StepAside {
     public:
         StepAside();
@@ -42,7 +42,7 @@ private:
     void take_place();
     void give_place();
 
-    const std::uint32_t m_most;  // 0: as many as ask
+    const std::uint32_t m_most;  // 0: no limit
     std::mutex m_mutex;
     std::condition_variable m_left;
     std::uint32_t m_inside = 0;

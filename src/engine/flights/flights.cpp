@@ -11,7 +11,7 @@ namespace hearth::engine {
 
 namespace {
 
-// A failure that came as an Error is kept in these sections, so that it comes back as one.
+// An Error of a compile function is kept in these sections, so that it comes back as an Error.
 constexpr std::string_view k_error_section = "hearth.error";
 constexpr std::string_view k_log_section = "log";
 
@@ -33,7 +33,7 @@ try {
     return error(Code::io, "The compile threw something that is no std::exception.");
 }
 
-// An artifact of a failure that came as an Error is that Error again; any other is a result.
+// Turns an artifact that keeps an Error back into that Error; any other artifact is a result.
 Result<Lookup> as_result(Lookup lookup)
 {
     if (const Section* section = lookup->find(k_error_section); section && lookup->failed())
@@ -63,8 +63,8 @@ void Flights::prepare()
                                                                                      : std::max<std::size_t>(cores, 4));
 }
 
-// What waits for, or belongs to, threads that this process does not have is left behind, not destroyed: destroying it
-// would wait for them.
+// Objects of threads that this process does not have, or that wait for such threads, are abandoned and not destroyed:
+// destroying them would wait for those threads.
 void Flights::after_fork()
 {
     static_cast<void>(m_flights.release());
@@ -87,7 +87,7 @@ Result<Lookup> Flights::compile_missing(Order order, Lookup found, Reach asked)
     if (order.options.deadline.count() <= 0)
         return fly(order, std::nullopt);
 
-    // The compile cannot be stopped, but its caller can go: it runs elsewhere and finishes for whoever asks next.
+    // A compile cannot be stopped, but its caller can leave: it runs on a worker, and finishes for whoever asks next.
     const auto deadline = std::chrono::steady_clock::now() + order.options.deadline;
     auto promise = std::make_shared<std::promise<Result<Lookup>>>();
     std::future<Result<Lookup>> future = promise->get_future();
@@ -174,11 +174,11 @@ Result<Lookup> Flights::fly(const Order& order, const Deadline& deadline)
     return as_result(Lookup(ArtifactLease(*std::move(landed)), by, order.why));
 }
 
-// From here on no deadline counts: a caller who has one waits elsewhere, and others who have none may have joined.
+// No deadline counts from here on: a caller with a deadline waits elsewhere, and callers without one may have joined.
 Result<SharedArtifact> Flights::lead(const Order& order, CompiledBy& by)
 {
-    // Somebody may have compiled it between our lookup and our turn to lead. (Servers have just been asked; should
-    // another node be at it, its lease tells.)
+    // Somebody may have compiled it between our lookup and our turn to lead. (Servers have just been asked; if another
+    // node is compiling it, its lease tells.)
     SharedArtifact meanwhile = m_stack.peek(order.key, Reach::this_machine).share();
     std::unique_ptr<hearth::Flight> of_machine;
     std::unique_ptr<hearth::Flight> of_fleet;
@@ -225,7 +225,7 @@ Result<SharedArtifact> Flights::run(const Order& order)
 
 void Flights::remember(const Order& order, const Artifact& artifact)
 {
-    // Where a server won the race while this was being compiled, it is here already, and the fleet has it.
+    // If a server won the race during this compile, the entry is here already, and the fleet has it.
     if (m_options.race_under.count() > 0 && order.options.kind == EntryKind::result)
         if (const Lookup here = m_stack.peek(order.key, Reach::this_machine); here && !here->failed())
             return;

@@ -24,8 +24,8 @@ struct Order {
     Miss why = Miss::absent;
 };
 
-// What happens on a miss: one compile for a key in this process, on this machine and in the fleet; no more at once than
-// are allowed; and failures that are remembered.
+// What happens on a miss: there is one compile for a key in this process, on this machine and in the fleet; no more
+// compiles run at once than are allowed; and failures are remembered.
 // Thread safety: all of it. No lock is held over a compile.
 //   flights.cpp  flights in this process, compiling, remembering
 //   waiting.cpp  flights of other processes and other nodes
@@ -37,10 +37,9 @@ public:
     Flights(const Flights&) = delete;
     Flights& operator=(const Flights&) = delete;
 
-    // The lookup of a caller who can compile. Where that is expected to be quick, servers are left to
-    // compile_missing().
+    // The lookup of a caller who can compile. If that is expected to be quick, compile_missing() asks the servers.
     Lookup look(const Key& key, const GetOptions& options, Reach& asked);
-    // After look() found nothing, or a compile that failed.
+    // Call it after look() found nothing, or found a compile that failed.
     Result<Lookup> compile_missing(Order order, Lookup found, Reach asked);
     std::future<Result<Lookup>> compile_later(Order order);
     Result<Lookup> compile_past_the_cache(const CompileFunction& compile, const Metadata& metadata);
@@ -73,7 +72,7 @@ private:
     const EngineOptions& m_options;
     Stack& m_stack;
     const Tiers& m_tiers;
-    // By pointer: a forked child leaves these behind, with the threads that did not come along, and makes new ones.
+    // By pointer: a forked child abandons these, because their threads did not come along, and creates new ones.
     std::unique_ptr<SingleFlight> m_flights;
     std::unique_ptr<CompileLimit> m_limit;
     std::unique_ptr<base::Workers> m_workers;

@@ -1,4 +1,4 @@
-// Compiles so quick that waiting for servers would take longer: both begin at once, and who is first counts.
+// Compiles so quick that waiting for servers may take longer: both begin at once, and the first result counts.
 
 #include "engine/flights/compile_errors.hpp"
 #include "engine/flights/flights.hpp"
@@ -9,7 +9,7 @@ namespace hearth::engine {
 
 namespace {
 
-// What the caller waits for. The slower of the two finds it still there when it is done.
+// What the caller waits for. It is shared, so that it still exists when the slower of the two is done.
 struct Race {
     std::mutex mutex;
     std::condition_variable changed;
@@ -83,7 +83,7 @@ Result<Lookup> Flights::race(const Order& order)
         race->changed.wait(lock, decided);
     else if (!race->changed.wait_for(lock, order.options.deadline, decided))
         return out_of_time(order.options.deadline);
-    // Who set out to compile it may have found what the server had just brought.
+    // The compile may have ended early because it found the entry that the server had just brought.
     if (!race->compiled || (race->has_fetched() && race->compiled->ok() && (*race->compiled)->waited()))
         return std::move(*race->fetched);
     return std::move(*race->compiled);

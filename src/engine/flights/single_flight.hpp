@@ -16,13 +16,13 @@ namespace hearth::engine {
 
 using SharedArtifact = std::shared_ptr<const Artifact>;
 
-// One compile at a time for each key in this process: who comes first compiles, the others wait for what it gives.
+// One compile at a time for each key in this process: the first caller compiles, and the others wait for its result.
 // Thread safety: all of it. No lock is held while anything is compiled.
 class SingleFlight {
 public:
     class Flight {
     public:
-        // What the compile gave, or none when `deadline` passed first.
+        // The result of the compile, or none when `deadline` passed first.
         std::optional<Result<SharedArtifact>> wait(std::optional<std::chrono::steady_clock::time_point> deadline);
         bool is_mine() const { return m_owner == std::this_thread::get_id(); }
 

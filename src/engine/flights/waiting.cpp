@@ -29,7 +29,7 @@ std::unique_ptr<hearth::Flight> Flights::wait_for_machine(const Key& key, Shared
         if (attempt.outcome != FlightAttempt::Outcome::busy)
             return std::move(attempt.flight);
         if (std::chrono::steady_clock::now() >= give_up)
-            return nullptr;  // its holder takes too long: compile it ourselves rather than wait for ever
+            return nullptr;  // the holder takes too long: we compile rather than wait for ever
         std::this_thread::sleep_for(pause);
         pause = std::min(pause * 2, std::chrono::microseconds(10000));
         waited = true;
@@ -56,19 +56,19 @@ std::unique_ptr<hearth::Flight> Flights::wait_for_fleet(const Key& key, SharedAr
         auto pause = std::chrono::microseconds(5000);
         for (int asked = 1; attempt.outcome == FlightAttempt::Outcome::busy; ++asked) {
             if (std::chrono::steady_clock::now() >= give_up)
-                return nullptr;  // compiled twice rather than waited for without end
-            // Thousands may wait for the same: each asks in its own time, and less and less often.
+                return nullptr;  // better to compile it twice than to wait without end
+            // Thousands may wait for the same key: each asks at its own time, and less and less often.
             std::this_thread::sleep_for(pause * 3 / 4 + pause * (base::monotonic_ns() % 512) / 1024);
             pause = std::min(pause * 2, std::chrono::microseconds(500'000));
             if (look())
                 return nullptr;
-            // The lease is asked for now and then only: its holder may be dead.
+            // The lease is only asked for now and then, in case its holder is dead.
             if (asked % 4 == 0)
                 attempt = tier.try_flight(key);
         }
         if (attempt.outcome != FlightAttempt::Outcome::held)
             continue;
-        // Whoever held it before us, since we looked, has sent what we want.
+        // If another node held the lease since we looked, it has sent what we want.
         if (look())
             return nullptr;
         return std::move(attempt.flight);

@@ -32,7 +32,7 @@ void Credits::tell()
     const std::lock_guard lock(m_mutex);
     for (const auto& [key, use] : used) {
         std::uint32_t& told = m_told[key];
-        // A saturated count no longer grows: that it was used since the last time is then worth one.
+        // A saturated count no longer grows: if the entry was used since the last time, that counts as one use.
         const bool saturated = use.uses >= Resident::k_max_uses;
         if (use.uses > told || (saturated && use.last > m_told_at))
             keeper->touch(key, std::max<std::uint32_t>(use.uses - std::min(use.uses, told), 1));

@@ -8,8 +8,8 @@
 
 namespace hearth::engine {
 
-// An entry that memory has looks idle to the tiers below, and would be evicted there first. So the disk is told of uses
-// in memory now and then; those must not be counted in both.
+// An entry that is used in memory looks idle to the tiers below, and would be evicted there first. So the disk is told
+// of uses in memory now and then. Such uses must not be counted twice.
 // Thread safety: all of it.
 class Credits {
 public:
@@ -17,7 +17,7 @@ public:
 
     void tell();
     void forget();
-    // Of so many uses in volatile tiers, those that the disk has not been told of.
+    // How many of these `uses` in volatile tiers the disk has not been told of.
     std::uint32_t not_told(const Key& key, std::uint32_t uses);
 
 private:

@@ -11,7 +11,7 @@ namespace hearth::engine {
 
 namespace {
 
-// What Credits has told the disk of must not be counted in both.
+// Uses that Credits has told the disk of are known to both kinds of tiers, and must not be counted twice.
 struct UsesOfTiers {
     std::uint32_t in_volatile = 0;
     std::uint32_t in_persistent = 0;
@@ -39,7 +39,7 @@ std::optional<EntryRow> Stack::info(const Key& key)
     UsesOfTiers uses;
     for (const Place& tier : m_tiers) {
         if (row && tier.traits.remote)
-            continue;  // it would be asked for what is known
+            continue;  // a server is not asked for what is known already
         std::optional<EntryRow> here = tier->info(key);
         if (!here)
             continue;

@@ -37,8 +37,8 @@ std::size_t Stack::bundle_with(std::size_t below, const Key& key)
     return k_none;
 }
 
-// What a remote has answered is answered here from now on: as a new entry it goes into the fastest tier that takes it,
-// and into all that persist, remotes on the way included. The fastest that has it now, or none.
+// After a hit in a remote, later lookups hit here: like a new entry, it goes into the fastest tier that takes it, and
+// into all persistent ones before that remote, other remotes included. Returns the fastest that has it now, or none.
 const std::string* Stack::bring_home(std::size_t tier, const Key& key, const Entry& entry)
 {
     const std::string* fastest = nullptr;
@@ -87,7 +87,8 @@ std::size_t Stack::demote_victim(std::size_t tier, const Victim& victim)
     return k_none;
 }
 
-// What the owner's callback throws must not end a store half way, nor leave those who wait for a make waiting.
+// If the owner's callback throws, the store must still complete, and those who wait for a compile must not be left
+// waiting.
 void Stack::tell_of(const Eviction& eviction)
 try {
     m_options.on_evict(eviction);

@@ -10,7 +10,7 @@ namespace hearth::engine {
 
 namespace {
 
-// A lookup that passes several tiers tells the most telling reason of theirs.
+// A lookup that misses in several tiers reports the most telling of their reasons.
 Miss more_telling(Miss a, Miss b)
 {
     const auto weight = [](Miss why) {
@@ -61,7 +61,7 @@ void Stack::log_once(std::size_t tier, const std::string& message)
 
 Lookup Stack::find(const Key& key)
 {
-    // A hit in memory that is not to be timed, which is nearly every hit, and nothing else.
+    // This path serves a hit in memory that is not timed, which is nearly every hit, and nothing else.
     Counters::Mine mine = m_counters.mine();
     if (m_plain_top && !mine.time_next(0)) {
         Found found = m_plain_top->find(key);
@@ -99,7 +99,7 @@ Lookup Stack::find_from(std::size_t first, const Key& key, Miss why)
 Lookup Stack::find_among(std::size_t first, std::size_t end, const Key& key, Miss why)
 {
     for (std::size_t i = first; i < end; ++i) {
-        // While a server is down a lookup costs what it costs without one.
+        // While a server is down, a lookup costs no more than without a server.
         if (m_tiers[i].remote && m_tiers[i].remote->resting()) {
             why = failed_find(i, Miss::outage, why);
             continue;
@@ -124,14 +124,14 @@ Lookup Stack::find_among(std::size_t first, std::size_t end, const Key& key, Mis
 
 void Stack::count_miss(Miss why)
 {
-    // Of a server that did not answer in time nothing is known either.
+    // After a timeout it is not known either whether the server has the entry.
     if (why == Miss::outage || why == Miss::timeout)
         m_counters.add<&Stats::outages>();
     else
         m_counters.miss(why);
 }
 
-// Counts it, and gives the more telling of two reasons.
+// Counts the failure, and returns the more telling of the two reasons.
 Miss Stack::failed_find(std::size_t tier, Miss why, Miss before)
 {
     if (why == Miss::absent)
@@ -202,7 +202,7 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
     if (report.tiers.empty())
         return first_error.value_or(
             error(Code::unavailable, "No tier can be written. Check `hearth doctor` for the reason."));
-    // An older value must not answer from a tier that could not take the new one. (A remote is not waited for.)
+    // An older value must not be found in a tier that could not take the new one. (A remote is not waited for.)
     for (std::size_t i = 0; i < m_tiers.size(); ++i)
         if (!holds[i] && !m_tiers[i].traits.remote)
             m_tiers[i]->remove(key);

@@ -20,7 +20,8 @@ namespace hearth::engine {
 // Whether servers are asked too.
 enum class Reach : std::uint8_t { this_machine, everywhere };
 
-// What of this machine is kept as entries says so, and is not sent to servers by hand either.
+// The compiler that EntryKind::derived entries name. They are facts of this machine, so admin::push() does not send
+// them either.
 inline constexpr std::string_view k_of_this_machine = "hearth";
 
 // The tiers as one: lookups fall through them, used entries move up, evicted ones move down.
@@ -39,9 +40,9 @@ public:
     Credits& credits() { return m_credits; }
 
     Lookup find(const Key& key);
-    // Among some tiers only; what is missing there is not counted as a miss of the cache.
+    // In some tiers only; not finding it there does not count as a miss of the cache.
     Lookup find_among(std::size_t first, std::size_t end, const Key& key, Miss why);
-    // From a tier on, after those before it gave `why`.
+    // From a tier on, after the tiers before it missed for the reason `why`.
     Lookup find_from(std::size_t first, const Key& key, Miss why);
     Lookup peek(const Key& key, Reach reach);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
@@ -51,7 +52,7 @@ public:
     Result<StoreReport> store_in(std::size_t tier, const Key& key, const Entry& entry);
     Result<StoreReport> settle_store(std::size_t tier, Result<StoreReport> stored);
     void settle_victims(std::size_t tier, std::vector<Victim>&& victims);
-    // Of what a remote had: the fastest tier that has it now, or none.
+    // Stores a remote's entry in faster tiers. Returns the fastest tier that has it now, or none.
     const std::string* bring_home(std::size_t tier, const Key& key, const Entry& entry);
     MoveReport promote(const Key& key);
     MoveReport demote(const Key& key);

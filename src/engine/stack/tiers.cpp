@@ -52,8 +52,8 @@ std::size_t Tiers::named(std::string_view name) const
     return found == end() ? k_none : static_cast<std::size_t>(found - begin());
 }
 
-// Past tiers that take nothing in. A bundle lies on this machine as the disk does: what it holds goes past what
-// persists.
+// Skips tiers that cannot be written. A bundle is on this machine's disk already, so its entries skip persistent tiers
+// too.
 std::size_t Tiers::above(std::size_t place) const
 {
     const bool past_disks = m_places[place].traits.fixed;

@@ -14,17 +14,17 @@ namespace hearth::engine {
 
 inline constexpr std::size_t k_none = ~std::size_t{0};
 
-// One tier of a cache, and what follows from its traits and its place. All of it is asked once, when it is opened.
+// One tier of a cache, and what follows from its traits and its place. The tier is asked once, when it is opened.
 struct Place {
     std::unique_ptr<Tier> tier;
     std::string name;  // lookups point to it
     TierTraits traits;
     RemoteTier* remote = nullptr;        // null: it is on this machine
     DeviceTier* device = nullptr;        // null: it is not in device memory
-    bool takes_victims = false;          // what a faster tier lets go of; a remote got everything when it was compiled
-    bool keeps_here = false;             // it outlives the process, on this machine
+    bool takes_victims = false;          // that faster tiers evict; a remote got every entry when it was compiled
+    bool keeps_here = false;             // it is on this machine, and outlives the process
     bool keeps_its_copy = false;         // of an entry that moves up
-    std::size_t above = k_none;          // where what it has moves up to
+    std::size_t above = k_none;          // the tier that its entries move up to
     Victims victims = Victims::discard;  // keep: a slower tier may take them
 
     Tier* operator->() const { return tier.get(); }
@@ -41,8 +41,8 @@ public:
     auto end() const { return m_places.end(); }
 
     std::size_t named(std::string_view name) const;  // or k_none
-    // The first tier of this machine that persists: where notes are. The first of those that can be written: where
-    // uses are credited, and flights are held.
+    // The first persistent tier of this machine: it keeps the notes. And the first of those that can be written: uses
+    // are credited there, and flights are held there.
     Tier* keeper() const { return m_keeper; }
     Tier* writable_keeper() const { return m_writable_keeper; }
     // From here on there are only remotes.

@@ -14,7 +14,8 @@
 #include <span>
 #include <string_view>
 
-// Exact counts that cost a hit nothing shared: every thread adds to a stripe of its own, and reading sums the stripes.
+// Exact counts for which a hit touches no shared memory: every thread adds to a stripe of its own, and reading sums the
+// stripes.
 
 namespace hearth::engine {
 
@@ -56,7 +57,7 @@ class Counters {
         }
     };
 
-    // The place of a count in its table, found while this is compiled.
+    // The place of a count in its table, found at compile time.
     template <class Of, std::size_t k_rows>
     static constexpr std::size_t row(const std::array<CountName<Of>, k_rows>& table, std::uint64_t Of::*member)
     {
@@ -93,10 +94,10 @@ public:
     void miss(Miss why, std::uint64_t amount = 1) { stripe().add(static_cast<std::size_t>(why), amount); }
     void took(std::size_t tier, std::uint64_t ns) { m_latency[tier].add(ns); }
 
-    // The calling thread's own counts, to be got once for a lookup.
+    // The calling thread's own counts; get them once for a lookup.
     class Mine {
     public:
-        // Whether the next hit in this tier is to be timed: every 128th of a thread is.
+        // Whether the next hit in this tier is to be timed: every 128th hit of a thread is.
         bool time_next(std::size_t tier) const
         {
             return m_stripe.values[place<&TierStats::hits>(tier)].load(std::memory_order_relaxed) % 128 == 0;
@@ -134,7 +135,7 @@ private:
             Stripe* shared = m_stripes[k_stripes - 1].load(std::memory_order_acquire);
             return shared ? *shared : make_stripe(k_stripes - 1);
         }
-        // relaxed: made by this thread, or by one that had its number before and handed it on under a lock.
+        // relaxed: it was created by this thread, or by one that had its number before and handed it on under a lock.
         Stripe* mine = m_stripes[index].load(std::memory_order_relaxed);
         return mine ? *mine : make_stripe(index);
     }

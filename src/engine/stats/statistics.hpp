@@ -11,7 +11,7 @@
 
 namespace hearth::engine {
 
-// What was counted here, and how it adds up with what other processes counted in the note beside the entries.
+// The counts of this process, and their sum with the counts of other processes in the note beside the entries.
 // Thread safety: all of it. A lock is held while the note is written.
 class Statistics {
 public:
@@ -32,10 +32,10 @@ private:
     const Counters& m_counters;
     std::vector<std::string_view> m_names;
     base::ForkSafeMutex m_mutex{base::LockLevel::engine};
-    Stats m_written;  // what of our counts is in the note already
+    Stats m_written;  // the part of our counts that is in the note already
     Stats m_base;     // our counts at the last reset
     std::atomic<std::uint64_t> m_due_ns{0};
-    // What was counted before a fork is the parent's to write down.
+    // The parent writes down what was counted before a fork.
     const base::ForkGuard m_fork_guard{[this] { forget(); }};
 };
 

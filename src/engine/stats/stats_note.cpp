@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view k_head = "hearth stats 1\n";
 
-// What misses are called in notes: as they were first called, so that notes of every version are read.
+// The names of misses in notes. They never change, so that notes of every version can be read.
 constexpr std::array<std::string_view, k_miss_reasons> k_miss_notes{"absent",  "corrupt", "incompatible", "expired",
                                                                     "timeout", "outage",  "bypassed",     "untrusted"};
 
@@ -130,7 +130,7 @@ Stats decode_stats(ByteView note)
             continue;
         }
         name.remove_prefix(5);
-        // A tier's name may itself hold points: the count's name is what stands after it.
+        // A tier's name may itself hold points: the count's name follows the last one.
         std::size_t point = name.rfind('.');
         if (const std::size_t latency = name.rfind(".latency."); latency != std::string_view::npos)
             point = latency;

@@ -8,8 +8,8 @@
 //   line := word ("." word)* " " u64 "\n"        for instance  tier.disk.hits 12
 //         | "tier." word ".note " text "\n"                    tier.vram.note cuda: NVIDIA H200
 //
-// The sum is over every byte before it; a note that does not match is as good as none. Lines with unknown names are
-// passed over, so that a newer Hearth may add some.
+// The sum is over every byte before it; a note that does not match counts as none. Lines with unknown names are
+// skipped, so that a newer Hearth may add some.
 
 namespace hearth::engine {
 
@@ -17,9 +17,10 @@ Bytes encode_stats(const Stats& stats);
 // Zeros when the bytes are not a note.
 Stats decode_stats(ByteView note);
 
-// Counts of `b` added to those of `a`; tiers by name. Sizes and capacities are a's, and so are notes where it has any.
+// Adds the counts of `b` to those of `a`; tiers match by name. Sizes and capacities stay a's, and so do its notes, if
+// it has any.
 void add_counts(Stats& a, const Stats& b);
-// Counts of `earlier` taken from those of `later`, which come after them.
+// The counts of `later` less those of `earlier`.
 Stats counts_since(const Stats& later, const Stats& earlier);
 
 }  // namespace hearth::engine

@@ -1,4 +1,4 @@
-// Entries carried out to an archive or a bundle.
+// Writes entries to an archive or a bundle.
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -20,19 +20,19 @@ namespace {
 
 using engine::k_none;
 
-// Which bundles entries are taken out of to a file.
+// The bundles whose entries may be written to a file.
 enum class Sources : std::uint8_t {
     all,
-    checked,  // not those whose own signature nobody has checked
+    checked,  // only those whose own signature was checked
 };
 
-// An entry on its way out to a file, and the tier that it is taken from first.
+// An entry on its way to a file, and the first tier to take it from.
 struct Carried {
     Key key;
     std::size_t tier = 0;
 };
 
-// Carries entries of this machine out to one file.
+// Writes entries of this machine to one file.
 class Carrier {
 public:
     Carrier(engine::Stack& stack, Sources sources, const Progress& progress)
@@ -62,8 +62,8 @@ bool Carrier::is_a_source(std::size_t tier) const
     return m_sources == Sources::all || !traits.fixed || traits.demands_signatures;
 }
 
-// The tier that a listed entry is taken from, or none. What a volatile tier holds may have come from any bundle that
-// holds it too.
+// The tier that a listed entry is taken from, or none. An entry in a volatile tier may have come from any bundle that
+// has it too.
 std::size_t Carrier::carried_from(const EntryRow& row)
 {
     const std::size_t first = m_tiers.named(row.tier);
@@ -81,8 +81,8 @@ std::size_t Carrier::carried_from(const EntryRow& row)
     return elsewhere ? k_none : first;
 }
 
-// The entries of this machine that are to be carried out, in the order of their keys: the same entries give the same
-// file. Nothing when `progress` said stop.
+// The entries of this machine that are to be written, in the order of their keys: the same entries give the same file.
+// None when `progress` said stop.
 std::optional<std::vector<Carried>> Carrier::choose(const std::function<bool(const EntryRow&)>& wanted)
 {
     std::vector<Carried> chosen;
@@ -111,7 +111,8 @@ std::optional<std::vector<Carried>> Carrier::choose(const std::function<bool(con
     return chosen;
 }
 
-// An entry as it lies in the first tier that has its bytes, with the signature it may have; else as it is encoded anew.
+// The entry's bytes from the first tier that has them, with any signature they have. If no tier has them, the entry is
+// encoded anew.
 Result<Bytes> Carrier::encoded_entry(const Carried& carried, Miss& why)
 {
     Found found = m_tiers[carried.tier]->peek(carried.key);
@@ -129,7 +130,7 @@ Result<Bytes> Carrier::encoded_entry(const Carried& carried, Miss& why)
     return found.encoded ? *found.encoded : format::encode_entry(carried.key, *found.artifact);
 }
 
-// Hands each of them to `take`. False: `progress` said stop.
+// Hands each chosen entry to `take`. False: `progress` said stop.
 Result<bool> Carrier::carry_out(std::span<const Carried> chosen, const std::function<Status(const Bytes&)>& take)
 {
     std::uint64_t done = 0;
@@ -177,11 +178,11 @@ Result<TransferReport> admin::export_to(Cache& cache, const std::string& path, c
 Result<bundles::WriteReport> bundles::create(const std::string& path, Cache& cache, const Choose& choose,
                                              const WriteOptions& options, const Progress& progress)
 {
-    // A compile that failed is remembered for a minute, and what was derived here holds for this machine.
+    // A failed compile is remembered only for a short time, and a derived entry is valid only on this machine.
     const auto lasting = [&](const EntryRow& row) {
         return row.status == 0 && row.metadata.compiler != engine::k_of_this_machine && (!choose || choose(row));
     };
-    // A signature says that this is ours: nobody has said that of what lies in a bundle that came from elsewhere.
+    // A signature says that an entry is ours. Nobody has said so of the entries in a bundle from elsewhere.
     Carrier carrier(cache.parts().stack, options.sign_with ? Sources::checked : Sources::all, progress);
     const std::optional<std::vector<Carried>> chosen = carrier.choose(lasting);
     if (!chosen)

@@ -1,4 +1,4 @@
-// Entries of an archive, taken in.
+// Imports the entries of an archive.
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -17,7 +17,7 @@ struct Taken {
     std::optional<Error> too_large{};  // no tier could take it, ever
 };
 
-// Straight into the persistent tiers, in the bytes it came in; memory is for what is used.
+// Stores an entry straight into the persistent tiers, as the bytes it came in. Memory is for what is used.
 Result<Taken> take_in(engine::Stack& stack, const Key& key, const Entry& entry)
 {
     Taken taken;

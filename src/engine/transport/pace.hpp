@@ -6,7 +6,7 @@
 
 namespace hearth::engine {
 
-// When the next of many reads may begin, so that they come to no more than so many bytes a second. Time in which
+// Says when the next of many reads may begin, so that all of them stay below a number of bytes a second. Time in which
 // nothing was read is not made up for.
 class Pace {
 public:
@@ -18,7 +18,7 @@ public:
     {
         if (m_rate == 0)
             return;
-        // A day is as good as for ever, and far from what a clock cannot hold.
+        // A day is as good as for ever, and far from what would overflow a clock.
         static constexpr std::chrono::duration<double> k_most = std::chrono::days(1);
         const std::chrono::duration<double> takes(static_cast<double>(bytes) / static_cast<double>(m_rate));
         m_next = std::max(m_next, began) + std::chrono::duration_cast<Time::duration>(std::min(takes, k_most));

@@ -1,4 +1,4 @@
-// Tiers that are filled beforehand, in the background.
+// Fills tiers beforehand, in the background.
 
 #include "base/clock.hpp"
 #include "base/priority.hpp"
@@ -16,9 +16,9 @@ namespace hearth::engine {
 
 namespace {
 
-// A server that failed so often in a row is not asked again: each time may cost its whole deadline.
+// A server that failed this often in a row is not asked again: each failure may take its whole deadline.
 constexpr int k_most_outages = 3;
-// What an entry's head adds to its sections where nobody has encoded it yet.
+// What the head adds to an entry's sections at most, for an entry that nobody has encoded yet.
 constexpr std::uint64_t k_head_at_most = 4096;
 
 bool says_nothing(Miss why)
@@ -26,7 +26,7 @@ bool says_nothing(Miss why)
     return why == Miss::outage || why == Miss::timeout;
 }
 
-// Somewhere it is, and it must not be used.
+// A tier has the entry, but it must not be used.
 bool is_unusable(Miss why)
 {
     return why == Miss::corrupt || why == Miss::untrusted || why == Miss::other_version;
@@ -41,7 +41,7 @@ public:
     {
     }
 
-    // Whether everything was done.
+    // Returns whether everything was done.
     bool run()
     {
         if (m_plan.options.priority == Priority::idle)
@@ -90,10 +90,10 @@ private:
     PrewarmPlan m_plan;
     Pace m_pace;
     std::size_t m_target = k_none;
-    TierTraits m_traits;  // of the target
+    TierTraits m_traits;  // of the tier that is filled
     std::unique_ptr<Tier> m_source;
     std::array<int, k_max_tiers> m_outages{};  // in a row
-    std::uint64_t m_read = 0;                  // of the entry that is at work
+    std::uint64_t m_read = 0;                  // of the entry that is being brought
     std::uint64_t m_stored = 0;
     bool m_spent = false;  // an entry would have gone beyond max_bytes
 };
@@ -144,7 +144,7 @@ bool Filler::list_source()
         return false;
     }
     m_source = *std::move(opened);
-    // First the keys alone: a tier may hold a lock while it is listed, and filling takes its time.
+    // First only the keys are listed: a tier may hold a lock while it is listed, and filling takes long.
     const auto take = [&](const Key& key) {
         m_plan.keys.push_back(key);
         return !m_job.told_to_stop();
@@ -165,7 +165,7 @@ bool Filler::list_source()
 
 Filler::Counter Filler::fill(const Key& key)
 {
-    // Read, not only looked for: what is damaged there would be a miss later.
+    // The entry is read, not only looked for: a damaged one would be a miss later.
     const Found there = target().peek(key);
     if (there) {
         m_read = m_traits.persistent ? there.bytes : 0;
@@ -185,7 +185,7 @@ Filler::Counter Filler::fill(const Key& key)
     return &PrewarmReport::refused;
 }
 
-// In a tier that is only read: what it has is read and checked, and that is all.
+// For a tier that cannot be written: what it has is read and checked, and that is all.
 Filler::Counter Filler::leave_lacking(const Key& key, Miss why)
 {
     if (is_unusable(why))
@@ -195,8 +195,8 @@ Filler::Counter Filler::leave_lacking(const Key& key, Miss why)
     return &PrewarmReport::refused;
 }
 
-// From the source, or from the first tier that has it: where it is to be kept as bytes, as bytes if anybody on this
-// machine has them, since they may be signed.
+// From the source, or from the first tier that has it. If it is to be kept as bytes, a tier of this machine that has
+// its bytes is preferred, because they may be signed.
 Found Filler::fetch(const Key& key, Miss& why)
 {
     Found best;
@@ -224,7 +224,7 @@ Found Filler::ask(std::size_t tier, const Key& key)
         return m_source ? m_source->peek(key) : m_tiers[tier]->peek(key);
     if (m_outages[tier] >= k_most_outages)
         return Found::miss(Miss::outage);
-    // By the deadline of transfers: no lookup waits for this.
+    // With the deadline of transfers, because no lookup waits for this.
     std::vector<Found> found = remote->fetch_many({&key, 1});
     m_outages[tier] = !found.front() && says_nothing(found.front().why) ? m_outages[tier] + 1 : 0;
     if (m_outages[tier] == k_most_outages)
@@ -271,7 +271,7 @@ bool Filler::has_room(std::uint64_t bytes)
            (limits.max_bytes == 0 || usage.bytes + bytes <= limits.max_bytes);
 }
 
-// At most: a tier that signs adds a signature.
+// The size it has there at most: a tier that signs adds a signature.
 std::uint64_t Filler::size_there(const Found& found) const
 {
     if (!m_traits.persistent)
@@ -301,7 +301,7 @@ Prewarm Prewarms::start(PrewarmPlan plan)
         std::erase_if(m_jobs, [](const std::weak_ptr<PrewarmJob>& one) { return one.expired(); });
         m_jobs.push_back(job);
     }
-    // The job outlives its thread, and so does the cache: it ends its jobs before itself.
+    // The job outlives its thread, and so does the cache: it ends its jobs before it closes.
     job->start([this, &at = *job, plan = std::move(plan)]() mutable {
         Filler filler(m_options, m_stack, at, std::move(plan));
         return filler.run();

@@ -70,7 +70,7 @@ void PrewarmJob::stop()
         m_running->changed.notify_all();
 }
 
-// Of a handle and an engine that do this at the same time one joins the thread, and the other waits for its last word.
+// If a handle and an engine do this at the same time, one joins the thread, and the other waits for its last word.
 void PrewarmJob::end()
 {
     stop();
@@ -83,8 +83,8 @@ void PrewarmJob::end()
         if (!mine.joinable() && !m_over)
             m_running->changed.wait(lock, [&] { return m_over; });
     }
-    // Without the lock: the thread takes it, and a fork that waits for it would keep the thread from closing what it
-    // has open.
+    // Not under the lock: the thread takes that lock, and a fork that waits for the lock would keep the thread from
+    // closing its files.
     if (mine.joinable())
         mine.join();
 }

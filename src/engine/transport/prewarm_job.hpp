@@ -14,14 +14,14 @@ namespace hearth::engine {
 
 // One prewarming: its thread, how far it has come, and who waits for it. What it does is handed in.
 // Thread safety: every function, from any thread. Ownership: handles own it, and the engine that it works for knows of
-// it; whichever ends first calls end(), after which no thread of it is left.
+// it. Whichever of them ends first calls end(); after that the job has no thread.
 class PrewarmJob {
 public:
     PrewarmJob() = default;
     PrewarmJob(const PrewarmJob&) = delete;
     PrewarmJob& operator=(const PrewarmJob&) = delete;
 
-    // Once. `work` answers whether it did everything; without a thread that is the report's to say.
+    // Call it once. `work` returns whether it did everything. If no thread can be started, the report says so.
     void start(std::function<bool()> work);
 
     void wait();
@@ -30,7 +30,7 @@ public:
     void end();
     PrewarmReport report() const;
 
-    // For the work.
+    // These are for the work.
     bool told_to_stop() const;
     // False: it is told to stop.
     bool rest_until(std::chrono::steady_clock::time_point time);
@@ -51,7 +51,7 @@ private:
     PrewarmReport m_report;
     bool m_stop = false;
     bool m_over = false;
-    // Null in a forked child: what belongs to a thread that it does not have is left behind, not destroyed.
+    // Null in a forked child: objects of a thread that it does not have are abandoned, not destroyed.
     std::unique_ptr<Running> m_running = std::make_unique<Running>();
     const base::ForkGuard m_fork_guard{[this] { after_fork(); }};
 };

@@ -11,7 +11,7 @@
 
 namespace hearth::engine {
 
-// What is to be brought into a tier: what another tier has, or what was used most, or these keys.
+// What is to be brought into a tier: the entries of another tier, or those used most, or these keys.
 struct PrewarmPlan {
     std::vector<Key> keys{};
     std::optional<TierSpec> source{};
@@ -19,7 +19,7 @@ struct PrewarmPlan {
     PrewarmOptions options{};
 };
 
-// The prewarmings of a cache. Their handles own them; the cache's end stops them all.
+// The prewarmings of a cache. Their handles own them; closing the cache stops them all.
 // Thread safety: all of it.
 class Prewarms {
 public:

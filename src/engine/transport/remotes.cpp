@@ -1,4 +1,4 @@
-// Entries carried to servers and fetched from them by hand, many at once; and how such a server is.
+// Sends entries to servers and fetches them, by hand and many at once; and checks servers.
 
 #include "base/error.hpp"
 #include "base/problems.hpp"
@@ -42,7 +42,7 @@ bool is_on_this_machine(const engine::Tiers& tiers, const Key& key)
                        [&](const engine::Place& place) { return place.keeps_here && place->contains(key); });
 }
 
-// Into every tier of this machine that persists. False: there is none that takes it.
+// Stores in every persistent tier of this machine. False: none took it.
 bool keep_here(engine::Stack& stack, const Key& key, const Entry& entry)
 {
     bool stored = false;
@@ -88,7 +88,7 @@ Result<TransferReport> admin::push(Cache& cache, std::string_view tier, const Ch
                     report.bytes += sizes[i];
                     continue;
                 }
-                // One that is too large leaves the rest alone; a server that is gone takes them all.
+                // An entry that is too large does not affect the others; a server that is gone fails them all.
                 if (sent[i].error().code != Code::too_large)
                     return sent[i].error();
                 ++report.rejected;

@@ -33,7 +33,7 @@ VerifyReport admin::verify(Cache& cache, Repair repair, const Progress& progress
 GcReport admin::gc(Cache& cache, const EvictTo& goal, const Progress& progress)
 {
     engine::Stack& stack = cache.parts().stack;
-    stack.credits().tell();  // or what memory has looks idle
+    stack.credits().tell();  // or entries that are used in memory would look idle
     GcReport report;
     for (std::size_t i = 0; i < cache.parts().tiers.size(); ++i) {
         const engine::Place& tier = cache.parts().tiers[i];

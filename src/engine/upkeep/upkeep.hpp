@@ -11,8 +11,8 @@
 
 namespace hearth::engine {
 
-// Keeps the cache in order: uses are credited, tiers are swept, statistics are written; by a thread in the background,
-// and once more at the end.
+// Keeps the cache in order: a thread in the background credits uses, sweeps tiers and writes statistics. At the end,
+// uses and statistics are written once more.
 // Thread safety: all of it.
 class Upkeep {
 public:
@@ -21,7 +21,7 @@ public:
     Upkeep(const Upkeep&) = delete;
     Upkeep& operator=(const Upkeep&) = delete;
 
-    // The thread, unless it runs already or is not wanted.
+    // Starts the thread, unless it runs already or is not wanted.
     void start();
     void maintain(const std::stop_token& stop);
     void flush();
