@@ -59,7 +59,7 @@ struct Pipe {
     }
 };
 
-// As exec() takes them: they point into `words`.
+// In the form that exec() takes; the pointers are into `words`.
 std::vector<char*> pointers_to(const std::vector<std::string>& words)
 {
     std::vector<char*> all;
@@ -87,7 +87,7 @@ std::vector<std::string> environment_with(const decltype(StartOptions::environme
     return all;
 }
 
-// Returns only where that fails. Calls nothing that a child of a process with threads may not.
+// Returns only if it fails. Calls only what a child of a process with threads may call.
 void become(const char* program, char* const* arguments, char* const* environment)
 {
     std::signal(SIGPIPE, g_sigpipe_before);
@@ -108,7 +108,7 @@ std::string why_not_started(const std::string& program, int error)
                            : "there is no such program");
 }
 
-// Both at once: a program that fills one of them waits for its reader.
+// Reads both at once: a program that fills one pipe waits until it is read.
 void read_both(const Child& child, Captured& captured)
 {
     std::array<pollfd, 2> waiting{pollfd{child.out(), POLLIN, 0}, pollfd{child.err(), POLLIN, 0}};
@@ -146,7 +146,7 @@ Result<Child> Child::start(const std::vector<std::string>& command, const StartO
     Pipe in;
     Pipe out;
     Pipe err;
-    Pipe failure;  // closed by a program that starts, and told the errno of one that does not
+    Pipe failure;  // closed when the program starts; gets the errno if it does not
     const bool pipes = (options.in == Stream::ours || in.open()) && (options.out == Stream::ours || out.open()) &&
                        (options.err == Stream::ours || err.open()) && failure.open();
     Child child;
@@ -211,7 +211,7 @@ Result<ChildEnd> Child::wait()
     while (::waitpid(m_id, &status, 0) < 0)
         if (errno != EINTR)
             return Error{
-                Code::io, fmt::format("How process {} ended cannot be learnt: {}.", m_id, system_error(errno)), {}};
+                Code::io, fmt::format("It cannot be told how process {} ended: {}.", m_id, system_error(errno)), {}};
     if (WIFSIGNALED(status))
         return ChildEnd{0, WTERMSIG(status)};
     return ChildEnd{WEXITSTATUS(status), 0};

@@ -121,11 +121,12 @@ Result<RunLog> RunLog::make()
     std::string path = folder + "/hearth-run-XXXXXX";
     const int fd = ::mkstemp(path.data());
     if (fd < 0)
-        return Error{Code::io,
-                     fmt::format("No file for the summary can be made in {}: {}. Name another folder with TMPDIR, or "
-                                 "leave --summary out.",
-                                 in_quotes(folder), system_error(errno)),
-                     {}};
+        return Error{
+            Code::io,
+            fmt::format("No file for the summary can be created in {}: {}. Name another folder with TMPDIR, or "
+                        "leave --summary out.",
+                        in_quotes(folder), system_error(errno)),
+            {}};
     ::close(fd);
     return RunLog(std::move(path));
 }
