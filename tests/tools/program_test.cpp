@@ -106,8 +106,7 @@ TEST_F(Program, linked_with_an_older_nvrtc_is_not_served)
     for (const char* name : {"links_11.2", "opens_old"}) {
         const auto report = verdict_on_variant(name);
         EXPECT_EQ(report.at("verdict"), "no");
-        EXPECT_TRUE(mentions(report.at("problems"), "libnvrtc.so.11.2; Hearth serves versions 12 and 13"))
-            << report;
+        EXPECT_TRUE(mentions(report.at("problems"), "libnvrtc.so.11.2; Hearth serves versions 12 and 13")) << report;
     }
 }
 
@@ -235,7 +234,8 @@ TEST_F(Program, that_is_a_script_is_judged_by_its_interpreter)
     }
     const ProcessResult lost = ask({write_executable("script", "#!/nowhere/python\n").string()});
     EXPECT_EQ(lost.exit_code, 3);
-    EXPECT_NE(lost.err.find("is to be read by \"/nowhere/python\", which is not there"), std::string::npos) << lost.err;
+    EXPECT_NE(lost.err.find("is to be read by \"/nowhere/python\", which was not found"), std::string::npos)
+        << lost.err;
     const std::string endless = (scratch / "endless").string();
     EXPECT_TRUE(
         mentions(verdict_on(write_executable("endless", "#!" + endless + "\n").string()).at("problems"), "script"));
