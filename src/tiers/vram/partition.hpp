@@ -43,7 +43,7 @@ public:
     // Evicts until no more than the goal is left. Adds what was evicted to `gone`.
     void evict_to(const EvictTo& goal, std::vector<Victim>& gone);
     bool remove(const Key& key);
-    // Removes what was stored under the key before that number. Returns whether something newer is there.
+    // Removes what was stored under the key before that number; has_newer(): whether something was stored after it.
     bool remove_older(const Key& key, std::uint64_t order);
     bool has_newer(const Key& key, std::uint64_t order) const;
     void clear();
