@@ -34,7 +34,7 @@ try {
     void* target = hearth::proxy::real_function(k_names[number]);
     if (target == nullptr)
         target = reinterpret_cast<void*>(&nothing_there);
-    // Two threads may come here at once: both write the same. relaxed: a pointer to code, with nothing behind it.
+    // Two threads may come here at once: both write the same. relaxed: a pointer to code needs no other data.
     __atomic_store_n(&hearth_forward_targets[number], target, __ATOMIC_RELAXED);
     return target;
 } catch (...) {
