@@ -1,15 +1,15 @@
-# Finds what Hearth is built on. What the core needs is required; what only adds to it switches itself off and says so.
+# Finds what Hearth is built on. What the core needs is required. Optional parts switch themselves off and say so.
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
-# For remote stores, each of which does without where its library is missing.
+# For remote stores. A store whose library is missing is left out.
 find_package(OpenSSL 3.0 QUIET COMPONENTS SSL)
 pkg_check_modules(curl QUIET IMPORTED_TARGET libcurl>=7.85)
 find_package(EXPAT QUIET)
-# For the command alone.
+# For the command only.
 pkg_check_modules(libelf QUIET IMPORTED_TARGET libelf)
 pkg_check_modules(utf8proc QUIET IMPORTED_TARGET libutf8proc)
 
@@ -25,7 +25,7 @@ endif()
 # OpenCL's types and codes. Its library is loaded at run time, and nothing is linked with it.
 find_path(HEARTH_CL_DIR CL/cl.h HINTS "${HEARTH_EXTRA_INCLUDE}" $ENV{CUDA_HOME}/include /usr/local/cuda/include REQUIRED)
 
-# What is never hot by itself is built quickly instead: tests unoptimised, the command lightly.
+# Code that need not be fast is built quickly instead: tests without optimisation, the command with little.
 set(HEARTH_TEST_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O0>")
 set(HEARTH_TOOL_OPTIMISATION ${HEARTH_TEST_OPTIMISATION})
 if(NOT HEARTH_SANITIZE)
@@ -39,7 +39,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(hearth_options INTERFACE -pipe "SHELL:--param ggc-min-heapsize=524288")
 endif()
 if(HEARTH_UNITY)
-  # A fixture in a source's own namespace is nobody's mistake because other sources are compiled with it.
+  # A fixture in a source's anonymous namespace is no mistake, even if sources are compiled together.
   target_compile_options(hearth_options INTERFACE -Wno-subobject-linkage)
 endif()
 if(HEARTH_SANITIZE)

@@ -1,16 +1,16 @@
-# cmake --install gives headers, library, command, find_package(hearth) and pkg-config. The prefix may be moved afterwards:
-# nothing that is installed holds an absolute path.
+# cmake --install gives headers, library, command, find_package(hearth) and pkg-config. The prefix may be moved
+# afterwards: nothing that is installed holds an absolute path.
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/hearth")
 
 install(DIRECTORY include/hearth DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS hearth EXPORT hearth-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-# Remote stores lie beside the library, where it looks for them.
+# Remote stores are beside the library, where it looks for them.
 get_property(stores GLOBAL PROPERTY HEARTH_STORES)
 if(stores)
   install(TARGETS ${stores} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
-# What programs that know nothing of Hearth load, where `hearth run` looks for it.
+# The drop-in libraries, where `hearth run` looks for them.
 get_property(dropins GLOBAL PROPERTY HEARTH_DROPINS)
 if(dropins)
   install(TARGETS ${dropins} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/hearth")
@@ -27,7 +27,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/hearth-config-version.cm
 install(FILES "${PROJECT_BINARY_DIR}/hearth-config.cmake" "${PROJECT_BINARY_DIR}/hearth-config-version.cmake"
   DESTINATION "${package_dir}")
 
-# pkg-config knows where the .pc file lies; every other path is given from there.
+# pkg-config knows where the .pc file is; every other path is relative to it.
 set(pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
 file(RELATIVE_PATH pc_to_prefix "${pc_dir}" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")

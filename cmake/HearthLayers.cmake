@@ -1,5 +1,5 @@
-# What nearly every source includes, read by the compiler once. It holds the standard library, fmt and base, which every
-# layer may use; preset `debug` goes without, and so finds an include that is missing.
+# What nearly every source includes, parsed by the compiler once. It holds the standard library, fmt and base, which
+# every layer may use. The preset `debug` does without it, and so finds a missing include.
 function(hearth_precompiled target)
   if(NOT HEARTH_UNITY)
     return()
@@ -16,8 +16,8 @@ function(hearth_precompiled target)
   target_precompile_headers(${target} REUSE_FROM hearth_precompiled)
 endfunction()
 
-# One target a folder. A layer's headers are found only through the target of that layer: each gets an include root of
-# its own that holds nothing but a link to its folder, so an include of a layer that was not linked does not compile.
+# One target per folder. A layer's headers are found only through the target of that layer: each gets its own include
+# root with only a link to its folder. So an include of a layer that was not linked does not compile.
 #
 #   hearth_layer(tiers/disk DEPENDS format SYSTEM_DEPENDS PkgConfig::zstd)          APART: not in the library itself
 function(hearth_layer folder)
@@ -49,14 +49,15 @@ function(hearth_layer folder)
   endif()
 endfunction()
 
-# A remote store: a library of its own, libhearth_NAME.so, which is loaded only where such a remote is configured. What it
-# is linked with stays out of programs that have none. Left out, with a word, where a library is missing.
+# A remote store: a library of its own, libhearth_NAME.so, which is loaded only if such a remote is configured. So
+# programs without one do not load its libraries. It is left out, with a message, if a library is missing.
 #
-# Its store_entry.cpp is the function that opens it: every store has one of that name, so only its own library gets it.
+# Its store_entry.cpp has the function that opens it. Every store has a function of that name, so it goes only into the
+# store's own library.
 #
 #   hearth_store(tiers/redis redis DEPENDS base remote NEEDS OpenSSL::SSL)
 #
-# Tests link hearth_NAME_store, which is the same objects.
+# Tests link hearth_NAME_store, which has the same objects.
 function(hearth_store folder name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;NEEDS" ${ARGN})
   foreach(need IN LISTS ARG_NEEDS)
@@ -78,6 +79,6 @@ function(hearth_store folder name)
   target_link_options(hearth_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/store.map")
   set_target_properties(hearth_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   set_property(GLOBAL APPEND PROPERTY HEARTH_STORES hearth_${name})
-  # Whoever builds the library has built what it loads, and can install it.
+  # Building the library also builds the stores that it loads, so that they can be installed.
   add_dependencies(hearth hearth_${name})
 endfunction()

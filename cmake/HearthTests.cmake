@@ -3,17 +3,17 @@
 #   NEEDS hearth_tool rapidcheck        libraries are linked, programs are built first; one that is missing leaves the
 #                                       test out, and the configuration says so
 #   DEFINITIONS NAME="value"            compile definitions
-#   LABELS stress                       for ctest -L; "unit" when none is given
+#   LABELS stress                       for ctest -L; "unit" if none is given
 #   TOGETHER                            its cases run in one process, one ctest test: they share a slow start
-#   FOREIGN_LEAKS                       it loads drivers that leak themselves, and print: no search for leaks
-#   TIMEOUT 300)                        seconds a test case; 120 when none is given
+#   FOREIGN_LEAKS                       it loads drivers that leak and print: no search for leaks
+#   TIMEOUT 300)                        seconds per test case; 120 if none is given
 #
 # Every case is a ctest test of its own, named FOLDER.Suite.case: tiers/disk.DiskTier.evicting_from_memory_demotes_to_disk.
 include(GoogleTest)
 find_package(GTest 1.11 QUIET)
 find_package(rapidcheck QUIET)
 
-# Sanitizers slow a program down by an order of magnitude; a timeout is there to end a hang, not to time a test.
+# Sanitizers slow a program down by an order of magnitude. A timeout is meant to end a hang, not to time a test.
 set(timeout_factor 1)
 if(HEARTH_SANITIZE)
   set(timeout_factor 5)
@@ -32,7 +32,7 @@ function(hearth_test_support)
   target_include_directories(hearth_test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
   target_precompile_headers(hearth_test_support PRIVATE <gtest/gtest.h> <hearth/hearth.hpp>)
   target_compile_options(hearth_test_support PRIVATE ${HEARTH_TEST_OPTIMISATION})
-  # A precompiled header serves only what is compiled with the same flags, and -fPIC is not -fPIE.
+  # A precompiled header works only for sources with the same flags, and -fPIC is not -fPIE.
   set_target_properties(hearth_test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 endfunction()
 
@@ -77,19 +77,18 @@ function(hearth_test name)
   endforeach()
   add_dependencies(hearth_tests ${name})
 
-  # A sanitizer's own start and end cost more than most cases: there each program is one test.
+  # With a sanitizer, starting and ending a program costs more than most cases, so each program is one test.
   if(HEARTH_SANITIZE OR ARG_TOGETHER)
     math(EXPR timeout "${timeout} * 4")
     add_test(NAME "${folder}.${name}" COMMAND ${name})
     set_tests_properties("${folder}.${name}" PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
-    # Programs that start the command hundreds of times leave the search for leaks, which is slow at each exit, to the
-    # others.
+    # The search for leaks is slow at each exit. Programs that start the command hundreds of times leave it to others.
     if("hearth_tool" IN_LIST ARG_NEEDS OR ARG_FOREIGN_LEAKS)
-      # More memory than there is is asked for, to see it refused; sanitizers end the process over that by themselves.
+      # Some tests ask for more memory than there is, to see it refused. By default sanitizers end the process then.
       set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT
         "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1:die_after_fork=0;NODEVICE_SELECT=1")
     else()
-      # A forked child may start threads of its own here, which ThreadSanitizer takes for a mistake.
+      # Forked children start threads in these tests, which ThreadSanitizer takes for a mistake.
       set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT "TSAN_OPTIONS=die_after_fork=0")
     endif()
     return()

@@ -1,5 +1,5 @@
-// fmt's compiled part, made from its headers: Debian ships it as a shared library only, and a guest in other people's
-// processes brings none along. What fmt declares as compiled elsewhere is compiled here.
+// fmt's compiled part, from its headers. Debian ships it as a shared library only, and a drop-in must not bring shared
+// libraries into other programs. What fmt declares as compiled elsewhere is compiled here.
 
 #include <fmt/format-inl.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// Functions that are the real library's own business: handed on with whatever they were given, in whichever registers.
-// Included by one source of each drop-in, which says first:
+// Functions that only the real library can do. Calls are passed on with all their arguments, in whatever registers.
+// Included by one source of each drop-in, which first defines:
 //   HEARTH_FORWARDED(X)            X(name) for each of them
-//   HEARTH_FORWARDED_FAILURE       what they answer where the real library cannot be asked
+//   HEARTH_FORWARDED_FAILURE       what they return if the real library cannot be called
 
 #include "real.hpp"
 
@@ -25,7 +25,7 @@ constexpr const char* k_names[] = {
 
 }  // namespace
 
-// Where each goes, once that is known.
+// The real function of each, once it is known.
 extern "C" {
 __attribute__((visibility("hidden"))) void* hearth_forward_targets[sizeof k_names / sizeof k_names[0]] = {};
 
@@ -34,11 +34,11 @@ try {
     void* target = hearth::proxy::real_function(k_names[number]);
     if (target == nullptr)
         target = reinterpret_cast<void*>(&nothing_there);
-    // Two threads may come here at once: both write the same. relaxed: a pointer to code, with nothing behind it.
+    // Two threads may come here at once: both write the same. relaxed: a pointer to code needs no other data.
     __atomic_store_n(&hearth_forward_targets[number], target, __ATOMIC_RELAXED);
     return target;
 } catch (...) {
-    return reinterpret_cast<void*>(&nothing_there);  // out of memory: this time
+    return reinterpret_cast<void*>(&nothing_there);  // out of memory, but only this time
 }
 }
 
@@ -87,7 +87,7 @@ hearth_forward_first:
     .type \name, %function
     .p2align 2
 \name:
-    hint #34  // bti c: a place that may be called through a pointer
+    hint #34  // bti c: may be called through a pointer
     mov x17, #\number
     adrp x16, hearth_forward_targets
     add x16, x16, :lo12:hearth_forward_targets

@@ -11,7 +11,7 @@ namespace hearth::proxy {
 
 namespace {
 
-// Null: not opened yet. Without a cache inside: there is none to use.
+// Null: not opened yet. Without a cache inside: opening failed.
 struct Opened {
     std::unique_ptr<Cache> cache;
 };
@@ -49,8 +49,8 @@ try {
 
 Cache* cache()
 {
-    // acquire: pairs with the release below, so that the cache is seen made. No lock: a child that is forked while
-    // another thread opens it opens its own.
+    // acquire: pairs with the release below, so that the cache is seen complete. No lock: a child that is forked while
+    // another thread opens the cache opens its own.
     Opened* opened = g_opened.load(std::memory_order_acquire);
     if (opened == nullptr) {
         std::unique_ptr<Opened> made = open();

@@ -6,8 +6,8 @@
 
 namespace hearth::proxy {
 
-// This process's cache, opened when something is first asked of it; null where it cannot be opened: then everything
-// goes to the real library. With HEARTH_DISABLE it is one that holds nothing.
+// This process's cache, opened when it is first used. Null if it cannot be opened: then everything goes to the real
+// library. With HEARTH_DISABLE it is a cache that holds nothing.
 Cache* cache();
 
 // Whether this process may compile nothing (HEARTH_FORBID_COMPILE), with a cache or without.

@@ -8,8 +8,8 @@
 #include <dlfcn.h>
 
 extern "C" {
-// The audit library writes here which file the program was about to load; empty where it was not at work. By this name
-// a drop-in is known, too.
+// The audit library writes here which file the program was about to load; empty without the audit library. A library
+// that exports this name is a drop-in.
 __attribute__((visibility("default"))) char hearth_real_library[4096] = {};
 }
 
@@ -30,7 +30,7 @@ const char* configured()
     return path != nullptr ? path : "";
 }
 
-// As the library is loaded: later the program may have gone to another directory.
+// Done when the library is loaded, because the program may change its directory later.
 __attribute__((constructor)) void settle_configured()
 {
     if (hearth_real_library[0] != '\0' || *configured() == '\0')
@@ -40,7 +40,7 @@ __attribute__((constructor)) void settle_configured()
         std::memcpy(hearth_real_library, path.get(), std::strlen(path.get()) + 1);
 }
 
-// Ours, a copy of it elsewhere, another Hearth's: each would ask the next, and in the end itself.
+// Whether it is ours, a copy of ours, or another Hearth's: drop-ins would call each other in a circle.
 bool is_dropin(const std::string& path)
 {
     audit::ElfFile file;
@@ -57,7 +57,7 @@ std::string find_real()
         if (!is_dropin(path.get()))
             return path.get();
     }
-    // Used without the audit library, by LD_LIBRARY_PATH or LD_PRELOAD: the first that is found and is the real one.
+    // Without the audit library (LD_LIBRARY_PATH or LD_PRELOAD) the first library that is not a drop-in is taken.
     for (const std::string& path : files_matching(library_directories(), std::string(k_soname) + "*"))
         if (!is_dropin(path))
             return path;
@@ -96,7 +96,7 @@ void* real_function(const char* name)
 {
     const Loaded& library = made_once(g_loaded, [] {
         Loaded made;
-        // Two slashes: the audit library knows by them that the real one is meant.
+        // Two slashes tell the audit library that the real one is meant.
         if (!real_path().empty())
             made.handle = ::dlopen(("/" + real_path()).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         return made;

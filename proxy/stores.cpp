@@ -1,4 +1,4 @@
-// In the drop-in libraries alone: they have the C++ library inside, and so have the remote stores that they load.
+// Only in the drop-in libraries. They have the C++ library inside, and so have the remote stores that they load.
 
 #include "remote/store_library.hpp"
 

@@ -1,8 +1,9 @@
-// Shows a program Hearth's libnvrtc where it looks for NVIDIA's, however it does so: linked with it, by name, by path.
+// Gives a program Hearth's libnvrtc when it asks for NVIDIA's, whether it is linked with it or opens it by name or
+// path.
 //
 // The dynamic loader loads this library apart from everything else (LD_AUDIT, see rtld-audit(7)) and asks it about
-// every library it is about to open. All others it leaves as they are. It is linked with libc alone, and does nothing
-// that a program could notice but for that one answer.
+// every library it is about to open. All other libraries are left as they are. This library is linked with libc alone,
+// and a program can notice nothing of it but that one answer.
 //
 // Names that begin with two slashes are Hearth's own way to the real library (base/shared_library.cpp).
 
@@ -33,26 +34,25 @@ constexpr const char* k_place_of_real = "hearth_real_library";  // real.cpp
 struct Stand {
     const Known* known;
     char path[k_path];  // of ours
-    dev_t device;       // of the real one that ours stands for; 0: none yet
+    dev_t device;       // of the real library that ours stands in for; 0: none yet
     ino_t inode;
 };
 
 Stand g_stands[k_known_count];
-// The real library that is about to be opened; ours is told of it when it is. Programs also ask whether a library is
-// there without opening it.
+// The real library that is about to be opened. Ours gets its path once it is opened, since programs also ask whether a
+// library is there without opening it.
 struct {
     Stand* stand;
     char asked[k_path];  // as the loader asked for it
-    char path[k_path];   // its real path: the program may go to another directory
+    char path[k_path];   // its real path: the program may change its directory
     dev_t device;
     ino_t inode;
 } g_pending;
 bool g_on = false;
-// For `hearth doctor --program`: every library that would be used as it is is told of, and nothing is put in the place
-// of the others.
+// For `hearth doctor --program`: reports every compiler's library that would be used as it is, and replaces none.
 bool g_explaining = false;
 
-// Whatever happens, the program runs; that it runs without Hearth is worth one line.
+// Whatever happens, the program runs. If it runs without Hearth, one line says so.
 void say(const char* library, const char* why)
 {
     static bool said = false;
@@ -67,7 +67,7 @@ void say(const char* library, const char* why)
         return;
 }
 
-// As src/config reads it, which is not at hand here.
+// Reads HEARTH_DISABLE as src/config does, which cannot be used here.
 bool is_disabled()
 {
     const char* text = std::getenv("HEARTH_DISABLE");
@@ -82,7 +82,7 @@ void prepare()
     g_explaining = std::getenv("HEARTH_EXPLAIN") != nullptr;
     if (is_disabled())
         return;
-    // Ours lie beside this library.
+    // Our drop-ins are beside this library.
     Dl_info own{};
     if (::dladdr(reinterpret_cast<void*>(&prepare), &own) == 0 || own.dli_fname == nullptr)
         return;
@@ -101,8 +101,8 @@ void prepare()
     }
 }
 
-// "libnvrtc.so", "libnvrtc.so.13", "libnvrtc-1a2b3c4d.so.12": a library of this family by its name. The library of
-// built-in headers, libnvrtc-builtins, is not.
+// Whether the name is of this family: "libnvrtc.so", "libnvrtc.so.13", "libnvrtc-1a2b3c4d.so.12". libnvrtc-builtins,
+// the library of built-in headers, is not.
 bool is_of_family(const char* name, const char* family)
 {
     const std::size_t length = std::strlen(family);
@@ -119,7 +119,7 @@ bool is_of_family(const char* name, const char* family)
     return std::strncmp(name, ".so", 3) == 0 && std::strspn(name + 3, ".0123456789") == std::strlen(name + 3);
 }
 
-// Ours for that file, or null where it is to be left alone.
+// Our drop-in for that file, or null if the file is to be left alone.
 Stand* stand_for(const char* path)
 {
     const char* slash = std::strrchr(path, '/');
@@ -208,7 +208,7 @@ __attribute__((visibility("default"))) char* la_objsearch(const char* name, std:
 {
     using namespace hearth::audit;
     char* const unchanged = const_cast<char*>(name);
-    // Only paths: of a bare name the loader tells us every place where it looks, one after the other.
+    // Only paths: for a bare name the loader later asks us about every path that it tries.
     if (!g_on || std::strchr(name, '/') == nullptr || (name[0] == '/' && name[1] == '/'))
         return unchanged;
     Stand* const stand = stand_for(name);
@@ -218,8 +218,8 @@ __attribute__((visibility("default"))) char* la_objsearch(const char* name, std:
 __attribute__((visibility("default"))) unsigned la_objopen(link_map* map, Lmid_t /*space*/, std::uintptr_t* /*cookie*/)
 {
     using namespace hearth::audit;
-    // What was asked for may have been there already, or never opened: then this is another library. The loader calls
-    // ours by its own name, or by the one it looked for.
+    // The library that was asked for may have been loaded already, or never be opened: then this is another one. The
+    // loader names ours by its own path, or by the one it looked for.
     if (g_pending.stand == nullptr || map->l_name == nullptr ||
         (std::strcmp(map->l_name, g_pending.stand->path) != 0 && std::strcmp(map->l_name, g_pending.asked) != 0))
         return 0;

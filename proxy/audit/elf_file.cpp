@@ -10,7 +10,7 @@ namespace hearth::audit {
 
 namespace {
 
-constexpr std::size_t k_most = 64 << 20;  // of any table: NVRTC's are some kilobytes
+constexpr std::size_t k_most = 64 << 20;  // the largest table that is read; NVRTC's are some kilobytes
 
 #if defined(__aarch64__)
 constexpr unsigned k_machine = EM_AARCH64;

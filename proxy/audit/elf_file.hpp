@@ -15,17 +15,17 @@ public:
     ElfFile(const ElfFile&) = delete;
     ElfFile& operator=(const ElfFile&) = delete;
 
-    // False where it is no shared library that this process could load, or its tables cannot be read.
+    // False if this process could not load it as a shared library, or if its tables cannot be read.
     bool open(const char* path);
     bool has_soname(const char* soname) const;
-    // A function or a variable.
+    // Whether it exports a function or a variable of that name.
     bool exports(const char* name) const;
     // The first exported function that begins with one of the prefixes and is not in the list; null: all are. Both
     // lists end with a null.
     const char* first_unknown(const char* const* functions, const char* const* prefixes) const;
 
 private:
-    // `size` bytes at `offset` of the file, to be freed with it; null where there are none.
+    // `size` bytes at `offset` of the file, freed with this object; null if the file does not have them.
     void* read(std::size_t offset, std::size_t size);
     const char* name_at(std::size_t offset) const;
 

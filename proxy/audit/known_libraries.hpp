@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
-// The libraries that ours stand in for. A library with functions beyond these is newer than this Hearth: programs get
-// the library itself, so that nothing they could call is missing.
+// The libraries that ours stand in for. A library with more functions than these is newer than this Hearth. Then
+// programs get the library itself, so that no function is missing.
 
 namespace hearth::audit {
 
@@ -14,7 +14,7 @@ struct Known {
     const char* family;  // what a file's name begins with
     const char* soname;  // of the real one and of ours
     const char* const* functions;
-    const char* const* prefixes;  // of names that are the library's interface
+    const char* const* prefixes;  // that the names of the library's interface begin with
 };
 
 #define HEARTH_NAME(name) #name,

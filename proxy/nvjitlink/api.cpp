@@ -12,7 +12,7 @@ namespace hearth::proxy {
 
 namespace {
 
-// Nothing is thrown into a program that was written against a C interface.
+// No exception may reach a program that uses a C interface.
 template <class F>
 int guarded(F&& body) noexcept
 try {

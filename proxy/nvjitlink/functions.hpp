@@ -40,5 +40,5 @@
     X(name, 13_4)                                                                                                      \
     X(name, 13_5)
 
-// Handed on as they are (forward.hpp).
+// Passed on unchanged (forward.hpp).
 #define HEARTH_JITLINK_FORWARDED(X) X(__nvJitLinkAPI)

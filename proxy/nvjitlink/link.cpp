@@ -32,7 +32,7 @@ F* find(const char* name)
     return reinterpret_cast<F*>(real_function(name));
 }
 
-// Everything a program can ask for between two steps.
+// Everything that a program can ask for after a step.
 struct Output {
     const char* section;
     const char* size;
@@ -53,7 +53,7 @@ std::string status_section(const char* section)
     return std::string(section) + " status";
 }
 
-// Such as -time: it tells what no cache can know.
+// Options such as -time, whose output no cache can know.
 bool tells_times(const std::vector<std::string>& options)
 {
     for (const std::string& option : options)
@@ -206,7 +206,7 @@ int Link::step(Call call)
         return refuse("Only nvJitLink itself can answer this, and compiling is forbidden. Allow it with "
                       "HEARTH_FORBID_COMPILE=0.");
     } else {
-        // From here on all is the real library's, whatever is wrong with the cache.
+        // From here on the real library does everything, whatever is wrong with the cache.
         m_past_cache = true;
         event.outcome = "past_the_cache";
         m_seen = std::make_shared<const Artifact>(seen(catch_up()));
@@ -222,7 +222,7 @@ int Link::step(Call call)
 
 void Link::count(const Event& event)
 {
-    // One step that had to be made makes a link that had to be made.
+    // A link with one step that missed counts as a miss.
     static constexpr std::array<std::string_view, 4> k_outcomes{"hit", "waited", "miss", "past_the_cache"};
     const auto rank = [](const Event& one) {
         return std::find(k_outcomes.begin(), k_outcomes.end(), one.outcome) - k_outcomes.begin();
@@ -290,8 +290,8 @@ int Link::add_file(int type, const char* path)
     call.type = type;
     call.has_name = path != nullptr;
     call.name = path != nullptr ? path : "";
-    // What lies there decides, not only what it is called. A directory is to nvJitLink what a missing file is; anything
-    // else that is no file may give each reader something else.
+    // The key needs the file's content, not only its name. To nvJitLink a directory is like a missing file. Anything
+    // else that is not a file, such as a pipe, may give each reader other bytes.
     std::error_code error;
     const std::filesystem::file_type there = std::filesystem::status(call.name, error).type();
     std::optional<std::string> content;

@@ -1,5 +1,5 @@
-// NVRTC's interface, answered through the cache. What is returned when, and written where, is as the real library has
-// it: tests/proxy compares the two call by call.
+// NVRTC's interface, answered through the cache. It returns and writes exactly what the real library does: tests/proxy
+// compares the two call by call.
 
 #include "hearth/nvrtc.hpp"
 #include "nvrtc/program.hpp"
@@ -18,7 +18,7 @@ namespace hearth::proxy {
 
 namespace {
 
-// Nothing is thrown into a program that was written against a C interface.
+// No exception may reach a program that uses a C interface.
 template <class F>
 int guarded(F&& body) noexcept
 try {
@@ -29,13 +29,13 @@ try {
     return k_internal;
 }
 
-// A handle that is not of our making is the real library's own: programs get such from __nvrtcCPEx.
+// A handle that we did not create is the real library's: programs get such handles from __nvrtcCPEx.
 bool is_foreign(void* handle)
 {
     return handle != nullptr && was_forwarded("__nvrtcCPEx");
 }
 
-// `body` with our program, or the real library's function of that name with its own.
+// Calls `body` with our program, or for a foreign handle the real library's function of that name.
 template <class F, class... Arguments>
 int with_program(const char* function, F&& body, void* handle, Arguments... arguments) noexcept
 {

@@ -2,7 +2,7 @@
 
 // Every function that a libnvrtc from 12.0 to 13.4 exports.
 
-// Answered here; of those that one major version alone has, below.
+// Answered here. Functions of only one major version are below.
 #define HEARTH_NVRTC_ANSWERED(X)                                                                                       \
     X(nvrtcGetErrorString)                                                                                             \
     X(nvrtcVersion)                                                                                                    \
@@ -34,7 +34,7 @@
     X(nvrtcGetTileIRSize)                                                                                              \
     X(nvrtcGetTileIR)
 
-// Handed on as they are, whatever their arguments (forward.hpp).
+// Passed on unchanged, whatever their arguments (forward.hpp).
 #define HEARTH_NVRTC_FORWARDED(X)                                                                                      \
     X(nvrtcGetPCHHeapSize)                                                                                             \
     X(nvrtcSetPCHHeapSize)                                                                                             \

@@ -13,7 +13,7 @@ namespace hearth::proxy {
 
 namespace {
 
-// What NVRTC writes where there are fewer options than their number says.
+// What NVRTC writes if there are fewer options than their number says.
 constexpr const char* k_missing_option =
     "nvrtc: error: number of arguments supplied does not match number of arguments specified";
 
@@ -26,7 +26,7 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts)
     return all;
 }
 
-// Precompiled headers have a state that other calls ask for: they are the real library's from beginning to end.
+// Precompiled headers leave a state that other calls ask for, so the real library does all of it.
 bool leaves_a_state(std::string_view option)
 {
     static constexpr std::array<std::string_view, 6> k_names{"pch",     "create-pch",  "use-pch",
@@ -88,7 +88,7 @@ int Program::add_name(const char* expression)
         return k_invalid_input;
     if (!m_takes_names)
         return k_names_after_compilation;
-    // Twice the same is once.
+    // A name that is given twice counts once.
     std::vector<std::string>& known = m_asked.name_expressions;
     if (std::find(known.begin(), known.end(), expression) != known.end())
         return k_success;
@@ -137,7 +137,7 @@ int Program::compile_cached(Cache& store)
     if (!compiled) {
         if (compiled.error().code == Code::compile_forbidden)
             return refuse(compiled.error().message, spent);
-        // Whatever is wrong with the cache is none of the program's business.
+        // A problem with the cache must not become the program's problem.
         return compile_real(compiled.error().message);
     }
     m_log = compiled->log();
@@ -195,7 +195,7 @@ int Program::refuse(const std::string& why, double spent_ms)
     return k_compilation;
 }
 
-// The log and the PTX are the last compile's, and so ours where that was refused.
+// The log and the PTX belong to the last compile. If that was refused, they are ours.
 bool Program::asks_real(const Output& output) const
 {
     return m_real != nullptr && !(m_is_refused && output.kind == Output::Kind::text);
@@ -288,7 +288,7 @@ int Program::pch_heap_required(std::size_t* size)
     return k_success;
 }
 
-// What it watches can be cancelled from outside: not something to be answered from a cache.
+// The callback can cancel a compile, which a cache cannot answer.
 int Program::set_flow_callback(FlowCallback* callback, void* payload)
 {
     if (callback == nullptr)

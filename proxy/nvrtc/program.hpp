@@ -12,7 +12,7 @@
 
 namespace hearth::proxy {
 
-// nvrtcResult, as far as it is given here.
+// The values of nvrtcResult that are returned here.
 enum Status : int {
     k_success = 0,
     k_invalid_input = 3,
@@ -28,7 +28,7 @@ enum Status : int {
 
 // Something that a program asks for after a compile.
 struct Output {
-    enum class Kind : std::uint8_t { bytes, text };       // text has a zero behind it
+    enum class Kind : std::uint8_t { bytes, text };       // text has a zero at its end
     enum class Known : std::uint8_t { always, in_some };  // which versions of NVRTC have it
     const char* section;
     const char* size;  // the function that tells its size
@@ -37,8 +37,8 @@ struct Output {
     Known known;
 };
 
-// What a program's nvrtcProgram points to: what it was given, and what came of it. It gets one of the real library
-// where only that can compile it; then that is asked first, and what came before it stays here.
+// What a program's nvrtcProgram points to: what it was given, and the results of its compiles. If only the real library
+// can compile it, it gets a real program too. That is then asked first, and earlier results stay here.
 // Thread safety: as NVRTC's own, one thread at a time.
 class Program {
 public:
@@ -49,7 +49,7 @@ public:
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    // The program behind a handle; null where it is none of ours.
+    // The program behind a handle; null if the handle is not ours.
     static Program* of(void* handle);
 
     int add_name(const char* expression);
@@ -68,23 +68,23 @@ private:
 
     bool asks_real(const Output& output) const;
     std::string_view made(const Output& output) const;
-    // A compile begins: the PTX and the log before it are gone, whatever comes of it.
+    // A compile begins: the PTX and the log of the last one are gone, whatever the result.
     void begin(std::string log);
     int compile_cached(Cache& store);
     int compile_real(const std::string& reason);
     int refuse(const std::string& why, double spent_ms);
-    // The same program in the real library; null where there is none.
+    // Creates the same program in the real library; null if there is no real library.
     const RealLibrary* become_real();
 
     std::uint64_t m_alive = k_alive;
     nvrtc::Program m_asked;
-    // By section. What a later compile does not give again stays, as NVRTC has it: after one for compute_80, or one
-    // that failed, the CUBIN is that of the last that made one.
+    // By section. A section that a later compile does not give stays, as in NVRTC: after a compile for compute_80, or a
+    // failed one, the CUBIN is still that of the last compile that gave one.
     std::map<std::string, Bytes, std::less<>> m_made;
     std::string m_log;
-    bool m_is_refused = false;               // compiling is forbidden: the log is ours, whoever has the rest
-    bool m_takes_names = true;               // until a compile comes further than to its options
-    std::optional<nvrtc::Compiled> m_named;  // the last that succeeded: it knows the lowered names
+    bool m_is_refused = false;               // compiling is forbidden: the log is ours, even if the rest is not
+    bool m_takes_names = true;               // until a compile gets past its options
+    std::optional<nvrtc::Compiled> m_named;  // the last compile that succeeded, which knows the lowered names
     std::set<std::string> m_lowered;         // those that were asked for: callers keep pointers to them
     FlowCallback* m_callback = nullptr;
     void* m_payload = nullptr;

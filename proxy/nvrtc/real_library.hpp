@@ -6,10 +6,10 @@ namespace hearth::proxy {
 
 struct RealProgram;  // what the real library's nvrtcProgram points to
 
-// What is asked of the real NVRTC by name. Others are got with real_function().
+// The functions of the real NVRTC that are called by name. The others come from real_function().
 class RealLibrary {
 public:
-    // Null where it cannot be loaded.
+    // Null if it cannot be loaded.
     static const RealLibrary* loaded();
 
     using Size = int(RealProgram*, std::size_t*);

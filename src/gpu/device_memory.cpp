@@ -28,8 +28,8 @@ constexpr std::array k_backends{
     BackendRow{Backend::host, probe_host, open_host_memory},
 };
 
-// Looking for a device through a driver stack that finds none is slow, and some of them print. Where the kernel knows
-// of no GPU there is none to be found.
+// A driver stack that finds no device is slow, and some print messages. If the kernel knows no GPU, there is none to
+// find.
 bool kernel_knows_a_gpu()
 {
     for (const char* pattern : {"/dev/nvidia[0-9]*", "/dev/dri/renderD*", "/dev/kfd", "/dev/dxg", "/dev/mali*"})
@@ -56,7 +56,7 @@ private:
 Status copy_through_host(DeviceMemory& from_memory, const DevicePart& from, DeviceMemory& to_memory,
                          const DevicePart& to)
 {
-    // In pieces: an entry may be larger than what the host has to spare.
+    // In pieces: an entry may be larger than the host's free memory.
     const std::uint64_t most = std::min<std::uint64_t>(from.bytes, 16_MiB);
     const std::unique_ptr<StagingBuffer> between = PlainStaging::take(most);
     if (!between)
@@ -87,7 +87,7 @@ Result<std::shared_ptr<DeviceMemory>> open_device_memory(Backend backend, int in
             return row.open(index);
         if (!look)
             continue;
-        // Devices that are the host's own processor have no memory that the host does not have: nothing is gained.
+        // A device that is the host's own processor has only the host's memory, so nothing is gained.
         const BackendProbe probe = row.probe();
         std::vector<device::Device> worth;
         std::copy_if(probe.devices.begin(), probe.devices.end(), std::back_inserter(worth),
@@ -95,7 +95,7 @@ Result<std::shared_ptr<DeviceMemory>> open_device_memory(Backend backend, int in
         if (!worth.empty() && index >= 0 && static_cast<std::size_t>(index) < worth.size())
             return row.open(worth[static_cast<std::size_t>(index)].index);
         if (!worth.empty())
-            return row.open(index);  // which says what is wrong with it
+            return row.open(index);  // which reports what is wrong with it
     }
     return open_host_memory(index);
 }

@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-// Memory that a tier can keep bytes in: of a CUDA, OpenCL or WebGPU device, or of the host where there is none.
+// Memory in which a tier can keep bytes: of a CUDA, OpenCL or WebGPU device, or of the host if there is no device.
 
 namespace hearth::gpu {
 
 using device::Backend;
 
-// Memory as it was allocated. Where it is found depends on the backend: at an address (CUDA, host) or in a buffer
-// (cl_mem, WGPUBuffer).
+// Memory as it was allocated. Depending on the backend it is at an address (CUDA, host) or in a buffer (cl_mem,
+// WGPUBuffer).
 struct DeviceBlock {
     std::uint64_t address = 0;
     void* buffer = nullptr;
@@ -40,8 +40,8 @@ struct GatherPart {
 // Names a write. Writes of one memory are numbered in the order in which they were issued.
 using WriteTicket = std::uint64_t;
 
-// Host memory that the device can reach fast (pinned), lent from a pool and given back at the end. Where the backend
-// has none it is plain memory.
+// Host memory that the device can reach fast (pinned), lent from a pool and given back at the end. It is plain memory
+// if the backend has no pinned memory.
 class StagingBuffer {
 public:
     virtual ~StagingBuffer() = default;
@@ -51,8 +51,8 @@ protected:
     std::span<std::byte> m_bytes;
 };
 
-// Reads of many parts that go on while their caller looks for more: some gathers, then one wait for all of them.
-// One thread's own. What is under way at its end is waited for.
+// Reads many parts while the caller looks for more: several gathers, then one wait for all of them.
+// For one thread. Its destructor waits for what is under way.
 class Gathering {
 public:
     virtual ~Gathering() = default;
@@ -73,39 +73,39 @@ public:
     virtual const device::Device& device() const noexcept = 0;
     // Parts of a block should start at multiples of this, so that kernels may use them as they are.
     virtual std::uint64_t alignment() const noexcept = 0;
-    // Cheap enough to ask before every use.
+    // Cheap enough to call before every use.
     virtual bool lost() noexcept = 0;
 
-    // The largest block there can be, whatever is free.
+    // The largest block that is possible, however much is free.
     virtual std::uint64_t max_block_bytes() const noexcept { return UINT64_MAX; }
-    // Code::no_space when the device has no room for it.
+    // Code::no_space if the device has no room for it.
     virtual Result<DeviceBlock> allocate(std::uint64_t bytes) = 0;
     virtual void free(const DeviceBlock& block) noexcept = 0;
 
-    // Returns when `data` may be reused; the device may still be at it. Reads and copies of this memory come after it
-    // by themselves; for what the caller launches see the two functions below.
+    // Returns when `data` may be reused; the device may not be done yet. Reads and copies of this memory always come
+    // after the write. For what the caller launches, see the two functions below.
     virtual Result<WriteTicket> write(const DevicePart& to, ByteView data) = 0;
-    // Whether the device has done all writes up to this one. May answer false too often, never true too early.
+    // Whether the device has done all writes up to this one. May return false too long, but never true too early.
     virtual bool settled(WriteTicket ticket) const noexcept = 0;
     virtual Status wait(WriteTicket ticket) = 0;
-    // What is put into the caller's stream (CUstream) from now on comes after that write. Where streams are of no use
-    // to the backend it waits for it.
+    // What is put into the caller's stream (CUstream) from now on comes after that write. A backend without streams
+    // waits for the write.
     virtual Status order_after(WriteTicket ticket, device::Stream stream) = 0;
 
     virtual Status read(const DevicePart& from, std::span<std::byte> out) = 0;
-    // All parts with one wait. They lie in `out` as they say.
+    // Reads all parts with one wait, each to its place in `out`.
     virtual Status gather(std::span<const GatherPart> parts, std::span<std::byte> out) = 0;
-    // Whether what start() has begun goes on by itself. Where it does not, each start() is a gather().
+    // Whether what start() has begun goes on in the background. If not, each start() is a gather().
     virtual bool gathers_in_background() const noexcept { return false; }
     virtual std::unique_ptr<Gathering> begin_gathering();
-    // From this memory into another one's, of whatever backend: device to device where the two can reach each other.
+    // Copies from this memory to another one of any backend: device to device if the two can reach each other.
     virtual Status copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to) = 0;
 
-    // For read() and gather(): as fast as it gets. Null when there is none to be had.
+    // The fastest host memory for read() and gather(). Null if there is none.
     virtual std::unique_ptr<StagingBuffer> staging(std::uint64_t bytes) = 0;
 };
 
-// The copy between two that cannot reach each other.
+// Copies between two memories that cannot reach each other.
 Status copy_through_host(DeviceMemory& from_memory, const DevicePart& from, DeviceMemory& to_memory,
                          const DevicePart& to);
 
@@ -123,12 +123,12 @@ BackendProbe probe_webgpu();
 
 Result<std::shared_ptr<DeviceMemory>> open_host_memory(int index);
 Result<std::shared_ptr<DeviceMemory>> open_cuda_memory(int index);
-// In a context of its own on the device, not the primary one: how two of them behave can be seen with one GPU.
+// Opens it in a context of its own and not in the primary one, so that one GPU is enough to test two memories.
 Result<std::shared_ptr<DeviceMemory>> open_cuda_memory_in_own_context(int index);
 Result<std::shared_ptr<DeviceMemory>> open_opencl_memory(int index);
 Result<std::shared_ptr<DeviceMemory>> open_webgpu_memory(int index);
 
-// The backend asked for; Backend::automatic is the best that is here: CUDA, OpenCL on a GPU, WebGPU on a GPU, host.
+// Opens the backend; Backend::automatic is the best one here: CUDA, OpenCL on a GPU, WebGPU on a GPU, host.
 Result<std::shared_ptr<DeviceMemory>> open_device_memory(Backend backend, int index);
 
 }  // namespace hearth::gpu

@@ -10,11 +10,11 @@
 
 namespace hearth::gpu {
 
-// What this process has found out about a library, by the path that was configured for it ("" for none), as long as the
-// library's file stays as it was: searching for one takes a hundred file operations.
+// What this process knows about a library, by the path that was configured for it ("" for none), as long as the
+// library's file does not change. Searching for a library takes a hundred file operations.
 // `Identity` has the library's path as `path`. Thread safety: all of it.
-// Make it at namespace scope, when the library is loaded: a fork while another thread makes it would leave the child
-// waiting for that thread.
+// Define it at namespace scope: if it were constructed on first use, a child forked meanwhile would wait for a thread
+// that it does not have.
 template <class Identity>
 class LibraryMemo {
 public:
@@ -26,7 +26,7 @@ public:
             if (const auto found = m_known.find(configured); found != m_known.end())
                 known = found->second;
         }
-        // Not under the lock: nobody's hit waits for another's look at the file.
+        // Not under the lock, so that no hit waits while another thread looks at the file.
         if (!known || !unchanged(*known))
             return std::nullopt;
         return std::move(known->identity);

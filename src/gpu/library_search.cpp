@@ -37,7 +37,7 @@ std::string real_path(const std::string& path)
     return error ? path : real.string();
 }
 
-// ld.so.conf: a directory a line, "include GLOB", "#" to the end of the line.
+// ld.so.conf: one directory per line, "include GLOB", and comments from "#" to the end of the line.
 void read_loader_configuration(const std::string& file, int depth, std::vector<std::string>& directories)
 {
     std::ifstream lines(file);

@@ -11,7 +11,7 @@ class PlainStaging final : public StagingBuffer {
 public:
     explicit PlainStaging(std::uint64_t bytes) : m_memory(new std::byte[bytes]) { m_bytes = {m_memory.get(), bytes}; }
 
-    // Null when there is none to be had.
+    // Null if there is none.
     static std::unique_ptr<StagingBuffer> take(std::uint64_t bytes)
     try {
         return std::make_unique<PlainStaging>(bytes);

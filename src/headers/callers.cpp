@@ -11,7 +11,7 @@ namespace hearth::headers {
 namespace {
 
 constexpr std::string_view k_blanks = " \t\v\f\r\n";
-// A source may hold anything. What takes longer than this many characters, or rounds, cannot be told.
+// A source may hold anything. After this many characters or rounds the search gives up: it cannot be told.
 constexpr std::uint64_t k_patience = 50'000'000;
 constexpr int k_most_rounds = 64;
 
@@ -26,7 +26,7 @@ bool is_class_keyword(std::string_view word)
     return is_one_of(word, k_keywords);
 }
 
-// What stands before a parenthesis as a function's name does, and is none.
+// Words that stand before a parenthesis like a function's name, and are none.
 bool takes_parentheses(std::string_view word)
 {
     static constexpr std::array<std::string_view, 8> k_keywords{"if",     "for",    "while",    "switch",
@@ -73,7 +73,7 @@ private:
         const std::size_t found = m_text.find(what, from);
         return found == std::string_view::npos ? m_text.size() : found + what.size();
     }
-    // At the end of the line too: what is left open there is no string, but text in a branch that is not taken.
+    // Ends at the end of the line too: what is still open there is not a string but text in a branch that is not taken.
     std::size_t end_of_quoted(char quote) const
     {
         std::size_t end = m_at + 1;
@@ -89,7 +89,7 @@ private:
             return m_text.size();
         return end_of(")" + std::string(m_text.substr(m_at + 1, open - m_at - 1)) + "\"", open);
     }
-    // A comment that begins in it may go on behind the line.
+    // A comment that begins in it may go on after the line.
     void blank_directive()
     {
         std::size_t line = std::min(m_text.find('\n', m_at), m_text.size());
@@ -102,7 +102,7 @@ private:
     std::size_t m_at = 0;
 };
 
-// From a place backwards through what encloses it.
+// Goes from a place backwards through what encloses it.
 class Outwards {
 public:
     Outwards(std::string_view code, std::size_t place, bool brings_equals, std::uint64_t& patience)
@@ -140,7 +140,7 @@ private:
         else if (c == '{')
             leave_braces();
         else if (m_statement_left)
-            return;  // of another statement
+            return;  // belongs to another statement
         else if (c == ',')
             m_comma = true;
         else if (c == '=')
@@ -155,8 +155,7 @@ private:
             see_word(word_ending_at(m_at + 1));
     }
 
-    // Behind the body of a function or class another declaration begins; behind a value in braces an expression goes
-    // on.
+    // After the body of a function or class another declaration begins; after a value in braces the expression goes on.
     bool ends_a_definition() const
     {
         const std::size_t next = m_code.find_first_not_of(k_blanks, m_at + 1);
@@ -186,8 +185,8 @@ private:
         forget_statement();
     }
 
-    // Whose default argument it is, if it is one. Who calls a static member names its class, which is less often a word
-    // for something else.
+    // Finds the function whose default argument it is, if it is one. For a static member the class is taken: a caller
+    // names it too, and its name is less often used for something else.
     void settle_function(std::string_view class_name)
     {
         m_settled = true;
@@ -213,7 +212,7 @@ private:
             return;
         }
         if (of_file || head.find(')') != std::string_view::npos) {
-            // The body of a function: it is used here.
+            // The body of a function: the place is used here.
             leave_statement();
             settle_function({});
             return;
@@ -222,7 +221,7 @@ private:
         forget_statement();
     }
 
-    // In a class: a base, a type of a member, what a member is initialised with; but not a function that is declared.
+    // In a class: a base, a member's type or a member's initial value, but not a declared function.
     bool belongs_to_class() const
     {
         const std::size_t next = m_code.find_first_not_of(k_blanks, end_of_place());
@@ -230,7 +229,7 @@ private:
         return !called || m_any_equals || m_was_initialised;
     }
 
-    // Everything between its beginning and the place has been seen.
+    // Everything between the statement's beginning and the place has been seen.
     void leave_statement()
     {
         if (m_statement_left)
@@ -266,7 +265,7 @@ private:
 
     void see_equals()
     {
-        // Not of ==, <=, +=, ...
+        // Not the = of ==, <=, +=, ...
         const bool part_of_another =
             (m_at + 1 < m_code.size() && m_code[m_at + 1] == '=') ||
             (m_at > 0 && std::string_view("=!<>+-*/%&|^").find(m_code[m_at - 1]) != std::string_view::npos);
@@ -325,7 +324,7 @@ private:
         const std::size_t start = before == std::string_view::npos ? 0 : before + 1;
         return m_code.substr(start, brace - start);
     }
-    // "class API source_location final : public Base" is source_location's.
+    // "class API source_location final : public Base" names source_location.
     static std::string class_named_in(std::string_view head)
     {
         std::size_t start = 0;
@@ -360,8 +359,8 @@ private:
     bool m_settled = false;
     bool m_unclear = false;
     bool m_was_initialised = false;
-    // Of the statement, or the list in parentheses, that is gone through backwards.
-    bool m_equals = false;  // with no comma between
+    // About the statement, or the list in parentheses, that is being read backwards.
+    bool m_equals = false;  // with no comma in between
     bool m_any_equals = false;
     bool m_comma = false;
     bool m_colon = false;
@@ -369,13 +368,13 @@ private:
     bool m_template_open = false;
     bool m_typedef = false;
     bool m_using = false;
-    bool m_statement_left = false;  // what comes now is before it
+    bool m_statement_left = false;  // what is read now is before the statement
     int m_open_angles = 0;
     std::string m_alias;
     std::string m_base_of;
 };
 
-// Of some macros, those in whose expansion an = may stand.
+// Those of the macros whose expansion may have an =.
 Macros::Words with_equals(const Macros::Words& names, const Macros& macros)
 {
     Macros::Words found;
@@ -396,7 +395,7 @@ Macros::Words with_equals(const Macros::Words& names, const Macros& macros)
     return found;
 }
 
-// Names that lead to any of `words` in `code` are added to `found`. False: that cannot be told.
+// Adds the names that lead to any of `words` in `code` to `found`. False: that cannot be told.
 bool follow(std::string_view code, const Macros::Words& words, const Macros::Words& bring_equals,
             std::uint64_t& patience, Macros::Words& found)
 {
@@ -439,7 +438,7 @@ std::optional<Macros::Words> words_that_tell_the_caller(std::span<const Worded> 
         const Macros::Words all = found;
         for (const std::string& macro : through)
             for (const Macros::Definition& definition : macros.definitions_of(macro)) {
-                // One that declares what its arguments name could declare anything.
+                // A macro that declares what its arguments name could declare anything.
                 Macros::Words declared;
                 if (!follow(definition.body, all, bring_equals, patience, declared))
                     return std::nullopt;

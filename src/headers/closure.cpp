@@ -27,7 +27,7 @@ std::string directory_of(std::string_view path)
     return slash == std::string_view::npos ? std::string{} : std::string(path.substr(0, slash + 1));
 }
 
-// "I:cub/util.h" lies in "I:cub/", "I:util.h" in "I:".
+// "I:cub/util.h" is in "I:cub/", "I:util.h" in "I:".
 std::string label_directory(std::string_view label)
 {
     const std::size_t slash = label.find_last_of('/');
@@ -41,7 +41,8 @@ std::string in_directory(std::string_view directory, std::string_view name)
     return directory.back() == '/' ? fmt::format("{}{}", directory, name) : fmt::format("{}/{}", directory, name);
 }
 
-// A place a header can lie in: its path as the compiler opens it, and how it is called whatever the tree's place is.
+// A place where a header can be: its path as the compiler opens it, and a label that does not depend on where the tree
+// is.
 struct Place {
     std::string path;
     std::string label;
@@ -60,7 +61,7 @@ public:
             add_text({name, "H:" + directory_of(name)}, content, k_program);
         for (const std::string& name : m_sources.pre_includes)
             look_up_pre_include(name);
-        // What a computed include comes to may depend on macros of files found later.
+        // What a computed include expands to may depend on macros of files that are found later.
         std::size_t known = 0;
         do {
             known = m_manifest.files.size();
@@ -98,7 +99,7 @@ private:
 
     void follow()
     {
-        // Texts are added at the end while this runs; a deque keeps those before in their places.
+        // Texts are added at the end while this runs; a deque does not move the earlier ones.
         for (; m_followed < m_texts.size(); ++m_followed) {
             const Text& text = m_texts[m_followed];
             for (const Include& include : text.scan.includes) {
@@ -110,7 +111,7 @@ private:
         }
     }
 
-    // Computed includes, and questions asked through macros, with all that is known by now.
+    // Looks up computed includes, and questions asked through macros, with all macros that are known by now.
     void ask_again()
     {
         m_unclear.clear();
@@ -123,7 +124,7 @@ private:
                                         include.next, name.substr(1, name.size() - 2)});
         }
         for (const std::string& question : m_macros.questions()) {
-            // Looking up adds texts at the end, where a deque leaves those before in their places.
+            // A lookup adds texts at the end; a deque does not move the earlier ones.
             std::size_t asked = 0;
             while (asked != m_texts.size())
                 ask_through(m_texts[asked++], question);
@@ -136,7 +137,7 @@ private:
             look_up_argument(text, std::string_view(text.text).substr(at + question.size()));
     }
 
-    // `rest` is behind the name of a macro that asks for its argument.
+    // `rest` follows the name of a macro that asks for its argument.
     void look_up_argument(const Text& text, std::string_view rest)
     {
         const auto skip = [&] {
@@ -182,11 +183,11 @@ private:
             return;
         if (take_from_directories(include.name, include.next))
             return;
-        // A standard header, which has no extension, may lie there under this one.
+        // A standard header, which has no extension, may be there with this extension.
         if (include.name.find('.', include.name.find_last_of('/') + 1) == std::string::npos &&
             take_from_directories(include.name + ".stdh", include.next))
             return;
-        // Some versions look here as well, when they have found it nowhere else.
+        // Some versions look here as well if they have found it nowhere else.
         if (quoted && m_sources.search_beside_program)
             static_cast<void>(take({directory_of(m_sources.program_name) + include.name, "P:" + include.name}) ||
                               take({include.name, "C:" + include.name}));
@@ -198,7 +199,7 @@ private:
             take_from_directories(name, false);
     }
 
-    // The first there is, or every one.
+    // Takes the first that exists, or every one.
     bool take_from_directories(const std::string& name, bool every)
     {
         bool found = false;
@@ -221,7 +222,8 @@ private:
             return false;
         std::optional<SourceFile> file = read_source(place.path);
         if (!file) {
-            // There, but not to be read, or never the same while we read it: nobody can say what the compiler will see.
+            // It exists but cannot be read, or keeps changing while we read it: what the compiler will see is not
+            // known.
             if (identify(place.path))
                 m_unreadable = place.path;
             m_absent.insert(place.path);
@@ -237,9 +239,9 @@ private:
 
     void mark_paths()
     {
-        // No statics: a process forked while another thread fills one would wait for it.
+        // No statics: a process forked while another thread fills one would wait for ever.
         const Macros::Words own_names{"__FILE__", "__BASE_FILE__", "__FILE_NAME__", "assert"};
-        // A directive expands nothing into the output: a macro that is only defined here names whoever uses it.
+        // A directive puts nothing into the output: a macro that is only defined here concerns the files that use it.
         std::deque<std::unordered_set<std::string_view>> words;
         std::unordered_set<std::string_view> all_words;
         std::vector<Worded> worded;
@@ -308,7 +310,7 @@ format::Manifest find_headers(const Sources& sources)
 bool asks_for_headers(const Sources& sources)
 {
     const auto asks = [](std::string_view text) {
-        // Joined lines, digraphs and macros all need one of these.
+        // Even with joined lines, digraphs or macros, a text needs one of these to ask for a header.
         return text.find("inc") != std::string_view::npos || text.find("import") != std::string_view::npos ||
                text.find('\\') != std::string_view::npos;
     };
@@ -340,7 +342,7 @@ ManifestState check(format::Manifest& manifest)
             return ManifestState::changed;
         if (file.settled && *now == file.identity)
             continue;
-        // Its time stamps say nothing, or that it was written; perhaps with what it held before.
+        // Its time stamps say nothing, or say that it was written, perhaps with the same content. So it is read.
         const std::optional<SourceFile> source = read_source(file.path);
         if (!source || base::sha256(as_bytes(source->text)) != file.digest)
             return ManifestState::changed;
@@ -356,8 +358,8 @@ ManifestState check(format::Manifest& manifest)
 
 bool settle_for_compile(format::Manifest& manifest)
 {
-    // Time stamps are as coarse as the kernel's tick, at most 10 ms. A network's may be coarser: nothing can be done
-    // there but to look at the bytes again.
+    // Time stamps are as coarse as the kernel's tick, at most 10 ms. Those of a network file system may be coarser:
+    // then only another look at the bytes helps.
     constexpr std::int64_t k_tick_ns = 20'000'000;
     std::int64_t youngest = 0;
     for (const format::ManifestFile& file : manifest.files)

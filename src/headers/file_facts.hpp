@@ -8,8 +8,8 @@
 
 namespace hearth::headers {
 
-// A fact about a file that takes long to find out, remembered in the cache under the file's identity. Empty where there
-// is no such file, or where `find_out` gives nothing, which is not remembered.
+// A fact about a file that takes long to find out, remembered in the cache under the file's identity. Empty if there
+// is no such file, or if `find_out` returns nothing, which is not remembered.
 std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
                          const std::function<std::string()>& find_out);
 

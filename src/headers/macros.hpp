@@ -12,7 +12,7 @@
 
 namespace hearth::headers {
 
-// Every definition of every macro that a request can see. Which of them holds where is not asked: all of them may.
+// Every definition of every macro that a request can see. Any of them may hold at any place.
 class Macros {
 public:
     using Words = std::set<std::string, std::less<>>;
@@ -26,14 +26,14 @@ public:
     void add(const Macro& macro);
     std::span<const Definition> definitions_of(const std::string& name) const;
 
-    // Every header that `text` may come to name ("<a/b.h>" as it would stand in a directive), whichever definitions
-    // hold. None when that cannot be told: too many, or macros with arguments take part.
+    // Every header that `text` may expand to, as in a directive ("<a/b.h>"), whichever definitions hold. None if that
+    // cannot be told: there are too many, or macros with arguments are involved.
     std::optional<std::set<std::string>> expand(std::string_view text) const;
 
     // Macros that ask for the header they are given: `#define HAS(x) __has_include(x)`.
     std::vector<std::string> questions() const;
 
-    // Visits every definition with its macro's name, which stays where it is as long as no macro is added.
+    // Visits every definition with its macro's name. The name stays valid as long as no macro is added.
     template <class Visit>
     void for_each(Visit&& visit) const
     {

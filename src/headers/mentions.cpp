@@ -7,7 +7,7 @@ namespace hearth::headers {
 
 namespace {
 
-// Visits every piece of every way to put `name` together of at least two pieces. Whether there is one.
+// Visits every piece of every way to put `name` together from at least two pieces. Returns whether there is a way.
 bool for_each_piece(std::string_view name, const std::function<bool(std::string_view)>& is_piece,
                     const std::function<void(std::string_view)>& visit)
 {
@@ -16,7 +16,7 @@ bool for_each_piece(std::string_view name, const std::function<bool(std::string_
         return part.size() < name.size() &&
                (part.find_first_not_of("0123456789") == std::string_view::npos || (part.size() > 1 && is_piece(part)));
     };
-    // From the end: which places the rest of the name can be put together from.
+    // From the end: the positions from which the rest of the name can be put together.
     std::vector<bool> finishes(name.size() + 1, false);
     finishes[name.size()] = true;
     for (std::size_t start = name.size(); start-- > 0;)

@@ -17,7 +17,7 @@ class Reader {
 public:
     Reader(std::string_view text, Scan& scan) : m_text(text), m_scan(scan) {}
 
-    // `at` is just behind the directive's hash.
+    // `at` is just after the directive's hash.
     void directive(std::size_t at)
     {
         m_at = at;
@@ -31,7 +31,7 @@ public:
             m_scan.embeds = true;
     }
 
-    // `at` is just behind "__has_include" or "__has_include_next".
+    // `at` is just after "__has_include" or "__has_include_next".
     void question(std::size_t at)
     {
         m_at = at;
@@ -53,7 +53,7 @@ private:
             m_scan.includes.push_back(std::move(include));
     }
 
-    // Blanks and block comments, which may go over lines.
+    // Skips blanks and block comments, which may span lines.
     void skip_space()
     {
         while (m_at < m_text.size()) {
@@ -165,8 +165,8 @@ void for_each_place(std::string_view text, std::string_view what, Visit&& visit)
 
 }  // namespace
 
-// Blanks between the backslash and the end of the line are allowed, as some compilers do: to join two lines that are
-// not continued hides nothing from a scan that looks at no line's beginning.
+// Blanks between the backslash and the end of the line are allowed, as in some compilers. Joining two lines that are
+// not continued hides nothing, since the scan does not depend on the beginning of a line.
 std::string join_lines(std::string_view source)
 {
     std::string out;

@@ -10,7 +10,7 @@
 
 namespace hearth::headers {
 
-// A header that a source asks for, or asks whether it is there.
+// A header that a source includes, or whose existence it asks about.
 struct Include {
     enum class Form : std::uint8_t {
         quoted,
@@ -42,8 +42,8 @@ struct Scan {
 // The text with its continued lines joined, which is what the functions below read.
 std::string join_lines(std::string_view source);
 
-// Conservative: everything that could be a directive counts as one, also in comments, in strings and where a condition
-// leaves it out. So what is found is a superset of what a compiler reads, never a subset.
+// Everything that could be a directive counts as one, also in comments, in strings and in branches that a condition
+// leaves out. So the result is a superset of what a compiler reads.
 Scan scan(std::string_view joined);
 
 // Visits every line that is not a directive.
@@ -58,13 +58,13 @@ void for_each_code_line(std::string_view joined, Visit&& visit)
     }
 }
 
-// Of an identifier, its digits included. Bytes beyond ASCII are letters to a compiler.
+// A character of an identifier, including digits. Bytes beyond ASCII are letters to a compiler.
 inline bool is_word(char c)
 {
     return base::is_letter_or_digit(c) || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Visits every identifier, those in comments and strings too, as often as it stands there.
+// Visits every occurrence of every identifier, also in comments and strings.
 template <class Visit>
 void for_each_identifier(std::string_view text, Visit&& visit)
 {
@@ -74,7 +74,7 @@ void for_each_identifier(std::string_view text, Visit&& visit)
             continue;
         while (i < text.size() && is_word(text[i]))
             ++i;
-        // A number such as 0x1F or 10u is not an identifier where it stops being digits.
+        // The letters of a number such as 0x1F or 10u are not an identifier.
         if (!base::is_digit(text[start]))
             visit(text.substr(start, i - start));
     }

@@ -59,7 +59,7 @@ bool read_all(int fd, std::size_t size, std::string& text)
     return true;
 }
 
-// Not where it has more than its size says: /proc and its like do not know how long their files are.
+// False if the file has more than its size says, as in /proc, which does not know how long its files are.
 bool is_at_end(int fd)
 {
     char more = 0;
@@ -97,7 +97,7 @@ std::optional<format::FileIdentity> Identifier::operator()(const std::string& pa
         found->second = ::open(std::string(found->first).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct stat stat {};
     if (found->second < 0)
-        return identify(path);  // no such directory, most likely; or no descriptor to be had
+        return identify(path);  // most likely no such directory; or no free descriptor
     if (::fstatat(found->second, path.c_str() + slash + 1, &stat, 0) != 0 || !S_ISREG(stat.st_mode))
         return std::nullopt;
     return identity_of(stat);

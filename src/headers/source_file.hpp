@@ -7,11 +7,11 @@
 #include <string_view>
 #include <unordered_map>
 
-// Files of the user's that a compile reads. Links are followed, as a compiler does.
+// The user's files that a compile reads. Links are followed, as a compiler does.
 
 namespace hearth::headers {
 
-// None when there is no regular file of that name.
+// None if there is no regular file of that name.
 std::optional<format::FileIdentity> identify(const std::string& path);
 
 // The same for many files of few directories: each directory's path is walked once.
@@ -28,17 +28,17 @@ private:
     std::unordered_map<std::string_view, int> m_directories;  // descriptors; names point into the paths given
 };
 
-// Whether the identity will tell of any change from now on: one made within the clock's grain of the last would not
-// show.
+// Whether any change from now on will change the identity. A change within the clock's grain after the last one would
+// not.
 bool is_settled(const format::FileIdentity& identity);
 
 struct SourceFile {
     std::string text;
     format::FileIdentity identity;
-    bool settled = false;  // as it was when the text was read
+    bool settled = false;  // is_settled() when the text was read
 };
 
-// None when it cannot be read, was being written all the while, or is longer than its size says.
+// None if it cannot be read, was being written all the time, or is longer than its size says.
 std::optional<SourceFile> read_source(const std::string& path);
 
 }  // namespace hearth::headers

@@ -17,7 +17,7 @@ constexpr std::uint64_t k_ms = 1'000'000;
 constexpr std::uint32_t k_first_pause_ms = 1000;
 constexpr std::uint32_t k_longest_pause_ms = 30'000;
 constexpr std::uint32_t k_failures_in_a_row = 3;
-// What another process found out is seen this much later, at most.
+// How late, at most, this process learns what another has found out.
 constexpr std::uint64_t k_look_every = 100 * k_ms;
 
 base::Checksum sum_of(ByteView bytes)
@@ -41,7 +41,7 @@ bool Breaker::allows()
 {
     const std::uint64_t now = m_now();
     const std::uint64_t down_until = m_down_until.load(std::memory_order_relaxed);
-    // While it is down too: another process may have found it working again.
+    // Also while the server is down: another process may have found it working again.
     if (now >= m_look_again.load(std::memory_order_relaxed) || (down_until != 0 && now >= down_until))
         return look_at_file(now);
     return down_until == 0;
@@ -54,7 +54,7 @@ void Breaker::look()
         set(read_file());
 }
 
-// Others may know better; and when it is time to try again, one of us does.
+// Other processes may know better. When it is time to try again, one process does.
 bool Breaker::look_at_file(std::uint64_t now)
 {
     const std::lock_guard lock(m_mutex);
@@ -63,7 +63,7 @@ bool Breaker::look_at_file(std::uint64_t now)
     const bool shared = file() >= 0;
     if (shared)
         state = read_file();
-    // No honest state lies further ahead than the longest pause: a clock was set back.
+    // A time further ahead than the longest pause means that a clock was set back.
     if (state.down_until > now + std::uint64_t{2} * k_longest_pause_ms * k_ms)
         state = {};
     set(state);
@@ -73,7 +73,7 @@ bool Breaker::look_at_file(std::uint64_t now)
         return false;
     if (shared && m_files.try_lock(file()) != 0)
         return false;  // another process is about to try
-    // What it read before the lock may be old.
+    // What was read before the lock may be old.
     const State again = shared ? read_file() : state;
     const bool mine = again.down_until == state.down_until;
     if (mine) {
@@ -81,7 +81,7 @@ bool Breaker::look_at_file(std::uint64_t now)
         write_file(state);
     }
     if (shared) {
-        // Closing it is what ends the lock; it is opened again when next needed.
+        // Closing the file releases the lock; it is opened again when it is next needed.
         m_file.close();
         m_file = {};
         m_tried_to_open = false;
@@ -110,8 +110,8 @@ void Breaker::failed(Failure failure)
     std::uint32_t pause = m_pause_ms.load(std::memory_order_relaxed);
     pause = pause == 0 ? k_first_pause_ms : std::min(pause * 2, k_longest_pause_ms);
     if (failure == Failure::refusal)
-        pause = k_longest_pause_ms;  // that does not mend itself
-    // Machines that lost a server at the same moment do not come back at the same moment.
+        pause = k_longest_pause_ms;  // a refusal does not go away by itself
+    // Machines that lost a server at the same moment must not come back at the same moment.
     const std::uint64_t jitter = (now / 1000) % (pause * k_ms / 5);
     const State state{now + pause * k_ms - jitter, pause};
     set(state);
@@ -124,7 +124,7 @@ void Breaker::set(const State& state)
     m_pause_ms.store(state.pause_ms, std::memory_order_relaxed);
 }
 
-// Under the lock. Where it cannot be had each process goes by what it finds out itself.
+// Called under the lock. If the file cannot be opened, each process uses only what it finds out itself.
 int Breaker::file()
 {
     if (m_path.empty())

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <string>
 
-// A server that fails is left alone for a while, by every process of the machine: a dead one costs the machine one
-// deadline, not one a lookup and not one a process.
+// A server that fails is left alone for a while by every process of the machine. So a dead server costs the machine one
+// deadline, and not one per lookup or per process.
 //
 //   working -> down     a connection or a deadline failed, or three requests in a row did; for a second
 //   down -> down        the time is over, one process tries it, and it fails: for twice as long, half a minute at most
@@ -20,9 +20,9 @@
 //
 //   file := magic:u8[8] down_until:u64 pause_ms:u32 zero:u32 sum:u8[8]
 //
-// Times are wall-clock nanoseconds. sum is the beginning of the checksum over all before it: a file that is torn, or
-// anything else, says nothing, and the server is tried. Who tries it has moved down_until ahead first, under the file's
-// lock, so that nobody else does; should that process die, the next one tries after that.
+// Times are wall-clock nanoseconds. sum is the beginning of the checksum over all before it. A torn or foreign file is
+// ignored, and the server is tried. A process that tries it first moves down_until ahead, under the file's lock, so
+// that no other does. If that process dies, another one tries after that time.
 
 namespace hearth::remotes {
 
@@ -33,7 +33,7 @@ public:
     // Without a path the state is this process's alone.
     explicit Breaker(std::string path, Clock now, base::Files& files = base::system_files());
 
-    // Whether allows() would say no without a look at anything but the clock.
+    // Whether allows() would return false after a look at the clock alone.
     bool rests() const
     {
         const std::uint64_t down_until = m_down_until.load(std::memory_order_relaxed);
@@ -42,18 +42,19 @@ public:
         const std::uint64_t now = m_now();
         return now < down_until && now < m_look_again.load(std::memory_order_relaxed);
     }
-    // Whether the server may be asked now. When it answers true after a failure, this is the try.
+    // Whether the server may be asked now. If it returns true while the server is down, the caller is the one that
+    // tries.
     bool allows();
     enum class Failure : std::uint8_t {
         request,  // it answered, but not what was asked for
         server,   // it could not be reached, or did not answer in time
-        refusal,  // it will not have us: password, certificate
+        refusal,  // it rejects us: password, certificate
     };
     void succeeded();
     void failed(Failure failure);
 
     bool is_down() const;
-    // At what the other processes found out, without trying the server.
+    // Reads what other processes have found out, without trying the server.
     void look();
 
 private:
@@ -71,7 +72,7 @@ private:
     const Clock m_now;
     base::Files& m_files;
     std::atomic<std::uint64_t> m_down_until{0};
-    std::atomic<std::uint64_t> m_look_again{0};  // when others' findings are looked at next
+    std::atomic<std::uint64_t> m_look_again{0};  // when to read next what others have found out
     std::atomic<std::uint32_t> m_pause_ms{0};
     std::atomic<std::uint32_t> m_failures{0};                // in a row
     base::ForkSafeMutex m_mutex{base::LockLevel::counters};  // guards the file's descriptor

@@ -1,6 +1,6 @@
-// One compile in the fleet: who makes an entry holds a lease for it in the store, named after the key. The lease ends
-// when the entry has been sent, or by itself when its holder is gone. It only saves work: what is compiled twice is the
-// same under the same key, so nothing goes wrong where two believe they hold it.
+// One compile in the fleet: the process that compiles an entry holds a lease for it in the store, named after the key.
+// The lease ends when the entry has been sent, or expires when its holder is gone. It only saves work: two compiles
+// under the same key give the same entry, so it does no harm if two believe that they hold it.
 
 #include "remote/store_tier.hpp"
 
@@ -14,7 +14,7 @@ namespace hearth::remotes {
 
 namespace {
 
-// Random, so that no two holders ever have the same: it is what tells one's own lease from another's.
+// Random, so that no two holders ever have the same: the token tells our own lease from another's.
 Bytes fresh_token()
 {
     std::random_device random;
@@ -32,7 +32,7 @@ std::string lease_name(const Key& key)
 
 }  // namespace
 
-// Held by who compiles.
+// Held by the thread that compiles.
 class StoreTier::Held final : public Flight {
 public:
     Held(StoreTier& tier, std::string name, Bytes token)
@@ -90,11 +90,11 @@ void StoreTier::end_lease(const std::string& name, const Bytes& token)
         const std::lock_guard lock(m_mutex);
         m_leases.erase(name);
     }
-    // Behind what was compiled under it: who takes it next finds that.
+    // Sent after the entry that was compiled under the lease, so that the next holder finds the entry.
     static_cast<void>(m_writes.add({Outgoing::Kind::end_of_lease, name, token}));
 }
 
-// On the thread that writes. When to come again; zero: no lease is held.
+// Called on the thread that writes. Returns when to call again; zero: no lease is held.
 std::chrono::milliseconds StoreTier::renew_leases()
 {
     const auto now = std::chrono::steady_clock::now();

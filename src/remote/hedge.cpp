@@ -9,7 +9,7 @@ namespace hearth::remotes {
 
 namespace {
 
-// What both requests tell their answers to; the slower one finds it still there.
+// Where both requests put their answers; it lives until the slower one is done.
 struct Answers {
     std::mutex mutex;
     std::condition_variable changed;
@@ -52,7 +52,7 @@ Hedge::Answer Hedge::first_of_two(const Ask& ask, std::chrono::milliseconds afte
 
 void Hedge::after_fork() noexcept
 {
-    // Destroying it would wait for threads that this process does not have.
+    // Not destroyed: that would wait for threads that this process does not have.
     static_cast<void>(m_threads.release());
     m_threads = std::make_unique<base::Workers>(k_most_threads);
 }

@@ -12,15 +12,15 @@
 
 namespace hearth::remotes {
 
-// A request that has had no answer for a while is sent a second time, beside the first; the first good answer counts.
+// A request that has had no answer for a while is sent a second time; the first good answer counts.
 // Threads are started when they are first needed. Thread safety: all of it but after_fork().
 class Hedge {
 public:
     using Answer = Result<std::optional<Bytes>>;
-    using Ask = std::function<Answer()>;  // comes to an end by itself, at its own deadline
+    using Ask = std::function<Answer()>;  // must end by itself at its own deadline
 
     Answer first_of_two(const Ask& ask, std::chrono::milliseconds after);
-    // No request is made any more, and none is under way.
+    // Afterwards no request is under way, and none is sent any more.
     void stop() { m_threads->stop(); }
     // In a forked child: the threads are the parent's.
     void after_fork() noexcept;

@@ -41,7 +41,7 @@ void Permits::give_back(std::size_t count)
 void Permits::after_fork() noexcept
 {
     const std::lock_guard lock(m_mutex);
-    // Left to itself: it may count waiters that are not in this process, and would wait for them to leave.
+    // Not destroyed: it may count waiters that do not exist in this process, and would wait for them.
     (void)m_freed.release();
     m_freed = std::make_unique<std::condition_variable_any>();
     m_free = m_count;

@@ -9,17 +9,17 @@
 
 namespace hearth::remotes {
 
-// How many connections may be in use at once. Who finds all of them in use waits for one: a thousand threads of a
-// program do not become a thousand clients of a server.
+// Limits how many connections may be in use at once. A thread that finds all of them in use waits for one, so that a
+// thousand threads of a program do not become a thousand clients of a server.
 // Thread safety: all of it. Cost: one short lock; waits only while none is left.
 class Permits {
 public:
     explicit Permits(std::size_t count);
 
-    // As many as are free, up to `most`; waits for the first. 0: the deadline passed.
+    // Takes as many as are free, up to `most`; waits for the first. 0: the deadline passed.
     std::size_t take(std::size_t most, SteadyTime deadline);
     void give_back(std::size_t count);
-    // In a forked child: what other threads had taken is free again, for those threads are not here.
+    // In a forked child: frees what other threads had taken, since those threads do not exist here.
     void after_fork() noexcept;
 
 private:

@@ -15,7 +15,7 @@ namespace hearth::remotes {
 
 namespace {
 
-// One row an option of the tier's: this is the only place that names them.
+// One row for each option of the tier: this is the only place that names them.
 struct TierOption {
     std::string_view name;
     std::string_view takes;

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-// What a remote tier needs of a server: bytes under names. One implementation a protocol, in a library of its own that
-// is loaded only where a remote of that kind is configured (remote/store_library.hpp).
+// What a remote tier needs from a server: bytes under names. There is one implementation per protocol, in a library of
+// its own that is loaded only if a remote of that kind is configured (remote/store_library.hpp).
 
 namespace hearth::remotes {
 
@@ -26,7 +26,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 struct StoreOptions {
     Url url;
     std::chrono::milliseconds connect_timeout{100};
-    std::uint64_t max_object_bytes = 0;  // a larger one is refused before memory is taken for it
+    std::uint64_t max_object_bytes = 0;  // a larger one is refused before memory is allocated for it
     std::size_t max_connections = 8;     // kept open, and used at once by one process
 };
 
@@ -35,8 +35,7 @@ struct Object {
     ByteView bytes;
 };
 
-// 1 to 128 letters, digits, '-', '_' and '.', which is not the first: anything else could leave the folder it belongs
-// in.
+// 1 to 128 letters, digits, '-', '_' and '.', but no '.' at the beginning: other names could lead out of their folder.
 inline bool is_name(std::string_view name)
 {
     return !name.empty() && name.size() <= 128 && name.front() != '.' &&
@@ -52,7 +51,7 @@ inline bool is_name(std::string_view name)
 //   unavailable  the server could not be reached, broke off, or said that it cannot serve
 //   timeout      the deadline passed
 //   denied       it refused us: password, signature, certificate, permission
-//   corrupt      what it answered is not its protocol
+//   corrupt      its answer does not follow the protocol
 //   too_large    the object is larger than StoreOptions::max_object_bytes
 //   other_version  it does not know how to do this
 // Messages are sentences with the server's address, and never with a secret.
@@ -61,8 +60,8 @@ class RemoteStore {
 public:
     virtual ~RemoteStore() = default;
 
-    // The bytes under each name, or none. Like all that take many: one answer each, in their order, in one round trip
-    // or several at once.
+    // The bytes under each name, or none. Every function that takes many gives one answer for each, in the same order,
+    // in one round trip or several at once.
     virtual std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
                                                                SteadyTime deadline) = 0;
     Result<std::optional<Bytes>> get(std::string_view name, SteadyTime deadline)
@@ -71,31 +70,31 @@ public:
         return std::move(get_many({&one, 1}, deadline).front());
     }
     virtual std::vector<Result<bool>> has_many(std::span<const std::string> names, SteadyTime deadline) = 0;
-    // Replaces what was there, in one step that no reader sees half of.
+    // Replaces what was there, atomically for readers.
     virtual std::vector<Status> put_many(std::span<const Object> objects, SteadyTime deadline) = 0;
     Status put(std::string_view name, ByteView bytes, SteadyTime deadline)
     {
         const Object one{std::string(name), bytes};
         return put_many({&one, 1}, deadline).front();
     }
-    // Whether it was there.
+    // Returns whether it was there.
     virtual Result<bool> remove(std::string_view name, SteadyTime deadline) = 0;
-    // Every name, in no order, with its size where that costs nothing more (else 0), until the visitor answers false.
+    // Visits every name, in no order, until the visitor returns false. The size is 0 if it would cost another request.
     virtual Status list(const std::function<bool(std::string_view name, std::uint64_t bytes)>& visit,
                         SteadyTime deadline) = 0;
 
-    // For leases. True: nothing was there, and now these bytes are, for `lifetime` where the server forgets by itself.
+    // For leases. True: nothing was there, and now these bytes are, for `lifetime` if the server supports expiry.
     virtual Result<bool> put_if_absent(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
                                        SteadyTime deadline) = 0;
-    // Of what holds exactly `bytes`: lives on for `lifetime` from now. False: it is gone, or another's.
+    // Prolongs the object by `lifetime` from now, if it holds exactly `bytes`. False: it is gone, or another's.
     virtual Result<bool> renew(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
                                SteadyTime deadline) = 0;
-    // Of what holds exactly `bytes`. False: it is gone, or another's.
+    // Removes the object if it holds exactly `bytes`. False: it is gone, or another's.
     virtual Result<bool> remove_if(std::string_view name, ByteView bytes, SteadyTime deadline) = 0;
 
-    // In a forked child: connections are the parent's. They are closed here without a word to the server.
+    // In a forked child, connections belong to the parent. They are closed here without a message to the server.
     virtual void after_fork() noexcept = 0;
-    // "redis 7.0.15 at 127.0.0.1:6379"; what is known where it cannot be reached. May ask the server.
+    // "redis 7.0.15 at 127.0.0.1:6379", or less if it cannot be reached. May ask the server.
     virtual std::string description() = 0;
 };
 

@@ -5,12 +5,12 @@
 
 namespace hearth::remotes {
 
-// One row a kind of server: what is known of it outside of the folder that talks to it.
+// One row for each kind of server: what is known about it outside of the folder that talks to it.
 struct ServerKind {
     std::string_view name;     // the tier's, unless its address says another
     std::string_view schemes;  // of its addresses, with blanks between
     std::string_view library;  // what talks to it: libhearth_LIBRARY.so
-    std::string_view package;  // Debian's, without which that is not built
+    std::string_view package;  // the Debian package that is needed to build it
     std::string_view samples;  // of addresses, with blanks between
 };
 

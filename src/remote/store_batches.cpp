@@ -1,4 +1,4 @@
-// Many entries at once, and what looks at all of them.
+// Functions for many entries at once, and for all of them.
 
 #include "base/error.hpp"
 #include "format/entry_row.hpp"
@@ -19,7 +19,7 @@ void StoreTier::clear()
 {
     if (m_options.access == Access::read_only)
         return;
-    flush();  // what arrives later would not be listed
+    flush();  // entries that arrive later would not be listed
     std::vector<Key> keys;
     static_cast<void>(for_each_key([&](const Key& key) {
         keys.push_back(key);
@@ -158,7 +158,7 @@ Status StoreTier::for_each_key(const std::function<bool(const Key&)>& visit)
     Status listed = store->list(
         [&](std::string_view name, std::uint64_t) {
             const std::optional<Key> key = Key::parse(name);
-            return !key || visit(*key);  // leases, and what others keep there, are not ours to list
+            return !key || visit(*key);  // leases and objects of others are not listed
         },
         std::chrono::steady_clock::now() + std::chrono::minutes(10));
     settle(listed.ok() ? nullptr : &listed.error());

@@ -12,7 +12,7 @@ namespace hearth::remotes {
 
 namespace {
 
-// Something of ours, to find the file that we are in.
+// An address of ours, to find the file that this code is in.
 const char k_here = 0;
 
 // relaxed: set when the library is loaded, before anybody can ask.

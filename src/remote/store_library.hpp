@@ -8,16 +8,16 @@
 
 namespace hearth::remotes {
 
-// What a store's library shows. The number changes with RemoteStore or StoreOptions.
+// The symbol that a store's library exports. Its number changes with RemoteStore or StoreOptions.
 inline constexpr const char* k_open_symbol = "hearth_open_store_2";
-// `registry`: base::fork_registry() of who loads it.
+// `registry`: base::fork_registry() of the library that loads it.
 using OpenSymbol = void(const StoreOptions& options, void* registry, Result<std::unique_ptr<RemoteStore>>& opened);
 
-// Every store has two libraries. What one side allocates the other frees, so both must have the same operator new: that
-// of the program, which may have brought its own, or, for a drop-in library, which has the C++ library inside, that of
-// a store that has it inside too.
+// Every store has two libraries. What one side allocates the other frees, so both must use the same operator new. In a
+// program that is the program's, which may have its own. A drop-in library has the C++ library inside, and so must the
+// store that it loads.
 enum class Stores : std::uint8_t { of_programs, of_dropins };
-// Before the first is opened; those of programs where nothing is said.
+// Called before the first store is opened; without it those of programs are used.
 void choose_stores(Stores which) noexcept;
 
 // Opens a store of the kind that the address names. Its library is looked for beside our own, then where the system

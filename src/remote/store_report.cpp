@@ -1,4 +1,4 @@
-// What a remote says of itself, and how it is when asked now.
+// What a remote reports about itself, and the check of its present state.
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -63,7 +63,7 @@ std::string StoreTier::note()
     return note;
 }
 
-// Past the breaker: whoever asks wants to know how it is now.
+// Ignores the breaker: the caller wants to know the present state.
 Check StoreTier::check(std::uint64_t samples)
 {
     Check check;

@@ -17,13 +17,13 @@ namespace remotes {
 namespace {
 
 constexpr int k_most_attempts = 5;
-// What was found altered or unsigned is not fetched again for a while.
+// An entry that was found altered or unsigned is not fetched again for this long.
 constexpr std::uint64_t k_quarantine_ns = 600'000'000'000;
 constexpr std::size_t k_most_quarantined = 4096;
 
 std::uint64_t wall_ns()
 {
-    // To a few milliseconds, which is all a breaker needs: lookups ask for it while a server is down.
+    // Exact to a few milliseconds, which is enough for a breaker. Lookups read it while a server is down.
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
     return static_cast<std::uint64_t>(std::max<std::int64_t>(now.tv_sec, 0)) * 1'000'000'000 +
@@ -65,7 +65,7 @@ StoreTier::StoreTier(RemoteOptions options, Url url, const TierContext& context,
 StoreTier::~StoreTier()
 {
     m_hedge.stop();
-    // Who has waited in vain for what is on its way out does not wait again.
+    // If a wait for outgoing entries has already failed, there is no second one.
     m_dropped += m_writes.stop(m_gave_up ? std::chrono::milliseconds(0) : m_options.exit_wait);
 }
 
@@ -91,7 +91,7 @@ void StoreTier::say_once(const std::string& message)
 
 Result<RemoteStore*> StoreTier::opened()
 {
-    // acquire: pairs with the release below, so that the store is seen made.
+    // acquire: pairs with the release below, so that the store is seen complete.
     if (RemoteStore* store = m_store.load(std::memory_order_acquire))
         return store;
     {
@@ -99,7 +99,7 @@ Result<RemoteStore*> StoreTier::opened()
         if (m_cannot_open)
             return *m_cannot_open;
     }
-    // Not under the lock: it loads a library. Two threads may come here at once; what the second has made goes again.
+    // Not under the lock: it loads a library. Two threads may come here at once; the second one's store is dropped.
     Result<std::unique_ptr<RemoteStore>> made = m_open({.url = m_url,
                                                         .connect_timeout = m_options.connect_timeout,
                                                         .max_object_bytes = m_options.max_entry_bytes,
@@ -152,7 +152,7 @@ void StoreTier::settle(const Error* error)
     say_once(error->message);
 }
 
-// What came from the server, looked at before anything of it is used.
+// Verifies what came from the server before anything of it is used.
 Found StoreTier::accept(const Key& key, const Result<std::optional<Bytes>>& got)
 {
     if (!got) {
@@ -245,7 +245,7 @@ Result<StoreReport> StoreTier::store(const Key& key, const Entry& entry, Victims
     const std::uint64_t size = bytes.size();
     {
         const std::lock_guard lock(m_mutex);
-        m_quarantine.erase(key);  // what is there now will be replaced
+        m_quarantine.erase(key);  // the bad entry will be replaced
     }
     m_used.store(true, std::memory_order_relaxed);
     if (!m_writes.add({Outgoing::Kind::object, key.hex(), std::move(bytes)})) {
@@ -256,18 +256,18 @@ Result<StoreReport> StoreTier::store(const Key& key, const Entry& entry, Victims
     return StoreReport{size, false, {}};
 }
 
-// On the thread that writes. Of each: whether it is done with.
+// Called on the thread that writes. Returns for each whether it is done.
 std::vector<bool> StoreTier::send(std::span<Outgoing> batch)
 {
     std::vector<bool> done(batch.size(), false);
     const Result<RemoteStore*> store = reached();
     if (!store)
         return done;
-    // In their order: a lease ends after what was compiled under it has been sent.
+    // In order: a lease ends after the entry that was compiled under it has been sent.
     std::size_t at = 0;
     while (at < batch.size()) {
         if (batch[at].kind == Outgoing::Kind::end_of_lease) {
-            // One that cannot be ended ends by itself.
+            // A lease that cannot be removed expires by itself.
             static_cast<void>(settled((*store)->remove_if(batch[at].name, batch[at].bytes, write_deadline())));
             done[at] = true;
             ++at;
@@ -323,7 +323,7 @@ bool StoreTier::remove(const Key& key)
     const Result<RemoteStore*> store = reached();
     if (!store)
         return false;
-    // What is on its way out goes first: it would arrive after this, and undo it.
+    // Outgoing entries are sent first: otherwise they would arrive after this and undo it.
     m_writes.flush(m_options.exit_wait);
     const Result<bool> removed = settled((*store)->remove(key.hex(), read_deadline()));
     return removed.ok() && *removed;
@@ -347,7 +347,7 @@ void StoreTier::forget_parent() noexcept
 TierSpec remote(RemoteOptions options)
 {
     const Result<remotes::Resolved> resolved = remotes::resolve_options(options);
-    // A name to be known by, also where the rest cannot be used: opening it says why.
+    // The tier has a name even if the rest cannot be used; opening it then says why.
     const std::string name = resolved ? resolved->options.name : options.name.empty() ? "remote" : options.name;
     return {name, [resolved](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
                 HEARTH_TRY(resolved);

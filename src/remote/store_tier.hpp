@@ -18,13 +18,13 @@
 
 namespace hearth::remotes {
 
-// Entries on a server that a RemoteStore talks to: verified on arrival, sent in the background, left alone while the
-// server is not well. Nothing is loaded, connected or started before it is first needed.
-//   store_tier.cpp     lookups, stores, what is on its way out
+// Entries on a server that a RemoteStore talks to. They are verified on arrival and sent in the background. A server
+// that fails is left alone for a while. Nothing is loaded, connected or started before it is first needed.
+//   store_tier.cpp     lookups, stores, outgoing entries
 //   store_batches.cpp  many at once
-//   store_report.cpp   how it is
+//   store_report.cpp   its state
 //   fleet_lease.cpp    one compile in the fleet
-// Thread safety: all of it. No lock is held over what is asked of the server.
+// Thread safety: all of it. No lock is held during a request to the server.
 class StoreTier final : public RemoteTier {
 public:
     using Opener = std::function<OpenStore>;
@@ -64,7 +64,7 @@ private:
     // The store, if it may be asked now.
     Result<RemoteStore*> reached();
     Result<RemoteStore*> opened_or_down();
-    // Tells the breaker how it went, and remembers what went wrong.
+    // Tells the breaker the result, and remembers the error.
     void settle(const Error* error);
     template <class T>
     const Result<T>& settled(const Result<T>& result)
@@ -109,7 +109,7 @@ private:
     std::unordered_map<std::string, LeaseHeld> m_leases;  // by name
 
     std::atomic<bool> m_used{false};
-    std::atomic<bool> m_gave_up{false};  // what was on its way out could not be sent in time
+    std::atomic<bool> m_gave_up{false};  // outgoing entries could not be sent in time
     std::atomic<std::uint64_t> m_fetched_bytes{0};
     std::atomic<std::uint64_t> m_sent{0};
     std::atomic<std::uint64_t> m_sent_bytes{0};

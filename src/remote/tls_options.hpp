@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-// What an address may say of TLS, whatever is spoken over it:
+// The options about TLS that an address may have, whatever the protocol:
 //
-//   ?ca=FILE               certificates of those who may vouch for the server; the system's when none is given
-//   ?insecure=1            takes any certificate
-//   ?cert=FILE&key=FILE    what we show to a server that demands a certificate of its clients
+//   ?ca=FILE               certificates of the authorities to trust; the system's if none is given
+//   ?insecure=1            accepts any certificate
+//   ?cert=FILE&key=FILE    our certificate, for a server that demands one
 
 namespace hearth::remotes {
 
@@ -28,7 +28,7 @@ struct TlsOptions {
     base::CertificateFiles ours{};  // empty: none
 };
 
-// Reads the files of `ours`, to see that they can be used. Where nothing is encrypted these options may not stand.
+// Reads the files of `ours` to check that they can be used. Without encryption these options are errors.
 Result<TlsOptions> tls_options(const Url& url, Encrypted encrypted);
 
 }  // namespace hearth::remotes

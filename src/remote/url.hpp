@@ -15,7 +15,7 @@
 //   hosts := host [":" port] ("," host [":" port])*         none for NAME+unix, whose path is the socket's
 //   host  := a name, an IPv4 address, or an IPv6 address in brackets
 //
-// User, password, path and options may hold %XX. Nothing else of RFC 3986 is of use here.
+// User, password, path and options may hold %XX. Nothing else of RFC 3986 is supported.
 
 namespace hearth::remotes {
 
@@ -33,7 +33,7 @@ struct Url {
     std::string user;
     std::string password;
     std::vector<HostPort> hosts;
-    std::string path;  // without the slash before it; of a socket with it
+    std::string path;  // without the slash before it, except for a socket
     std::map<std::string, std::string> options;
 
     // For people: never with a password, nor with an option that may hold a secret.
@@ -43,7 +43,7 @@ struct Url {
 
 Result<Url> parse_url(std::string_view text);
 
-// With %XX for all but letters, digits, "-_.~" and those of `also`: for the path or the query of a request.
+// The text with %XX for all but letters, digits, "-_.~" and those of `also`, for the path or query of a request.
 std::string percent_encoded(std::string_view text, std::string_view also = {});
 
 // "The remote redis://h cannot be used: WHY". `why` is the end of that sentence, and more where it helps.

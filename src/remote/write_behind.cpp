@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t k_batch_entries = 64;
 constexpr std::uint64_t k_batch_bytes = 4_MiB;
-// Between two tries of what could not be sent. The breaker knows when a try is worth it; this only asks.
+// The time between two tries to send what failed. The breaker decides whether the server is really asked.
 constexpr std::chrono::milliseconds k_try_again(200);
 constexpr std::chrono::hours k_long(24);
 
@@ -58,7 +58,7 @@ void WriteBehind::wake()
     m_changed.notify_all();
 }
 
-// Under the lock.
+// Called under the lock.
 void WriteBehind::start_thread()
 {
     if (m_running || m_ending)
@@ -85,7 +85,7 @@ void WriteBehind::work()
             if (!m_queue.empty())
                 pause = std::min(pause, k_try_again);
             m_changed.wait_for(lock, pause, [&] { return m_woken || m_ending; });
-            // New work does not make a server well: what failed is tried again in its own time.
+            // New work does not repair a server: what failed is tried again only when its time has come.
             if (m_queue.empty())
                 continue;
         }
@@ -147,7 +147,7 @@ void WriteBehind::forget_parent() noexcept
     m_queue.clear();
     m_waiting = {};
     m_running = false;
-    // Its own lock may be held by a thread that was about to wait, and that did not come along.
+    // Replaced, not destroyed: its internal lock may be held by a thread that does not exist in the child.
     std::construct_at(&m_changed);
     if (m_thread.joinable())
         m_thread.detach();

@@ -17,28 +17,28 @@
 
 namespace hearth::remotes {
 
-// What is on its way to a server, in the order in which it was handed in.
+// Something to be sent to a server.
 struct Outgoing {
     enum class Kind : std::uint8_t { object, end_of_lease };
     Kind kind = Kind::object;
     std::string name;
-    Bytes bytes;  // of an object; of a lease, what was put there when it was taken
+    Bytes bytes;  // of an object; for a lease, what was stored when it was taken
     int attempts = 0;
 };
 
-// Sends what its user does not wait for, on a thread that is started with the first of it.
-// Thread safety: all of it. What does not fit is refused at once; nobody ever waits to hand something in.
-// Fork: what a parent has handed in is the parent's to send. A child begins with nothing, and no thread.
+// Sends things in the background, in the order in which they were added, on a thread that is started with the first
+// one. Thread safety: all of it. What does not fit is refused at once; add() never waits. Fork: the parent sends what
+// it has added. A child begins with nothing and without a thread.
 class WriteBehind {
 public:
     struct Bounds {
         std::uint64_t bytes = 0;
         std::uint64_t entries = 0;
     };
-    // Tells of each whether it is done with (sent, or never will be). False: to be tried again.
+    // Returns for each whether it is done (sent, or never will be). False: try it again.
     using Send = std::function<std::vector<bool>(std::span<Outgoing> batch)>;
-    // Called on the thread now and then: there may be something to keep alive. Returns when to call again; zero: not
-    // before something else happens.
+    // Called on the thread now and then, to keep leases alive. Returns when to call again; zero: not before something
+    // else happens.
     using Tick = std::function<std::chrono::milliseconds()>;
 
     WriteBehind(Bounds bounds, Send send, Tick tick);
@@ -48,11 +48,11 @@ public:
 
     // False: there is no room. The end of a lease always fits.
     bool add(Outgoing outgoing);
-    // The thread looks at its clock again.
+    // Makes the thread call `Tick` again.
     void wake();
-    // Waits until nothing is left, or for that long. Whether nothing is.
+    // Waits until nothing is left, at most that long. Returns whether nothing is left.
     bool flush(std::chrono::milliseconds limit);
-    // Sends what can be sent within that time, then ends the thread. How many objects were not sent.
+    // Sends what can be sent within that time, then ends the thread. Returns how many objects were not sent.
     std::uint64_t stop(std::chrono::milliseconds limit);
 
     struct Waiting {

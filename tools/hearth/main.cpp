@@ -15,8 +15,8 @@ namespace hearth::cli {
 
 namespace {
 
-// A descriptor that our caller closed would be given to the first file the cache opens, and our output would
-// end up in it. Opened the wrong way round, each of these fails as a closed one does.
+// If our caller closed a standard stream, the first file that the cache opens would get its descriptor, and our output
+// would end up in it. These replacements are opened the wrong way round, so that they fail as a closed stream does.
 void occupy_standard_streams()
 {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -39,7 +39,7 @@ int run_and_explain(int argc, char** argv)
         complain("There is not enough memory for this. Free some, or raise the limit (ulimit -v).");
         return k_failure;
     } catch (const std::exception& error) {
-        complain(fmt::format("Something went wrong that should not: {}. Please report it.", error.what()));
+        complain(fmt::format("This should never happen: {}. Please report it.", error.what()));
         return k_failure;
     }
 }

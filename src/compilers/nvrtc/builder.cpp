@@ -1,4 +1,4 @@
-// Recipes become entries.
+// Builds entries from recipes.
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -26,7 +26,7 @@ using nvrtc::manifest_of;
 using nvrtc::Plan;
 using nvrtc::Program;
 
-// Why the key that came out is not the one it should be.
+// Why the key is not the expected one.
 std::string why_another_key(const format::Recipe& recipe, const format::Manifest& found)
 {
     const auto differences =
@@ -41,7 +41,7 @@ std::string why_another_key(const format::Recipe& recipe, const format::Manifest
     return fmt::format("{} is another one here", first.field);
 }
 
-// The line of a log that says what is wrong: not a warning, whatever that may be about.
+// The line of a log that says what is wrong. Warnings are skipped.
 std::string first_error(std::string_view log)
 {
     std::string_view first;
@@ -56,7 +56,7 @@ std::string first_error(std::string_view log)
     return first.empty() ? "its log is empty" : std::string(first);
 }
 
-// Another working directory, and other flags for NVRTC, until the end.
+// While it lives, the process has another working directory, and NVRTC other appended flags.
 class Surroundings {
 public:
     Surroundings(const std::string& directory, const std::string& appended)
@@ -92,7 +92,7 @@ private:
     std::optional<std::string> m_appended_before;
 };
 
-// From the root: the working directory changes.
+// An absolute path, since the working directory changes.
 std::string tree_in(const std::string& scratch)
 {
     std::error_code error;
@@ -124,7 +124,7 @@ struct Builder::State {
     const Recipes recipes;
     const BuildOptions options;
     nvrtc::HeaderTree tree;
-    // Of the last recipe: its next target finds everything in its place.
+    // The recipe whose headers are laid out: its next target finds them in place.
     const format::Recipe* laid_out = nullptr;
     nvrtc::Workplace workplace;
     std::optional<format::Manifest> manifest;
@@ -137,7 +137,7 @@ BuildResult Builder::State::build(const format::Recipe& recipe, const std::strin
     const Result<Program> program = nvrtc::recorded_program(recipe, recipes.data());
     if (!program)
         return ended(Outcome::not_buildable, program.error().message);
-    // Everything below stands on this: what was recorded is all that the key was made of.
+    // Everything below relies on this: the recipe holds everything that its key was built from.
     if (!nvrtc::has_its_key(recipe, *program))
         return ended(Outcome::failed, "What was recorded does not come to the key that it was recorded under: another "
                                       "version of Hearth made its keys in another way. Record it again with this one.");
@@ -174,13 +174,13 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
         return ended(Outcome::failed,
                      base::describe("Cannot work in", workplace.working_directory, surroundings.error()) + ".");
     Program program = workplace.program;
-    // The same change of target, to options whose include directories lie elsewhere.
+    // The same change of target, for the options with the moved include directories.
     if (wanted != recipe.options)
         program.options = nvrtc::with_target(program.options, nvrtc::read_options(wanted).target);
     Result<Plan> plan = nvrtc::begin_plan(cache, program, {.library = options.library});
     if (!plan)
         return ended(Outcome::failed, plan.error().message);
-    // Options with effects of their own, in a recipe that does not say so: nobody recorded that.
+    // Options with side effects make a recipe past the cache. One that does not say so was not recorded by Hearth.
     if (!plan->why_past_the_cache.empty())
         return ended(Outcome::past_the_cache, fmt::format("No cache can answer it: {}.", plan->why_past_the_cache));
     if (!manifest)
@@ -191,7 +191,7 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
                      fmt::format("Compiled here it would be another request than the recorded one: {}.",
                                  plan->why_past_the_cache.empty() ? why_another_key(recipe, *manifest)
                                                                   : plan->why_past_the_cache));
-    // No path of this machine is to be seen in what is built.
+    // What is built must show no path of this machine.
     plan->shown = std::make_shared<const nvrtc::Places>(
         nvrtc::Places{wanted, recipe.name.empty() ? std::string(nvrtc::k_unnamed) : recipe.name, manifest_of(recipe)});
     const Result<nvrtc::Compiled> compiled = nvrtc::compile_planned(cache, program, *std::move(plan));
@@ -200,7 +200,7 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
     BuildResult result;
     result.log = compiled->artifact().text("log");
     if (!compiled->failed()) {
-        // A store that fails is no failure of a compile, and so nobody has said anything of it.
+        // A failed store does not make the compile fail, so it has to be checked here.
         if (const Lookup there = cache.peek(expected); there && !there->failed())
             result.outcome = Outcome::built;
         else

@@ -17,7 +17,7 @@ namespace {
 constexpr int k_attempts = 3;
 constexpr const char* k_paths_section = "paths";
 
-// The log, and which paths are in it, as they would be had it been compiled at the places that are shown.
+// Makes the log, and the list of paths in it, as if it had been compiled at the places in plan.shown.
 void settle_log(Artifact& made, const Plan& plan)
 {
     const std::string& program = plan.shown ? plan.shown->program_name : plan.program_name;
@@ -64,7 +64,7 @@ struct Job {
         if (headers_changed)
             return changed;
         Result<Artifact> made = compile_now(*program, plan);
-        // Nobody knows which of the two the compiler read: what it made must not stand under either's key.
+        // It is not known which version of a header the compiler read, so the result fits neither key.
         headers_changed = !headers::same_files(manifest);
         if (headers_changed)
             return changed;
@@ -113,8 +113,8 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
             return past;
         }
 
-        // Shared with the maker, which may still be at work when we have left: at a deadline, or where a server was
-        // quicker. Else it is done before we return, and need not copy the program.
+        // Shared with the compile function, which may still run after we return: at a deadline, or if a server was
+        // quicker. Otherwise it is done before we return, and the program need not be copied.
         const bool may_outlive = options.deadline.count() > 0 || cache.races();
         const auto job = std::make_shared<Job>(
             may_outlive ? std::make_shared<const Program>(program) : borrowed(program), *std::move(planned));

@@ -4,8 +4,8 @@
 
 namespace hearth::nvrtc {
 
-// Through the cache, for a plan that does not go past it. Headers that change meanwhile are an error, and nothing is
-// recorded.
+// Compiles through the cache, for a plan that does not go past it. If headers change meanwhile, that is an error. Does
+// not record the compile.
 Result<Compiled> compile_planned(Cache& cache, const Program& program, Plan plan);
 
 }  // namespace hearth::nvrtc

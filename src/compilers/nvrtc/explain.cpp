@@ -24,7 +24,7 @@ Result<Explanation> explain(Cache& cache, const Program& program, const CompileO
                                       [](const Difference& difference) { return difference.field == "headers"; });
     if (!explanation.nearest || headers == explanation.differences.end())
         return explanation;
-    // The request has one field for all headers; which of them differ stands beside the result.
+    // The request has one field for all headers. The list beside the result tells which of them differ.
     const Lookup nearest = cache.peek(explanation.nearest->key);
     if (!nearest)
         return explanation;

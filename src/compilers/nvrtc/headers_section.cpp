@@ -12,7 +12,7 @@ namespace hearth::nvrtc {
 
 namespace {
 
-// "I:cub/util.h" for people: where it was found is a letter to us.
+// The label "I:cub/util.h" for people, who do not know what the letter means.
 std::string readable(std::string_view label)
 {
     static constexpr std::string_view k_places = "PCIAH";

@@ -28,7 +28,7 @@ enum NvrtcResult : int { k_success = 0, k_invalid_input = 3, k_invalid_option = 
 // Never destroyed: threads may still compile while the program ends.
 gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
 
-// None, with the reason, when it is no library that could be loaded. Once known, the file is not even opened any more.
+// None, with the reason in `why`, if it is not a library that could be loaded. A known file is not opened again.
 std::optional<Identity> identify_library(Cache& cache, const std::string& path, std::string& why)
 {
     base::Files& files = base::system_files();
@@ -51,7 +51,7 @@ std::optional<Identity> identify_library(Cache& cache, const std::string& path, 
     return identity;
 }
 
-// Newest first; versions that are not out yet are found by the link without a number.
+// Newest first. Future versions are found by the link without a number.
 std::vector<std::string> library_names()
 {
     std::vector<std::string> names;
@@ -96,7 +96,7 @@ Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
     if (!first.empty())
         if (std::optional<Identity> identity = take(first))
             return *std::move(identity);
-    // Not the one it should have been: perhaps there is another.
+    // Nothing is configured, and the first library that was found cannot be used. There may be another.
     if (configured.empty())
         for (const std::string& path : files_matching(library_directories(), "libnvrtc.so*"))
             if (path != first)
@@ -120,7 +120,7 @@ struct Library::Functions {
     int (*lowered_name)(NvrtcProgram, const char*, const char**);
     Size* log_size;
     Get* log;
-    // What a program may have come to; older and newer versions lack some.
+    // The outputs that a program may have; older and newer versions lack some.
     struct Output {
         const char* section;
         Size* size;

@@ -17,17 +17,17 @@ struct Identity {
     friend bool operator==(const Identity&, const Identity&) = default;
 };
 
-// Finds the library: the configured path, HEARTH_NVRTC, then everywhere hearth/libraries.hpp looks. The builtins'
-// digest is remembered in the cache, by the file's identity.
+// Finds the library: the configured path, HEARTH_NVRTC, then everywhere hearth/libraries.hpp looks. The cache remembers
+// the digest of the builtins by the file's identity.
 Result<Identity> identify(Cache& cache, const std::string& configured);
 
 // The functions of a loaded libnvrtc.
 class Library {
 public:
-    // Loads it, once for the process and each path.
+    // Loads it, once per process and path.
     static Result<std::shared_ptr<const Library>> load(const std::string& path);
 
-    // The whole result, a failed compile's too. An Error when NVRTC could not do its work at all.
+    // The whole result, also of a failed compile. An Error if NVRTC could not work at all.
     Result<Artifact> compile(const Program& program, const std::vector<std::string>& options) const;
 
     std::string version() const;

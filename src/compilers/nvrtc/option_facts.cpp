@@ -11,13 +11,13 @@ namespace hearth::nvrtc {
 
 namespace {
 
-// As NVRTC does: what else may stand there is part of the option.
+// Trims what NVRTC trims: any other character is part of the option.
 std::string_view trimmed(std::string_view text)
 {
     return base::trimmed(text, " \t");
 }
 
-// Goes through options that may carry their value ("-Idir", "-I=dir", "--include-path=dir") or leave it to the next.
+// Goes through options whose value is in the same word ("-Idir", "-I=dir", "--include-path=dir") or in the next one.
 class Walk {
 public:
     explicit Walk(std::span<const std::string> options) : m_options(options) {}
@@ -27,8 +27,8 @@ public:
     std::string_view option() const { return trimmed(m_options[m_at]); }
     void next() { ++m_at; }
 
-    // The value, when this option is `name`; moves on to it where it stands alone. A short name may have its value
-    // glued to it.
+    // The value, if this option is `name`; moves on to it if it is a word of its own. The value may directly follow a
+    // short name.
     enum class Glue : std::uint8_t { no, yes };
     std::optional<std::string> value_of(std::string_view name, Glue glue)
     {
@@ -54,14 +54,14 @@ private:
     std::size_t m_at = 0;
 };
 
-// An option with its value, of the kinds that mean something here.
+// An option of a kind that matters here, with its value.
 struct Read {
     enum class Kind : std::uint8_t { include_directory, pre_include, define, target, for_ptxas, other };
     Kind kind = Kind::other;
     std::string value;
 };
 
-// Moves the walk on to the value where that stands alone.
+// Moves the walk on to the value if that is a word of its own.
 Read read_option(Walk& walk)
 {
     using Glue = Walk::Glue;
@@ -184,7 +184,7 @@ OptionFacts read_options(std::span<const std::string> options)
                 facts.why_past_the_cache = side_effect(option);
         }
         if (walk.at() != before)
-            facts.keyed.emplace_back(walk.option());  // its value stood alone
+            facts.keyed.emplace_back(walk.option());  // its value is a word of its own
     }
     return facts;
 }
@@ -218,7 +218,7 @@ std::vector<std::string> with_target(std::span<const std::string> options, const
         retargeted.push_back("-arch=" + target);
         return retargeted;
     }
-    // The value stands at the end, but for blanks.
+    // The value is at the end, apart from blanks.
     const std::size_t end = holder->find_last_not_of(" \t") + 1;
     holder->replace(end - length, length, target);
     return retargeted;

@@ -20,7 +20,7 @@ Status refuse(std::string message)
     return error(Code::invalid_argument, "{}", std::move(message));
 }
 
-// NVRTC takes zero-terminated strings: what stands behind a zero would be left out without a word.
+// NVRTC takes zero-terminated strings: what follows a zero would silently be left out.
 Status check_text(std::string_view what, std::string_view text)
 {
     const std::size_t zero = text.find('\0');
@@ -46,7 +46,7 @@ Status check(const Program& program)
     return {};
 }
 
-// The target, where the program names one apart from its options, becomes the last of them.
+// If the program names a target apart from its options, that becomes the last option.
 Status settle_options(const Program& program, Plan& plan)
 {
     plan.options = program.options;
@@ -85,7 +85,7 @@ std::string base_name(const std::string& path)
     return path.substr(path.find_last_of('/') + 1);
 }
 
-// Everything but the headers. Each member of Program enters here; paths do where the output can hold them.
+// Everything but the headers. Each member of Program enters here; paths do only if the output can hold them.
 KeyBuilder describe(std::string_view domain, const Program& program, const Plan& plan)
 {
     KeyBuilder key(domain);
@@ -117,8 +117,8 @@ Request finish_request(const Program& program, const Plan& plan)
         describe_places(key, plan, plan.program_name);
     else if (plan.manifest.program_path_matters)
         key.text("program path", plan.program_name);
-    // One field for all headers: a request with thousands of them must stay small. Which header differs from another
-    // request's is told by the list beside the result.
+    // One field for all headers: a request with thousands of them must stay small. The list beside the result tells
+    // which header differs from another request's.
     std::string all;
     std::string paths;
     for (const format::ManifestFile& file : plan.manifest.files) {
@@ -144,8 +144,8 @@ headers::Sources sources_of(const Program& program, const Plan& plan)
     return sources;
 }
 
-// Where a program may lie without its headers being others: CuPy, for one, gives each a directory that is new every
-// time. Empty where something else may be found by that directory too, which then has to stay.
+// The program's directory, if the same headers would be found with the program in another one: CuPy, for example, gives
+// each program a new directory every time. Empty if something else may be found through that directory.
 std::string movable_directory(const Program& program, const Plan& plan)
 {
     std::string directory = plan.program_name.substr(0, plan.program_name.find_last_of('/') + 1);
@@ -160,9 +160,9 @@ std::string movable_directory(const Program& program, const Plan& plan)
     return directory;
 }
 
-constexpr std::string_view k_anywhere = "\x01";  // begins no path that a compiler would look at
+constexpr std::string_view k_anywhere = "\x01";  // no path that a compiler tries begins with it
 
-// As it is for a program in another directory: what lies, or was looked for, beside it.
+// The manifest for a program in another directory: changes the paths of what was found, or searched for, beside it.
 format::Manifest moved(format::Manifest manifest, std::string_view from, std::string_view to)
 {
     const auto move = [&](std::string& path) {
@@ -195,7 +195,7 @@ format::Manifest find_manifest(Cache& cache, const Program& program, const Plan&
     const std::string movable = movable_directory(program, plan);
     describe_places(builder, plan, movable.empty() ? plan.program_name : std::string(k_anywhere));
     const Key key = builder.key();
-    // One search however many ask at once: of a thousand headers it takes a good part of a second.
+    // Threads that ask at once wait for one search: for a thousand headers it takes a good part of a second.
     std::optional<format::Manifest> found;
     const Result<Lookup> known = cache.get_or_compile(key,
                                                       [&] {
@@ -235,7 +235,7 @@ Result<Plan> begin_plan(Cache& cache, const Program& program, const CompileOptio
     HEARTH_TRY(compiler);
     plan.compiler = *std::move(compiler);
     plan.why_past_the_cache = plan.facts.why_past_the_cache;
-    // How NVRTC reads these is nowhere written down, so they may say anything that does not concern files.
+    // How NVRTC parses these flags is not documented. So they are accepted only if they have nothing to do with files.
     if (plan.why_past_the_cache.empty())
         for (const char* word : {"-I", "include", "pch", "time", "lineinfo", "generate-line", "-G", "device-debug",
                                  "options-file", "optf"})

@@ -10,37 +10,37 @@
 
 namespace hearth::nvrtc {
 
-// What stands in a result of where it was compiled, for who compiles elsewhere: options, and paths in the log.
+// What a result shows of the place where it was compiled: options, and paths in the log. For compiling elsewhere.
 struct Places {
     std::vector<std::string> options;
     std::string program_name;
-    format::Manifest manifest;  // as many headers, in the same order
+    format::Manifest manifest;  // the same headers, in the same order
 };
 
-// A program, with all that decides its result found out.
+// A program with everything that decides its result.
 struct Plan {
     std::vector<std::string> options;  // of the program, with its target
     OptionFacts facts;
     Identity compiler;
-    format::Manifest manifest;  // empty where the program asks for no headers
+    format::Manifest manifest;  // empty if the program asks for no headers
     Request request;
     std::string why_past_the_cache;
 
     std::string program_name;    // as NVRTC shows it
     std::string appended_flags;  // NVRTC_APPEND_FLAGS
     std::string working_directory;
-    std::shared_ptr<const Places> shown;  // null: where it is compiled
+    std::shared_ptr<const Places> shown;  // null: the place where it is compiled
 };
 
-// Checks the program, finds the compiler and the headers, and writes the request. A manifest that is remembered in the
-// cache is used when nothing in it has changed; one that is found anew is remembered.
+// Checks the program, finds the compiler and the headers, and writes the request. A manifest that the cache remembers
+// is used if nothing in it has changed; a new one is remembered.
 Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOptions& options);
 
-// The same in two steps, for who finds the headers in another way: everything but them...
+// The same in two steps, for callers that find the headers in another way: everything but the headers...
 Result<Plan> begin_plan(Cache& cache, const Program& program, const CompileOptions& options);
-// ...and what they are, which makes the request whole.
+// ...and the headers, which complete the request.
 void finish_plan(const Program& program, format::Manifest manifest, Plan& plan);
-// Looks for them in the files, and remembers nothing.
+// Searches the files for the headers, and remembers nothing.
 format::Manifest search_headers(const Program& program, const Plan& plan);
 
 // What NVRTC calls a program without a name.

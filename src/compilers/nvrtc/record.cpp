@@ -10,7 +10,7 @@ namespace {
 
 constexpr int k_compression = 3;
 
-// Puts the contents of a recipe before it. False when one of them could not be had.
+// Writes the contents of a recipe before the recipe. False if one of them could not be read.
 class Contents {
 public:
     Contents(Recorder& recorder, const LogSink& log) : m_recorder(recorder), m_log(log) {}
@@ -29,7 +29,7 @@ public:
         if (!m_recorder.claim(file.digest))
             return true;
         const std::optional<headers::SourceFile> source = headers::read_source(file.path);
-        // Changed since it was compiled: what it held then nobody can say any more.
+        // The file has changed since the compile, and its old content is lost.
         if (!source || source->text.size() > format::k_max_content ||
             base::sha256(as_bytes(source->text)) != file.digest) {
             m_recorder.disclaim(file.digest);
@@ -124,7 +124,7 @@ void record(Cache& cache, const Program& program, const Plan& plan, const Artifa
     try {
         record_in(Recorder::of(recording->path), recording->log, program, plan, result);
     } catch (...) {
-        // Out of memory, or a log of the user's that throws: no reason for a compile to fail.
+        // Out of memory, or the user's log function threw: no reason for a compile to fail.
     }
 }
 

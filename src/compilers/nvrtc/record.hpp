@@ -6,11 +6,11 @@
 
 namespace hearth::nvrtc {
 
-// Appends this compile to the file that the cache records to, if it does. `result` is what came of it; null: nothing.
-// Whatever goes wrong, the compile does not suffer.
+// Appends this compile to the file that the cache records to, if there is one. `result` is the result; null: none.
+// Whatever goes wrong here, the compile goes on.
 void record(Cache& cache, const Program& program, const Plan& plan, const Artifact* result) noexcept;
 
-// The recipe that a plan makes. Its key is the request's, or a name of its own where the plan goes past the cache.
+// The recipe for a plan. Its key is the request's, or one of its own if the plan goes past the cache.
 format::Recipe recipe_of(const Program& program, const Plan& plan, const Artifact* result);
 
 }  // namespace hearth::nvrtc

@@ -16,7 +16,7 @@ format::Manifest manifest_of(const format::Recipe& recipe);
 Key key_there(const format::Recipe& recipe, Program program, std::vector<std::string> options,
               const Identity& compiler);
 
-// Whether what was recorded comes to the key that it was recorded under. `program`: what recorded_program() gives.
+// Whether what was recorded gives the key that it was recorded under. `program`: what recorded_program() returns.
 bool has_its_key(const format::Recipe& recipe, const Program& program);
 bool comes_to_its_key(const format::Recipe& recipe, const recipes::Recipes::Data& data);
 

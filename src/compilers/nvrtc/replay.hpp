@@ -7,8 +7,8 @@
 
 namespace hearth::nvrtc {
 
-// Which of a request's paths stand in the log of its compile, and what each of them is: kept with the log, so that the
-// same request elsewhere gets the log with its own paths.
+// Which paths of a request are in the log of its compile, and what each of them is. This is kept with the log, so that
+// the same request elsewhere gets the log with its own paths.
 std::string paths_in_log(std::string_view log, const std::string& program, const format::Manifest& manifest);
 
 // The log as NVRTC would write it for this program and these headers. `paths` is what paths_in_log() gave when it was

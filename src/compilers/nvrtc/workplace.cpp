@@ -17,16 +17,16 @@ bool is_absolute(std::string_view path)
     return path.starts_with('/');
 }
 
-// Found by a path from the root that stands in the source or in the name of a given header: no tree can stand in.
+// Found by an absolute path in the source or in the name of a given header: no tree can replace it.
 bool is_fixed(const format::RecipeFile& file)
 {
     return file.label.starts_with("A:") || file.label.starts_with("H:/");
 }
 
-// Which paths of a recipe have to stay what they are.
+// Which paths of a recipe must not change.
 struct Staying {
     bool all = false;       // the working directory too
-    bool absolute = false;  // those that begin at the root
+    bool absolute = false;  // absolute paths
     bool program = false;   // the program's name
 };
 
@@ -38,7 +38,7 @@ Staying staying(const format::Recipe& recipe, const OptionFacts& facts)
     const auto holds_place = [&](const format::RecipeFile& file) {
         if (!is_absolute(file.path) || is_fixed(file))
             return false;
-        // With the program's name its directory stays, and what lies there.
+        // If the program's name stays, so do its directory and the files there.
         return file.path_matters || (stay.program && is_absolute(recipe.name) && file.label.starts_with("P:"));
     };
     stay.absolute = stay.all || std::any_of(recipe.files.begin(), recipe.files.end(), holds_place);
@@ -110,7 +110,7 @@ Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::
             return in_place ? placed.error() : not_laid_out(placed.error());
     }
     const auto moves = [&](const std::string& path) { return is_absolute(path) ? !stay.absolute : !stay.all; };
-    // Nothing that is looked for below the root may be found above it.
+    // A search below the tree's root must not find files above it.
     TreePlan within;
     for (const std::string& directory : facts.include_directories)
         if (moves(directory))

@@ -8,19 +8,18 @@
 
 namespace hearth::nvrtc {
 
-// Where a recipe can be compiled so that its request comes out as it was: a program whose paths lead into a tree of its
-// headers, and the directory to compile it in.
+// Where a recipe can be compiled with the recorded request: a program whose paths lead into a tree of its headers, and
+// the directory to compile it in.
 struct Workplace {
     Program program;  // for the target it was recorded for
     std::string working_directory;
 };
 
-// Headers go where they lay, below the root of the tree: beside the program, in the include directories, in the working
-// directory. So they are found in the same order, under the same labels.
+// Below the root of the tree, headers go where they were: beside the program, in the include directories, in the
+// working directory. So they are found in the same order, under the same labels.
 //
-// What the output may hold must stay as it was: a path that matters is used where it is, on this machine, if the same
-// file is there. An error says why the recipe cannot be compiled here; Code::unavailable: it is this machine that lacks
-// something.
+// A path that the output may hold must not change: it is used as it is, if the same file is there on this machine. An
+// error says why the recipe cannot be compiled here; Code::unavailable: this machine lacks something.
 Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::Data& data, HeaderTree& tree);
 
 // The program as it was given, with the paths it had.

@@ -21,7 +21,7 @@ Result<std::shared_ptr<ContextState>> with_queue(std::shared_ptr<ContextState> s
     return state;
 }
 
-// The devices of a context that the caller made; none when it is not one.
+// The devices of a caller's context; none if it is not a context.
 std::vector<cl_device_id> devices_of(const cl::Api& api, cl_context context)
 {
     std::size_t size = 0;

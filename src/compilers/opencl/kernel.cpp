@@ -25,8 +25,8 @@ cl_uint dimensions_of(const Extent& global)
     return global.y > 0 ? 2 : 1;
 }
 
-// Launches that a driver may have the same code for: PoCL compiles for the local size, which it chooses by the global
-// size where none is given, and apart for ranges that begin at zero and for narrow ones.
+// Launches of one kind may share the driver's code. PoCL compiles for the local size, which it chooses by the global
+// size if none is given. It also compiles separately for ranges that begin at zero and for narrow ones.
 std::string kind_of(const std::string& kernel, const Launch& range)
 {
     constexpr std::size_t k_narrow = 65536;
@@ -116,7 +116,7 @@ Status Kernel::launch_with(const Launch& range, std::span<const Argument> argume
                        "clEnqueueNDRangeKernel", error);
 
     if (program.watches_launches() && program.launched(name, kind_of(name, range))) {
-        // A binary that cannot be stored costs the next process time, never this one its launch.
+        // If the binary cannot be stored, the next process loses time, but this launch does not fail.
         if (api.finish(queue) == CL_SUCCESS)
             static_cast<void>(program.store_again());
     }

@@ -9,7 +9,7 @@ namespace hearth::opencl {
 
 namespace {
 
-// Incomplete types cannot be deleted by mistake: the driver releases what it made.
+// The driver releases the program. The type is incomplete, so it cannot be deleted by mistake.
 std::shared_ptr<_cl_program> owner_of(const std::shared_ptr<const ContextState>& context, cl_program id)
 {
     if (id == nullptr)
@@ -17,7 +17,7 @@ std::shared_ptr<_cl_program> owner_of(const std::shared_ptr<const ContextState>&
     return {id, [context](cl_program doomed) { context->api->release_program(doomed); }};
 }
 
-// What the source and options alone decide. Everything else may go well the next time.
+// Errors that depend only on source and options. Every other error may not happen the next time.
 bool is_deterministic(cl_int result)
 {
     return result == CL_BUILD_PROGRAM_FAILURE || result == CL_INVALID_BUILD_OPTIONS;
@@ -74,7 +74,7 @@ Bytes NativeProgram::binary() const
     std::size_t size = 0;
     if (api.get_program_info(id(), CL_PROGRAM_DEVICES, 0, nullptr, &size) != CL_SUCCESS)
         return {};
-    // A context of the caller's may have other devices: there is a binary for each, in this order.
+    // The caller's context may have other devices too: there is a binary for each, in this order.
     std::vector<cl_device_id> devices(size / sizeof(cl_device_id));
     std::vector<std::size_t> sizes(devices.size());
     if (api.get_program_info(id(), CL_PROGRAM_DEVICES, size, static_cast<void*>(devices.data()), nullptr) !=
@@ -82,7 +82,7 @@ Bytes NativeProgram::binary() const
         api.get_program_info(id(), CL_PROGRAM_BINARY_SIZES, sizes.size() * sizeof(std::size_t), sizes.data(),
                              nullptr) != CL_SUCCESS)
         return {};
-    // All of them are asked for: not every driver takes a null pointer for one that is not wanted.
+    // All binaries are fetched: not every driver accepts a null pointer for one that is not wanted.
     std::vector<Bytes> binaries;
     std::vector<unsigned char*> places;
     binaries.reserve(sizes.size());
@@ -145,7 +145,7 @@ Result<Built> build_from_source(const std::shared_ptr<const ContextState>& conte
         if (log.empty())
             log = cl::error_name(artifact.status) + "\n";
     } else {
-        // A twin costs a quarter of the first build: the compiler is up by then.
+        // A second program costs a quarter of the first build, since the compiler is already loaded.
         Bytes binary = freezes_binary(context->device) ? binary_of_another(context, source) : Bytes{};
         artifact.sections.push_back({"binary", !binary.empty() ? std::move(binary) : built.program.binary()});
     }
@@ -172,7 +172,7 @@ Result<NativeProgram> load_binary(const std::shared_ptr<const ContextState>& con
     NativeProgram program(context, id);
     if (!program || error != CL_SUCCESS || state != CL_SUCCESS)
         return failure(Code::other_version, doing, "clCreateProgramWithBinary", error != CL_SUCCESS ? error : state);
-    // OpenCL wants this of binaries too; there is nothing left to compile.
+    // OpenCL requires this for binaries too, though there is nothing left to compile.
     if (error = api.build_program(id, 1, &device, options.c_str(), nullptr, nullptr); error != CL_SUCCESS)
         return failure(Code::other_version, doing, "clBuildProgram", error);
     return program;

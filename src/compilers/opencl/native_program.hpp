@@ -15,7 +15,7 @@ public:
     explicit operator bool() const { return m_program != nullptr; }
     cl_program id() const { return m_program.get(); }
 
-    // Empty when the driver gives none.
+    // Empty if the driver gives none.
     Bytes binary() const;
     std::string build_log() const;
 
@@ -24,20 +24,20 @@ private:
     std::shared_ptr<_cl_program> m_program;
 };
 
-// Whether a program's binary stays as it was when it was first asked for, or given, whatever the program compiles
-// afterwards. So it is with PoCL, which compiles a kernel for a local size when it is first launched with it: its
-// binary must be taken once, and after the launches.
+// Whether a program's binary stays as it was when it was first taken or given, whatever the program compiles
+// afterwards. PoCL does this. It compiles a kernel for a local size at the first launch with it, so its binary must be
+// taken only once, after the launches.
 bool freezes_binary(const Device& device);
 
-// The program and what came of building it: the sections "binary" and "log". An Error when the driver could not do its
-// work at all. Where binaries freeze, this one was taken of a twin, and the program's own is yet to be taken.
+// The program and the result of building it: the sections "binary" and "log". An Error if the driver could not work at
+// all. If binaries freeze, this binary was taken from a second program, and the program's own is still to be taken.
 struct Built {
-    NativeProgram program;  // none when the build failed
+    NativeProgram program;  // none if the build failed
     Artifact artifact;
 };
 Result<Built> build_from_source(const std::shared_ptr<const ContextState>& context, const Source& source);
 
-// The binary of one more program of the source; empty when there is none to be had.
+// The binary of another program built from the source; empty if there is none.
 Bytes binary_of_another(const std::shared_ptr<const ContextState>& context, const Source& source);
 
 // An Error of Code::other_version says that the driver refused the binary.

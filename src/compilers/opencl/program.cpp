@@ -16,7 +16,7 @@ namespace {
 constexpr const char* k_binary_section = "binary";
 constexpr const char* k_launches_section = "launches";
 constexpr std::string_view k_any_launch = "any";
-// A program that is launched in ever new ways is not stored for ever anew.
+// A program that is launched in ever new ways is not stored again without end.
 constexpr std::size_t k_most_launches = 64;
 
 std::atomic<std::uint64_t> g_rejected{0};
@@ -28,7 +28,7 @@ bool driver_keeps_code()
     return setting == nullptr || std::string_view(setting) != "0";
 }
 
-// Shared with the maker, which may still be at work when we have left: at a deadline, or where a server was quicker.
+// Shared with the compile function, which may still run after we return: at a deadline, or if a server was quicker.
 struct Job {
     Job(std::shared_ptr<const ContextState> its_context, Source its_source)
         : context(std::move(its_context)), source(std::move(its_source))
@@ -44,7 +44,7 @@ struct Job {
         return std::move(built->artifact);
     }
 
-    // What run() made; none when another's flight or the cache answered.
+    // The program that run() built; none if the cache had it or another thread compiled it.
     NativeProgram take()
     {
         const std::lock_guard lock(mutex);
@@ -114,7 +114,7 @@ bool ProgramState::launched(const std::string& kernel, const std::string& kind)
     m_unlaunched.erase(kernel);
     if (m_launches.size() < k_most_launches && m_launches.insert(kind).second)
         m_grown = true;
-    // A binary that can be taken once is taken when every kernel that was asked for has been launched.
+    // A binary that can be taken only once is taken when every kernel that was handed out has been launched.
     return m_grown && (m_unlaunched.empty() || m_source_of_binary != BinarySource::program_once);
 }
 
@@ -143,7 +143,7 @@ Status ProgramState::store_again()
     std::string launches;
     std::size_t count = 0;
     {
-        // Read before the binary is taken: a launch in between is missing from the list and stored the next time.
+        // The list is read before the binary is taken: a launch in between is missing from it, and is stored next time.
         const std::lock_guard lock(m_mutex);
         m_grown = false;
         count = m_launches.size();
@@ -154,7 +154,7 @@ Status ProgramState::store_again()
     Bytes binary = take_binary();
     if (binary.empty())
         return error(Code::io, "The driver gave no binary of the program.");
-    // Told by the first launch alone: a later one may find its code in the binary already.
+    // Only the first launch can tell: a later one may find its code in the binary already.
     if (from_program && count == 1 && binary == m_binary) {
         launches = k_any_launch;
         m_source_of_binary = BinarySource::none;

@@ -45,7 +45,7 @@ Status check(const Device& device, const Source& source)
     return {};
 }
 
-// Which files a driver reads is its own affair: OpenCL has no rule where it looks for headers, and no way to ask.
+// It is not known which files a driver reads: OpenCL does not say where headers are searched for, and cannot be asked.
 std::string why_past_the_cache(const Source& source)
 {
     const std::string joined = headers::join_lines(source.text);
@@ -70,8 +70,8 @@ std::string why_past_the_cache(const Source& source)
     return {};
 }
 
-// Variables by which drivers let a user change what they compile. What only moves or silences their own caches and logs
-// is left out.
+// Environment variables that change what drivers compile. Variables that only concern their own caches and logs are
+// left out.
 std::vector<std::string> driver_settings()
 {
     static constexpr std::array k_families{"POCL_", "IGC_", "AMD_OCL_", "CL_CONFIG_", "SYCL_", "RUSTICL_", "CLC_"};

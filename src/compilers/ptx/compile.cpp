@@ -33,7 +33,7 @@ std::string_view name_of(Linker linker)
     return linker == Linker::driver ? "driver" : "nvjitlink";
 }
 
-// The linkers take zero-terminated strings: what stands behind a zero would be left out without a word.
+// The linkers take zero-terminated strings: what follows a zero would silently be left out.
 Status check_text(std::string_view what, std::string_view text)
 {
     if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
@@ -47,7 +47,7 @@ Status settle_text(const Program& program, Job& job)
     job.text = program.text;
     job.name = program.name.empty() ? k_unnamed : program.name;
     job.input = program.input;
-    // A zero at the end only ends the text: many a program counts it in.
+    // A zero at the end only ends the text: many programs include it in the size.
     if (job.input == Input::ptx)
         job.text.resize(job.text.find_last_not_of('\0') + 1);
     if (job.text.empty())
@@ -151,8 +151,7 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
 {
     Result<Plan> planned = make_plan(program, options);
     HEARTH_TRY(planned);
-    // Shared with the maker, which may still be at work when we have left: at a deadline, or where a server was
-    // quicker.
+    // Shared with the compile function, which may still run after we return: at a deadline, or if a server was quicker.
     const auto plan = std::make_shared<const Plan>(*std::move(planned));
     const auto make = [plan] { return compile_now(*plan); };
     const Result<Lookup> found =

@@ -37,8 +37,8 @@ enum JitOption : int {
 
 constexpr int k_unknown = 999;
 
-// What the same input brings every time: an invalid image, no code for this GPU, invalid PTX, PTX that is too new, an
-// invalid source. A symbol that nobody defines is an unknown error to the driver, but it says so in its log.
+// Errors that the same input always gives: an invalid image, no code for this GPU, invalid PTX, PTX that is too new, an
+// invalid source. An undefined symbol is an unknown error to the driver, but its log explains it.
 bool is_deterministic(int result, bool explained)
 {
     for (const int known : {200, 209, 218, 222, 300})
@@ -51,7 +51,7 @@ struct JitOptions {
     std::vector<int> names;
     std::vector<void*> values;
 
-    // Numbers are passed in the place of a pointer.
+    // Numbers are passed as pointers.
     void add(int name, std::uint64_t value)
     {
         names.push_back(name);
@@ -81,7 +81,7 @@ std::optional<std::uint64_t> target_number(std::string_view target)
     return version ? std::optional(kind + *version) : std::nullopt;
 }
 
-// False when the driver has no such option.
+// False if the driver has no such option.
 bool translate(std::string_view option, JitOptions& out)
 {
     static constexpr std::string_view k_registers = "-maxrregcount=";
@@ -92,7 +92,7 @@ bool translate(std::string_view option, JitOptions& out)
     else if (option == "-verbose")
         out.add(k_log_verbose, std::uint64_t{1});
     else if (option.starts_with("-arch="))
-        return true;  // the target is read apart
+        return true;  // the target is read separately
     else if (const auto level =
                  option.starts_with("-O") ? base::parse_number<std::uint64_t>(option.substr(2)) : std::nullopt;
              level && *level <= 4)

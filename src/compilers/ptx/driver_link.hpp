@@ -4,11 +4,11 @@
 
 namespace hearth::ptx {
 
-// Links with the CUDA driver: in the context that is current, or in the first device's primary one, which is held for
-// as long as it takes.
+// Links with the CUDA driver, in the current context, or else in the first device's primary one, which is held
+// meanwhile.
 Result<Artifact> link_with_driver(const Job& job);
 
-// Why the driver cannot take this job; empty: it can. Asks nobody.
+// Why the driver cannot take this job; empty: it can. Does not ask the driver.
 std::string refusal_of_driver(const Job& job);
 
 }  // namespace hearth::ptx

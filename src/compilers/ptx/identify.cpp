@@ -25,7 +25,7 @@ constexpr std::uint64_t k_largest_library = std::uint64_t{1} << 30U;
 // Never destroyed: threads may still compile while the program ends.
 gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
 
-// Empty when the file cannot be read.
+// Empty if the file cannot be read.
 std::string build_of(const std::string& path)
 {
     base::Files& files = base::system_files();
@@ -46,7 +46,7 @@ Error unusable(const std::string& path, const std::string& why)
                  k_configured);
 }
 
-// No identity and no error: none was found, and nobody said where one is.
+// No identity and no error: none was found, and no path was configured.
 Result<std::optional<Identity>> find_nvjitlink(const std::string& configured_by_caller,
                                                std::vector<std::string>& passed_over)
 {

@@ -48,7 +48,7 @@ std::string name_of(int result)
                                                                             : fmt::format("error {}", result);
 }
 
-// These may well not happen the next time.
+// Internal errors, failures of the thread pool and unknown codes may not happen the next time.
 bool is_deterministic(int result)
 {
     return result != k_internal && result != k_thread_pool && result >= 0 &&
@@ -134,13 +134,13 @@ Result<Artifact> link_with_nvjitlink(const std::string& path, const Job& job)
     Handle handle = nullptr;
     Artifact artifact;
     artifact.status = linker.create(&handle, static_cast<std::uint32_t>(options.size()), options.data());
-    // There is a handle even when the options were refused: it has the log.
+    // There is a handle even if the options were refused: it has the log.
     const auto destroy = [&linker](Handle* doomed) { linker.destroy(doomed); };
     const std::unique_ptr<Handle, decltype(destroy)> owner(handle != nullptr ? &handle : nullptr, destroy);
     if (!artifact.failed())
         artifact.status = linker.add(handle, job.input == Input::ptx ? k_linker_input_ptx : k_linker_input_lto_ir,
                                      job.text.data(), job.text.size(), job.name.c_str());
-    // It would complete without what it could not take, and call that a success.
+    // Otherwise nvJitLink would complete without the refused input, and report success.
     if (!artifact.failed())
         artifact.status = linker.complete(handle);
 

@@ -14,7 +14,7 @@ struct Identity {
     std::string build;  // exact for one build of it
 };
 
-// A program with its options and name settled.
+// A program with its final options and name.
 struct Job {
     std::string text;
     std::string name;
@@ -23,12 +23,11 @@ struct Job {
     Input input = Input::ptx;
 };
 
-// Finds the linker that is asked for: nvJitLink at the configured path, HEARTH_NVJITLINK or everywhere
-// hearth/libraries.hpp looks; the driver where the loader looks.
+// Finds the linker that is asked for: nvJitLink at the configured path, at HEARTH_NVJITLINK or everywhere
+// hearth/libraries.hpp looks; the driver where the dynamic loader looks.
 Result<Identity> identify(const CompileOptions& options);
 
-// Loads the linker and has it do the work. The whole result, a failed one's too; an Error when it could not do its work
-// at all.
+// Loads the linker and links with it. The whole result, also of a failed link; an Error if it could not work at all.
 Result<Artifact> link(const Identity& identity, const Job& job);
 
 }  // namespace hearth::ptx

@@ -7,8 +7,8 @@
 
 namespace hearth::gpu {
 
-// A context and its identity. Handles come back: a new context may lie where a destroyed one lay, and a device's
-// primary context keeps its address when it is reset. Identities never do.
+// A context and its identity. Handles are reused: a new context may get the address of a destroyed one, and a device's
+// primary context keeps its address when it is reset. Identities are never reused.
 struct CudaContext {
     CUctx_st* handle = nullptr;
     std::uint64_t id = 0;
@@ -16,11 +16,11 @@ struct CudaContext {
     friend bool operator==(const CudaContext&, const CudaContext&) = default;
 };
 
-// The calling thread's. An Error where there is none, where it has been destroyed or reset, and where the driver is too
+// The calling thread's context. An Error if there is none, if it has been destroyed or reset, or if the driver is too
 // old to tell one context from the next at the same address.
 Result<CudaContext> current_context(const CudaDriver& driver);
 
-// Whether it is still there, not just another one in its place.
+// Whether this very context still exists, and not another one at its address.
 bool is_alive(const CudaDriver& driver, const CudaContext& context) noexcept;
 
 // A context that stays as long as somebody holds this: a device's primary one, or one of our own on it.
@@ -46,7 +46,7 @@ private:
     CudaContext m_context;
 };
 
-// Makes a context current for the calling thread until the end, unless it already is.
+// Makes a context current for the calling thread while this lives, unless it already is.
 class ScopedContext {
 public:
     ScopedContext(const CudaDriver& driver, const CudaContext& context) noexcept;
@@ -63,8 +63,8 @@ private:
     bool m_ok = false;
 };
 
-// Lets the calling thread load and unload modules while a stream is captured, its own or another thread's. Otherwise
-// such a call fails, and the capture with it.
+// Lets the calling thread load and unload modules while its own or another thread's stream is captured. Otherwise such
+// a call fails and ends the capture.
 class AllowedInCapture {
 public:
     explicit AllowedInCapture(const CudaDriver& driver) noexcept : m_driver(driver)

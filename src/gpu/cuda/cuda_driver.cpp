@@ -28,7 +28,7 @@ Error no_target(Error error)
     return error;
 }
 
-// Fills in the table; the name of the first function that has to be there and is not.
+// Fills in the table; returns the name of the first required function that is missing.
 const char* find_functions(const base::SharedLibrary& library, CudaDriver& driver)
 {
     const char* missing = nullptr;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-// CUDA's own tags, so that its handles need no casts. Nothing of cuda.h is needed to build.
+// CUDA's own tags, so that its handles need no casts. cuda.h is not needed to build.
 struct CUctx_st;
 struct CUmod_st;
 struct CUfunc_st;
@@ -15,9 +15,8 @@ struct CUevent_st;
 
 namespace hearth::gpu {
 
-// The driver's functions, each under the name that cuda.h 13.0 gives the version meant here. A plain struct: the tests
-// of what stands above fill one in by hand. Results are CUresult; handles and enums as the driver's binary interface
-// has them.
+// The driver's functions, each in the version that cuda.h 13.0 gives its name to. A plain struct, which tests of the
+// layers above fill in by hand. Results are CUresult; handles and enums are those of the driver's binary interface.
 struct CudaDriver {
     int (*init)(unsigned flags);
     int (*driver_version)(int* version);
@@ -72,8 +71,8 @@ struct CudaDriver {
     int (*destroy_event)(CUevent_st* event);
     int (*record_event)(CUevent_st* event, CUstream_st* stream);
 
-    // Null where the driver is too old for them, with the CUDA version that brought them.
-    // Null means the current context. No two contexts of a process have the same, also where a handle comes back.
+    // Null if the driver is too old for them; the number is the CUDA version that brought them.
+    // A null context means the current one. No two contexts of a process have the same id, even if a handle is reused.
     int (*context_id)(CUctx_st* context, unsigned long long* id);                                           // 12.0
     int (*load_function)(CUfunc_st* function);                                                              // 12.4
     int (*parameter_info)(CUfunc_st* function, std::size_t index, std::size_t* offset, std::size_t* size);  // 12.4
@@ -82,7 +81,7 @@ struct CudaDriver {
     int (*function_name)(const char** name, CUfunc_st* function);                                           // 12.3
 };
 
-// What of CUresult and the driver's enums is used here.
+// The values of CUresult and the driver's enums that are used here.
 namespace cuda {
 
 inline constexpr int k_success = 0;
@@ -99,7 +98,7 @@ inline constexpr int k_context_is_destroyed = 709;
 
 inline constexpr int k_compute_major = 75;  // CU_DEVICE_ATTRIBUTE_...
 inline constexpr int k_compute_minor = 76;
-inline constexpr int k_most_shared_bytes = 97;  // with the function's consent
+inline constexpr int k_most_shared_bytes = 97;  // if the function allows it
 
 inline constexpr int k_static_shared_bytes = 1;  // CU_FUNC_ATTRIBUTE_...
 inline constexpr int k_registers = 4;
@@ -108,7 +107,7 @@ inline constexpr int k_dynamic_shared_bytes = 8;
 inline constexpr unsigned k_host_portable = 1;  // CU_MEMHOSTALLOC_...
 inline constexpr unsigned k_host_mapped = 2;
 inline constexpr int k_pointer_memory_type = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
-inline constexpr unsigned k_memory_of_host = 1;  // CU_MEMORYTYPE_HOST: pinned; the driver knows no other of the host
+inline constexpr unsigned k_memory_of_host = 1;  // CU_MEMORYTYPE_HOST: pinned; the driver knows no other host memory
 inline constexpr unsigned k_stream_non_blocking = 1;
 inline constexpr unsigned k_event_no_timing = 2;
 
@@ -119,16 +118,16 @@ inline constexpr int k_capture_relaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 
 // The driver of this machine, loaded from libcuda.so.1 and initialised when first asked for. An Error says what is
 // missing: the library, a function, a device.
-// Thread safety: all of it; no lock, so a program may fork at any moment, and the driver itself may.
-// Cost: one load once it is there.
+// Thread safety: all of it, without a lock, so that a program or the driver itself may fork at any moment.
+// Cost: one atomic load once it is loaded.
 Result<const CudaDriver*> cuda_driver();
-// The same, or null while nobody has asked for it with success.
+// The same, or null until cuda_driver() has succeeded once.
 const CudaDriver* loaded_cuda_driver() noexcept;
 
 // "CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed"
 std::string describe(const CudaDriver& driver, int error);
 
-// What NVRTC calls the architecture of a GPU of this machine: "sm_90".
+// The target of a GPU of this machine, as NVRTC names it: "sm_90".
 Result<std::string> target_of_device(int ordinal);
 Result<std::string> target_of_device(const CudaDriver& driver, int device);
 

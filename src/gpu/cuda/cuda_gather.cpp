@@ -9,8 +9,8 @@ namespace {
 constexpr unsigned k_threads = 128;
 constexpr unsigned k_most_blocks = 4096;
 
-// PTX, so that neither a CUDA compiler at build time nor NVRTC at run time is needed; the driver of any GPU since
-// Maxwell takes it. A block takes every gridDim-th step:
+// PTX, so that neither a CUDA compiler at build time nor NVRTC at run time is needed. It runs on any GPU since Maxwell.
+// A block takes every gridDim-th step:
 //
 //   for (i = blockIdx.x; i < count; i += gridDim.x) {
 //       for (k = threadIdx.x; k < steps[i].bytes / 16; k += blockDim.x)      sixteen bytes at a time

@@ -7,7 +7,7 @@
 
 namespace hearth::gpu {
 
-// A stretch of bytes that goes from one address the device can reach to another. Both are multiples of 16.
+// A stretch of bytes to copy between two addresses that the device can reach. Both are multiples of 16.
 struct GatherStep {
     std::uint64_t from = 0;
     std::uint64_t to = 0;
@@ -15,16 +15,16 @@ struct GatherStep {
 };
 
 // The kernel that copies many such stretches in one launch.
-// Thread safety: as an int, once loaded.
+// Thread safety: any thread may launch it once it is loaded.
 class CudaGather {
 public:
-    // In the context that is current, which must outlive it. False where the driver does not take it: then stretches
-    // have to be copied one by one.
+    // Loads it in the current context, which must outlive it. False if the driver refuses it: then stretches have to be
+    // copied one by one.
     bool load(const CudaDriver& driver);
     void unload(const CudaDriver& driver) noexcept;
     bool loaded() const noexcept { return m_function != nullptr; }
 
-    // Puts the launch into the stream. `steps` lie in pinned memory and stay until it is done.
+    // Puts the launch into the stream. `steps` must be in pinned memory, and stay there until the launch is done.
     int launch(const CudaDriver& driver, std::span<const GatherStep> steps, CUstream_st* stream) const;
 
 private:

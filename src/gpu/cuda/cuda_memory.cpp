@@ -12,10 +12,10 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::uint64_t k_upload_bytes = 8_MiB;
-// Larger writes go straight from where they are: the driver's own staging is no slower then.
+// Larger writes go directly from the caller's memory: the driver's own staging is then no slower.
 constexpr std::uint64_t k_most_staged = 1_MiB;
 
-// After these the context is of no more use.
+// After these errors the context cannot be used any more.
 bool is_fatal(int error)
 {
     constexpr std::array k_fatal{46,  201, 214, 219, 220, 304, 700, 702, 709,
@@ -124,12 +124,13 @@ Result<WriteTicket> CudaMemory::write(const DevicePart& to, ByteView data)
     }
     const std::uint64_t address = to.block.address + to.offset;
     int error = m_driver.copy_to_device(address, from, data.size(), m_write_stream);
-    // Not staged by us: the caller's own bytes, which may even be pinned, must have been read before we return.
+    // Without our staging the driver reads the caller's own bytes, which may be pinned. It must be done before we
+    // return.
     if (error == cuda::k_success && from == data.data())
         error = m_driver.finish_stream(m_write_stream);
     if (error != cuda::k_success)
         return failed("be written", error).error();
-    // release: whoever sees the ticket sees the copy issued.
+    // release: a thread that sees the ticket sees the copy issued.
     const WriteTicket ticket = m_issued.load(std::memory_order_relaxed) + 1;
     m_issued.store(ticket, std::memory_order_release);
     return ticket;
@@ -146,7 +147,7 @@ Status CudaMemory::wait(WriteTicket ticket)
     const WriteTicket issued = m_issued.load(std::memory_order_acquire);
     if (const int error = m_driver.finish_stream(m_write_stream); error != cuda::k_success)
         return failed("be written", error);
-    // Others may have come further meanwhile. release: see settled().
+    // Other threads may have advanced it further. release: see settled().
     WriteTicket done = m_done.load(std::memory_order_relaxed);
     while (done < issued && !m_done.compare_exchange_weak(done, issued, std::memory_order_release)) {
     }
@@ -162,8 +163,8 @@ Status CudaMemory::order_after(WriteTicket ticket, device::Stream stream)
         return gone();
     const AllowedInCapture allowed(m_driver);
     auto* const their_stream = static_cast<CUstream_st*>(stream);
-    // A wait for what is outside of it would end a capture with an error; and a stream of the caller's may be wrong,
-    // which says nothing of the device. The host waits then.
+    // A capture would fail if it waited for work outside of it. The caller's stream may also be invalid, which does not
+    // mean that the device is lost. In both cases the host waits.
     int capture = cuda::k_capture_none;
     if (m_driver.capture_status(their_stream, &capture) != cuda::k_success || capture != cuda::k_capture_none)
         return wait(ticket);

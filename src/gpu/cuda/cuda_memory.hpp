@@ -25,7 +25,7 @@ public:
     }
     ~CudaMemory() override;
 
-    // Once, with the context current.
+    // Called once, with the context current.
     Status prepare();
 
     const device::Device& device() const noexcept override { return m_device; }

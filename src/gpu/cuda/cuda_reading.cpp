@@ -1,4 +1,4 @@
-// What leaves the device's memory: to the host, one part or many at once, and to another device.
+// Reads device memory to the host, one part or many at once, and copies it to another device.
 
 #include "gpu/cuda/cuda_memory.hpp"
 
@@ -8,7 +8,7 @@ namespace hearth::gpu {
 
 namespace {
 
-// Larger parts are no work for the gather kernel but for a copy engine.
+// Larger parts are copied by a copy engine, and not by the gather kernel.
 constexpr std::uint64_t k_most_gathered = 128_KiB;
 constexpr std::uint64_t k_gather_step = 16_KiB;
 
@@ -56,7 +56,7 @@ Status CudaMemory::read(const DevicePart& from, std::span<std::byte> out)
     return {};
 }
 
-// Loaded when first wanted. The driver compiles it then, once on a machine.
+// Loaded when it is first needed. The driver compiles it then, once per machine.
 bool CudaMemory::gather_kernel()
 {
     const std::lock_guard lock(m_read_mutex);
@@ -67,7 +67,7 @@ bool CudaMemory::gather_kernel()
     return m_gather.loaded();
 }
 
-// A kernel reaches no other memory of the host.
+// A kernel can reach only pinned memory of the host.
 bool CudaMemory::is_pinned(std::span<std::byte> memory) const
 {
     unsigned type = 0;
@@ -76,7 +76,7 @@ bool CudaMemory::is_pinned(std::span<std::byte> memory) const
            type == cuda::k_memory_of_host;
 }
 
-// With the kernel, where it can: it copies sixteen bytes at a time, and what is not laid out for that is left.
+// Copies what the kernel can: it takes sixteen bytes at a time, and leaves parts that are not aligned for that.
 bool CudaMemory::gather_small(std::span<const GatherPart> parts, std::span<std::byte> out, CUstream_st* stream,
                               std::unique_ptr<StagingBuffer>& table)
 {
@@ -101,7 +101,7 @@ bool CudaMemory::gather_small(std::span<const GatherPart> parts, std::span<std::
     return step == first || m_gather.launch(m_driver, {first, step}, stream) == cuda::k_success;
 }
 
-// In a stream of its own: launches and copies follow each other there, and the host waits once.
+// Uses a stream of its own: launches and copies follow each other there, and the host waits once.
 class CudaMemory::StreamGathering final : public Gathering {
 public:
     explicit StreamGathering(CudaMemory& memory) : m_memory(memory) {}
@@ -115,7 +115,7 @@ public:
         if (!m_under_way)
             return {};
         m_under_way = false;
-        // Here and in start() for the call alone: several of these may be under way in a thread, in different contexts.
+        // Current only during this call, as in start(): a thread may have several gatherings in different contexts.
         const ScopedContext context(m_memory.m_driver, m_memory.m_context);
         if (!context.ok())
             return m_memory.gone();
@@ -126,7 +126,7 @@ public:
 
 private:
     CudaMemory& m_memory;
-    std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // that the kernels under way read
+    std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // read by kernels that are under way
     std::unique_ptr<Lane> m_lane;
     bool m_under_way = false;
 };
@@ -181,7 +181,7 @@ Status CudaMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const D
     const AllowedInCapture allowed(m_driver);
     if (Status status = settle_writes(); !status.ok())
         return status;
-    // A write to what lay at the target before may still be on its way there.
+    // An earlier write to the target's memory may still be under way.
     if (Status status = other->settle_writes(); !status.ok())
         return status;
     const Lane lane(*this);

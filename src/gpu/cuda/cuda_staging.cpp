@@ -31,7 +31,7 @@ CudaStagingPool::~CudaStagingPool()
 {
     const ScopedContext context(m_driver, m_context);
     if (!context.ok())
-        return;  // a context that is gone has taken its memory along
+        return;  // the memory went with its context
     const AllowedInCapture allowed(m_driver);
     for (const auto& [size, buffers] : m_free)
         for (void* memory : buffers)
@@ -41,7 +41,7 @@ CudaStagingPool::~CudaStagingPool()
 std::unique_ptr<StagingBuffer> CudaStagingPool::take(std::uint64_t bytes)
 {
     const std::uint64_t size = std::max(k_least, std::bit_ceil(bytes));
-    // Before the lock: in a forked child, where another thread may have held it, there is no context.
+    // Checked before the lock: a forked child has no context, and another thread may have held the lock at the fork.
     const ScopedContext context(m_driver, m_context);
     if (!context.ok())
         return nullptr;

@@ -10,8 +10,8 @@
 
 namespace hearth::gpu {
 
-// Pinned host memory that is kept for the next who wants some: taking it from the driver costs more than a copy.
-// Thread safety: all of it. Ownership: buffers that are lent out keep the pool.
+// Pinned host memory that is kept for reuse, since allocating it costs more than a copy.
+// Thread safety: all of it. Ownership: buffers that are lent out keep the pool alive.
 class CudaStagingPool : public std::enable_shared_from_this<CudaStagingPool> {
 public:
     explicit CudaStagingPool(std::shared_ptr<const KeptCudaContext> context)
@@ -22,7 +22,7 @@ public:
     CudaStagingPool(const CudaStagingPool&) = delete;
     CudaStagingPool& operator=(const CudaStagingPool&) = delete;
 
-    // Null when there is none to be had.
+    // Null if there is none.
     std::unique_ptr<StagingBuffer> take(std::uint64_t bytes);
 
 private:

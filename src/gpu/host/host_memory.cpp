@@ -1,4 +1,4 @@
-// Host memory in place of a device's: the same interface, so that everything works where there is no GPU.
+// Host memory in place of a device's: the same interface, so that everything works without a GPU.
 
 #include "base/error.hpp"
 #include "gpu/device_memory.hpp"
@@ -15,7 +15,7 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::uint64_t k_alignment = 64;
-// There is one host; several devices of it have nothing in common but that, which is what tests want.
+// The one host appears as several independent devices, for tests.
 constexpr int k_most_devices = 16;
 
 std::byte* at(const DevicePart& part)
@@ -73,7 +73,7 @@ public:
     }
     Status copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to) override
     {
-        // The other may be a device's: where one was lost, the host stands in for it beside those that are left.
+        // The other may be a device's: if one of several devices was lost, the host stands in for it.
         const Result<WriteTicket> written = to_memory.write(to, {at(from), from.bytes});
         return written ? to_memory.wait(*written) : Status{written.error()};
     }

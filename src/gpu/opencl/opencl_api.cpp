@@ -11,7 +11,7 @@ namespace hearth::gpu::cl {
 
 namespace {
 
-// Of the functions that are called here. None: it is another's.
+// The codes of the functions that are called here. Null for other codes.
 const char* name_of(cl_int code)
 {
     switch (code) {

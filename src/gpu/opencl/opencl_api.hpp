@@ -15,7 +15,7 @@
 
 namespace hearth::gpu::cl {
 
-// What Hearth calls, and under what name.
+// The functions that Hearth calls, and their members in Api.
 #define HEARTH_OPENCL_FUNCTIONS(each)                                                                                  \
     each(get_platforms, clGetPlatformIDs) each(get_platform_info, clGetPlatformInfo) each(get_devices, clGetDeviceIDs) \
         each(get_device_info, clGetDeviceInfo) each(create_context, clCreateContext)                                   \
@@ -37,7 +37,7 @@ namespace hearth::gpu::cl {
                                                                         each(enqueue_copy, clEnqueueCopyBuffer)        \
                                                                             each(enqueue_write, clEnqueueWriteBuffer)
 
-// The functions of a loaded libOpenCL. None of them is null but the last, which OpenCL 2.1 brought.
+// The functions of a loaded libOpenCL. Only the last may be null, since OpenCL 2.1 brought it.
 struct Api {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared takes none
 #define HEARTH_OPENCL_MEMBER(name, function) decltype(&(function)) name = nullptr;

@@ -7,7 +7,7 @@
 
 namespace hearth::gpu::cl {
 
-// Every device of every platform, in the order the machine lists them. An Error when there is none.
+// Every device of every platform, in the order the machine lists them. An Error if there is none.
 Result<std::vector<cl_device_id>> all_devices(const Api& api);
 
 // One property that is text, asked for with either of the two functions.
@@ -24,7 +24,7 @@ std::string text_of(Get get, Id id, cl_uint property)
     return text;
 }
 
-// 0 where the device does not tell.
+// 0 if the device does not tell.
 template <class Number>
 Number number_of(const Api& api, cl_device_id id, cl_uint property)
 {

@@ -68,7 +68,7 @@ public:
         cl_mem buffer = m_api->create_buffer(m_context, CL_MEM_READ_WRITE, size, nullptr, &error);
         if (buffer == nullptr)
             return no_block(bytes, error);
-        // Drivers take the memory when it is first used. Now is when we can still do without.
+        // Drivers allocate the memory at its first use. It is used here, where a failure can still be handled.
         const std::byte first{};
         error = m_api->enqueue_write(m_queue, buffer, CL_TRUE, 0, 1, &first, 0, nullptr, nullptr);
         if (error != CL_SUCCESS) {
@@ -110,7 +110,7 @@ public:
             if (error == CL_SUCCESS && part.from.bytes != 0)
                 error = m_api->enqueue_read(m_queue, cl_buffer_of(part.from), CL_FALSE, part.from.offset,
                                             part.from.bytes, out.data() + part.target, 0, nullptr, nullptr);
-        // Also after a failure: what was put in before still writes to `out`.
+        // Also after a failure: the reads before it still write to `out`.
         const cl_int finished = m_api->finish(m_queue);
         if (error == CL_SUCCESS)
             error = finished;
@@ -131,15 +131,15 @@ public:
                 return failed("be copied", error);
             return {};
         }
-        // Two contexts have no way to each other but through the host.
+        // Two contexts can reach each other only through the host.
         return copy_through_host(*this, from, to_memory, to);
     }
     std::unique_ptr<StagingBuffer> staging(std::uint64_t bytes) override { return PlainStaging::take(bytes); }
 
 private:
-    // Drivers that do not say have no limit.
+    // A driver that reports no limit has none.
     static std::uint64_t most_at_once(std::uint64_t said) { return said == 0 ? UINT64_MAX : said; }
-    // Where memory is asked for, out of resources means out of memory.
+    // For an allocation, out of resources means out of memory.
     Error no_block(std::uint64_t bytes, cl_int error)
     {
         Error refused = failed(fmt::format("give {} bytes", bytes).c_str(), error).error();

@@ -22,7 +22,7 @@ constexpr const char* k_packaged = "/wgpu/resources/libwgpu_native-release.so";
 constexpr const char* k_how_to_get_it = "Install one with \"pip install wgpu==0.32.0\", or say where it is with "
                                         "HEARTH_WEBGPU.";
 
-// Versions whose headers were held against the declarations; in the package `wgpu` they are 0.22.2 to 0.32.0.
+// The versions whose headers were compared with the declarations; they are in the package `wgpu` 0.22.2 to 0.32.0.
 struct KnownVersion {
     std::uint32_t number;  // a byte for each of the four parts
     std::uint32_t instance_extras_type;
@@ -129,7 +129,7 @@ Result<std::shared_ptr<const Api>> load()
         places = packaged_libraries();
         places.insert(places.begin(), k_library);
     }
-    // A library that is there and of no use says more than one that is not.
+    // The error of a library that exists but cannot be used says more than that of a missing one.
     std::optional<Error> why;
     for (const std::string& path : places) {
         const Result<base::SharedLibrary> library = base::SharedLibrary::load(path);

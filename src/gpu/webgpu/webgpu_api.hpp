@@ -11,16 +11,16 @@
 #include <type_traits>
 
 // WebGPU as wgpu-native has it, loaded at run time: the types, numbers and functions of webgpu.h and wgpu.h that Hearth
-// uses, so that it builds where there is neither.
+// uses, so that neither is needed to build it.
 // Layouts are those of wgpu-native 29. The other versions that are accepted lack what is marked, at the end of structs
-// that only the library fills in. tests/gpu/webgpu_layout_test.cpp holds all of them against the real headers.
+// that only the library fills in. tests/gpu/webgpu_layout_test.cpp compares all of them with the real headers.
 
 namespace hearth::gpu::wgpu {
 
 using Bool = std::uint32_t;
 using Flags = std::uint64_t;
 
-// Pointers to what only the library knows.
+// Opaque pointers of the library.
 using Instance = struct OpaqueInstance*;
 using Adapter = struct OpaqueAdapter*;
 using Device = struct OpaqueDevice*;
@@ -56,10 +56,10 @@ struct Chain {
 
 struct InstanceDescriptor {
     Chain* next = nullptr;
-    std::array<std::uint64_t, 3> unused{};  // features, differently in each version; nothing asked for when zero
+    std::array<std::uint64_t, 3> unused{};  // features, which differ in each version; zero asks for none
 };
 
-// Behind the two first members each version has its own; zero is the default of all of them.
+// After the first two members each version has its own; zero is the default of all of them.
 struct InstanceExtras {
     Chain chain;
     Flags backends = 0;
@@ -150,7 +150,7 @@ struct Future {
 struct Api {
     std::string path;
     std::string version;                 // "29.0.1.1"
-    std::uint32_t instance_extras_type;  // another number in other versions
+    std::uint32_t instance_extras_type;  // differs between versions
 
     Instance (*create_instance)(const InstanceDescriptor*);
     void (*release_instance)(Instance);

@@ -138,7 +138,8 @@ WebGpuDevice::WebGpuDevice(WebGpuAdapters found, std::size_t index)
 
 WebGpuDevice::~WebGpuDevice()
 {
-    // Releasing a device waits for it, and wgpu-native ends the process when that fails: a lost one is left behind.
+    // Releasing a device waits for it, and wgpu-native ends the process if that fails. So a lost device is not
+    // released.
     if (lost()) {
         static_cast<void>(m_queue.release());
         static_cast<void>(m_handle.release());
@@ -172,7 +173,7 @@ Status WebGpuDevice::request_device()
     descriptor.lost.user = &m_signals;
     descriptor.error.callback = on_error;
     descriptor.error.user = &m_signals;
-    // Answers before it returns, in every version that is accepted.
+    // In every accepted version the callback is called before this returns.
     RequestedDevice requested;
     m_api->request_device(m_adapter.get(), &descriptor, {.callback = on_device, .user = &requested});
     if (requested.handle == nullptr)
@@ -197,12 +198,12 @@ void WebGpuDevice::on_error(const wgpu::Device* /*device*/, wgpu::ErrorType type
                             void* /*unused*/)
 {
     auto& signals = *static_cast<Signals*>(user);
-    // The first is the cause; those behind it come of it.
+    // The first error is the cause; later ones follow from it.
     if (signals.error != wgpu::ErrorType::none)
         return;
     signals.error = type;
     signals.why.keep(message);
-    // Calls are refused with these words some time before on_lost() is called.
+    // Calls fail with these words some time before on_lost() is called.
     if (signals.why.text().find("device is lost") != std::string_view::npos)
         on_lost(nullptr, 0, message, user, nullptr);
 }
@@ -247,7 +248,7 @@ Result<wgpu::Owned<wgpu::Buffer>> WebGpuDevice::create_buffer(std::uint64_t byte
     wgpu::BufferDescriptor descriptor;
     descriptor.usage = usage;
     descriptor.size = bytes;
-    // After an error there is a buffer all the same, of no use.
+    // Even after an error there is a buffer, which cannot be used.
     wgpu::Owned<wgpu::Buffer> buffer(m_api->create_buffer(m_handle.get(), &descriptor), {m_api->release_buffer});
     HEARTH_TRY(outcome(fmt::format("a buffer of {} bytes", bytes)));
     if (!buffer)
@@ -266,8 +267,8 @@ Status WebGpuDevice::submit(std::span<const BufferCopy> copies)
 {
     if (lost())
         return lost_error();
-    // Also without copies: wgpu-native ends the process over a submit to a lost device, and here it says that it is
-    // lost.
+    // Also without copies: a submit to a lost device ends the process in wgpu-native, while this call reports that it
+    // is lost.
     const wgpu::Owned<wgpu::CommandEncoder> encoder(m_api->create_encoder(m_handle.get(), nullptr),
                                                     {m_api->release_encoder});
     for (const BufferCopy& copy : copies)

@@ -16,7 +16,7 @@
 
 namespace hearth::gpu {
 
-// A device that WebGPU could be opened on.
+// A device on which WebGPU can be opened.
 struct WebGpuAdapter {
     wgpu::Owned<wgpu::Adapter> handle;
     device::Device device;
@@ -28,7 +28,7 @@ struct WebGpuAdapters {
     wgpu::Owned<wgpu::Instance> instance;
     std::vector<WebGpuAdapter> adapters;
 };
-// Loads the library. An Error when it is not here, or finds no adapter.
+// Loads the library. An Error if there is none, or if it finds no adapter.
 Result<WebGpuAdapters> find_webgpu_adapters();
 
 // From one buffer to another one; offsets and size are multiples of 4.
@@ -40,11 +40,10 @@ struct BufferCopy {
     std::uint64_t bytes = 0;
 };
 
-// A WGPUDevice and its queue, whose errors are a Status. wgpu-native reports an error to a callback, in the middle of
-// the call that made it, and ends the process where there is no callback.
-// Thread safety: one thread at a time, but lost() from any: so whose call an error belongs to is known.
-// What cannot be caught: where the driver loses the device in the middle of a submit or a wait, wgpu-native ends the
-// process by itself.
+// A WGPUDevice and its queue, with errors as a Status. wgpu-native reports an error to a callback during the call that
+// caused it, and ends the process if there is no callback.
+// Thread safety: one thread at a time, so that each error belongs to a known call; lost() from any thread.
+// What cannot be caught: if the driver loses the device during a submit or a wait, wgpu-native ends the process.
 class WebGpuDevice {
 public:
     static Result<std::unique_ptr<WebGpuDevice>> open(int index);
@@ -58,23 +57,23 @@ public:
     bool lost() const noexcept;
     Error lost_error() const;
 
-    // Code::no_space when the device is out of memory.
+    // Code::no_space if the device is out of memory.
     Result<wgpu::Owned<wgpu::Buffer>> create_buffer(std::uint64_t bytes, wgpu::Flags usage);
     void release(wgpu::Buffer buffer) noexcept { m_api->release_buffer(buffer); }
     // Takes a copy of the bytes, which goes to the device with the next submit().
     Status write(wgpu::Buffer to, std::uint64_t offset, std::span<const std::byte> words);
-    // After all that was written before.
+    // The copies come after everything that was written before.
     Status submit(std::span<const BufferCopy> copies);
-    // Until the device has done all that was submitted.
+    // Waits until the device has done all that was submitted.
     Status wait();
-    // Whether it has.
+    // Whether the device has done all that was submitted.
     bool idle() noexcept;
     // Waits for all that was submitted; the bytes are there until unmap().
     Result<const std::byte*> map(wgpu::Buffer buffer, std::uint64_t bytes);
     void unmap(wgpu::Buffer buffer) noexcept { m_api->unmap(buffer); }
 
 private:
-    // The callbacks come from a library that no exception may pass through: nothing here allocates.
+    // No exception may pass from a callback through the library, so nothing here allocates.
     class Note {
     public:
         void keep(const wgpu::Text& text) noexcept;
@@ -98,7 +97,7 @@ private:
 
     WebGpuDevice(WebGpuAdapters found, std::size_t index);
     Status request_device();
-    // What came of the calls since the last time it was asked.
+    // The result of the calls since the last outcome().
     Status outcome(std::string_view doing);
 
     static void on_lost(const wgpu::Device* device, std::uint32_t reason, wgpu::Text message, void* user, void* unused);
@@ -106,7 +105,7 @@ private:
                          void* unused);
     static void on_map(std::uint32_t status, wgpu::Text message, void* user, void* unused);
 
-    // Before the handles, which call back until they are gone.
+    // Declared before the handles, which call back until they are destroyed.
     Signals m_signals;
     Mapping m_mapping;
     std::shared_ptr<const wgpu::Api> m_api;

@@ -17,8 +17,8 @@ namespace hearth::gpu {
 
 namespace {
 
-// WebGPU copies and writes whole words. Parts start at k_webgpu_alignment, which is the most that a binding's offset may be
-// asked to be a multiple of, and own the room up to the next multiple.
+// WebGPU copies and writes whole words. Parts start at multiples of k_webgpu_alignment, the strictest alignment that a
+// binding's offset may need, and own the room up to the next multiple.
 constexpr std::uint64_t k_word = 4;
 constexpr std::uint64_t k_webgpu_alignment = 256;
 constexpr std::uint64_t k_write_piece = 16_MiB;
@@ -41,7 +41,7 @@ wgpu::Buffer wgpu_buffer_of(const DevicePart& part)
     return static_cast<wgpu::Buffer>(part.block.buffer);
 }
 
-// wgpu-native ends the process over some of what is refused here.
+// wgpu-native would end the process for some of what is refused here.
 Status check(const DevicePart& part)
 {
     if (part.bytes == 0)
@@ -62,8 +62,8 @@ Error too_small(std::uint64_t bytes, std::uint64_t room)
 // The memory of a WebGPU device. Writes and copies are done in the order in which they were issued: it has one queue.
 // Thread safety: all of it, with one lock; a read holds it until the device has answered.
 // Ownership: of the device, and of one small buffer that reads go through.
-// Cost: write(): one copy of the bytes, handed to the device with the next read, wait or settled(), or once 4 MiB are
-// together. gather(): one submit and one wait for up to 256 MiB.
+// Cost: write(): one copy of the bytes, which goes to the device with the next read, wait or settled(), or once there
+// are 4 MiB. gather(): one submit and one wait for up to 256 MiB.
 class WebGpuMemory final : public DeviceMemory {
 public:
     explicit WebGpuMemory(std::unique_ptr<WebGpuDevice> device)
@@ -107,7 +107,7 @@ private:
         std::uint64_t bytes = 0;
     };
 
-    // These two under the lock.
+    // These two are called under the lock.
     Status prepare_staging(std::uint64_t bytes);
     Status land(Batch& batch, std::span<std::byte> out);
 
@@ -116,7 +116,7 @@ private:
     const std::unique_ptr<WebGpuDevice> m_device;
     const std::uint64_t m_most_gathered;
     mutable std::mutex m_mutex;
-    // settled() is a question, and the device goes on while it is answered.
+    // mutable: settled() is const, but lets the device go on.
     mutable WebGpuQueue m_queue{*m_device};
     wgpu::Owned<wgpu::Buffer> m_staging;
     std::uint64_t m_staging_bytes = 0;
@@ -136,7 +136,7 @@ Result<DeviceBlock> WebGpuMemory::allocate(std::uint64_t bytes)
     constexpr wgpu::Flags k_usage = wgpu::k_usage_storage | wgpu::k_usage_copy_source | wgpu::k_usage_copy_target;
     Result<wgpu::Owned<wgpu::Buffer>> buffer = m_device->create_buffer(rounded, k_usage);
     if (!buffer && buffer.error().code == Code::no_space) {
-        // What was freed is not free before the device is done with it.
+        // Freed memory is available only when the device is done with it.
         HEARTH_TRY(m_queue.finish());
         buffer = m_device->create_buffer(rounded, k_usage);
     }
@@ -175,7 +175,7 @@ Result<WriteTicket> WebGpuMemory::write(const DevicePart& to, ByteView data)
         std::copy(tail.begin(), tail.end(), padded.begin());
         HEARTH_TRY(m_queue.write(wgpu_buffer_of(to), to.offset + whole, padded));
     }
-    // Counted only now: until here a submit may have taken a part of it along.
+    // Counted only now: an earlier submit may have taken only a part of it.
     return data.empty() ? m_queue.last_write() : m_queue.count_write();
 }
 
@@ -264,7 +264,7 @@ Status WebGpuMemory::land(Batch& batch, std::span<std::byte> out)
         return submitted;
     const Result<const std::byte*> mapped = m_device->map(m_staging.get(), batch.bytes);
     if (!mapped) {
-        // Whether it is still to be mapped is not known.
+        // It is not known whether the buffer will still be mapped.
         m_staging.reset();
         m_staging_bytes = 0;
         return mapped.error();
@@ -295,8 +295,8 @@ Status WebGpuMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const
         if (from.offset % k_word == 0 && to.offset % k_word == 0)
             return copy_within(from, to);
     }
-    // Each memory has a device of its own, also where two were opened on one adapter, and WebGPU has no way between
-    // them.
+    // Each memory has a device of its own, even if two were opened on one adapter, and WebGPU cannot copy between
+    // devices.
     return copy_through_host(*this, from, to_memory, to);
 }
 
@@ -309,7 +309,7 @@ Status WebGpuMemory::copy_within(const DevicePart& from, const DevicePart& to)
     std::vector<BufferCopy> copies{{wgpu_buffer_of(from), from.offset, wgpu_buffer_of(to), to.offset, bytes}};
     wgpu::Owned<wgpu::Buffer> between;
     if (wgpu_buffer_of(from) == wgpu_buffer_of(to)) {
-        // WebGPU copies nothing within one buffer.
+        // WebGPU cannot copy within one buffer.
         Result<wgpu::Owned<wgpu::Buffer>> made =
             m_device->create_buffer(bytes, wgpu::k_usage_copy_source | wgpu::k_usage_copy_target);
         HEARTH_TRY(made);

@@ -9,9 +9,9 @@
 
 namespace hearth::gpu {
 
-// The way to a WebGPU device: what was written, what of that was submitted, and what of that is done. What is written
-// lies in memory of the library's until the device has it; here that is kept within bounds.
-// Thread safety: one thread at a time, but is_settled() from any.
+// The queue of a WebGPU device: what was written, how much of it was submitted, and how much of that is done. The
+// library keeps what is written in its own memory until the device has it; this class limits how much that is. Thread
+// safety: one thread at a time, but is_settled() from any.
 class WebGpuQueue {
 public:
     explicit WebGpuQueue(WebGpuDevice& device) : m_device(device) {}
@@ -21,11 +21,11 @@ public:
     WriteTicket count_write() noexcept { return ++m_written; }
     WriteTicket last_write() const noexcept { return m_written; }
 
-    // With all that was written before.
+    // Submits the copies after all that was written before.
     Status submit(std::span<const BufferCopy> copies);
-    // Submits what is not yet, and waits until the device has done all.
+    // Submits what is not submitted yet, and waits until the device has done all.
     Status finish();
-    // Submits the write if it is not yet, and looks whether the device is done.
+    // Submits the write if it is not submitted yet, and checks whether the device is done.
     void advance(WriteTicket ticket) noexcept;
     // All that was submitted is known to be done.
     void mark_settled() noexcept;

@@ -60,7 +60,7 @@ Found BundleTier::read(const format::BundleFile::Place& place, Bytes& bytes) con
 {
     int error = 0;
     Miss why{};
-    // The entry's own checksum tells damage; only the index's digest, which a signature vouches for, tells intent.
+    // The entry's own checksum finds damage. Only the digest in the index, which the signature covers, finds forgery.
     bytes = m_signed_only ? read_vouched(*m_file, place.row, why) : m_file->read(place.row, error);
     if (bytes.empty())
         return Found::miss(m_signed_only ? why : format::miss_of(error));
@@ -91,7 +91,7 @@ Found BundleTier::find(const Key& key)
     Found found = read(*place, bytes);
     if (!found || !m_uses)
         return found;
-    // relaxed, both: they are counts, and order nothing.
+    // Both are relaxed: they are only counts, and order nothing.
     Use& use = m_uses[place->number];
     found.uses = std::atomic_ref(use.count).fetch_add(1, std::memory_order_relaxed) + 1;
     std::atomic_ref(use.seconds).store(to_seconds(m_clock.now()), std::memory_order_relaxed);

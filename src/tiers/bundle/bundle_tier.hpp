@@ -14,8 +14,8 @@ namespace hearth::tiers {
 // Entries of one file that is only read.
 // Thread safety: all of it, without a lock; a forked child goes on with the same file.
 // Ownership: the open file. Nothing is ever written.
-// Cost: find() is a search of the index in memory, one read, checksum, decompress; where signatures are demanded a
-// digest of the entry too. The first to touch a page of the index, 128 entries, reads and checks that.
+// Cost: find() is a search of the index in memory, one read, checksum, decompress; if signatures are demanded, a digest
+// of the entry too. The first lookup in a page of the index, 128 entries, also reads and checks that page.
 class BundleTier final : public Tier {
 public:
     static Result<std::unique_ptr<Tier>> open(const BundleOptions& options, const TierContext& context,
@@ -37,7 +37,7 @@ public:
     VerifyReport verify(Repair repair, const Progress& progress) override;
 
 private:
-    // How often this process has been answered with an entry, and when last.
+    // How often this process has had a hit on an entry, and when last.
     struct Use {
         std::uint32_t count;
         std::uint32_t seconds;
@@ -46,7 +46,7 @@ private:
         void operator()(Use* uses) const { std::free(uses); }
     };
 
-    // `bytes` are the entry's, where there is one.
+    // Sets `bytes` to the entry's, if there is one.
     Found read(const format::BundleFile::Place& place, Bytes& bytes) const;
     EntryRow row_of(std::size_t number, const format::BundleRow& row) const;
 
@@ -54,8 +54,8 @@ private:
     const Clock& m_clock;
     const bool m_signed_only;
     const std::unique_ptr<format::BundleFile> m_file;
-    // One for each entry, all zero until it is used: memory that nobody has touched is not there yet. Accessed by
-    // atomic_ref; null where there was no memory for it.
+    // One for each entry, all zero until it is used: the system gives memory only when it is touched. Accessed by
+    // atomic_ref; null if there was no memory for it.
     const std::unique_ptr<Use[], Release> m_uses;
 };
 

@@ -1,4 +1,4 @@
-// Bundles made of bundles.
+// Bundles that are written from other bundles.
 
 #include "base/error.hpp"
 #include "base/hex.hpp"
@@ -38,7 +38,7 @@ void tell_of_damage(const format::BundleFile& file, std::uint64_t rows, WriteRep
                                             file.path(), rows));
 }
 
-// Whether a compile would be answered the same from either: when it was made, and what that took, does not count.
+// Whether both give the same result; when they were compiled, and what that cost, does not count.
 bool same_result(const Chosen& a, const Chosen& b)
 {
     if (a.row.digest == b.row.digest)
@@ -57,7 +57,7 @@ void note_difference(const Key& key, WriteReport& report)
         report.differing_keys.push_back(key);
 }
 
-// The bytes of an entry, from another of the bundles where the one that was chosen is damaged.
+// The bytes of an entry; if the chosen bundle is damaged there, from another one.
 Bytes bytes_of(const Chosen& chosen, std::span<const File> files, Miss& why)
 {
     Bytes bytes = tiers::read_vouched(*chosen.file, chosen.row, why);
@@ -184,7 +184,7 @@ Result<WriteReport> diff(const std::string& path, const std::string& older, cons
         return true;
     });
     report.gone = before_rows - in_both;
-    // A delta holds what the newer one does, and nothing of the older.
+    // A delta takes entries from the newer bundle only.
     return write(path, choice, std::span(files).subspan(1), before.head().root(), options, progress, std::move(report));
 }
 

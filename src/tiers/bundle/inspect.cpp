@@ -1,4 +1,4 @@
-// What can be learnt of a bundle without a cache.
+// What can be learnt about a bundle without a cache.
 
 #include "base/error.hpp"
 #include "base/hex.hpp"

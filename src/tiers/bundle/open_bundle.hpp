@@ -9,8 +9,8 @@
 
 namespace hearth::tiers {
 
-// A bundle that may be used: links on the way to it are followed, and where signatures are demanded one of the trusted
-// keys has signed it. An error is a sentence that says what to do.
+// Opens a bundle that may be used. Links on the way to it are followed. If signatures are demanded, one of the trusted
+// keys must have signed it. An error is a sentence that says what to do.
 Result<std::unique_ptr<format::BundleFile>> open_bundle(base::Files& files, const std::string& path,
                                                         const Trust& trust);
 

@@ -50,7 +50,7 @@ public:
         : m_files(files), m_path(std::move(path)), m_file(std::move(file))
     {
     }
-    // Unlinked before the lock is dropped: a waiter that gets the lock of an unlinked file sees so and opens anew.
+    // Unlinked before the lock is dropped: a waiter that gets the lock of an unlinked file notices that and opens anew.
     ~LockedFlight() override
     {
         if (m_file.open())
@@ -61,7 +61,7 @@ private:
     base::Files& m_files;
     std::string m_path;
     base::FileHandle m_file;
-    // A child forked meanwhile (a maker may start a compiler) would hold the lock as long as it lives.
+    // A child forked meanwhile (the compile function may start a compiler) would hold the lock as long as it lives.
     const base::ForkGuard m_fork_guard{[this] { m_file.close(); }};
 };
 
@@ -116,7 +116,7 @@ int CacheDirectory::prepare() const
             return made;
     const base::FileHandle tag(m_files, m_files.open(m_layout.tag().c_str(), O_WRONLY | O_CREAT | O_EXCL, file_mode()));
     if (tag.open())
-        base::write_all(m_files, tag.fd(), as_bytes(k_cachedir_tag), 0);  // a courtesy: its failure changes nothing
+        base::write_all(m_files, tag.fd(), as_bytes(k_cachedir_tag), 0);  // optional: a failure does no harm
     return 0;
 }
 
@@ -166,13 +166,13 @@ int CacheDirectory::Temporary::publish(const Key& key)
 {
     base::Files& files = m_directory.m_files;
     const std::string target = m_directory.m_layout.entry(key);
-    // Closed before it is renamed: a network file system shows others what was written only then, and only then says
-    // that it could not be.
+    // Closed before it is renamed: a network file system makes the bytes visible to others, and reports a failed write,
+    // only at the close.
     if (const int closed = m_file.close(); closed != 0)
         return closed;
     int error = files.rename(m_path.c_str(), target.c_str());
     if (error == -ENOENT) {
-        // The shard is not there yet, or somebody removed the directory underneath us.
+        // The shard does not exist yet, or somebody removed the directory meanwhile.
         m_directory.prepare();
         files.mkdir(m_directory.m_layout.shard(key).c_str(), m_directory.m_shared ? 0777U : 0700U);
         error = files.rename(m_path.c_str(), target.c_str());
@@ -186,8 +186,8 @@ int CacheDirectory::Temporary::publish(const Key& key)
 
 std::string CacheDirectory::unique_name() const
 {
-    // The process may be one of many with this seed after a fork: the number of the process tells them apart, the
-    // random part tells machines apart that share a directory.
+    // After a fork several processes have the same seed: the process id tells them apart. The random seed tells apart
+    // machines that share a directory.
     return fmt::format("{:016x}-{}-{}", m_seed, ::getpid(), m_counter.fetch_add(1, std::memory_order_relaxed));
 }
 
@@ -197,7 +197,7 @@ int CacheDirectory::create_temporary(std::string& path) const
         path = m_layout.temporaries() + "/" + unique_name();
         const int fd = m_files.open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, file_mode());
         if (fd == -EEXIST && attempt < k_names_tried)
-            continue;  // left behind under the same number of a process
+            continue;  // left behind by an earlier process with the same id
         if (fd != -ENOENT || attempt > 0)
             return fd;
         if (const int made = prepare(); made != 0)
@@ -215,7 +215,7 @@ std::unique_ptr<CacheDirectory::Temporary> CacheDirectory::write_temporary(ByteV
     }
     auto temporary = std::make_unique<Temporary>(*this, std::move(path));
     temporary->m_file = base::FileHandle(m_files, fd);
-    m_files.try_lock(fd);  // a file system without locks only means that a slow writer may be swept: a store is lost
+    m_files.try_lock(fd);  // without locks a slow writer's file may be swept, which only loses a store
     error = base::write_all(m_files, fd, bytes, 0);
     if (error != 0)
         return nullptr;
@@ -260,7 +260,7 @@ std::uint64_t CacheDirectory::sweep_abandoned(const std::string& folder, WallTim
         const std::string path = folder + "/" + name;
         const base::FileHandle file(m_files, m_files.open(path.c_str(), O_RDWR | O_NONBLOCK, 0));
         base::FileStat stat;
-        // A young one may belong to somebody who has created it and not yet locked it.
+        // A young file may belong to a process that has created it and not yet locked it.
         if (!file.open() || m_files.stat(file.fd(), stat) != 0 ||
             stat.modified > base::time_before(now, k_abandoned_after))
             continue;

@@ -23,7 +23,7 @@ struct DiskEnvironment {
     static DiskEnvironment system();
 };
 
-// The files of one cache directory: entries read, written beside and renamed into place, and swept.
+// The files of one cache directory. Entries are written under temporary names and renamed into place.
 // Thread safety: all of it. Knows nothing of budgets; publishing and removing are done under the directory's lock.
 class CacheDirectory {
 public:
@@ -33,20 +33,20 @@ public:
     const Layout& layout() const { return m_layout; }
     unsigned file_mode() const { return m_shared ? 0666U : 0600U; }
 
-    // Whether the directory may be used: it is one, and its owner is us, or it is meant to be shared. A directory that
-    // is not there yet is fine.
+    // Whether the directory may be used: it is a directory, and it is ours or is meant to be shared. It need not exist
+    // yet.
     Status check() const;
     // Creates what is missing. 0 or -errno.
     int prepare() const;
 
-    // The entry's bytes, or empty with -errno in `error`: -ENOENT when there is none, -ELOOP and its like for
-    // something that is no file.
+    // The entry's bytes, or empty with -errno in `error`: -ENOENT if there is none, -ELOOP and the like if it is not a
+    // file.
     Bytes read_entry(const Key& key, int& error) const;
     // Its first bytes, enough for the head; `size` is that of the whole file.
     Bytes read_entry_head(const Key& key, std::uint64_t& size, int& error) const;
-    // Its size, or -errno: -ENOENT too when what stands in its place is no file.
+    // Its size, or -errno; -ENOENT also if something else than a file is in its place.
     std::int64_t stat_entry(const Key& key, WallTime* modified = nullptr) const;
-    // 0 when it is gone now, whoever removed it. A directory in its place is not an entry, and not ours to remove.
+    // 0 if it is gone now, whoever removed it. A directory in its place is not an entry, and is left alone.
     int unlink_entry(const Key& key) const;
 
     // An entry written under a temporary name; unlinked again unless it was published.
@@ -71,7 +71,7 @@ public:
 
     // Visits the key of every entry file, shard by shard, until told to stop. `strays` counts other files.
     int for_each_entry(const std::function<bool(const Key&)>& visit, std::uint64_t* strays = nullptr) const;
-    // Unlinks what a killed process left behind in the folder of temporaries or of flights. How many.
+    // Unlinks what killed processes left behind in the folder of temporaries or of flights; returns how many.
     std::uint64_t sweep_abandoned(const std::string& folder, WallTime now) const;
 
     // One lock file per key, for single flight between processes.

@@ -8,7 +8,7 @@
 namespace hearth::tiers {
 
 // The lock on a cache directory, held while entries are published or removed; no hit ever waits for it.
-// It dies with its holder, and each acquisition opens the file anew, so that a forked child never shares its parent's.
+// It ends with its holder. Each acquisition opens the file anew, so that a forked child never shares its parent's lock.
 class DirectoryLock {
 public:
     // Waits at most `patience` for another holder. On failure error() is -errno; -EWOULDBLOCK: still held by another.

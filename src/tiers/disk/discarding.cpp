@@ -1,4 +1,4 @@
-// What becomes of entries that are not used.
+// What happens to entries that cannot be used.
 
 #include "tiers/disk/disk_tier.hpp"
 #include "tiers/disk/session.hpp"
@@ -14,7 +14,7 @@ void DiskTier::discard(const Key& key)
     Session session(*this);
     if (session.error() != 0)
         return;
-    // Looked at again under the lock: another process may have put a good one in its place.
+    // Checked again under the lock: another process may have put a good one in its place.
     int error = 0;
     const Bytes bytes = m_directory.read_entry(key, error);
     const format::DecodedEntry decoded =
@@ -27,7 +27,7 @@ void DiskTier::discard(const Key& key)
     m_uses.forget(key);
 }
 
-// A copy for somebody to look at, beside the entries, where nothing reads it.
+// Keeps a copy for people to examine, in a folder that no lookup reads.
 void DiskTier::quarantine(const Key& key, const Bytes& bytes)
 {
     const std::string folder = m_options.directory + "/quarantine";

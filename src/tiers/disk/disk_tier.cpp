@@ -37,7 +37,7 @@ constexpr std::size_t k_uses_at_most = 16384;
 
 DiskOptions with_absolute_directory(DiskOptions options)
 {
-    // The working directory is the host program's, and it may change it.
+    // The host program may change its working directory.
     if (!options.directory.empty() && options.directory.front() != '/') {
         char buffer[4096];
         if (::getcwd(buffer, sizeof buffer))
@@ -53,7 +53,7 @@ bool no_such_entry(int error)
     return error == -ENOENT || error == -ENOTDIR;
 }
 
-// Something stands where an entry should, and it is none: a link, a pipe, a file too large, one cut while it was read.
+// Something that is not an entry is in its place: a link, a pipe, a file too large, or one truncated while it was read.
 bool not_an_entry(int error)
 {
     return error == -ELOOP || error == -EINVAL || error == -EFBIG || error == -ENODATA || error == -ENXIO ||
@@ -146,7 +146,7 @@ Found DiskTier::peek(const Key& key)
 {
     Bytes bytes;
     Found found = read(key, bytes);
-    // Whoever carries it elsewhere takes it as it is, with the signature it may have.
+    // An entry that is copied elsewhere keeps its bytes, and with them its signature.
     if (found)
         found.encoded = std::make_unique<const Bytes>(std::move(bytes));
     return found;
@@ -222,7 +222,7 @@ int DiskTier::place(Session& session, CacheDirectory::Temporary& temporary, Inde
         return error;
     report.replaced = old.has_value();
     record.uses = old ? old->uses : 0;
-    // What is replaced makes room for its successor.
+    // The replaced entry's bytes count as room for the new one.
     const std::uint64_t growth = record.bytes - std::min(old ? old->bytes : 0, record.bytes);
     if (const int error =
             make_room(session, record.key, growth, old ? 0 : 1, EvictionCause::capacity, victims, report.victims);
@@ -285,7 +285,7 @@ void DiskTier::clear()
     Session session(*this);
     if (session.error() != 0)
         return;
-    // The index goes first: should we be killed on the way, it is rebuilt from the entries that are left.
+    // The index goes first: if we are killed on the way, it is rebuilt from the entries that are left.
     base::Files& files = m_directory.files();
     if (const int error = files.unlink(m_directory.layout().index().c_str()); error != 0 && error != -ENOENT)
         return;

@@ -17,7 +17,7 @@
 namespace hearth::tiers {
 
 // Entries as files in a directory that many processes share.
-// Thread safety: all of it, and any number of processes beside.
+// Thread safety: all of it, with any number of other processes.
 // Ownership: everything below DIR/v1, and DIR/quarantine; nothing else is touched.
 // Cost: find() is open, fstat, read, close, checksum, decompress; it takes no lock another process holds and reads no
 // index. store() holds the directory's lock for the rename and the records, not while bytes are written.
@@ -52,14 +52,14 @@ public:
     bool update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit) override;
 
 private:
-    // The directory's lock and the index, opened together; what changes entries works through one.
+    // The directory's lock and the index, opened together; every change of entries goes through a session.
     class Session;
     using KnownRecords = std::unordered_map<Key, IndexRecord>;
 
     // The order of use in this process: wall time in nanoseconds, but always later than the one before.
     std::uint64_t next_tick();
     Error cannot(const char* action, int error) const;
-    // `bytes` are the entry's, where there is one.
+    // Sets `bytes` to the entry's, if there is one.
     Found read(const Key& key, Bytes& bytes) const;
     format::Acceptance acceptance() const;
     void discard(const Key& key);
@@ -72,12 +72,12 @@ private:
     int make_room(Session& session, const Key& spare, std::uint64_t bytes, std::uint64_t entries, EvictionCause cause,
                   Victims keep, std::vector<Victim>& out);
     int evict(Session& session, const IndexRecord& record, EvictionCause cause, Victims keep, std::vector<Victim>& out);
-    // Evicts every entry `goes` says yes to, letting go of the lock now and then.
+    // Evicts every entry for which `goes` returns true, and releases the lock now and then.
     void sweep(EvictionCause cause, const std::function<bool(const IndexRecord&)>& goes, const Progress& progress,
                const std::stop_token& stop, std::vector<Victim>& out);
     void evict_expired(EvictionCause cause, const std::stop_token& stop, std::vector<Victim>& out);
 
-    // A new index from the entries; what `known` has of an entry's uses and recency is kept.
+    // Writes a new index from the entries, and keeps the uses and recency that `known` has of them.
     int rebuild(Index& index, const KnownRecords& known, const std::stop_token& stop = {}) const;
     int reconcile(Index& index, const std::stop_token& stop = {}) const;
     int record_uses(Index& index, std::size_t most);
@@ -97,9 +97,9 @@ private:
     // Held together with the directory's lock; guards what is below. No hit takes it.
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};
     Limits m_limits;
-    std::atomic<std::int64_t> m_max_age;  // seconds: m_limits' own, for hits
+    std::atomic<std::int64_t> m_max_age;  // of m_limits, in seconds, so that hits need no lock
     VictimChoice m_victims;
-    // Uses noted before a fork are the parent's to write down.
+    // The parent writes down the uses that were noted before a fork.
     const base::ForkGuard m_fork_guard{[this] { m_uses.clear(); }};
 };
 

@@ -32,7 +32,7 @@ IndexRecord DiskTier::record_from_file(const Key& key) const
     record.created = to_seconds(modified);
     std::uint64_t whole = 0;
     int error = 0;
-    // A damaged head leaves cost 0: such an entry is the first to go.
+    // A damaged head leaves the cost at 0, so that the entry is the first to be evicted.
     const format::DecodedHead decoded = format::decode_head(m_directory.read_entry_head(key, whole, error));
     if (error == 0 && decoded.outcome == format::DecodedHead::Outcome::ok) {
         record.cost = std::chrono::duration<float>(decoded.head.cost).count();
@@ -66,7 +66,7 @@ int DiskTier::reconcile(Index& index, const std::stop_token& stop) const
     std::vector<IndexRecord> records;
     for (std::uint64_t bucket = 0; bucket < index.buckets(); ++bucket) {
         if (index.read_bucket(bucket, records) != 0)
-            continue;  // what is damaged is read from the entries again
+            continue;  // damaged records are read from the entries again
         for (const IndexRecord& record : records)
             known.emplace(record.key, record);
     }
@@ -108,7 +108,7 @@ TierUsage DiskTier::usage()
     if (directory.files().stat(directory.layout().entries().c_str(), stat) != 0)
         return {};
     if (traits().writable) {
-        // No index, or a change under way in it whose maker may have been killed: opening it puts both right.
+        // There is no index, or it announces a change by a process that may have been killed. Opening it repairs both.
         Session session(*this);
         if (session.error() == 0)
             return {session.index().totals().bytes, session.index().totals().entries};
@@ -167,7 +167,7 @@ void DiskTier::for_each(const std::function<bool(const EntryRow&)>& visit)
         {
             Session session(*this);
             if (session.error() != 0) {
-                // Locked for long, or not ours to write: what the files say is enough for a listing.
+                // The index is locked for long, or cannot be written by us. The files are enough for a listing.
                 m_directory.for_each_entry([&](const Key& key) { return visit(row_of(key, nullptr)); });
                 return;
             }

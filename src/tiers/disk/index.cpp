@@ -96,7 +96,7 @@ int Index::create(const std::vector<IndexRecord>& records)
     for (const IndexRecord& record : records) {
         std::vector<const IndexRecord*>& bucket = sorted[address(record.key, m_header.buckets)];
         if (bucket.size() == k_bucket_records || record.bytes == 0)
-            continue;  // keys are SHA-256: only a forger's directory fills one bucket; what does not fit is not counted
+            continue;  // SHA-256 keys fill a bucket only if they are forged; the rest is not counted
         bucket.push_back(&record);
         m_header.totals.bytes += record.bytes;
         ++m_header.totals.entries;
@@ -154,7 +154,7 @@ int Index::read_bucket(std::uint64_t bucket, std::vector<IndexRecord>& records) 
         const std::optional<IndexRecord> record = decode_record(bytes);
         if (!record)
             return k_damaged;
-        // A record that was moved when the bucket was split stays behind if its mover was killed: it is not here.
+        // If a process was killed while it split the bucket, moved records are still here; they do not count.
         if (bucket_of(record->key) == bucket)
             records.push_back(*record);
     }
@@ -166,7 +166,7 @@ int Index::find(const Key& key, std::optional<IndexRecord>& found) const
     std::vector<IndexRecord> records;
     const int read = read_bucket(bucket_of(key), records);
     found.reset();
-    // The first, should a damaged index hold two: that is the one locate() changes.
+    // If a damaged index holds two, the first counts: that is the one locate() changes.
     for (const IndexRecord& record : records) {
         if (record.key == key) {
             found = record;
@@ -199,7 +199,7 @@ int Index::locate(const Key& key, Place& place) const
         if (place.slot == k_bucket_records && (free || bucket_of(there) != place.bucket))
             place.slot = slot;
     }
-    // Not there, unless it hides in a damaged record.
+    // There is no record, unless a damaged one was it.
     for (std::size_t slot = 0; slot < k_bucket_records; ++slot)
         if (const ByteView bytes = slot_bytes(raw, slot); !slot_is_free(bytes) && !decode_record(bytes))
             return k_damaged;
@@ -217,7 +217,7 @@ int Index::write_record(const Place& place, const IndexRecord& record)
                            bucket_offset(place.bucket) + place.slot * k_record_bytes);
 }
 
-// The record as it should be from now on (bytes 0: none), the totals that follow, and nothing announced any more.
+// Writes the record (bytes 0: removes it), then the new totals with nothing announced.
 int Index::settle(const Place& place, const IndexRecord& record)
 {
     if (const int written = write_record(place, record); written != 0)
@@ -249,7 +249,7 @@ int Index::add(const IndexRecord& record, const std::function<int()>& perform)
         return written;
     if (const int performed = perform(); performed != 0) {
         m_header.announced = IndexChange::none;
-        write_header();  // should this fail too, the next opener finds the announcement and settles it
+        write_header();  // if this fails too, the next opener settles the announced change
         return performed;
     }
     return settle(place, record);
@@ -303,8 +303,8 @@ int Index::update(std::vector<Key> keys, const std::function<void(IndexRecord&)>
 
 int Index::split()
 {
-    // The new bucket first, then the header that makes it count, then the old bucket without what has moved: killed in
-    // between, records are at worst in both places, and read_bucket() sees which one counts.
+    // The new bucket is written first, then the header that makes it count, then the old bucket without the moved
+    // records. If we are killed in between, records are at worst in both, and read_bucket() knows which one counts.
     const std::uint64_t fresh = m_header.buckets;
     const std::uint64_t old = fresh - std::bit_floor(fresh);
     std::vector<IndexRecord> records;

@@ -10,32 +10,32 @@
 #include <string>
 #include <vector>
 
-// What eviction needs to know of every entry, in one file of fixed records. Derived: it can be rebuilt from the
-// entries, and no hit ever reads it.
+// What eviction needs to know about every entry, in one file of fixed records. It can be rebuilt from the entries, and
+// no hit ever reads it.
 //
-// index_format.hpp has the bytes. Buckets are addressed by
-// linear hashing: the file grows by one bucket at a time, so that one holds about a hundred records whether the cache
-// has a thousand entries or a million, and finding, adding or sampling costs the same. (Per-shard logs were the first
-// idea: they either grow with the cache or need a scan of many files to find a victim.)
+// index_format.hpp has the bytes. Buckets are addressed by linear hashing. The file grows by one bucket at a time, so
+// that a bucket holds about a hundred records whether the cache has a thousand entries or a million, and finding,
+// adding or sampling costs the same. (Logs per shard would grow with the cache, or need a scan of many files to find a
+// victim.)
 //
 // A change is made in this order: header with the change announced; the entry's file renamed or unlinked; the record;
-// header with new totals and nothing announced. Whoever next opens the index finds an announced change if its maker was
-// killed, looks at the file and finishes it. Thus totals equal the sum of the entries after a kill at any point. After
-// a power cut the disk may hold any mixture: the header remembers the boot it was written in, and another boot's index
-// asks to be reconciled with the entries.
+// header with new totals and nothing announced. If a process is killed on the way, the next one to open the index finds
+// the announced change, looks at the file and finishes it. So the totals equal the sum of the entries after a kill at
+// any point. After a power cut the disk may hold any mixture. The header has the boot it was written in, and an index
+// of another boot has to be reconciled with the entries.
 
 namespace hearth::tiers {
 
 // One opening of the index file. Thread safety: none; every call but peek_totals() is made under the directory's lock.
-// Errors are -errno; 0 is success. -EBADMSG: the file is not a usable index and wants a rebuild.
+// Errors are -errno; 0 is success. -EBADMSG: the file is not a usable index and must be rebuilt.
 class Index {
 public:
     static constexpr std::size_t k_header_bytes = 4096;
     static constexpr std::size_t k_bucket_bytes = 16384;
     static constexpr std::size_t k_record_bytes = k_index_record_bytes;
     static constexpr std::size_t k_bucket_records = k_bucket_bytes / k_record_bytes;
-    // Records a bucket, on average, before the file grows by one. Buckets not yet split hold up to twice as many: 128,
-    // give or take 11, is so far below what one can hold that no cache of real keys ever fills one.
+    // Records per bucket, on average, at which the file grows by a bucket. Buckets that are not yet split hold up to
+    // twice as many: 128, plus or minus 11. That is so far below a bucket's capacity that real keys never fill one.
     static constexpr std::uint64_t k_load = 64;
 
     Index(base::Files& files, std::string path, const BootId& boot);
@@ -50,7 +50,7 @@ public:
     std::uint64_t tick() const { return m_header.tick; }
     double clock() const { return m_header.clock; }
     void set_clock(double clock) { m_header.clock = clock; }
-    // The next point in the order of use: later than every one before, and not before `now_ns`.
+    // The next tick in the order of use: later than all before it, and not before `now_ns`.
     std::uint64_t advance(std::uint64_t now_ns);
 
     std::uint64_t buckets() const { return m_header.buckets; }
@@ -58,15 +58,15 @@ public:
     int read_bucket(std::uint64_t bucket, std::vector<IndexRecord>& records) const;
     int find(const Key& key, std::optional<IndexRecord>& found) const;
 
-    // Announces, performs, records. When `perform` fails (-errno) nothing is recorded and its error is returned.
+    // Announces, performs, records. If `perform` fails (-errno), nothing is recorded and its error is returned.
     int add(const IndexRecord& record, const std::function<int()>& perform);
     int remove(const Key& key, const std::function<int()>& perform);
-    // Lets `edit` change the records of these keys (uses, recency; not their size); keys without one are passed over.
+    // Lets `edit` change the records of these keys (uses, recency; not their size); keys without one are skipped.
     // Each bucket is read once.
     int update(std::vector<Key> keys, const std::function<void(IndexRecord&)>& edit);
 
-    // Totals as they stand, for whoever only looks; no lock needed. None when there is no readable index, or a change
-    // is announced in it: then open() says how it ended.
+    // The present totals, without a lock. None if there is no readable index, or if a change is announced in it: only
+    // open() can tell how that ended.
     static std::optional<IndexTotals> peek_totals(base::Files& files, const std::string& path);
 
 private:

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view k_magic = "HRTHIDX1";
 
-// Four bytes are enough to recognise a torn write; nothing is trusted for them. Eight bytes at a time: a bucket has two
-// hundred of these, and they are checked while the directory's lock is held.
+// Four bytes are enough to recognise a torn write; they prove nothing else. It takes eight bytes at a time, because a
+// bucket has two hundred records, which are checked while the directory's lock is held.
 std::uint32_t short_sum(ByteView bytes)
 {
     std::uint64_t hash = 0x9E3779B97F4A7C15U;

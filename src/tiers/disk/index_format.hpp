@@ -55,7 +55,7 @@ struct IndexHeader {
 };
 
 inline constexpr std::size_t k_index_record_bytes = 80;
-inline constexpr std::size_t k_index_header_bytes = 256;  // that are used; the rest is padding
+inline constexpr std::size_t k_index_header_bytes = 256;  // in use; the rest is padding
 
 std::string encode_header(const IndexHeader& header);
 // False for a damaged one.

@@ -28,7 +28,7 @@ std::string Layout::entry(const Key& key) const
 
 namespace {
 
-// Upper case would be a second name for the same thing: not ours.
+// Upper case would be a second name for the same entry, so it is refused.
 bool from_lower_hex(std::string_view hex, std::span<std::uint8_t> out)
 {
     return hex.find_first_of("ABCDEF") == std::string_view::npos && base::from_hex(hex, out);

@@ -6,16 +6,16 @@
 #include <string>
 #include <string_view>
 
-// Where things lie in a cache directory. All of it is below v1/: another format version has a folder of its own, and
+// Where things are in a cache directory. All of it is below v1/: another format version has a folder of its own, and
 // nothing outside the folder is ever touched, whatever else the directory holds.
 //
-//   DIR/v1/CACHEDIR.TAG                  tells backup programs to pass by
-//   DIR/v1/entries/ab/cdef...            one file an entry, named by its key; 256 shards
+//   DIR/v1/CACHEDIR.TAG                  tells backup programs to skip the cache
+//   DIR/v1/entries/ab/cdef...            one file per entry, named by its key; 256 shards
 //   DIR/v1/tmp/...                       entries being written; each is locked by its writer while it lives
 //   DIR/v1/index                         derived: what eviction needs (tiers/disk/index.hpp)
 //   DIR/v1/lock                          held while entries are published or removed
-//   DIR/v1/flight/...                    held while an entry is being made
-//   DIR/v1/notes/...                     statistics and their like
+//   DIR/v1/flight/...                    held while an entry is being compiled
+//   DIR/v1/notes/...                     statistics and the like
 
 namespace hearth::tiers {
 
@@ -39,7 +39,7 @@ public:
     std::string entry(const Key& key) const;
     std::string flight(const Key& key) const { return flights() + "/" + key.hex(); }
 
-    // The number of a shard by its folder's name, and the key a file in it is named for; none when it is no such name.
+    // The number of a shard from its folder's name, and the key from the name of a file in it; none for other names.
     static std::optional<unsigned> shard_of(std::string_view folder_name);
     static std::optional<Key> key_of(unsigned shard, std::string_view file_name);
 

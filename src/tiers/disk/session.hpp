@@ -29,8 +29,7 @@ public:
     int error() const { return m_error; }
     Index& index() { return m_index; }
 
-    // Makes a change; when the index turns out to be damaged, puts it right from the entries and makes the change
-    // again.
+    // Makes a change. If the index turns out to be damaged, rebuilds it from the entries and makes the change again.
     int change(const std::function<int()>& make)
     {
         const int error = make();

@@ -10,7 +10,7 @@
 
 namespace hearth::tiers {
 
-// Hits this process has been answered and not yet written to the index: recency without touching entries.
+// Hits of this process that are not yet written to the index, so that a hit changes no file.
 // Thread safety: all of it. Cost of note(): one short lock.
 class UseLog {
 public:
@@ -20,11 +20,11 @@ public:
         std::uint64_t when_ns = 0;  // wall time of the last one
     };
 
-    // How often this process was answered with this key from this tier, this time included.
+    // Returns how often this process has had a hit on this key in this tier, this time included.
     std::uint32_t note(const Key& key, std::uint64_t when_ns, std::uint32_t uses = 1);
     // Uses of this key not yet taken.
     Use pending(const Key& key) const;
-    // Takes up to `most` for the index. What is taken counts as written; give it back if it could not be.
+    // Takes up to `most` uses for the index. They then count as written; give them back if they could not be written.
     std::vector<Use> take(std::size_t most);
     void give_back(const std::vector<Use>& uses);
     void forget(const Key& key);
@@ -37,7 +37,7 @@ private:
         std::uint32_t total = 0;
         std::uint64_t when_ns = 0;
     };
-    // Keys whose uses are written stay here for their totals until there are this many; then they are let go.
+    // Keys whose uses are written stay here for their totals until there are this many; then they are forgotten.
     static constexpr std::size_t k_remembered = 65536;
 
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};

@@ -35,7 +35,7 @@ int VictimChoice::sample(const Index& index, const Key& spare, std::vector<Index
     for (const std::uint64_t bucket : chosen)
         if (const int error = read(bucket); error != 0)
             return error;
-    // Sampled buckets may be empty though others are not, in a cache that has shrunk: then look at all of them.
+    // In a cache that has shrunk, the sampled buckets may be empty though others are not. Then all are read.
     for (std::uint64_t bucket = 0; records.empty() && !whole && bucket < buckets; ++bucket)
         if (const int error = read(bucket); error != 0)
             return error;
@@ -63,10 +63,10 @@ int VictimChoice::refill(const Index& index, const Key& spare, bool& whole)
         record_of.emplace(&resident, &record);
         policy->inserted(resident);
     }
-    // From a sample only its worst are taken before another is drawn: its best may be better than all the rest.
+    // Only the worst of a sample are taken before the next one is drawn: its best may be better than all other entries.
     const std::size_t most = whole ? records.size() : std::max<std::size_t>(1, records.size() / 8);
     while (m_candidates.size() < most && !record_of.empty()) {
-        // A policy of the user's may name none, or one that is not here: the limit must hold all the same.
+        // A user's policy may name no victim, or one that is not here. The limit must hold anyway.
         auto victim = record_of.find(policy->victim());
         if (victim == record_of.end())
             victim = record_of.begin();
@@ -98,10 +98,10 @@ int VictimChoice::run(Index& index, const Key& spare, const std::function<bool()
             continue;
         if (const int error = evict(*now); error != 0)
             return error;
-        // Not back: another process may have moved it on since this one was ranked.
+        // Never backwards: another process may have advanced the clock since this candidate was ranked.
         index.set_clock(std::max(index.clock(), candidate.clock));
     }
-    // A small cache is ranked anew each time: exactly, and cheaply.
+    // A small cache is ranked anew each time, which is exact and cheap.
     if (whole || index.buckets() <= k_sampled_buckets)
         m_candidates.clear();
     return 0;

@@ -10,9 +10,9 @@
 namespace hearth::tiers {
 
 // Finds entries to evict, by policy, without looking at all of them: a small cache is ranked whole, a large one by a
-// few buckets of the index taken at random, some three hundred entries. The worst of such a sample are kept in mind for
-// the next evictions and asked again whether they are still unused, so that a victim costs the same at a thousand
-// entries and at a million, and little. Thread safety: none; used under the directory's lock.
+// few buckets of the index taken at random, some three hundred entries. The worst of such a sample are remembered for
+// the next evictions, and checked again before they go, since they may have been used meanwhile. So a victim costs
+// little, and the same at a thousand entries and at a million. Thread safety: none; used under the directory's lock.
 class VictimChoice {
 public:
     static constexpr std::uint64_t k_sampled_buckets = 3;

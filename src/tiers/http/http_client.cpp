@@ -20,7 +20,7 @@ HttpClient::HttpClient(ClientOptions options)
 
 HttpClient::~HttpClient()
 {
-    // A child that ends without having been told of the fork must not say goodbye for its parent.
+    // A child whose fork was not noticed must not close its parent's connections.
     if (::getpid() != m_process)
         after_fork();
     const base::SignalGuard guard(SIGPIPE, m_options.tls);
@@ -47,7 +47,7 @@ std::vector<Result<Answer>> HttpClient::perform_many(std::span<const Request> re
     const base::SignalGuard guard(SIGPIPE, m_options.tls);
     if (Connections connections = take(idle)) {
         answers = perform_on(connections.get(), requests, parallel, deadline);
-        // Of batches that ran at the same time one is kept, and the others are closed, not under the lock.
+        // If several batches ran at once, one of their connections is kept. The others are closed without the lock.
         const std::lock_guard lock(m_mutex);
         if (requests.size() == 1 || idle.empty())
             idle.push_back(std::move(connections));
@@ -65,7 +65,7 @@ HttpClient::Connections HttpClient::take(std::vector<Connections>& idle)
     {
         const std::lock_guard lock(m_mutex);
         if (!idle.empty()) {
-            // The last one used: the others may grow old and be closed by the server.
+            // The one used last: the server may have closed the older ones.
             Connections last = std::move(idle.back());
             idle.pop_back();
             return last;
@@ -81,11 +81,11 @@ HttpClient::Connections HttpClient::take(std::vector<Connections>& idle)
     return made;
 }
 
-// libcurl is told to leave signals alone (CURLOPT_NOSIGNAL). So who comes here keeps SIGPIPE from a host program that
-// does not ignore it: plain sockets are written to with MSG_NOSIGNAL, but TLS libraries may write without.
+// libcurl is told to leave signals alone (CURLOPT_NOSIGNAL). So this function must keep SIGPIPE from a host program
+// that does not ignore it: plain sockets are written to with MSG_NOSIGNAL, but TLS libraries may write without it.
 //
-// Every request has a handle of its own. Before 8.1 libcurl goes on with a header of a handle's last request where an
-// answer begins as if to continue one, and that header is freed (curl issue 11101).
+// Every request has a handle of its own. Before 8.1, if an answer begins with a line that continues a header, libcurl
+// uses the header of the handle's last request, which is already freed (curl issue 11101).
 std::vector<Result<Answer>> HttpClient::perform_on(CURLM* connections, std::span<const Request> requests,
                                                    std::size_t parallel, SteadyTime deadline)
 {
@@ -132,7 +132,7 @@ std::vector<Result<Answer>> HttpClient::perform_on(CURLM* connections, std::span
         if (state != CURLM_OK)
             break;
     }
-    // Only where libcurl itself failed.
+    // Reached only if libcurl itself failed.
     for (auto& [handle, left] : under_way) {
         curl_multi_remove_handle(connections, handle);
         answers[left.request] = left.transfer->finish(CURLE_OUT_OF_MEMORY);
@@ -140,9 +140,9 @@ std::vector<Result<Answer>> HttpClient::perform_on(CURLM* connections, std::span
     return answers;
 }
 
-// Closing a handle of libcurl's would write to the server on a connection that the parent goes on using. So the sockets
-// are closed by number and the handles are left behind as they are: some may have been in the hands of threads that are
-// not here, in any state. What they hold is some memory and the pipes that libcurl wakes itself with, once a fork.
+// Closing a handle of libcurl would write to the server on a connection that the parent goes on using. So the sockets
+// are closed by number, and the handles are abandoned: threads that do not exist in the child may have left them in any
+// state. Each fork leaks what they hold: some memory, and the pipes that libcurl wakes itself with.
 void HttpClient::after_fork() noexcept
 {
     m_sockets.close_all();

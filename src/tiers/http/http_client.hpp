@@ -12,8 +12,8 @@ namespace hearth::tiers::http {
 
 // Sends requests to one server and keeps connections for the next; where the server speaks HTTP/2 many share one.
 // Thread safety: every function, from any thread; no lock is held while anything is sent or received.
-// Cost: at most max_connections in use at once. As many may lie idle for single requests, and as many for batches:
-// libcurl cannot move a connection from the one to the other.
+// Cost: at most max_connections in use at once. As many may be idle for single requests, and as many for batches:
+// libcurl cannot move a connection between the two.
 class HttpClient {
 public:
     explicit HttpClient(ClientOptions options);
@@ -22,9 +22,9 @@ public:
     HttpClient& operator=(const HttpClient&) = delete;
 
     Result<Answer> perform(const Request& request, SteadyTime deadline);
-    // One answer a request, in their order.
+    // One answer per request, in the same order.
     std::vector<Result<Answer>> perform_many(std::span<const Request> requests, SteadyTime deadline);
-    // In a forked child: nothing of the parent's is used again.
+    // For a forked child, which must not use the parent's connections.
     void after_fork() noexcept;
 
     const ClientOptions& options() const noexcept { return m_options; }
@@ -41,12 +41,12 @@ private:
                                            SteadyTime deadline);
 
     const ClientOptions m_options;
-    SocketBook m_sockets;  // before all that open sockets
+    SocketBook m_sockets;  // declared before everything that opens sockets
     remotes::Permits m_permits;
     base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
     std::vector<Connections> m_singles;  // one connection each; last used last
     std::vector<Connections> m_batches;  // one at most
-    pid_t m_process;                     // whose connections these are
+    pid_t m_process;                     // the process that opened these connections
 };
 
 }  // namespace hearth::tiers::http

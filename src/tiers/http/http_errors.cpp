@@ -33,8 +33,8 @@ Error ours_is_refused(const ClientOptions& options, std::string_view why)
                  options.address, options.trust.ours.certificate, why);
 }
 
-// libcurl has one code for a certificate that is missing, in some of the ways that a server may say so. For the rest
-// there are its words, and in those OpenSSL's for what the server said as it ended the connection.
+// libcurl's code for a missing certificate covers only some of the ways in which a server may ask for one. For the
+// others its message tells: it quotes OpenSSL's words for what the server said when it ended the connection.
 bool is_about_our_certificate(CURLcode code, std::string_view words)
 {
     if (code == CURLE_SSL_CLIENTCERT)
@@ -88,12 +88,12 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
         return options.trust.ours.empty() ? ours_is_wanted(options) : ours_is_refused(options, said);
     switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
-        // Where the deadline has not passed it was the limit on connecting.
+        // If the deadline has not passed, it was the limit on connecting.
         if (std::chrono::steady_clock::now() + std::chrono::milliseconds(1) >= deadline)
             return passed_deadline(options.address);
         return error(Code::unavailable, "{} could not be reached within {} ms.", options.address,
                      options.connect_timeout.count());
-    case CURLE_SSL_CERTPROBLEM:  // it was of use when the remote was opened
+    case CURLE_SSL_CERTPROBLEM:  // the certificate was good when the remote was opened
         return error(Code::denied, "The certificate {} cannot be shown to {}: {}. See cert=FILE and key=FILE.",
                      options.trust.ours.certificate, options.address, said);
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -102,7 +102,7 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
         return certificate_error(options, said);
     case CURLE_SSL_CONNECT_ERROR:
-        // Over TLS 1.2 there is no other word for a certificate that was not shown.
+        // TLS 1.2 has no other alert for a missing certificate.
         return error(Code::unavailable,
                      "{} did not agree on an encrypted connection: {}. Check that its port is one for TLS; if "
                      "it demands a certificate of its clients, see cert=FILE and key=FILE.",
@@ -113,13 +113,13 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
     case CURLE_LOGIN_DENIED:
     case CURLE_AUTH_ERROR:
         return error(Code::denied, "{} refused us: {}.", options.address, said);
-    case CURLE_UNSUPPORTED_PROTOCOL:  // no HTTP, or a redirect to another protocol
+    case CURLE_UNSUPPORTED_PROTOCOL:  // not HTTP, or a redirect to another protocol
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
-    case CURLE_URL_MALFORMAT:          // of a redirect: ours are well-formed
-    case CURLE_BAD_FUNCTION_ARGUMENT:  // of a header that continues none
+    case CURLE_URL_MALFORMAT:          // from a redirect: our own are well-formed
+    case CURLE_BAD_FUNCTION_ARGUMENT:  // a continuation line without a header before it
         return not_http(options.address, said);
     case CURLE_TOO_MANY_REDIRECTS:
         return error(Code::unavailable, "{} redirects without end.", options.address);
@@ -133,7 +133,7 @@ Error error_of_transfer(CURLcode code, std::string_view words, const ClientOptio
     }
 }
 
-// nginx agrees on a connection whatever a client shows, and then refuses every request with a page that says why.
+// nginx accepts a connection with any certificate or none, and then refuses every request with a page that says why.
 std::optional<Error> certificate_refusal(const Answer& answer, Method method, const ClientOptions& options)
 {
     if (!options.tls || answer.status != 400)

@@ -17,7 +17,7 @@ constexpr std::size_t k_max_digits = 19;
 // The year 2262: WallTime counts nanoseconds.
 constexpr std::int64_t k_last_millisecond = INT64_MAX / 1'000'000;
 
-// 409: S3 says so where two such requests met.
+// 409: S3's answer if two such requests met.
 bool says_taken(const Answer& answer)
 {
     return answer.status == 412 || answer.status == 409;
@@ -85,8 +85,8 @@ Result<bool> HttpStore::put_where_absent(std::string_view name, ByteView bytes, 
     return refusal(answer, Method::put);
 }
 
-// Many servers take the header and overwrite all the same, and a lease that two hold at once is none. So the first time
-// it is tried out, on a name that is nobody's.
+// Many servers accept the header and overwrite anyway, and a lease that two can hold at once is useless. So it is tried
+// out once, on a name that nobody uses.
 Status HttpStore::probe_conditional(SteadyTime deadline)
 {
     const std::string name = throw_away_name();

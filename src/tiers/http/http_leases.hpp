@@ -7,18 +7,18 @@
 #include <string>
 #include <string_view>
 
-// Leases on servers that forget nothing and know one condition: "If-None-Match: *", only where nothing is there.
+// Leases on servers without expiry that know one condition: "If-None-Match: *", write only if there is no object.
 //
-// They keep what they are given until it is removed, so a lease says itself how long it is good. The object of a name
-// that ends in ".lease" is
+// Such a server keeps an object until it is removed, so the lease itself says how long it is valid. The object of a
+// name that ends in ".lease" is
 //
 //   lease   := "hearth-lease 1 " expires "\n" content
-//   expires := 1 to 19 digits: milliseconds since 1970 in UTC, by the clock of who wrote it
+//   expires := 1 to 19 digits: milliseconds since 1970 in UTC, by the clock of the writer
 //
-// What does not begin like this is content as it stands, without end. One that has passed is removed by whoever wants
-// it next. Clocks that differ make a lease end early or late by as much. Between looking at a lease and removing or
-// rewriting it another may have changed it: two may then hold it, or the one who took it may lose it. All that is rare
-// and harmless: a lease only saves work, and two who compile the same entry store the same.
+// An object without this beginning is all content, and never expires. An expired lease is removed by the next process
+// that wants it. If clocks differ, a lease ends early or late by the difference. Another process may change a lease
+// between our look at it and our removing or rewriting it. Then two may hold it, or the one who took it may lose it.
+// All that is rare and harmless: a lease only saves work, and two who compile the same entry store the same.
 
 namespace hearth::tiers::http {
 
@@ -29,7 +29,7 @@ struct LeaseObject {
 
 bool is_lease_name(std::string_view name);
 std::string encode_lease(ByteView content, WallTime expires);
-// None: it has no such beginning.
+// None if it has no such beginning.
 std::optional<LeaseObject> decode_lease(const Bytes& object);
 
 }  // namespace hearth::tiers::http

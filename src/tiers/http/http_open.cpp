@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-// From an address to a store: what its options may be, and what they come to.
+// Opens a store from an address: which options it may have, and what they mean.
 
 namespace hearth::tiers::http {
 
@@ -22,7 +22,7 @@ using remotes::Url;
 constexpr std::uint64_t k_default_max_object = 1_GiB;
 constexpr const char* k_default_region = "us-east-1";
 
-// Letters, digits and what else stands in names of hosts and in addresses; others could end up in a request's header.
+// Only letters, digits and what else host names and addresses have: other characters could get into a request's header.
 bool is_host(std::string_view host)
 {
     return !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
@@ -120,7 +120,7 @@ Status find_bucket(const Url& url, const std::optional<std::string>& endpoint, S
 {
     if (!endpoint) {
         s3.tls = true;
-        // A name with dots has no certificate: those are good for one label.
+        // A bucket name with dots fits no certificate: the wildcard is good for one label.
         const bool by_path = s3.bucket.find('.') != std::string::npos;
         s3.address = by_path ? fmt::format("s3.{}.amazonaws.com", s3.region)
                              : fmt::format("{}.s3.{}.amazonaws.com", s3.bucket, s3.region);

@@ -15,7 +15,7 @@
 //   ?token-file=FILE    a file with a token, sent as Authorization: Bearer
 //
 //   s3://BUCKET[/PREFIX]      keys: AWS_ACCESS_KEY_ID and its like, then ~/.aws/credentials (aws_credentials.hpp)
-//   ?endpoint=URL       a server of one's own, http or https; AWS_ENDPOINT_URL_S3 or Amazon's when none is given
+//   ?endpoint=URL       another server, http or https; AWS_ENDPOINT_URL_S3 or Amazon's when none is given
 //   ?region=NAME        AWS_REGION, ~/.aws/config or us-east-1 when none is given
 //
 //   and those of TLS: remote/tls_options.hpp
@@ -29,7 +29,7 @@ Result<std::unique_ptr<remotes::RemoteStore>> open_http_store(const remotes::Sto
 namespace http {
 
 // Objects on an HTTP server, in one of its dialects.
-// Thread safety, failure: as RemoteStore. Cost: one request a call; batches several at once, on a few connections.
+// Thread safety, failure: as RemoteStore. Cost: one request per call; batches send several at once on few connections.
 class HttpStore final : public remotes::RemoteStore {
 public:
     struct Parts {
@@ -47,7 +47,7 @@ public:
     Result<bool> remove(std::string_view name, SteadyTime deadline) override;
     Status list(const Visit& visit, SteadyTime deadline) override;
 
-    // In http_leases.cpp, with what they promise on servers that forget nothing.
+    // In http_leases.cpp; http_leases.hpp says what they promise on servers without expiry.
     Result<bool> put_if_absent(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
                                SteadyTime deadline) override;
     Result<bool> renew(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
@@ -61,19 +61,19 @@ private:
     enum class Conditional : std::uint8_t { unknown, honoured, ignored };
 
     Result<Request> request(Method method, std::string_view name, ByteView body);
-    // Notes who answered, and that a refusal may be due to old credentials.
+    // Remembers the server's name, and drops the credentials after a refusal, since they may be old.
     void note(const Answer& answer);
     Result<std::optional<Bytes>> body_of(std::string_view name, Result<Answer>& answer);
     Status stored(const Result<Answer>& answer);
-    // Of an answer that is neither what was asked for nor a plain "not there".
+    // For an answer that is neither what was asked for nor a plain "not found".
     Error refusal(const Answer& answer, Method method) const;
-    // Sends those requests that could be made, and hands each answer, or why there is none, to `use`.
+    // Sends the requests that could be built, and gives each answer or error to `use`.
     void perform_many(std::vector<Result<Request>>& requests, SteadyTime deadline,
                       const std::function<void(std::size_t, Result<Answer>&)>& use);
 
     Result<bool> put_where_absent(std::string_view name, ByteView bytes, SteadyTime deadline);
     Status probe_conditional(SteadyTime deadline);
-    // What lies under a lease's name, whether its time has passed or not.
+    // The object under a lease's name, expired or not.
     Result<std::optional<Bytes>> raw(std::string_view name, SteadyTime deadline);
     Result<bool> holds(std::string_view name, ByteView bytes, SteadyTime deadline);
 
@@ -81,7 +81,7 @@ private:
     const std::unique_ptr<Dialect> m_dialect;
     const std::uint64_t m_max_object_bytes;
     const Clock& m_clock;
-    // relaxed: a value that is true by itself, whoever found it out
+    // relaxed: the value depends on nothing else
     std::atomic<Conditional> m_conditional = Conditional::unknown;
     std::atomic<bool> m_server_known = false;  // release and acquire: m_server is not written after it
     base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};

@@ -25,7 +25,7 @@ std::string PlainDialect::url_of(std::string_view name) const
         return fmt::format("{}/ac/{}", m_options.base, name);
     std::string shard(name.substr(0, 4));
     shard.resize(4, '_');
-    // A folder called ".." would be another one.
+    // ".." would lead to another folder.
     std::replace(shard.begin(), shard.end(), '.', '_');
     return fmt::format("{}/{}/{}/{}", m_options.base, shard.substr(0, 2), shard.substr(2, 2), name);
 }

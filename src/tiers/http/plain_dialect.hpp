@@ -12,7 +12,7 @@ namespace hearth::tiers::http {
 enum class PathLayout : std::uint8_t {
     flat,    // BASE/NAME
     shards,  // BASE/ab/cd/NAME by the first four characters: folders stay small
-    bazel,   // BASE/ac/NAME, where servers for Bazel keep what they do not look into
+    bazel,   // BASE/ac/NAME, where servers for Bazel keep objects whose content they do not check
 };
 
 struct PlainOptions {

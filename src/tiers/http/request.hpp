@@ -18,7 +18,7 @@ using remotes::SteadyTime;
 
 enum class Method : std::uint8_t { get, head, put, remove };
 
-// "GET", as it stands in a sentence.
+// "GET", for sentences.
 const char* name_of(Method method);
 
 // How a request proves who sends it.
@@ -42,8 +42,8 @@ struct Request {
 // Any answer that was HTTP, whatever its status.
 struct Answer {
     long status = 0;
-    Bytes body;          // of a status beyond 299 only the beginning
-    std::string server;  // what it calls itself; empty where it does not say
+    Bytes body;          // only the beginning if the status is above 299
+    std::string server;  // what it calls itself; empty if it does not say
 
     bool ok() const noexcept { return status >= 200 && status < 300; }
 };
@@ -52,7 +52,7 @@ struct Answer {
 struct ClientOptions {
     std::string address{};  // "127.0.0.1:8080", for sentences
     bool tls = false;
-    remotes::TlsOptions trust{};  // over TLS: whom we believe, and what we show
+    remotes::TlsOptions trust{};  // for TLS: whom we trust, and which certificate we show
     std::chrono::milliseconds connect_timeout{100};
     std::size_t max_connections = 8;
 };

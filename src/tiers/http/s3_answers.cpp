@@ -15,7 +15,7 @@ namespace hearth::tiers::http {
 namespace {
 
 constexpr std::size_t k_max_error_code = 64;
-constexpr std::size_t k_max_token = 8192;  // what goes on in a request has to fit into one
+constexpr std::size_t k_max_token = 8192;  // the token goes into the next request, and must fit there
 constexpr std::size_t k_max_depth = 16;
 constexpr std::size_t k_max_document = 64U << 20U;
 
@@ -70,7 +70,7 @@ private:
         });
     }
 
-    // An empty element's is called also where reading was stopped at its start.
+    // For an empty element this is called even if reading was stopped at its start.
     static void on_end(void* data, const char* /*name*/)
     {
         guarded(data, [](XmlReader& reader) {
@@ -167,7 +167,7 @@ std::string error_code_of(std::string_view xml)
         if (path == "/Error/Code")
             code = text;
     });
-    // What was cut may have said it before.
+    // A truncated document may still hold the code.
     static_cast<void>(reader.read(xml));
     const bool plain =
         code.size() <= k_max_error_code && std::all_of(code.begin(), code.end(), base::is_letter_or_digit);

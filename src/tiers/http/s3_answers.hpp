@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-// What S3 says in XML, as far as we need it. Bytes that a stranger may have sent: a document with a DTD, the only place
-// that entities and other documents could come from, is not read on, nor is one that is nested deeper than any answer.
+// The parts of S3's XML answers that we need. A stranger may have sent these bytes. So reading stops at a DTD, the only
+// place where entities and other documents could come from, and at a nesting deeper than any real answer.
 
 namespace hearth::tiers::http {
 
@@ -25,14 +25,14 @@ struct ListingPage {
     std::string next_token;
 };
 
-// corrupt: it is no such answer, or ends early.
+// corrupt: it is not such an answer, or ends early.
 Result<ListingPage> parse_listing(std::string_view xml);
 
-// What an object of ours is called, by its key: the key without the prefix. None: it is deeper, or called as we call
-// nothing (remotes::is_name()), so it is somebody else's.
+// The name of an object: its key without the prefix. None if the object is not ours, because it is in a deeper folder
+// or has a name that we never use (remotes::is_name()).
 std::optional<std::string_view> listed_name(std::string_view key, std::string_view prefix);
 
-// "NoSuchBucket", of an answer that is an error; empty when it says none.
+// "NoSuchBucket", from an error answer; empty if it has none.
 std::string error_code_of(std::string_view xml);
 
 }  // namespace hearth::tiers::http

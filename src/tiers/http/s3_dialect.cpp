@@ -91,7 +91,7 @@ Error S3Dialect::refusal(const Answer& answer, Method method) const
 
 Result<Request> S3Dialect::page_request(const std::string& token)
 {
-    // In the order of their names: libcurl 7.88 signs a query as it stands.
+    // Sorted by name: libcurl 7.88 signs a query in the order in which it is written.
     std::string url = m_options.bucket_url + "/?";
     if (!token.empty())
         url += "continuation-token=" + remotes::percent_encoded(token) + "&";

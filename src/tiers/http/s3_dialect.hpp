@@ -14,15 +14,15 @@ struct S3Options {
     std::string address{};     // "HOST:PORT"
     bool tls = false;
     std::string bucket{};
-    std::string prefix{};  // of every key; empty, or with a slash at its end
+    std::string prefix{};  // of every key; empty, or ends with a slash
     std::string region{};
     std::size_t page_keys = 1000;  // in one answer of a list; S3's own limit
 };
 
-// S3 and what speaks like it. Requests are signed (SigV4) by libcurl; what it does not do is the digest of the body,
-// which is ours: the body's own in the clear, where it is all that protects it, and none where TLS does.
-// HEAD gets no body, so has_many() cannot tell a bucket that is missing from an object that is. DELETE answers yes to
-// what was never there.
+// S3 and compatible servers. libcurl signs the requests (SigV4), but does not compute the digest of the body. We do,
+// without TLS, because then nothing else protects the body; with TLS the body is not signed.
+// The answer to HEAD has no body, so has_many() cannot tell a missing bucket from a missing object. DELETE succeeds
+// even if there was no object.
 class S3Dialect final : public Dialect {
 public:
     S3Dialect(S3Options options, AwsSources sources);

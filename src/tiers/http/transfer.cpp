@@ -17,18 +17,18 @@ constinit std::once_flag g_once;
 constinit bool g_ready = false;
 
 constexpr long k_max_redirects = 3;
-// Of an error only the beginning is of use; of one that does not end, nothing.
+// Only the beginning of an error page is useful, and the page may never end.
 constexpr std::uint64_t k_max_refusal = 65536;
-// A server's word for its length is enough to reserve this much; more is taken as it comes.
+// At most this much memory is reserved on the server's word for the length; more is taken as bytes arrive.
 constexpr std::uint64_t k_max_reserve = 64_MiB;
-// A kernel of a few hundred KB in a few reads; libcurl's own 16 KB would take dozens.
+// Reads a kernel of a few hundred KB in a few reads; libcurl's own 16 KB would take dozens.
 constexpr long k_receive_buffer = 262144;
 constexpr long k_send_buffer = 131072;
 
 long milliseconds_until(SteadyTime deadline)
 {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    // 0 would be no limit at all.
+    // 0 would mean no limit.
     return static_cast<long>(std::clamp<std::int64_t>(left.count(), 1, 1'000'000'000));
 }
 
@@ -65,7 +65,7 @@ void SocketBook::attach(CURL* handle)
     curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, this);
 }
 
-// Both under the lock, so that no fork comes between a socket and its entry here; neither of them waits for anything.
+// Opening and noting happen under the lock, so that no fork comes between them; neither of them waits.
 curl_socket_t SocketBook::open_one(void* book, curlsocktype, curl_sockaddr* address)
 {
     auto& self = *static_cast<SocketBook*>(book);
@@ -131,11 +131,11 @@ void Transfer::set_up()
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_USERAGENT, "hearth");
     set(CURLOPT_PROTOCOLS_STR, m_options.tls ? "https" : "http");
-    // What was asked for through TLS does not come back without.
+    // A request over TLS must not be redirected to an answer without TLS.
     set(CURLOPT_REDIR_PROTOCOLS_STR, m_options.tls ? "https" : "http,https");
     set(CURLOPT_FOLLOWLOCATION, 1L);
     set(CURLOPT_MAXREDIRS, k_max_redirects);
-    // Else a redirected PUT would lose its body and store nothing under the name.
+    // Otherwise a redirected PUT would lose its body and store an empty object.
     set(CURLOPT_POSTREDIR, CURL_REDIR_POST_ALL);
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
     set(CURLOPT_PIPEWAIT, 1L);
@@ -156,7 +156,7 @@ void Transfer::set_up()
     if (!trust.ours.empty()) {
         set(CURLOPT_SSLCERT, trust.ours.certificate.c_str());
         set(CURLOPT_SSLKEY, trust.ours.key.c_str());
-        // Without one OpenSSL would ask at the terminal, should the key have been replaced by one that wants it.
+        // Without a password OpenSSL would ask at the terminal if the key was replaced by an encrypted one.
         set(CURLOPT_KEYPASSWD, "");
     }
 }
@@ -167,7 +167,7 @@ void Transfer::set_limits()
     set(CURLOPT_TIMEOUT_MS, left);
     set(CURLOPT_CONNECTTIMEOUT_MS,
         std::min(left, static_cast<long>(std::max<std::int64_t>(m_options.connect_timeout.count(), 1))));
-    // A length beyond the limit ends it at the header. HEAD takes none of those bytes.
+    // A length beyond the limit ends the transfer at the header. HEAD receives no body, so it needs no limit.
     if (m_method == Method::get)
         set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(m_max_bytes));
 }
@@ -184,8 +184,8 @@ void Transfer::set_method(const Request& request)
         set(CURLOPT_CUSTOMREQUEST, "DELETE");
         break;
     case Method::put:
-        // As a POST by another name: libcurl then reads the caller's bytes from where they are, sends a small body
-        // together with its header, and can send it again after a redirect.
+        // Sent as a POST with the method's name changed: libcurl then reads the caller's bytes in place, sends a small
+        // body together with its header, and can send it again after a redirect.
         set(CURLOPT_POST, 1L);
         set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
         set(CURLOPT_POSTFIELDS, request.body.empty() ? "" : reinterpret_cast<const char*>(request.body.data()));
@@ -222,8 +222,8 @@ void Transfer::set_headers(const Request& request)
         add(header.c_str());
     if (request.method == Method::put) {
         add("Content-Type: application/octet-stream");
-        // No round trip to ask whether the body is welcome. Not with SigV4: libcurl 7.88 signs the empty header, and
-        // the signature is wrong; it asks only before bodies above 1 MB.
+        // Saves the round trip that asks whether the server wants the body. Not with SigV4: libcurl 7.88 signs the
+        // empty header, and the signature is wrong. There it asks only before bodies above 1 MB.
         if (!request.login || request.login->kind != Login::Kind::sigv4)
             add("Expect:");
     }

@@ -12,11 +12,11 @@
 
 namespace hearth::tiers::http {
 
-// Sets libcurl up, once in a process, whoever comes first. False: it could not be.
+// Initializes libcurl, once per process. False if that failed.
 bool curl_ready();
 
-// The sockets that libcurl has open for one client. A forked child closes them by number, without libcurl, which would
-// say goodbye on them: through TLS that is a message (close_notify), and the connection is still the parent's.
+// The sockets that libcurl has open for one client. A forked child closes them by number and not through libcurl. Over
+// TLS libcurl would send a message (close_notify), and the connection is still the parent's.
 // Thread safety: all of it. Outlives every handle that it is attached to.
 class SocketBook {
 public:
@@ -33,13 +33,13 @@ private:
     std::unordered_set<curl_socket_t> m_open;
 };
 
-// One request on a handle of libcurl's, which is used for no other.
+// One request, on a libcurl handle of its own.
 // Thread safety: one thread at a time. Ownership: options and book outlive it; what a Request names outlives finish().
 // Cost: some 2 us for the handle. No copy of what is sent; one of what is received, out of libcurl's buffer into the
 // answer's.
 class Transfer {
 public:
-    // The deadline is still to come. None where there is no memory for it.
+    // The deadline must be in the future. Null if there is no memory.
     static std::unique_ptr<Transfer> make(const ClientOptions& options, SocketBook& sockets, const Request& request,
                                           SteadyTime deadline);
     ~Transfer();
@@ -47,7 +47,7 @@ public:
     Transfer& operator=(const Transfer&) = delete;
 
     CURL* handle() const noexcept { return m_curl; }
-    // What came of it, after libcurl has done it.
+    // The result, after libcurl is done with it.
     Result<Answer> finish(CURLcode code);
 
 private:
@@ -66,7 +66,7 @@ private:
     void set_method(const Request& request);
     void set_login(const Login& login);
     void set_headers(const Request& request);
-    // How many of them are taken; fewer than all ends the transfer.
+    // Returns how many were taken; fewer than all ends the transfer.
     std::size_t receive(ByteView bytes) noexcept;
     static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
 

@@ -20,7 +20,7 @@ namespace tiers {
 
 namespace {
 
-// The artifact itself is not looked at before its user does.
+// A lookup does not read the artifact itself.
 struct ArtifactNode final : resident::Node {
     ArtifactNode(const Key& key, std::shared_ptr<const Artifact> the_artifact)
         : Node(key, the_artifact->size(), *the_artifact), cost(the_artifact->cost), artifact(std::move(the_artifact))

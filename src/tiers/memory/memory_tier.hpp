@@ -8,11 +8,11 @@
 
 namespace hearth::tiers {
 
-// Artifacts in host memory, within a byte and a count budget; ours is counted in bytes of sections.
+// Artifacts in host memory, within limits on bytes and entries; bytes are those of the sections.
 // Thread safety: all of it. One lock for every change; none for find(), unless the policy wants every touch.
 // Ownership: holds artifacts; a lease outlives eviction, clear() and the tier itself.
-// Cost: find() is one probe, no lock, no allocation, and writes no cache line that other threads read (a use counter
-// until it saturates excepted).
+// Cost: find() is one probe, no lock, no allocation, and writes no cache line that other threads read, except
+// for a use counter until it saturates.
 class MemoryTier final : public Tier {
 public:
     MemoryTier(MemoryOptions options, const TierContext& context);

@@ -97,7 +97,7 @@ Result<SlotMap> parse_slots(const Reply& reply, const Endpoint& asked)
         const std::int64_t last = range.elements[1].integer;
         if (first < 0 || last < first || last >= static_cast<std::int64_t>(k_slots))
             return unusable(fmt::format("a range goes from {} to {}", first, last));
-        // Its slots are nobody's, until another map says whose.
+        // Its slots have no owner until a later map names one.
         if (is_unknown(range.elements[2]))
             continue;
         const std::optional<Endpoint> master = node_in(range.elements[2], asked);
@@ -127,7 +127,7 @@ std::optional<Redirection> parse_redirection(std::string_view words, const Endpo
     else
         return std::nullopt;
     const std::size_t blank = words.find(' ');
-    // An IPv6 address has colons of its own, and no brackets here.
+    // An IPv6 address has colons too, and is not in brackets here.
     const std::size_t colon = words.rfind(':');
     if (blank == std::string_view::npos || colon == std::string_view::npos || colon < blank)
         return std::nullopt;

@@ -19,7 +19,7 @@ constexpr std::size_t k_slots = 16384;
 
 // CRC-16/XMODEM.
 std::uint16_t crc16(std::string_view bytes);
-// Of the part between the first '{' and the next '}', where there is one and it is not empty; else of the whole key.
+// Hashes the part between the first '{' and the next '}' if there is one and it is not empty; else the whole key.
 std::uint16_t slot_of(std::string_view key);
 
 // Which master serves which slot.
@@ -33,8 +33,8 @@ struct SlotMap {
 };
 
 // The reply to CLUSTER SLOTS: ranges of [first, last, master, replica...], each node [host, port, ...]. An empty or
-// missing host is the one that was asked; "?" is one that is not known, and its slots are nobody's. An Error is
-// corrupt, and its message the end of a sentence.
+// missing host is the one that was asked; "?" is an unknown host, and its slots have no owner. An Error is corrupt, and
+// its message is the end of a sentence.
 Result<SlotMap> parse_slots(const Reply& reply, const Endpoint& asked);
 
 // "MOVED 3999 127.0.0.1:6381" and "ASK 3999 127.0.0.1:6381".
@@ -47,14 +47,14 @@ struct Redirection {
 std::optional<Redirection> parse_redirection(std::string_view words, const Endpoint& asked);
 
 struct ScanPage {
-    std::string cursor;                   // where to go on: digits; "0" when that was all
+    std::string cursor;                   // where to go on: digits; "0" at the end
     std::vector<std::string_view> names;  // without the prefix, in the reply's own memory
 };
-// [cursor, [key, ...]]. Keys without the prefix, and what is behind it and no name of ours, are left out: others may
-// keep keys of other kinds there. None: it is no such reply.
+// [cursor, [key, ...]]. Keys without the prefix, or with a name that we never use, are left out: others may keep keys
+// there. None if it is not such a reply.
 std::optional<ScanPage> parse_scan(const Reply& reply, std::string_view prefix);
 
-// "7.0.15", of what INFO says; empty where it does not say. At most 32 printable characters.
+// "7.0.15", from what INFO says; empty if it does not say. At most 32 printable characters.
 std::string version_in(std::string_view info);
 
 }  // namespace hearth::tiers::redis

@@ -11,7 +11,7 @@ namespace hearth::tiers::redis {
 
 namespace {
 
-// Then the deadline is looked at.
+// After this many bytes the deadline is checked.
 constexpr std::size_t k_sent_at_once = 4U << 20U;
 
 }  // namespace
@@ -67,7 +67,7 @@ Exchange Connection::exchange(std::span<Task* const> tasks, SteadyTime deadline)
         if (status.ok())
             ++result.answered;
     }
-    // A reply that came before its command was sent whole is an answer to nothing we asked.
+    // If a reply came before its command was sent completely, it answers something that we did not ask.
     result.reusable = status.ok() && !m_replies.is_cut_off() && m_out.empty() && m_replies.is_drained();
     result.heard = m_heard;
     if (!status.ok())
@@ -133,14 +133,14 @@ Status Connection::send_some()
     return {};
 }
 
-// At least one byte more. Sends meanwhile what is unsent.
+// Receives at least one more byte, and meanwhile sends what is unsent.
 Status Connection::receive(SteadyTime deadline)
 {
     while (true) {
         const SteadyTime now = std::chrono::steady_clock::now();
         if (now >= deadline)
             return passed_deadline(m_address);
-        // The kernel may round a moment up: near the deadline only poll() is exact.
+        // The kernel may round k_moment up; near the deadline only poll() is exact.
         const bool may_wait = m_answer_is_far && deadline - now > 8 * Socket::k_moment;
         Transfer got{Transfer::State::again, 0, POLLIN, 0};
         if (!m_answer_is_far || may_wait)

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-// What servers refuse, and what goes wrong on the way to them, in our words. None of these holds a secret: what a
-// server says of AUTH may repeat the password, so only its first word is taken over.
+// Errors for refusals by servers and for failed connections. None of these holds a secret: a server's answer to AUTH
+// may repeat the password, so only its first word is used.
 
 namespace hearth::tiers::redis {
 
-// Of an error reply: -NOPERM ..., -LOADING ..., -ERR ...
+// For an error reply: -NOPERM ..., -LOADING ..., -ERR ...
 Error error_of_reply(std::string_view words, const std::string& address);
 Error error_of_auth(std::string_view words, const std::string& address);
 

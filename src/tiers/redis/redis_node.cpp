@@ -40,7 +40,7 @@ std::unique_ptr<Connection> RedisNode::take_idle()
     lock.unlock();
     if (last->is_quiet())
         return last;
-    // The server ended it, and the others most likely too.
+    // The server has closed this connection, and most likely the others too.
     lock.lock();
     std::erase(m_in_use, last->descriptor());
     gone.swap(m_idle);
@@ -77,7 +77,7 @@ Result<RedisNode::Borrowed> RedisNode::borrow(Want want, SteadyTime deadline)
 void RedisNode::give_back(std::unique_ptr<Connection> connection, bool reusable)
 {
     {
-        // Outlives the lock: one that is not kept is closed when its descriptor is no longer on our list.
+        // Outlives the lock: a connection that is not kept is closed after its descriptor is off our list.
         std::unique_ptr<Connection> returned = std::move(connection);
         returned->note_use();
         const std::lock_guard lock(m_mutex);
@@ -116,7 +116,7 @@ bool RedisNode::run_together(std::span<Task* const> tasks, SteadyTime deadline)
         tasks = tasks.subspan(exchanged.answered);
         if (!exchanged.error)
             continue;
-        // A server that was restarted meanwhile: what it was before never read this.
+        // The server was restarted meanwhile, and the old one never read this command.
         const bool ended_unheard =
             borrowed->used_before && !exchanged.heard && exchanged.error->code == Code::unavailable;
         if (!ended_unheard || repeated)

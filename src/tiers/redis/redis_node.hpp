@@ -11,8 +11,8 @@
 
 namespace hearth::tiers::redis {
 
-// One server: runs commands on its connections, of which there are RedisSettings::max_connections at most, as many in
-// one go as is good for both sides.
+// One server. Runs commands on at most RedisSettings::max_connections connections, and sends as many at once as is good
+// for both sides.
 // Thread safety: all of it; no lock is held over input or output. Ownership: of its connections.
 // Cost: a round trip for every k_most_commands or k_most_bytes.
 class RedisNode {
@@ -20,13 +20,13 @@ public:
     RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint);
 
     const Endpoint& endpoint() const { return m_endpoint; }
-    // Every task has its answer, or the error that kept it from one. After a failure the rest is not tried.
+    // Afterwards every task has its answer or its error. After a failure the rest is not tried.
     void run(std::span<Task* const> tasks, SteadyTime deadline);
     // The same on one connection, in one go.
     bool run_together(std::span<Task* const> tasks, SteadyTime deadline);
     void after_fork() noexcept;
 
-    // "7.0.15" once it was reached: asked for once, and briefly. Empty: not known.
+    // "7.0.15" once the server was reached. It is asked only once, with a short deadline. Empty: not known.
     std::string version();
 
 private:
@@ -34,13 +34,13 @@ private:
 
     struct Borrowed {
         std::unique_ptr<Connection> connection;
-        bool used_before = false;  // it may have ended since, without our knowing
+        bool used_before = false;  // the server may have closed it since, unnoticed
     };
 
-    // `fresh` closes those that are idle: the server they led to is gone.
+    // `fresh` closes the idle connections: their server is gone.
     Result<Borrowed> borrow(Want want, SteadyTime deadline);
     void give_back(std::unique_ptr<Connection> connection, bool reusable);
-    // One that has nothing to say, which would be found out by a lost command. Null: there is none.
+    // An idle connection that is quiet; on another one a command would be lost. Null: there is none.
     std::unique_ptr<Connection> take_idle();
 
     static constexpr std::size_t k_most_commands = 128;
@@ -51,7 +51,7 @@ private:
     remotes::Permits m_permits;
     base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};  // guards the rest
     std::vector<std::unique_ptr<Connection>> m_idle;          // last used last
-    std::vector<int> m_in_use;                                // descriptors: what a forked child has to close
+    std::vector<int> m_in_use;                                // descriptors that a forked child has to close
     std::string m_version;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// The node itself failed, it did not refuse.
+// The node itself failed; it did not refuse.
 bool is_lost(const Task& task)
 {
     return !task.answer.ok() && task.refusal.empty() && task.answer.error().code == Code::unavailable;
@@ -67,7 +67,7 @@ void Router::run(std::span<Task* const> tasks, SteadyTime deadline)
     if (lost.empty())
         return;
     const SharedRoutes newer = refreshed(map, deadline);
-    // Where the map names the same master still, its word stands: there is nobody else to ask.
+    // If the map still names the same master, its error stays: there is nobody else to ask.
     std::erase_if(lost,
                   [&](Task* task) { return newer->node_for(task->command.key) == map->node_for(task->command.key); });
     run_by_node(*newer, lost, deadline);
@@ -156,11 +156,11 @@ Result<Router::SharedRoutes> Router::fetch(SteadyTime deadline)
         const SteadyTime now = steady_clock::now();
         if (now >= deadline)
             return passed_deadline(address());
-        // One that hangs leaves half of the time to the others.
+        // A node that hangs leaves half of the time to the others.
         Result<SharedRoutes> fetched = fetch_from(node_at(endpoint), now + (deadline - now) / 2);
         if (fetched.ok())
             return fetched;
-        // A password that one refuses says more than another that is not there.
+        // A refused password says more than a node that cannot be reached.
         if (!error || fetched.error().code == Code::denied)
             error = fetched.error();
     }
@@ -187,7 +187,7 @@ Result<Router::SharedRoutes> Router::fetch_from(const Node& node, SteadyTime dea
     for (const Endpoint& master : made->map.masters)
         made->masters.push_back(node_at(master));
 
-    // Nodes that left the cluster end when no lock is held: locks of theirs end with them.
+    // Nodes that left the cluster are destroyed when no lock is held, since they have locks of their own.
     std::map<Endpoint, Node> left;
     SharedRoutes replaced;
     {
@@ -201,7 +201,7 @@ Result<Router::SharedRoutes> Router::fetch_from(const Node& node, SteadyTime dea
     return SharedRoutes(std::move(made));
 }
 
-// Who may know the map: masters and replicas of the present one, then those of the address; the suspect last.
+// The nodes to ask for the map: masters and replicas of the present one, then those of the address; the suspect last.
 std::vector<Endpoint> Router::to_ask()
 {
     std::vector<Endpoint> all;
@@ -229,7 +229,7 @@ Router::Node Router::node_at(const Endpoint& endpoint)
         if (const auto found = m_nodes.find(endpoint); found != m_nodes.end())
             return found->second;
     }
-    // Made and, where another thread was faster, destroyed without the lock: it has locks of its own.
+    // Created without the lock, and destroyed without it if another thread was faster: it has locks of its own.
     Node made = std::make_shared<RedisNode>(m_settings, endpoint);
     const std::lock_guard lock(m_mutex);
     return m_nodes.emplace(endpoint, made).first->second;

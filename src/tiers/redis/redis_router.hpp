@@ -17,20 +17,20 @@ namespace hearth::tiers::redis {
 // Sends commands to the server that has their key: the only one, or in a cluster the master that has the key's slot, as
 // the cluster's map says. Follows the map when it changes.
 //
-//   MOVED             asked again where it points to; the map is fetched anew by who comes next
+//   MOVED             asked again where it points to; the next command fetches the map anew
 //   ASK               asked again there, once, with ASKING
-//   not reached       the map is fetched from another node; asked again where it names another master now
+//   not reached       the map is fetched from another node; asked again if it names another master
 //
-// The map is fetched at most every k_refresh_every, by one thread; the others go on with the one they have. So while
-// a failover lasts its keys fail at once, and soon after it they are found again.
+// The map is fetched at most every k_refresh_every, by one thread; the others go on with the one they have. So during a
+// failover, requests for its keys fail at once, and soon after it they succeed again.
 // Thread safety: all of it; no lock is held over input or output. Cost: that of a RedisNode, for each node in turn.
 class Router {
 public:
     explicit Router(std::shared_ptr<const RedisSettings> settings);
 
-    // Every task has its answer, or the error that kept it from one.
+    // Afterwards every task has its answer or its error.
     void run(std::span<Task* const> tasks, SteadyTime deadline);
-    // Servers that between them hold every key once.
+    // The servers that together hold every key once.
     Result<std::vector<std::shared_ptr<RedisNode>>> holders(SteadyTime deadline);
     void after_fork() noexcept;
     std::string description();
@@ -39,7 +39,7 @@ public:
 private:
     using Node = std::shared_ptr<RedisNode>;
 
-    // A map with its nodes. Never changes: a new one takes its place.
+    // A map with its nodes. It never changes; a new one replaces it.
     struct Routes {
         SlotMap map;
         std::vector<Node> masters;  // as in the map
@@ -49,12 +49,12 @@ private:
     using SharedRoutes = std::shared_ptr<const Routes>;
 
     static constexpr std::chrono::milliseconds k_refresh_every{100};
-    static constexpr std::size_t k_most_asked = 8;  // nodes, for one map
+    static constexpr std::size_t k_most_asked = 8;  // nodes to ask for one map
     static constexpr int k_most_redirections = 3;
 
-    // The present map; the first time, and when something spoke against it, one fetched now.
+    // The present map. The first time, and if the map may be wrong, it is fetched now.
     Result<SharedRoutes> routes(SteadyTime deadline);
-    // A map newer than `old`, where one can be had now; else `old`.
+    // A map newer than `old` if one can be fetched now; else `old`.
     SharedRoutes refreshed(SharedRoutes old, SteadyTime deadline);
     Result<SharedRoutes> fetch(SteadyTime deadline);
     Result<SharedRoutes> fetch_from(const Node& node, SteadyTime deadline);
@@ -70,10 +70,10 @@ private:
     base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
     SharedRoutes m_routes;
     std::map<Endpoint, Node> m_nodes;
-    bool m_stale = false;       // something spoke against the map
+    bool m_stale = false;       // the map may be wrong
     bool m_refreshing = false;  // a thread is fetching another
     SteadyTime m_refreshed{};
-    std::optional<Endpoint> m_suspect;  // failed last, so it is asked last
+    std::optional<Endpoint> m_suspect;  // the node that failed last, which is asked last
 };
 
 }  // namespace hearth::tiers::redis

@@ -38,7 +38,7 @@ struct Endpoint {
 
 enum class Topology : std::uint8_t { single, cluster };
 
-// What an address and its options come to. Immutable, and shared by everything that serves one store.
+// The settings from an address and its options. Immutable, and shared by everything that serves one store.
 struct RedisSettings {
     Topology topology = Topology::single;
     std::vector<Endpoint> endpoints;
@@ -52,7 +52,7 @@ struct RedisSettings {
     std::size_t max_connections = 8;
 };
 
-// Reads the certificates, where some are named; makes no connection.
+// Reads the certificates that are named, if any; makes no connection.
 Result<RedisSettings> redis_settings(const remotes::StoreOptions& options);
 
 }  // namespace hearth::tiers::redis

@@ -71,7 +71,7 @@ Result<std::vector<Address>> addresses_of(const Endpoint& endpoint)
     return addresses;
 }
 
-// What poll() says of one descriptor; 0: the deadline passed.
+// What poll() returns for one descriptor; 0: the deadline passed.
 int poll_until(int descriptor, short events, SteadyTime deadline)
 {
     while (true) {
@@ -90,12 +90,12 @@ int poll_until(int descriptor, short events, SteadyTime deadline)
     }
 }
 
-// errno, or 0. ETIMEDOUT: not by then.
+// 0 or errno; ETIMEDOUT: the deadline passed.
 int connect_until(int descriptor, const Address& address, SteadyTime deadline)
 {
     if (::connect(descriptor, reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0)
         return 0;
-    // A unix socket whose queue is full says EAGAIN, and has nothing to wait for.
+    // A unix socket whose queue is full gives EAGAIN, and poll() cannot wait for it.
     if (errno != EINPROGRESS && errno != EINTR)
         return errno;
     if (poll_until(descriptor, POLLOUT, deadline) == 0)
@@ -143,7 +143,7 @@ Result<Socket> Socket::connect(const Endpoint& endpoint, const TlsContext* tls, 
             const int on = 1;
             ::setsockopt(made.m_descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         }
-        // An address that does not answer leaves their share to those after it.
+        // An address that does not answer takes only its share of the time.
         const SteadyTime now = steady_clock::now();
         const auto share = std::max(limit - now, steady_clock::duration::zero()) / (addresses.size() - i);
         error = connect_until(made.m_descriptor, address, now + share);
@@ -179,7 +179,7 @@ Status Socket::start_tls(const TlsContext& context, const Endpoint& endpoint, St
     }
 }
 
-// From here on every call but one says itself that it does not wait (MSG_DONTWAIT).
+// From here on every call but one asks not to wait (MSG_DONTWAIT).
 bool Socket::allow_moments() const
 {
     const timeval moment{0, static_cast<suseconds_t>(std::chrono::microseconds(k_moment).count())};
@@ -234,7 +234,7 @@ bool Socket::is_quiet() const
 {
     char byte = 0;
     const ssize_t got = ::recv(m_descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    // Over TLS bytes may be the server's bookkeeping (new session tickets).
+    // Over TLS, bytes may be internal messages of the server (new session tickets).
     return m_tls ? got != 0 && !m_tls->has_pending() : got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 

@@ -16,14 +16,14 @@ namespace hearth::tiers::redis {
 
 using remotes::SteadyTime;
 
-// A connected stream, plain or encrypted, that never blocks but in wait(), and for a moment in a read() that may.
+// A connected stream, plain or encrypted. It blocks only in wait(), and for k_moment in a read() that may.
 // Not thread safe; closes its descriptor.
 // Raises no signal, and is not inherited by programs that are started.
 class Socket {
 public:
     // Tries every address of the host, within `timeout` and the deadline; the TLS handshake has until the deadline.
-    // A host that is a name is looked up with getaddrinfo(), which knows no deadline: the system's resolver has its own
-    // (/etc/resolv.conf). Addresses in numbers are not looked up.
+    // A host name is resolved with getaddrinfo(), which takes no deadline: the system's resolver has its own
+    // (/etc/resolv.conf). Numeric addresses are not resolved.
     static Result<Socket> connect(const Endpoint& endpoint, const TlsContext* tls, std::chrono::milliseconds timeout,
                                   SteadyTime deadline);
     Socket(Socket&& other) noexcept;
@@ -32,18 +32,18 @@ public:
     Socket& operator=(const Socket&) = delete;
     ~Socket();
 
-    // A read that waits saves the poll() before it, which is a tenth of what a small answer costs. It waits for
-    // k_moment at most, and over TLS not at all.
+    // A read that waits saves the poll() before it, a tenth of the cost of a small answer. It waits for at most
+    // k_moment, and over TLS not at all.
     enum class Patience : std::uint8_t { none, moment };
     static constexpr std::chrono::milliseconds k_moment{4};
-    // Fills as much of them as has arrived, in their order.
+    // Fills the targets in order with what has arrived.
     Transfer read(std::span<const iovec> targets, Patience patience);
     Transfer write(std::span<const iovec> parts);
-    // Until one of the events (POLLIN, POLLOUT) or an error is there; false: the deadline passed.
+    // Waits for one of the events (POLLIN, POLLOUT) or an error; false: the deadline passed.
     bool wait(short events, SteadyTime deadline) const;
-    // Of one that has no answer due: neither closed by the other side nor with bytes that nobody asked for.
+    // For a connection without an outstanding answer: the other side has neither closed it nor sent unexpected bytes.
     bool is_quiet() const;
-    // Of one that is over: what the server had against us, where TLS has a word for it.
+    // For a connection that is over: why the server refused us, if a TLS alert says so.
     std::optional<Error> refusal(const std::string& address);
     int descriptor() const { return m_descriptor; }
 

@@ -25,7 +25,7 @@ std::string milliseconds(std::chrono::milliseconds lifetime)
     return std::to_string(std::max<std::int64_t>(lifetime.count(), 1));
 }
 
-// A pattern of SCAN that means this text and whatever follows it.
+// A SCAN pattern for keys that begin with this text.
 std::string pattern_of(std::string_view prefix)
 {
     std::string pattern;
@@ -178,7 +178,7 @@ Result<bool> RedisStore::put_if_absent(std::string_view name, ByteView bytes, st
         return unexpected();
     if (!task.repeated)
         return false;
-    // What is there may be ours, from the first time it was sent.
+    // The object may be ours: the first command may have arrived.
     HEARTH_TRY_SET(const std::optional<Bytes> there, get(name, deadline));
     return there.has_value() && there->text() == as_text(bytes);
 }
@@ -197,7 +197,7 @@ Result<bool> RedisStore::remove_if(std::string_view name, ByteView bytes, Steady
     return flag_of(run(Command(key, {"EVAL", k_remove_script, "1", key, as_text(bytes)}), deadline));
 }
 
-// SCAN shows every key that is there from beginning to end.
+// SCAN shows every key that exists during the whole scan.
 Status RedisStore::list(const std::function<bool(std::string_view name, std::uint64_t bytes)>& visit,
                         SteadyTime deadline)
 {

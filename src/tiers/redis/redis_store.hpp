@@ -11,10 +11,10 @@ Result<std::unique_ptr<remotes::RemoteStore>> open_redis_store(const remotes::St
 
 namespace redis {
 
-// Objects are strings under prefix + name. What a lease needs (replace or remove only what is still ours) are two short
-// scripts, which redis runs in one step.
-// Thread safety: all of it. Ownership: of its connections. Cost: one round trip a call; of many, one for some hundred.
-// list() may show a name twice while redis enlarges its table.
+// Objects are strings under prefix + name. A lease must be replaced or removed only if it is still ours. Two short
+// scripts do that, which redis runs atomically.
+// Thread safety: all of it. Ownership: of its connections. Cost: one round trip per call; batches need one for some
+// hundred objects. list() may show a name twice while redis enlarges its table.
 class RedisStore final : public remotes::RemoteStore {
 public:
     explicit RedisStore(const RedisSettings& settings);
@@ -40,7 +40,7 @@ private:
     std::string key_of(std::string_view name) const { return m_settings->prefix + std::string(name); }
     Task task_of(const Command& command) const;
     Task run(const Command& command, SteadyTime deadline);
-    // "GET" or the like of each name, and what `use` makes of their answers.
+    // Sends "GET" or the like for each name, and gives the answers to `use`.
     template <class Answer, class Use>
     std::vector<Answer> run_for_each(std::string_view word, std::span<const std::string> names, Use use,
                                      SteadyTime deadline);

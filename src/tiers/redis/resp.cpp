@@ -15,10 +15,10 @@ namespace hearth::tiers::redis {
 
 namespace {
 
-// Below this a copy costs less than another part of a writev.
+// Below this size a copy costs less than another part of a writev().
 constexpr std::size_t k_worth_a_part = 4096;
 constexpr std::size_t k_kept_text = 64U << 10U;
-// The rest of a refused object is read and dropped where that is cheaper than a new connection.
+// Up to this size, reading and dropping the rest of a refused object is cheaper than a new connection.
 constexpr std::uint64_t k_worth_dropping = 64U << 10U;
 // A mark, a sign, 19 digits: no line that holds a number is longer.
 constexpr std::size_t k_max_number_line = 21;
@@ -158,7 +158,7 @@ try {
     return error(Code::too_large, "There is no memory for what redis at {} answers.", m_address);
 }
 
-// A value is whole, and so is every array that it was the last element of.
+// A value is complete, and so is every array whose last element it was.
 void ReplyReader::end_value()
 {
     while (m_depth > 0 && --m_open[m_depth - 1].left == 0)
@@ -177,7 +177,7 @@ Result<bool> ReplyReader::take_line(std::uint64_t max_bytes)
     const std::size_t end = buffered().find("\r\n");
     const bool ended = end != std::string_view::npos;
     const std::size_t size = ended ? end : buffered().size();
-    // Of one that has not ended the last byte may be half of its end.
+    // If the line has not ended, its last byte may be the first half of CRLF.
     if (size > (words ? k_max_line - 2 : k_max_number_line) + (ended ? 0 : 1))
         return broken(words ? fmt::format("a line is longer than {} bytes", k_max_line)
                             : "the length of a reply is no length");
@@ -191,7 +191,7 @@ Result<bool> ReplyReader::take_line(std::uint64_t max_bytes)
     if (m_array_bytes > k_max_array_bytes)
         return broken(fmt::format("a reply is longer than {} bytes", k_max_array_bytes));
 
-    // Elements come in their order, and none before them is still being read: growing moves nothing in use.
+    // Elements come in order, and the earlier ones are complete, so growing the vector moves nothing in use.
     Reply& value = m_depth == 0 ? m_reply : m_open[m_depth - 1].array->elements.emplace_back();
     if (words) {
         value.kind = mark == '+' ? Reply::Kind::status : Reply::Kind::error;

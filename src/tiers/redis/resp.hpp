@@ -24,27 +24,27 @@
 
 namespace hearth::tiers::redis {
 
-// One command's words. They are the caller's, and outlive it.
+// One command's words. They belong to the caller, and must outlive the command.
 struct Command {
     static constexpr std::size_t k_max_words = 8;
 
     std::array<std::string_view, k_max_words> words;
     std::size_t count = 0;
-    std::string_view key;  // where in a cluster it belongs; empty: anywhere
+    std::string_view key;  // decides which node of a cluster gets it; empty: any
 
     Command() = default;
     Command(std::string_view key_of_all, std::initializer_list<std::string_view> list);
     std::size_t bytes() const;
 };
 
-// Commands on their way out. Large words are sent from where they lie.
+// Commands to be sent. Large words are sent without a copy.
 // Not thread safe. Cost: no allocation once it has been used for commands as long as these.
 class CommandBuffer {
 public:
     void clear();
     void add(const Command& command);
     bool empty() const { return m_left == 0; }
-    // What is left to send, as far as it fits; answers how many parts that are.
+    // Sets `parts` to what is left to send, as far as it fits; returns how many parts are set.
     std::size_t left(std::span<iovec> parts) const;
     void sent(std::size_t bytes);
 
@@ -59,7 +59,7 @@ private:
 
     std::string m_text;
     std::vector<Piece> m_pieces;
-    std::size_t m_first = 0;  // the first piece not sent whole
+    std::size_t m_first = 0;  // the first piece that is not completely sent
     std::size_t m_left = 0;
 };
 
@@ -75,10 +75,10 @@ struct Reply {
     bool is_ok() const { return kind == Kind::status && text == "OK"; }
 };
 
-// Turns what arrives into replies, whatever pieces it arrives in.
-// What a reply may take is bounded before memory is: a bulk string by who asks, an array by the limits below and by
-// what has arrived of it, however much it announces. Not thread safe.
-// Cost: a bulk string that is the whole reply is received straight to where it stays; all else passes the buffer.
+// Turns received bytes into replies, however they are split.
+// Sizes are limited before memory is allocated: a bulk string by the caller, an array by the limits below and by what
+// has arrived of it, whatever it announces. Not thread safe. Cost: a bulk string that is the whole reply is received
+// directly into its final place; all else goes through the buffer.
 class ReplyReader {
 public:
     static constexpr std::size_t k_max_line = 16384;
@@ -89,19 +89,19 @@ public:
     // The address is for sentences.
     explicit ReplyReader(std::string address) : m_address(std::move(address)) {}
 
-    // Takes the next reply out of what has been received. False: more has to be.
-    // too_large: a bulk string of more than max_bytes; the next reply is as good as any, unless is_cut_off().
-    // corrupt: this is not the protocol, and nothing behind it can be read.
+    // Takes the next reply out of what has been received. False: more bytes are needed.
+    // too_large: a bulk string of more than max_bytes; the next reply can still be read, unless is_cut_off().
+    // corrupt: this is not the protocol, and nothing after it can be read.
     Result<bool> next(Reply& reply, std::uint64_t max_bytes);
 
-    // Where bytes that arrive belong, in this order. There is always room for one.
+    // Where to put bytes that arrive, in this order. There is always room for at least one.
     std::span<const iovec> room();
-    // So many bytes were put there.
+    // Says how many bytes were put there.
     void received(std::size_t bytes);
 
     // Nothing is left over, not even a part of a reply.
     bool is_drained() const { return m_begin == m_end && m_depth == 0 && m_body_left == 0; }
-    // What was refused is too much to be read and dropped: the connection cannot go on.
+    // A refused object is too large to be read and dropped: the connection cannot go on.
     bool is_cut_off() const { return m_cut_off; }
 
 private:
@@ -128,8 +128,8 @@ private:
     std::size_t m_array_bytes = 0;
     // Of a bulk string:
     std::size_t m_body_left = 0;       // with its CRLF; 0: a line is due
-    std::span<std::byte> m_body;       // what is to come of it, where it is the whole reply
-    std::string* m_element = nullptr;  // where it goes, where it is in an array
+    std::span<std::byte> m_body;       // what is still to come, if it is the whole reply
+    std::string* m_element = nullptr;  // where it goes, if it is in an array
     std::optional<Error> m_refusal;    // why it is read and dropped
     bool m_cut_off = false;
 

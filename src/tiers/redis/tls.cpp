@@ -24,7 +24,7 @@ std::string reason_of(unsigned long error)
     return reason ? reason : "the connection ended";
 }
 
-// In place of OpenSSL's own, which asks at the terminal.
+// Replaces OpenSSL's own function, which asks at the terminal.
 int no_password(char* /*password*/, int /*size*/, int /*writing*/, void* /*data*/)
 {
     return 0;
@@ -60,7 +60,7 @@ bool is_about_a_certificate(int alert)
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::make(const remotes::TlsOptions& options)
 {
-    // The host program's configuration file is none of ours.
+    // OpenSSL's configuration file is for the host program, not for us.
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
     SSL_CTX* context = SSL_CTX_new(TLS_client_method());
     if (!context)
@@ -109,7 +109,7 @@ std::unique_ptr<TlsSession> TlsSession::make(const TlsContext& context, int sock
             return 1;
         },
         session.get());
-    // An address in numbers, or else a name.
+    // The host is a numeric address, or else a name.
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) != 1 &&
         (SSL_set1_host(ssl, host.c_str()) != 1 || SSL_set_tlsext_host_name(ssl, host.c_str()) != 1))
         return nullptr;
@@ -127,7 +127,7 @@ TlsSession::~TlsSession()
 template <class Call>
 Transfer TlsSession::attempt(Call call)
 {
-    // OpenSSL writes with write(), which raises SIGPIPE where the other side has closed. Reading may write too.
+    // OpenSSL writes with write(), which raises SIGPIPE if the other side has closed. Reading may write too.
     const base::SignalGuard guard(SIGPIPE);
     ERR_clear_error();
     errno = 0;
@@ -168,7 +168,7 @@ std::optional<Error> TlsSession::alert_about_us(const std::string& address) cons
 {
     const std::optional<int> alert = alert_of(m_last_error);
     const std::string& ours = m_context.options().ours.certificate;
-    // In TLS 1.2 a server that got no certificate has no other word for it.
+    // TLS 1.2 has no other alert for a missing certificate.
     const bool wants_one = ours.empty() && alert == SSL_AD_HANDSHAKE_FAILURE;
     if (!m_asked_for_ours || !alert || !(is_about_a_certificate(*alert) || wants_one))
         return std::nullopt;
@@ -185,7 +185,7 @@ std::optional<Error> TlsSession::alert_about_us(const std::string& address) cons
 
 std::optional<Error> TlsSession::refusal(const std::string& address)
 {
-    // Where it was a write that failed, what the server said may lie unread.
+    // If a write failed, the server's alert may still be unread.
     std::byte unused{};
     if (!alert_of(m_last_error))
         static_cast<void>(read({&unused, 1}));

@@ -16,17 +16,17 @@ struct ssl_st;
 
 namespace hearth::tiers::redis {
 
-// What came of one attempt to read or write without waiting.
+// The result of one attempt to read or write without waiting.
 struct Transfer {
     enum class State : std::uint8_t { done, again, over };
     State state = State::over;
     std::size_t bytes = 0;  // done: how many
     short wants = 0;        // again: what to poll for
-    int error = 0;          // over: errno; 0 where the other side closed
+    int error = 0;          // over: errno; 0 if the other side closed
 };
 
-// Certificates and rules for connections over TLS: version 1.2 or later, the server's certificate verified with its
-// name or address unless that is turned off, ours shown where one is named and the server asks.
+// Certificates and rules for connections over TLS: version 1.2 or later. The server's certificate is verified with its
+// name or address, unless that is turned off. Our certificate, if one is configured, is shown when the server asks.
 // Immutable: shared by all connections of a store.
 class TlsContext {
 public:
@@ -46,9 +46,8 @@ private:
     const remotes::TlsOptions m_options;
 };
 
-// One encrypted connection over a socket that stays the caller's and does not block. Not thread safe. The context
-// outlives it. Raises no SIGPIPE, and says nothing to the other side when it ends: the socket may be a parent
-// process's.
+// One encrypted connection over a socket that belongs to the caller and does not block. Not thread safe. The context
+// must outlive it. Raises no SIGPIPE, and sends nothing when it ends: the socket may belong to a parent process.
 class TlsSession {
 public:
     // Null: no memory.
@@ -58,9 +57,9 @@ public:
     TlsSession& operator=(const TlsSession&) = delete;
 
     Transfer handshake();
-    // After a handshake that is over: denied where the certificate was not accepted, else unavailable.
+    // After a failed handshake: denied if the certificate was not accepted, else unavailable.
     Error handshake_error(const std::string& address) const;
-    // Of a connection that is over: that the server wants a certificate of ours, or another one. None: it was not that.
+    // For a connection that is over: says that the server wants a certificate from us, or another one. None otherwise.
     // In TLS 1.3 a server says so only after our side of the handshake is done.
     std::optional<Error> refusal(const std::string& address);
     Transfer read(std::span<std::byte> target);

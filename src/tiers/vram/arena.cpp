@@ -9,11 +9,11 @@ namespace hearth::tiers {
 
 namespace {
 
-// A small arena is one block. A larger one grows by blocks: large enough that little is lost where one ends and the
-// next begins, small enough not to take much that is never used.
+// A small arena is one block. A larger one grows by blocks, which are large enough that little is lost at their ends,
+// and small enough that little is taken and never used.
 constexpr std::uint64_t k_least_block = 64_MiB;
 constexpr std::uint64_t k_blocks = 16;
-// Alignment makes parts larger than what they hold; an arena of a given size should hold that much all the same.
+// Alignment makes parts larger than their content; an arena should hold its size in content anyway.
 constexpr std::uint64_t k_room_for_alignment = 64_KiB;
 
 }  // namespace
@@ -29,7 +29,7 @@ Arena::~Arena()
         m_memory->free(block->device);
 }
 
-// At least one unit: parts without bytes have an address of their own too.
+// At least one unit: parts without bytes need an address of their own too.
 std::uint64_t Arena::rounded(std::uint64_t bytes) const noexcept
 {
     const std::uint64_t unit = m_memory->alignment();
@@ -43,7 +43,7 @@ Result<gpu::DevicePart> Arena::allocate(std::uint64_t bytes)
     for (;;) {
         if (std::optional<gpu::DevicePart> part = from_gap(bytes, size))
             return *part;
-        // One asks the device at a time; the others look again at what came of it.
+        // One thread at a time asks the device; the others wait and then look again.
         if (m_growing) {
             m_put_back.wait(lock, [&] { return !m_growing; });
             continue;
@@ -68,7 +68,7 @@ std::optional<gpu::DevicePart> Arena::from_gap(std::uint64_t bytes, std::uint64_
     if (gap.bytes == size) {
         remove_gap(block, block.gaps.find(gap.offset));
     } else {
-        // What is left of it, in the memory of the gap's own records.
+        // The rest of the gap reuses the memory of its records.
         auto by_offset = block.gaps.extract(gap.offset);
         by_offset.key() += size;
         by_offset.mapped() -= size;
@@ -98,7 +98,7 @@ Status Arena::add_block(std::uint64_t size)
             wanted = std::min(std::max({size, k_least_block, bounded ? m_max_bytes / k_blocks : 0}),
                               most - m_usage.reserved);
             m_asked_for = wanted;
-            m_usage.reserved += wanted;  // spoken for while the device is asked
+            m_usage.reserved += wanted;  // counted while the device is asked
         }
     }
     give_back(empty);
@@ -128,7 +128,7 @@ Status Arena::add_block(std::uint64_t size)
     return {};
 }
 
-// A device that has no room for a whole block may have some for a smaller one.
+// A device without room for a whole block may have room for a smaller one.
 Result<gpu::DeviceBlock> Arena::ask_device(std::uint64_t least, std::uint64_t wanted)
 {
     for (;;) {
@@ -174,7 +174,7 @@ Arena::ReadGuard::~ReadGuard()
     m_arena.put_back_what_nobody_reads();
 }
 
-// A reader that came later cannot have found it any more.
+// A reader that came after a part was freed cannot have found it.
 void Arena::put_back_what_nobody_reads() noexcept
 {
     const std::size_t before = m_freed.size();
@@ -222,14 +222,14 @@ void Arena::put_back(const gpu::DevicePart& part) noexcept
     add_gap(block, offset, size);
 }
 
-// In a forked child: who asked the device and who read were threads that did not come along.
+// In a forked child, the threads that asked the device or read do not exist.
 void Arena::forget_other_threads() noexcept
 {
     m_growing = false;
     m_usage.reserved -= m_asked_for;
     m_asked_for = 0;
     m_readers.clear();
-    // Its own lock may be held by a thread that was about to wait. Such a one is left as it is.
+    // The old one's internal lock may be held by a thread that was about to wait, so it is replaced, not destroyed.
     std::construct_at(&m_put_back);
     put_back_what_nobody_reads();
 }
@@ -256,7 +256,7 @@ void Arena::trim() noexcept
     give_back(empty);
 }
 
-// Off the books; the device gets them back without the lock.
+// Takes them out of the arena; they are given back to the device without the lock.
 std::vector<std::unique_ptr<Arena::Block>> Arena::take_empty_blocks() noexcept
 {
     std::vector<std::unique_ptr<Block>> empty;

@@ -17,12 +17,13 @@
 namespace hearth::tiers {
 
 // Device memory taken in few large blocks and handed out in small parts.
-// A part comes from the smallest gap it fits in (best fit), and gaps that touch become one; blocks that hold nothing
-// are given back when room for a larger one is needed, and at the end.
-// Thread safety: all of it; one lock, held over no call to the device: a lease may end anywhere, and needs it.
+// A part comes from the smallest gap it fits in (best fit), and gaps that touch become one. Empty blocks are given back
+// when room for a larger one is needed, and at the end.
+// Thread safety: all of it. The one lock is never held during a call to the device, since a lease may end anywhere, and
+// needs the lock.
 class Arena {
 public:
-    // No more is taken from the device beyond `max_bytes`, and a little for what alignment costs; 0: no limit.
+    // Takes at most `max_bytes` from the device, and a little more for alignment; 0: no limit.
     Arena(std::shared_ptr<gpu::DeviceMemory> memory, std::uint64_t max_bytes);
     ~Arena();
     Arena(const Arena&) = delete;
@@ -30,16 +31,16 @@ public:
 
     gpu::DeviceMemory& memory() const noexcept { return *m_memory; }
 
-    // Code::no_space when neither a gap nor the device has room.
+    // Code::no_space if neither a gap nor the device has room.
     Result<gpu::DevicePart> allocate(std::uint64_t bytes);
     void free(const gpu::DevicePart& part) noexcept;
     void set_max_bytes(std::uint64_t max_bytes);
-    // Waits until what was freed under the guards that stand now can be handed out. False when there is none.
+    // Waits until what was freed under the present guards can be handed out again. False if there is nothing like that.
     bool wait_for_readers();
-    // Gives blocks that hold nothing back to the device.
+    // Gives empty blocks back to the device.
     void trim() noexcept;
 
-    // While one stands, parts that are freed are not handed out again: for who reads many without holding each.
+    // While one exists, freed parts are not handed out again. For reading many parts without holding each.
     class ReadGuard {
     public:
         explicit ReadGuard(Arena& arena);
@@ -58,7 +59,7 @@ public:
     };
     Usage usage() const;
 
-    // Bytes of all entries that have their place here, those no tier knows any more included.
+    // Bytes of all entries in this arena, including those that the tier no longer has.
     std::atomic<std::uint64_t> entry_bytes{0};
 
 private:
@@ -67,7 +68,7 @@ private:
         std::map<std::uint64_t, std::uint64_t> gaps;  // offset to size
         std::uint64_t used = 0;
     };
-    // By size, so that the first that is large enough is the best.
+    // Sorted by size, so that the first gap that is large enough is the best one.
     struct Gap {
         std::uint64_t bytes;
         Block* block;
@@ -93,7 +94,7 @@ private:
     std::vector<std::unique_ptr<Block>> m_blocks;
     std::set<Gap> m_gaps;
     Usage m_usage;
-    bool m_growing = false;         // a thread asks the device for a block
+    bool m_growing = false;         // a thread is asking the device for a block
     std::uint64_t m_asked_for = 0;  // by that thread, and counted as reserved
 
     struct Freed {
@@ -102,7 +103,7 @@ private:
     };
     std::uint64_t m_time = 0;                // counts what was freed under guard
     std::multiset<std::uint64_t> m_readers;  // since when
-    std::deque<Freed> m_freed;               // and not yet put back, oldest first
+    std::deque<Freed> m_freed;               // freed and not yet put back, oldest first
     std::condition_variable_any m_put_back;
     const base::ForkGuard m_at_fork{[this] { forget_other_threads(); }};
 };

@@ -61,7 +61,7 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
                                             Victims keep)
 {
     const std::shared_ptr<Arena> arena = this->arena();
-    // Before anything has to go for it: no room that could be made would do.
+    // Checked before anything is evicted: no eviction could make such a block possible.
     if (const std::uint64_t most = arena->memory().max_block_bytes(); bytes_needed > most)
         return error(Code::too_large,
                      "Entry of {} bytes is larger than {} gives at once ({}). Keep it in another tier.", bytes_needed,
@@ -70,7 +70,7 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     report.bytes = wanted.bytes;
     Result<resident::Departed> departed = m_entries.reserve(wanted);
     HEARTH_TRY(departed);
-    // Kept until the entry is in, whatever happens on the way.
+    // Held until the entry is in its place, whatever happens on the way.
     struct Reservation {
         resident::ResidentStore& entries;
         const Resident& wanted;
@@ -100,8 +100,8 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     return report;
 }
 
-// The budget may have room where the arena has none: gaps are too small, or what was evicted is still under lease. Then
-// more has to go.
+// The budget may have room and the arena none, because its gaps are too small or evicted entries are still under lease.
+// Then more has to be evicted.
 Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,
                                               std::vector<Victim>& victims)
 {
@@ -112,7 +112,7 @@ Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std:
         if (arena.wait_for_readers())
             continue;
         resident::Departed departed = m_entries.evict_one(&key);
-        // At last what is to be replaced has to go before the new one is in place.
+        // As the last resort, the old entry of this key goes before the new one is in place.
         if (departed.empty() && !m_entries.remove(key)) {
             const std::uint64_t held = arena.entry_bytes.load(std::memory_order_relaxed);
             return error(Code::no_space, "Tier \"{}\" has no place for {} bytes on {}: {}{}", m_tier, bytes,
@@ -124,7 +124,7 @@ Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std:
     }
 }
 
-// Takes what another tier may want from the device while it is still there, then lets go of it.
+// Reads evicted entries that another tier may want from the device, then frees them.
 void Partition::settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims)
 {
     std::vector<Victim> gone = departed.victims();
@@ -157,7 +157,7 @@ void Partition::pay(std::vector<Victim>& victims)
     victims.insert(victims.end(), std::make_move_iterator(owed.begin()), std::make_move_iterator(owed.end()));
 }
 
-// What was removed, or has a new value, must not come back by way of a tier below.
+// An entry that was removed or replaced must not come back through a tier below.
 void Partition::forget_owed(const Key& key)
 {
     std::vector<Victim> gone;
@@ -234,7 +234,7 @@ void Partition::renew(std::shared_ptr<gpu::DeviceMemory> memory)
 {
     m_entries.clear();
     auto arena = std::make_shared<Arena>(memory, m_entries.limits().max_bytes);
-    // Swapped, so that what was there goes after the lock.
+    // Swapped, so that the old arena is destroyed after the lock is released.
     const std::lock_guard lock(m_mutex);
     m_memory.swap(memory);
     m_arena.swap(arena);

@@ -11,7 +11,7 @@
 
 namespace hearth::tiers {
 
-// What was moved, counted by many threads.
+// What was copied, counted by many threads.
 struct TransferCounts {
     std::atomic<std::uint64_t> to_device{0};
     std::atomic<std::uint64_t> to_device_bytes{0};
@@ -20,8 +20,8 @@ struct TransferCounts {
     std::atomic<std::uint64_t> between_devices{0};
 };
 
-// One partition of one device: an arena and the entries in it, within a budget of their own.
-// Thread safety: all of it. No lock is held over a copy.
+// One partition of one device: an arena and its entries, with their own limits.
+// Thread safety: all of it. No lock is held during a copy.
 class Partition {
 public:
     Partition(std::string tier, std::string name, int device, const Clock& clock, std::unique_ptr<Policy> policy,
@@ -33,27 +33,27 @@ public:
     std::shared_ptr<Arena> arena() const;
     std::shared_ptr<gpu::DeviceMemory> memory() const;
 
-    // An artifact of the host's, with its number among all that were ever stored; or an entry of another device.
+    // Stores an artifact from the host, or an entry of another device. `order` is its number among all stores.
     Result<StoreReport> store(const Key& key, const Artifact& artifact, std::uint64_t order, device::Stream stream,
                               Victims victims);
     Result<StoreReport> store_copy(const device::ResidentEntry& other, Victims victims);
     std::vector<Victim> set_limits(const Limits& limits, Victims victims);
     std::vector<Victim> set_max_age(std::chrono::seconds max_age);
     std::vector<Victim> drop_expired();
-    // Until no more is left. Who goes is added to `gone`.
+    // Evicts until no more than the goal is left. Adds what was evicted to `gone`.
     void evict_to(const EvictTo& goal, std::vector<Victim>& gone);
     bool remove(const Key& key);
-    // What was stored before that number. And whether there is something that was stored after it.
+    // Removes what was stored under the key before that number; has_newer(): whether something was stored after it.
     bool remove_older(const Key& key, std::uint64_t order);
     bool has_newer(const Key& key, std::uint64_t order) const;
     void clear();
-    // To go on with, after the device or its context was lost and everything in it.
+    // Goes on with this memory, after the device or its context was lost with everything in it.
     void renew(std::shared_ptr<gpu::DeviceMemory> memory);
 
     device::PartitionUsage usage();
 
 private:
-    // An entry with its bytes, at the part that was found for it.
+    // Creates the entry with its bytes in the part that was found for it.
     using Place = std::function<Result<std::unique_ptr<device::ResidentEntry>>(PlacedPart)>;
     Result<StoreReport> store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
                                      Victims keep);
@@ -72,7 +72,7 @@ private:
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};  // guards the rest
     std::shared_ptr<gpu::DeviceMemory> m_memory;
     std::shared_ptr<Arena> m_arena;
-    // Of stores that made room and then failed: they go out with the next report.
+    // Victims of stores that made room and then failed; they are given out with the next report.
     std::vector<Victim> m_owed;
 };
 

@@ -1,4 +1,4 @@
-// Many entries to the host with one gather and one wait.
+// Reads many entries to the host with one gather and one wait.
 
 #include "base/error.hpp"
 #include "gpu/plain_staging.hpp"
@@ -14,11 +14,11 @@ namespace hearth::tiers {
 namespace {
 
 constexpr std::uint64_t k_alignment = 16;
-// How far the lookups' memory is fetched ahead: a lookup alone waits three times for memory, many need not.
+// How many lookups ahead memory is prefetched. One lookup alone waits three times for memory; many need not.
 constexpr std::size_t k_places_ahead = 16;
 constexpr std::size_t k_nodes_ahead = 8;
 
-// What has no bytes is there all the same, and must be told from what is not.
+// Stands for an entry without bytes, so that it differs from a missing one.
 constexpr std::byte k_nothing{};
 
 Error no_memory(std::uint64_t bytes)
@@ -26,15 +26,15 @@ Error no_memory(std::uint64_t bytes)
     return error(Code::no_space, "The host has no {} bytes to read into.", bytes);
 }
 
-// While the device copies what was found, the next are looked for.
+// The device copies this many while the next are looked up.
 constexpr std::size_t k_keys_at_once = 512;
 
-// What is read from one partition: in pieces that each have their own memory to go to, with one wait for all.
+// Everything that is read from one partition: in pieces, each with its own host memory, and one wait for all.
 class Batch {
 public:
     explicit Batch(Partition& partition) : m_arena(partition.arena()), m_guard(*m_arena) {}
 
-    // Whether the entry is there; then it is read with the next start().
+    // Whether the entry is there; if so, the next start() reads it.
     bool take(std::size_t number, const Key& key, resident::ResidentStore& entries, base::HazardSlot* slot)
     {
         if (const resident::Node* node = entries.find_with(slot, key)) {
@@ -52,7 +52,7 @@ public:
     Status start(bool last)
     {
         gpu::DeviceMemory& memory = m_arena->memory();
-        // Pieces are of use where the device copies one while the next is looked for.
+        // Pieces help only if the device copies one while the next is looked up.
         if (m_next.parts.empty() || (!last && !memory.gathers_in_background()))
             return {};
         if (!m_gathering)
@@ -62,12 +62,13 @@ public:
             m_next.staging = gpu::PlainStaging::take(m_next.bytes);
         if (!m_next.staging)
             return no_memory(m_next.bytes);
-        // Kept before it is written to: what is under way is waited for, also after a failure, while it is still ours.
+        // Stored in m_pieces before the device writes to it, so that its memory lasts until the copy is done, even
+        // after a failure.
         const Piece& piece = m_pieces.emplace_back(std::exchange(m_next, {}));
         return m_gathering->start(piece.parts, piece.staging->bytes());
     }
 
-    // Says where each one's bytes will be, then waits for them. The buffers they are in are handed over.
+    // Fills in where each entry's bytes will be, then waits for them. Hands over the buffers that hold them.
     Status finish(std::vector<ByteView>& found, TransferCounts& counts,
                   std::vector<std::unique_ptr<gpu::StagingBuffer>>& owner)
     {
@@ -90,13 +91,13 @@ private:
     void add(std::size_t key, const device::ResidentEntry& entry)
     {
         if (&entry.memory() != m_memory)
-            return;  // of a device that was lost meanwhile
+            return;  // its device was lost meanwhile
         if (m_next.parts.empty()) {
             m_next.parts.reserve(k_keys_at_once);
             m_next.wanted_by.reserve(k_keys_at_once);
         }
         const device::Region region = entry.region();
-        // Where there is an address it says all, and the rest of the entry need not be fetched from memory.
+        // An address is all that is needed then, and the rest of the entry need not be fetched from memory.
         if (region.buffer == nullptr)
             m_next.parts.push_back({{{region.address, nullptr, region.bytes}, 0, region.bytes}, m_next.bytes});
         else
@@ -121,16 +122,16 @@ private:
 
     const std::shared_ptr<Arena> m_arena;
     const gpu::DeviceMemory* const m_memory = &m_arena->memory();
-    // Nothing that is found from here on is reused before the guard goes, so no entry need be held for itself.
+    // Memory that is found from here on is not reused while the guard exists, so no entry has to be held by itself.
     const Arena::ReadGuard m_guard;
     Piece m_next;
     std::vector<Piece> m_pieces;                  // under way
-    std::unique_ptr<gpu::Gathering> m_gathering;  // goes first: it waits for what still writes to the others
+    std::unique_ptr<gpu::Gathering> m_gathering;  // destroyed first: it waits for copies that write to the pieces
 };
 
 }  // namespace
 
-// Alone it is held for itself, and goes the shortest way.
+// A single entry is held by itself, which is the fastest way.
 Result<device::HostCopy> VramTier::read_one(const Key& key)
 {
     const Held held = hold(key, -1, true);
@@ -155,7 +156,7 @@ Result<device::HostCopy> VramTier::read_many(std::span<const Key> keys)
     if (keys.size() == 1)
         return read_one(keys.front());
     const Partitions& all = partitions();
-    // One slot for all lookups: what is found is used at once.
+    // One slot serves all lookups, since each entry is used at once.
     const std::unique_ptr<base::HazardSlot, ReleaseSlot> slot(base::acquire_slot());
     std::deque<Batch> batches;
     for (const std::unique_ptr<Partition>& partition : all)

@@ -115,7 +115,7 @@ Status ResidentEntry::copy_from(const ResidentEntry& other)
 
 Result<std::shared_ptr<const Artifact>> ResidentEntry::fetch() const
 {
-    // Section by section: what lies between them was never written.
+    // Section by section: the gaps between them were never written.
     std::vector<gpu::GatherPart> parts;
     parts.reserve(m_stretches.size());
     for (const Stretch& stretch : m_stretches)

@@ -11,14 +11,14 @@
 
 namespace hearth::device {
 
-// An artifact whose bytes lie on a device: its sections one behind the other, each at a multiple of sixteen bytes.
-// What is known of it besides stands here, on the host.
+// An artifact whose bytes are on a device: its sections one after the other, each at a multiple of sixteen bytes.
+// The rest of the artifact is here, on the host.
 // Ownership: its part of the arena, given back at the end.
 class ResidentEntry final : public resident::Node {
 public:
     // A part of the arena that is large enough for bytes_needed(). `order`: see below.
     ResidentEntry(const Key& key, const Artifact& artifact, tiers::PlacedPart place, int device, std::uint64_t order);
-    // For a copy of that one, on another device.
+    // A copy of that entry on another device.
     ResidentEntry(const ResidentEntry& other, tiers::PlacedPart place, int device);
     ~ResidentEntry() override;
 
@@ -28,7 +28,7 @@ public:
     Status write(const Artifact& artifact);
     // The same from an entry on another device.
     Status copy_from(const ResidentEntry& other);
-    // A copy on the host, with its bytes checked: Code::corrupt when they are not what was written.
+    // A copy on the host, with its bytes checked: Code::corrupt if they are not what was written.
     Result<std::shared_ptr<const Artifact>> fetch() const;
 
     gpu::DeviceMemory& memory() const noexcept { return *m_memory; }
@@ -38,10 +38,10 @@ public:
     // Of two values of a key the one with the higher number is the newer; a copy has its original's.
     std::uint64_t order() const noexcept { return m_order; }
     const Artifact& about() const noexcept override { return m_head; }
-    // The first section's.
+    // Of the first section.
     Region region() const noexcept
     {
-        // Where there is an address it says all, and the next cache line is left alone.
+        // An address is enough, and then the next cache line is not read.
         if (m_address != 0)
             return {m_address, nullptr, 0, m_bytes};
         return {0, m_place.part().block.buffer, m_place.part().offset, m_bytes};

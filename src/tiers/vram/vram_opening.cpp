@@ -9,9 +9,9 @@ namespace hearth::tiers {
 
 namespace {
 
-constexpr std::uint64_t k_when_unknown = 256_MiB;  // of a device that does not tell how large it is
+constexpr std::uint64_t k_when_unknown = 256_MiB;  // for a device that does not tell its size
 
-// Before anything was opened.
+// Used until the devices are opened.
 const std::vector<std::unique_ptr<Partition>> k_no_partitions;
 
 }  // namespace
@@ -45,7 +45,7 @@ Limits VramTier::limits_of(const Limits& limits, std::uint64_t device_bytes, con
     return here;
 }
 
-// The one that was asked for, or the host's where that is allowed.
+// Opens the device that was asked for, or host memory if that fallback is allowed.
 Result<std::shared_ptr<gpu::DeviceMemory>> VramTier::open_device(std::size_t device, std::string& fallback) const
 {
     const int index = m_options.devices[device];
@@ -84,7 +84,7 @@ Result<VramTier::Partitions> VramTier::open_partitions(std::string& fallback) co
     return partitions;
 }
 
-// What was set while the devices were being opened. Under the lock, before anything is in them.
+// Applies what was set while the devices were being opened. Called under the lock, before anything is stored.
 void VramTier::apply_settings(const Partitions& partitions) const
 {
     for (const std::unique_ptr<Partition>& partition : partitions) {
@@ -101,8 +101,8 @@ Result<const VramTier::Partitions*> VramTier::opened()
 {
     if (const Partitions* all = m_partitions.load(std::memory_order_acquire))
         return all;
-    // Not under the lock: it takes long, and what is made here has locks of its own, which a fork must find at rest.
-    // Two threads may come here at once; what the second has made goes again.
+    // Not under the lock: it takes long, and the partitions have locks of their own, which nobody may hold at a fork.
+    // Two threads may come here at once; then the partitions of the second are dropped.
     std::string fallback;
     Result<Partitions> made = open_partitions(fallback);
     HEARTH_TRY(made);
@@ -116,8 +116,8 @@ Result<const VramTier::Partitions*> VramTier::opened()
     return &m_all;
 }
 
-// The device went, or its context, with everything in it. Opened again, or the host's memory in its place; if neither
-// can be had, stores are refused and what else there is goes on.
+// The device or its context was lost with everything in it. Opens it again, or host memory in its place. If neither is
+// possible, stores are refused and the other partitions go on.
 void VramTier::recover(int device)
 {
     std::shared_ptr<gpu::DeviceMemory> memory;

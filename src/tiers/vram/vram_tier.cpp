@@ -12,7 +12,7 @@ TierSpec vram(VramOptions options)
 {
     return {options.name, [options](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
                 auto tier = std::make_unique<tiers::VramTier>(options, context, gpu::open_device_memory);
-                // Without a fallback whoever opens the cache is to learn that there is no device.
+                // Without a fallback, opening the cache must report that there is no device.
                 if (options.fallback == device::Fallback::none)
                     HEARTH_TRY(tier->open());
                 return {std::move(tier)};
@@ -66,7 +66,7 @@ VramTier::Held VramTier::hold(const Key& key, int device, bool counts)
             return {entry, std::move(slot), partition.get(), Miss::absent};
         slot.reset();
         recover(partition->device());
-        // One that was stored while its device was replaced is in the new table, and of the old device.
+        // An entry that was stored while its device was replaced is in the new table but on the old device.
         partition->remove(key);
         held.why = Miss::outage;
     }
@@ -159,8 +159,8 @@ Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const
     }
     if (!stored)
         return stored;
-    // What other devices and partitions have under this key is what it was before; unless another thread was faster,
-    // and then this is.
+    // Other devices and partitions have an older value under this key, unless another thread was faster: then this
+    // value is the older one.
     for (const std::unique_ptr<Partition>& other : partitions()) {
         if (other.get() == *partition)
             continue;
@@ -181,7 +181,7 @@ Result<StoreReport> VramTier::copy_to_device(const Key& key, int device, Victims
                                  : *target == held.partition
                                      ? Result<StoreReport>(StoreReport{held.entry->resident.bytes, false, {}})
                                      : (*target)->store_copy(*held.entry, victims);
-    // A new value that came meanwhile has removed what other devices had; then the copy is of the old one.
+    // If a new value came meanwhile, it has removed the value that was copied, and the copy is outdated.
     if (stored && *target != held.partition && !is_still_there(held))
         (*target)->remove(key);
     return stored;

@@ -16,7 +16,7 @@ namespace hearth::tiers {
 // Opens the memory of a device of the backend; tests hand in one of their own.
 using OpenMemory = std::function<Result<std::shared_ptr<gpu::DeviceMemory>>(device::Backend, int index)>;
 
-// Artifacts whose bytes lie in device memory. Nothing is asked of any device before something is stored.
+// Artifacts whose bytes are in device memory. No device is used before something is stored.
 // Thread safety: all of it. A lease takes no lock; reads wait for copies that are under way.
 //   vram_tier.cpp     entries: leased, found, stored, copied, removed
 //   read_many.cpp     many to the host at once
@@ -27,7 +27,7 @@ class VramTier final : public DeviceTier {
 public:
     VramTier(VramOptions options, const TierContext& context, OpenMemory open_memory);
 
-    // Now rather than with the first store.
+    // Opens the devices now and not with the first store.
     Status open();
 
     std::string_view name() const override { return m_options.name; }
@@ -94,7 +94,7 @@ private:
     struct alignas(64) Counter {
         std::atomic<std::uint64_t> leases{0};
     };
-    std::atomic<std::uint64_t> m_stores{0};  // numbers them
+    std::atomic<std::uint64_t> m_stores{0};  // numbers the stores
     std::array<Counter, 129> m_counters;     // by thread, so that no two hits write the same line
 
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_whole};  // guards the rest, not what partitions hold

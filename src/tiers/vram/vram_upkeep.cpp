@@ -1,4 +1,4 @@
-// Limits, listing, verifying, and what the tier says of itself.
+// Limits, listing, verifying and reports.
 
 #include "tiers/vram/vram_tier.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace hearth::tiers {
 
-// Of all partitions together; without a limit when one of them has none.
+// The limits of all partitions together; no limit if one of them has none.
 Limits VramTier::limits() const
 {
     const Partitions& all = partitions();
@@ -27,7 +27,7 @@ Limits VramTier::limits() const
     return sum;
 }
 
-// What the named partitions have been given is theirs; the rest is shared by the unnamed ones.
+// The named partitions keep their own limits; the unnamed ones share the rest.
 std::vector<Victim> VramTier::set_limits(const Limits& limits, Victims victims)
 {
     Limits each = limits;
@@ -88,7 +88,7 @@ void VramTier::for_each(const std::function<bool(const EntryRow&)>& visit)
             return;
 }
 
-// All partitions together come down to it: what is too much is taken from the fullest.
+// Brings all partitions together down to the goal, by evicting from the fullest.
 std::vector<Victim> VramTier::evict_to(const EvictTo& goal, const Progress& /*progress*/)
 {
     std::vector<Victim> gone;
@@ -134,7 +134,7 @@ VerifyReport VramTier::verify(Repair repair, const Progress& progress)
             }
             report.problems.push_back(artifact.error().message);
             if (artifact.error().code != Code::corrupt)
-                continue;  // it could not be read, which says nothing of its bytes
+                continue;  // it could not be read, so nothing is known about its bytes
             ++report.corrupt;
             report.removed += repair == Repair::yes && partition->remove(key) ? 1 : 0;
         }

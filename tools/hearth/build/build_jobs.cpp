@@ -59,7 +59,7 @@ std::string name_of(const Recipe& recipe)
 void tell_of_damage(const recipes::Damage& damage)
 {
     if (damage.places != 0)
-        warn(fmt::format("{} damaged, and passed over ({}).",
+        warn(fmt::format("{} damaged, and left out ({}).",
                          count_of(damage.places, "place of the recipes is", "places of the recipes are"),
                          format_size(damage.bytes)));
 }
@@ -139,7 +139,7 @@ std::uint64_t tell_of_compiler(const recipes::Recipes& all, const std::string& b
     if (example != nullptr)
         warn(fmt::format(
             "{} of {} recorded with another NVRTC ({}, build {:.12}) than this one (build {:.12}): what is "
-            "built serves programs that use this one. Choose another with --nvrtc or HEARTH_NVRTC.",
+            "built only serves programs that use this one. Choose another with --nvrtc or HEARTH_NVRTC.",
             others, count_of(all.list().size(), "recipe was", "recipes were"),
             example->compiler.empty() ? "version unknown" : example->compiler, example->compiler_build, build));
     return others;
@@ -161,7 +161,7 @@ void tell_of_problems(const std::vector<BuildJob>& jobs, const recipes::Recipes&
     for (const BuildJob& job : jobs) {
         const Recipe& recipe = all.list()[job.recipe];
         if (job.result.outcome == Outcome::past_the_cache)
-            complain(fmt::format("{} cannot be cached: {}.", name_of(recipe), recipe.why_past_the_cache));
+            complain(fmt::format("{} goes past the cache: {}.", name_of(recipe), recipe.why_past_the_cache));
         else if (auto all_of_them = targets.extract({job.recipe, job.result.reason}); !all_of_them.empty())
             complain(fmt::format("{} for {} was not built: {}", name_of(recipe), fmt::join(all_of_them.mapped(), ", "),
                                  job.result.reason));

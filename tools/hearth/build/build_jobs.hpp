@@ -24,13 +24,13 @@ struct BuildJob {
     recipes::BuildResult result{};
 };
 
-// The recipes of some files in one of our own, "recipes" in the scratch folder: the recorded ones may grow while they
-// are read. Warns of what is damaged; fails with a sentence where nothing can be read.
+// Merges the recipes of some files into one file, "recipes" in the scratch folder, since the recorded files may grow
+// while they are read. Warns of damage; fails with a sentence if nothing can be read.
 recipes::Recipes gather_recipes(const std::vector<std::string>& files, const ScratchFolder& scratch);
 void tell_of_damage(const recipes::Damage& damage);
 
 struct BuildPlace {
-    Globals globals;  // whose directory is built into
+    Globals globals;  // says which directory to build into
     Into into = Into::cache;
     std::string over{};                   // a bundle whose entries need not be built; empty: none
     std::string over_signed_by{};         // the key that must have signed it; empty: anybody, or nobody
@@ -40,22 +40,23 @@ struct BuildPlace {
     Wanted progress = Wanted::yes;
 };
 
-// Compiles in processes of their own, in the order of the jobs, what gather_recipes() has put into the scratch folder.
-// Once `enough` says so no other is begun: those that were not are taken from the list, and counted in the answer.
+// Compiles, in worker processes and in the order of the jobs, what gather_recipes() has put into the scratch folder.
+// Once `enough` returns true, no other job is begun. Jobs that were not begun are removed from the list; returns how
+// many they were.
 std::size_t run_build_jobs(std::vector<BuildJob>& jobs, const ScratchFolder& scratch, const BuildPlace& place,
                            const std::function<bool()>& enough = {});
 
 using OutcomeCounts = std::map<recipes::Outcome, std::uint64_t>;
 OutcomeCounts count_outcomes(const std::vector<BuildJob>& jobs);
-// Of those that stand between a program and its kernels, as far as anybody can do something about it.
+// How many jobs left a program without its kernel for a reason that somebody can do something about.
 std::uint64_t count_problems(const OutcomeCounts& counts);
 
-// Says, once, that what is built is for another compiler than the recorded one, and for how many recipes that holds.
+// Warns once if recipes were recorded with another compiler than the one they are built with; returns how many.
 std::uint64_t tell_of_compiler(const recipes::Recipes& all, const std::string& build);
 void print_failed_as_recorded(const OutcomeCounts& counts);
-// On standard error, once for all targets of a recipe that have the same one.
+// On standard error: a problem that several targets of a recipe share is told once.
 void tell_of_problems(const std::vector<BuildJob>& jobs, const recipes::Recipes& all);
-// "failed_as_recorded" and so on: those that are in no cache.
+// Adds "failed_as_recorded" and so on: the outcomes that left nothing in a cache.
 void add_failures(Json& object, const OutcomeCounts& counts);
 Json problems_as_json(const std::vector<BuildJob>& jobs, const recipes::Recipes& all);
 

@@ -16,7 +16,7 @@ void add_compile_arguments(Command& command, CompileArguments& arguments, Files 
         sources.only_one();
     command
         .list("--target,--arch", arguments.targets,
-              "Targets: sm_90, compute_80, ..., for .cl a device's name; several with commas (otherwise this "
+              "Targets: sm_90, compute_80, ..., or for .cl a device's name; several with commas (otherwise this "
               "machine's first device)",
               "TARGET")
         .separated_by(',');

@@ -8,14 +8,14 @@
 
 namespace hearth::cli {
 
-// What 'compile' and 'why' take: the same flags mean the same request.
+// The arguments of 'compile' and 'why': the same arguments give the same request.
 struct CompileArguments {
     std::vector<std::string> files;
     std::vector<std::string> targets;  // --target; empty: this machine's GPU, or else the compiler's own choice
     std::vector<std::string> include_directories;
     std::vector<std::string> defines;
     std::vector<std::string> name_expressions;
-    std::vector<std::string> options;  // behind "--", for the compiler as they are
+    std::vector<std::string> options;  // what follows "--", passed to the compiler unchanged
 };
 
 enum class Files : unsigned char { one, several };
@@ -24,7 +24,7 @@ void add_compile_arguments(Command& command, CompileArguments& arguments, Files 
 // The targets to compile for, at least one: an empty one stands for the compiler's own choice.
 std::vector<std::string> targets_of(const CompileArguments& arguments);
 
-// The program that a .cu file and these arguments make. Fails with a sentence when the file cannot be read.
+// The program that a .cu file and these arguments describe. Fails with a sentence when the file cannot be read.
 nvrtc::Program program_of(const CompileArguments& arguments, const std::string& file, const std::string& target);
 
 }  // namespace hearth::cli

@@ -17,7 +17,7 @@ namespace hearth::cli {
 
 namespace {
 
-// NVRTC is not told where CUDA's own headers are. A log that misses one gets a hint where it lies.
+// NVRTC does not know where CUDA's own headers are. If the log says that one is missing, this says where it is.
 std::string header_hint(std::string_view log)
 {
     static constexpr std::string_view k_cannot = "open source file \"";
@@ -143,7 +143,7 @@ Result<Explanation> explain_opencl(Cache& cache, const CompileArguments& argumen
 
 struct Kind {
     std::string_view ending;
-    std::string_view result;  // the section that is written when nothing else is asked for
+    std::string_view result;  // the section that is written unless another is asked for
     void (*compile)(Cache&, const CompileArguments&, CompileReport&);
     Result<Explanation> (*explain)(Cache&, const CompileArguments&, const CompileJob&);
 };
@@ -164,8 +164,8 @@ const Kind& kind_or_fail(const std::string& file)
 {
     const Kind* kind = kind_of(file);
     if (kind == nullptr)
-        fail_usage(fmt::format("{} is of no kind that can be compiled. Its name must end in .cu, .ptx or .cl.",
-                               in_quotes(file)));
+        fail_usage(
+            fmt::format("{} cannot be compiled. The name of a source must end in .cu, .ptx or .cl.", in_quotes(file)));
     return *kind;
 }
 

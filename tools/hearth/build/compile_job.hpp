@@ -21,20 +21,20 @@ struct CompileReport {
     CompileJob job;
     std::string key;
     std::string outcome;  // "hit", "miss", "past_the_cache", "error"
-    std::string reason;   // of a miss, of going past the cache, or of an error
+    std::string reason;   // why it is a miss, past the cache or an error
     std::string tier;
     std::string log;  // the compiler's
     std::chrono::nanoseconds took{0};
     std::vector<Section> sections;
-    bool compiler_said_no = false;  // an error in the source, not in getting it compiled
+    bool compiler_said_no = false;  // the compiler ran, and found an error in the source
 
     bool failed() const { return outcome == "error"; }
     const Section* section(std::string_view name) const;
-    // What is written when nothing else is asked for.
+    // The section that is written unless another is asked for.
     std::string usual_section() const;
 };
 
-// Fails with a sentence when the name does not end as that of a file which can be compiled.
+// Fails with a sentence unless the name ends in .cu, .ptx or .cl.
 void check_kind(const std::string& file);
 
 CompileReport run_job(Cache& cache, const CompileArguments& arguments, const CompileJob& job);

@@ -1,4 +1,4 @@
-// What was recorded, brought to this machine's disk: fetched where somebody has it, compiled otherwise.
+// Brings what was recorded to this machine's disk: fetches what a server or a bundle has, and compiles the rest.
 
 #include "build/prewarm_recipes.hpp"
 
@@ -47,7 +47,7 @@ PrewarmReport fetch(const Globals& globals, const recipes::Recipes& all, const P
     return wait_for(prewarm(cache, std::move(keys), arguments.options(disk_of(cache).name)), "Fetching", arguments);
 }
 
-// For each that is not there, as it was recorded.
+// A job for each recipe that the cache does not have, for its recorded target.
 std::vector<BuildJob> jobs_for_missing(Cache& cache, const recipes::Recipes& all)
 {
     std::vector<BuildJob> jobs;
@@ -55,14 +55,14 @@ std::vector<BuildJob> jobs_for_missing(Cache& cache, const recipes::Recipes& all
         const Recipe& recipe = all.list()[i];
         if (!recipe.why_past_the_cache.empty())
             continue;
-        // A failure that is remembered for a while is no kernel.
+        // A remembered failure is not a kernel.
         if (const Lookup there = cache.peek(recipe.key); !there || there->failed())
             jobs.push_back({i, recipe.target});
     }
     return jobs;
 }
 
-// What can be said of a recipe without compiling it.
+// A job whose outcome is known without compiling.
 BuildJob settled(const recipes::Recipes& all, std::size_t recipe, Outcome outcome, std::string reason)
 {
     BuildJob job{recipe, all.list()[recipe].target};
@@ -71,8 +71,8 @@ BuildJob settled(const recipes::Recipes& all, std::size_t recipe, Outcome outcom
     return job;
 }
 
-// Compiles stop before something has to go for them, as nearly as that can be told: how large the next one will be
-// nobody knows, so it is taken for one as the others are.
+// Compiling stops before an entry would be evicted, as nearly as that can be told. The size of the next result is not
+// known, so it is taken to be like the others.
 bool is_full(const TierStatus& disk, std::uint64_t before, std::uint64_t most)
 {
     const TierUsage& usage = disk.usage;
@@ -82,7 +82,7 @@ bool is_full(const TierStatus& disk, std::uint64_t before, std::uint64_t most)
            (disk.limits.max_entries != 0 && usage.entries >= disk.limits.max_entries);
 }
 
-// One run of it, from the fetch to the exit code.
+// One run of 'hearth prewarm --recipes', from the fetch to the exit code.
 class RecipesPrewarm {
 public:
     RecipesPrewarm(const Globals& globals, const PrewarmArguments& arguments, recipes::Recipes all)
@@ -93,7 +93,7 @@ public:
     void run()
     {
         m_fetch = fetch(m_globals, m_all, m_arguments);
-        // Where something found no room nothing that is compiled would.
+        // If something found no room, nothing that is compiled would find any.
         const bool compiling = !m_arguments.no_compile && m_fetch.no_room == 0;
         std::optional<ScratchFolder> scratch;
         if (compiling)
@@ -140,14 +140,14 @@ private:
     recipes::Recipes m_all;
     PrewarmReport m_fetch;
     TierStatus m_disk;
-    // Of the kernels that can be cached each counts once: in m_there, in m_absent, in m_no_room or in m_jobs.
+    // Each kernel that can be cached counts once: in m_there, in m_absent, in m_no_room or in m_jobs.
     std::uint64_t m_total = 0;
     std::uint64_t m_there = 0;
     std::uint64_t m_fetched = 0;  // of those that are there
     std::uint64_t m_absent = 0;
     std::uint64_t m_no_room = 0;
     std::uint64_t m_other_compiler = 0;
-    std::vector<BuildJob> m_jobs;  // that were compiled, or need not be
+    std::vector<BuildJob> m_jobs;  // compiled, or settled without compiling
     std::chrono::nanoseconds m_took{0};
 };
 
@@ -158,12 +158,12 @@ void RecipesPrewarm::take_stock(std::uint64_t missing)
             ++m_total;
         else
             m_jobs.push_back(settled(m_all, i, Outcome::past_the_cache,
-                                     fmt::format("No cache can answer it: {}.", why_past_the_cache)));
+                                     fmt::format("It goes past the cache: {}.", why_past_the_cache)));
     m_there = m_total - missing;
     m_fetched = std::min(m_fetch.filled, m_there);
 }
 
-// Where nothing is compiled.
+// For a run that compiles nothing.
 void RecipesPrewarm::leave_out(const std::vector<BuildJob>& jobs)
 {
     for (const BuildJob& job : jobs)
@@ -180,10 +180,10 @@ void RecipesPrewarm::compile(Cache& cache, std::vector<BuildJob> jobs, const Scr
 {
     const Result<std::string> build = recipes::compiler_build(cache);
     if (!build)
-        fail(fmt::format("{} nowhere to be had, and cannot be compiled here: {}",
+        fail(fmt::format("{} on no server and in no bundle, and cannot be compiled here: {}",
                          count_of(jobs.size(), "kernel is", "kernels are"), build.error().message));
     m_other_compiler = tell_of_compiler(m_all, *build);
-    // What was fetched counts too. A limit that is reached stays one: 0 would be none.
+    // What was fetched counts too. A limit that is reached must not become 0, which means no limit.
     const std::uint64_t limit = m_arguments.max_size.value_or(0);
     const std::uint64_t most = limit == 0 ? 0 : std::max<std::uint64_t>(limit - std::min(limit, m_fetch.bytes), 1);
     m_no_room = run_build_jobs(
@@ -201,7 +201,7 @@ void RecipesPrewarm::print_for_people(const OutcomeCounts& counts) const
     print_failed_as_recorded(counts);
     tell_of_problems(m_jobs, m_all);
     if (m_absent != 0)
-        complain(fmt::format("{} nowhere to be had{}", count_of(m_absent, "kernel is", "kernels are"),
+        complain(fmt::format("{} on no server and in no bundle{}", count_of(m_absent, "kernel is", "kernels are"),
                              m_arguments.no_compile ? ". Leave --no-compile out to compile here." : "."));
     if (m_no_room != 0)
         complain(fmt::format("{} left out: there is no more room {}", count_of(m_no_room, "kernel was", "kernels were"),
@@ -277,7 +277,7 @@ int prewarm_from_recipes(const Globals& globals, const PrewarmArguments& argumen
             fmt::format("There is nothing to prewarm: no recipe was recorded in {}.", in_quotes(arguments.recipes)));
         return k_nothing;
     }
-    const StopSignals signals;  // before the scratch folder, which is then gone when they count again
+    const StopSignals signals;  // made first: the folder is removed before signals take effect again
     RecipesPrewarm prewarm(globals, arguments, all);
     prewarm.run();
     return prewarm.tell();

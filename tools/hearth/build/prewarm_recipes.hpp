@@ -21,11 +21,11 @@ struct PrewarmArguments {
     bool json = false;
 
     Wanted progress() const { return json ? Wanted::no : Wanted::yes; }
-    // For the tier that is called so.
+    // For the tier of that name.
     PrewarmOptions options(std::string tier) const;
 };
 
-// What came of it, with a progress bar on the way. A Failure where nothing could be done at all.
+// Waits, with a progress bar, and returns the report. Throws a Failure if nothing could be done at all.
 PrewarmReport wait_for(Prewarm prewarm, const std::string& what, const PrewarmArguments& arguments);
 void warn_of(const PrewarmReport& report);
 

@@ -14,7 +14,7 @@ struct Known {
     bool takes_value = false;
 };
 
-// As ptxas 12.0 to 13.0 has them. Options that read or write other files, or only tell something, are not among them.
+// The options of ptxas 12.0 to 13.0, without those that read or write other files or only print something.
 constexpr std::array k_known{
     Known{"--Ofast-compile", "-Ofc", true},
     Known{"--allow-expensive-optimizations", "-allow-expensive-optimizations", true},
@@ -67,7 +67,7 @@ constexpr std::array k_known{
     Known{"--warning-as-error", "-Werror"},
 };
 
-// With one of these ptxas compiles nothing, whatever else it is given.
+// With any of these options, ptxas compiles nothing.
 constexpr std::array<std::string_view, 8> k_telling{"--help",         "-h",          "--list-arch", "-arch-ls",
                                                     "--list-version", "-version-ls", "--version",   "-V"};
 
@@ -94,7 +94,7 @@ std::optional<PtxasCall> read_ptxas_call(const std::vector<std::string>& words)
         std::optional<std::string> value;
         if (equals != std::string_view::npos)
             value = word.substr(equals + 1);
-        // "-O3": the one short option that people write with its value behind it.
+        // "-O3": the only short option whose value is written directly after it.
         if (name.size() == 3 && name.starts_with("-O") && name[2] >= '0' && name[2] <= '9') {
             value = name.substr(2);
             name = "-O";
@@ -118,7 +118,7 @@ std::optional<PtxasCall> read_ptxas_call(const std::vector<std::string>& words)
         if (value)
             call.options.push_back(*value);
     }
-    // Standard output and devices are written to in ptxas's own way.
+    // ptxas writes to standard output and to devices in its own way.
     if (call.inputs.empty() || call.output.empty() || call.output == "-" || call.output.starts_with("/dev/"))
         return std::nullopt;
     return call;

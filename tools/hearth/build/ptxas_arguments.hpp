@@ -6,7 +6,7 @@
 
 namespace hearth::cli {
 
-// What a call of ptxas asks for, as far as it decides the result.
+// The parts of a call of ptxas that decide the result.
 struct PtxasCall {
     std::vector<std::string> options;  // in their order, without inputs and the output
     std::vector<std::string> inputs;   // paths
@@ -15,11 +15,11 @@ struct PtxasCall {
     std::string target;
 };
 
-// None where the call does more than turn files of PTX into one file, or has an option that is not known here: then it
-// is for ptxas itself.
+// None if the call does more than compile PTX files into one file, or has an option that is not known here: such a call
+// is left to ptxas itself.
 std::optional<PtxasCall> read_ptxas_call(const std::vector<std::string>& words);
 
-// Whether ptxas compiles nothing when it is called so: it was asked for its version, say.
+// Whether ptxas compiles nothing with these words, because it is only asked for its version, for example.
 bool only_tells(const std::vector<std::string>& words);
 
 }  // namespace hearth::cli

@@ -9,7 +9,7 @@ namespace {
 
 enum class Place : unsigned char { line_start, anywhere };
 
-// The first name that is there between the two; at most one stands in a place.
+// Replaces the first name found between `before` and `after`; a line has at most one in each place.
 void replace_name(std::string& line, Place place, const std::string& before, const char* after,
                   const std::vector<std::string>& names, const std::vector<std::string>& others)
 {

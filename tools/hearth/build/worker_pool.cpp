@@ -34,7 +34,7 @@ WorkerPool::~WorkerPool()
 {
     for (Worker& worker : m_workers) {
         if (worker.process && worker.line)
-            ::kill(worker.process->id(), SIGKILL);  // nobody waits for what it is at
+            ::kill(worker.process->id(), SIGKILL);  // nobody waits for its current line
         if (worker.process)
             worker.process->close_in();
     }
@@ -49,7 +49,7 @@ void WorkerPool::start(Worker& worker)
     words.insert(words.end(), worker.command.begin(), worker.command.end());
     Result<Child> child = Child::start(words, {.in = Stream::piped, .out = Stream::piped, .program = "/proc/self/exe"});
     if (!child)
-        fail(fmt::format("No process to compile in: {} Lower --jobs or the load of this machine.",
+        fail(fmt::format("A process to compile in cannot be started: {} Lower --jobs or the load of this machine.",
                          child.error().message));
     worker.process.emplace(*std::move(child));
     worker.ready = false;
@@ -63,14 +63,14 @@ std::string WorkerPool::end(Worker& worker)
     if (!end || end->signal == 0)
         return fmt::format("ended by itself with exit code {}", end ? end->code : 0);
     return fmt::format("was ended by signal {} ({}){}", end->signal, ::strsignal(end->signal),
-                       end->signal == SIGKILL ? ", perhaps for want of memory: try fewer --jobs" : "");
+                       end->signal == SIGKILL ? ", perhaps because memory ran out: try fewer --jobs" : "");
 }
 
 void WorkerPool::hand_out(Worker& worker, const std::vector<std::string>& lines)
 {
     worker.line = m_next++;
     const std::string text = lines[*worker.line] + "\n";
-    // It is waiting for this, and a pipe has room for it. One that is gone is noticed where it is read from.
+    // The worker waits for this line, and a pipe has room for it. A worker that has ended is noticed on reading.
     std::string_view rest = text;
     while (!rest.empty()) {
         const ssize_t put = ::write(worker.process->in(), rest.data(), rest.size());

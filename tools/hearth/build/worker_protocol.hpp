@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-// What 'hearth build' and the processes that compile for it say to each other, an object of JSON a line:
+// What 'hearth build' and its worker processes say to each other, one JSON object per line:
 //
-//   a worker, first    {"ready": true}, or {"error": "..."} where it cannot work
+//   a worker, first    {"ready": true}, or {"error": "..."} if it cannot work
 //   to a worker        {"recipe": 3, "target": [115, 109, 95, 56, 48]}     the target's bytes, which may be any
 //   its answer         {"outcome": 0, "key": "1f3a...", "reason": "", "log": "", "ms": 1.5}
 
@@ -22,15 +22,15 @@ struct WorkerJob {
 
 std::string ready_line();
 std::string refusal_line(const std::string& why);
-// Why the worker that said this first cannot work; empty: it can.
+// Why the worker cannot work, from its first line; empty: it can.
 std::string refusal_in(const std::string& line);
 
 std::string line_of(const WorkerJob& job);
-// None where the line is no job.
+// None if the line is not a job.
 std::optional<WorkerJob> job_in(const std::string& line);
 
 std::string line_of(const recipes::BuildResult& result);
-// A line that makes no sense is a failure that says so.
+// A line that makes no sense gives a failed result that says so.
 recipes::BuildResult result_in(const std::string& line);
 
 }  // namespace hearth::cli

@@ -5,14 +5,14 @@
 
 namespace hearth::cli {
 
-// What the operating system says of the place where a cache is, or would be made.
+// What the operating system says about the place where a cache is, or would be created.
 struct DirectoryFacts {
     std::string path;
     bool exists = false;
     bool is_directory = false;
-    bool writable = false;    // by this user; of the nearest existing parent where it does not exist yet
+    bool writable = false;    // by this user; if it does not exist yet, its nearest existing parent is
     bool ours = false;        // owned by this user
-    std::string owner;        // name, or number where there is no name; empty when nothing could be read
+    std::string owner;        // name, or number if there is no name; empty if nothing could be read
     std::string file_system;  // "ext4", "nfs", or its magic number
     enum class Kind : std::uint8_t { local, network, memory, unknown } kind = Kind::unknown;
     std::uint64_t free_bytes = 0;  // to this user

@@ -8,8 +8,8 @@
 
 namespace hearth::cli {
 
-// What people call an entry on the command line. 64 hexadecimal digits are the key itself; anything else, of any
-// bytes, is a text whose request is ("user", text). A key's digits carry no request.
+// The key that a word on the command line names. 64 hexadecimal digits are the key itself, and then the request is not
+// known. Any other bytes are a text whose request is ("user", text).
 Request exact_key(std::string_view text);
 
 // Fewer digits than this could be a word as well as the beginning of a key.
@@ -17,8 +17,8 @@ inline constexpr std::size_t k_shortest_prefix = 8;
 bool is_key_prefix(std::string_view text);
 bool begins_with(const Key& key, std::string_view prefix);
 
-// What exact_key() says, or the beginning of an existing key, at least eight digits that only one entry starts with.
-// A text that is stored as such comes first. Fails when several entries begin with it.
+// What exact_key() says, or the only existing key that begins with the text, if that is at least eight digits.
+// An entry stored under the text itself comes first. Fails if several keys begin with it.
 Key find_key(Cache& cache, std::string_view text);
 
 inline constexpr const char* k_key_help =

@@ -19,7 +19,7 @@ namespace hearth::cli {
 
 namespace {
 
-// Holds warnings back while the cache opens, since the reason of a failure is told once, as the failure.
+// Holds warnings back while the cache opens, so that the reason of a failure is told only once, as the failure.
 class Warnings {
 public:
     explicit Warnings(std::vector<std::string> settings_problems) : m_settings_problems(std::move(settings_problems)) {}
@@ -42,7 +42,7 @@ public:
         m_held.clear();
     }
 
-    // The first that is not about a setting which was passed over.
+    // The first warning that is not about an ignored setting.
     std::string reason(std::string otherwise)
     {
         const std::lock_guard lock(m_mutex);
@@ -60,7 +60,7 @@ private:
     std::vector<std::string> m_settings_problems;
 };
 
-// A cache that cannot be written answers lookups and quietly stores nothing; who asked for a change must hear of it.
+// A cache that cannot be written answers lookups and quietly stores nothing. A command that changes it must fail.
 void require_writable(const Settings& settings, const std::string& directory)
 {
     if (settings.options.access == Access::read_only) {
@@ -70,16 +70,16 @@ void require_writable(const Settings& settings, const std::string& directory)
     }
     const DirectoryFacts facts = look_at_directory(directory);
     if (facts.is_directory && !facts.writable)
-        fail(fmt::format("The cache directory {} cannot be written by this user. Change its permissions or choose "
+        fail(fmt::format("This user cannot write the cache directory {}. Change its permissions or choose "
                          "another with --dir or HEARTH_DIR.",
                          in_quotes(directory)));
     if (!facts.exists && !facts.writable)
-        fail(fmt::format("The cache directory {} does not exist and cannot be made by this user. Make it or choose "
+        fail(fmt::format("The cache directory {} does not exist and this user cannot create it. Create it or choose "
                          "another with --dir or HEARTH_DIR.",
                          in_quotes(directory)));
 }
 
-// A bundle that opened does not stand for a disk that did not.
+// A bundle that opened does not replace a disk that did not.
 bool is_disk(const TierStatus& tier)
 {
     return tier.traits.persistent && !tier.traits.remote && !tier.traits.fixed;
@@ -87,7 +87,7 @@ bool is_disk(const TierStatus& tier)
 
 using Wanting = std::function<bool(const TierStatus&)>;
 
-// A cache that has a tier of each kind that is wanted, or a Failure with the reason why it has not.
+// A cache that has a tier of each wanted kind. Otherwise throws a Failure with the reason.
 Cache open_with(const Globals& globals, const Settings& settings, CacheOptions options,
                 const std::vector<Wanting>& wanted)
 {
@@ -128,9 +128,9 @@ Cache open_cache(const Globals& globals, Use use, Remotes remotes)
     if (remotes == Remotes::no && use != Use::work)
         options.remotes.emplace();
     if (use == Use::change)
-        options.bundles.emplace();  // nothing in them can be changed
+        options.bundles.emplace();  // bundles cannot be changed
     if (use != Use::work)
-        options.caching = Switch::on;  // programs may be told not to use the cache; it can still be seen and kept up
+        options.caching = Switch::on;  // HEARTH_DISABLE is for programs; the cache can still be shown and maintained
     if (use == Use::look)
         options.access = Access::read_only;
     return open_with(globals, settings, std::move(options),
@@ -163,9 +163,9 @@ Result<Cache> open_to_build(const Globals& globals, Into into, const std::string
     options.caching = Switch::on;
     options.compiling = Compiling::allowed;
     options.access = Access::read_write;
-    options.failure_ttl = std::chrono::milliseconds(0);  // what fails is told, and not kept
+    options.failure_ttl = std::chrono::milliseconds(0);  // failures are reported, not kept
     options.record_to = "";
-    // What is built is looked at once.
+    // Nothing that is built is read twice.
     options.memory_bytes = 0;
     options.vram_bytes = 0;
     options.remotes.emplace();

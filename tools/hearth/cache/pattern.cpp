@@ -25,8 +25,8 @@ bool same(const Character& a, const Character& b)
     return a.value == b.value && a.valid == b.valid;
 }
 
-// Whether `c` is one of the set that begins after its '['; moves `glob` behind the set.
-// Nothing when the set has no end: then the '[' stands for itself.
+// Whether the set that `glob` is in, after its '[', has `c`; moves `glob` behind the set.
+// None if the set has no end: then the '[' stands for itself.
 std::optional<bool> set_matches(std::string_view& glob, const Character& c)
 {
     std::string_view rest = glob;
@@ -50,7 +50,7 @@ std::optional<bool> set_matches(std::string_view& glob, const Character& c)
     return std::nullopt;
 }
 
-// Whether the first element of a glob that is not '*' takes the first character of the text; moves both on.
+// Whether the first element of the glob, which is not '*', matches the first character of the text; moves both on.
 bool step(std::string_view& glob, std::string_view& text)
 {
     if (glob.empty() || text.empty())
@@ -95,7 +95,7 @@ bool Pattern::matches(const EntryRow& entry) const
 {
     if (entry.key == m_key)
         return true;
-    // An empty pattern is more often a variable that was not set than a wish for all that has no label.
+    // An empty pattern is more likely an unset variable than a request for entries without a label.
     if (m_text.empty())
         return false;
     return entry.metadata.label == m_text || glob_matches(m_text, entry.metadata.label) ||

@@ -12,11 +12,11 @@ class Cache;
 
 namespace hearth::cli {
 
-// `*` any characters, `?` one, `[a-c]` and `[!a-c]` one of some or of the others, `\` takes the next as it is.
-// Both sides may hold any bytes; a character is one of UTF-8 where it is that.
+// `*` matches any characters, `?` one, `[a-c]` one of these, `[!a-c]` one of the others; `\` makes the next one plain.
+// Both sides may hold any bytes; a byte that is not UTF-8 is a character of its own.
 bool glob_matches(std::string_view glob, std::string_view text);
 
-// Which entries `ls`, `rm` and `export` mean: those whose label is the text or matches it as a glob, those whose key
+// The entries that `ls`, `rm` and `export` take: those whose label is the text or matches it as a glob, those whose key
 // begins with it (eight digits or more), and the one that `put` stored under it.
 class Pattern {
 public:
@@ -24,7 +24,7 @@ public:
     bool matches(const EntryRow& entry) const;
 
     static constexpr const char* k_help =
-        "A label (with *, ? and [a-z] as wildcards), a key given to put, or at least 8 first digits of a key";
+        "A label (with *, ? and [a-z] as wildcards), a key given to put, or at least the first 8 digits of a key";
 
 private:
     std::string m_text;

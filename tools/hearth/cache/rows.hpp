@@ -11,7 +11,7 @@ namespace hearth::cli {
 // An entry as `ls --json` and `show --json` print it.
 Json row_as_json(const EntryRow& row);
 
-// A time as JSON has it: ISO 8601 in UTC, or null for never.
+// ISO 8601 in UTC, or null for never.
 Json time_as_json(WallTime time);
 
 // The first digits of a key: enough to name it in a command.

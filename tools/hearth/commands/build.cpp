@@ -42,7 +42,8 @@ struct BuildArguments {
     bool json = false;
 };
 
-// The most expensive first, so that none of them is left alone at the end; targets of a recipe together.
+// The most expensive recipes come first, so that none of them runs alone at the end. The targets of a recipe stay
+// together.
 std::vector<BuildJob> jobs_of(const recipes::Recipes& all, const std::vector<std::string>& targets)
 {
     std::vector<std::size_t> order(all.list().size());
@@ -55,7 +56,7 @@ std::vector<BuildJob> jobs_of(const recipes::Recipes& all, const std::vector<std
         for (const std::string& target : recipes::targets_of(all.list()[i], targets)) {
             jobs.push_back({i, target});
             if (!all.list()[i].why_past_the_cache.empty())
-                break;  // one answer says it all
+                break;  // the reason is the same for every target
         }
     return jobs;
 }
@@ -65,12 +66,12 @@ bool is_in_a_cache(Outcome outcome)
     return outcome == Outcome::built || outcome == Outcome::already_there;
 }
 
-// What is at -o already: nothing, or a bundle that can be added to.
+// The bundle at `path` to add to; empty: there is no file yet. Fails with a sentence if the file cannot be added to.
 std::string bundle_to_extend(const std::string& path, const bundles::WriteOptions& signing)
 {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) {
-        // Said now, and not when everything is compiled.
+        // Found out now, and not after everything is compiled.
         const std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
         if (::access(folder.c_str(), W_OK) != 0)
             fail(fmt::format("{} cannot be written: {}: {}. Choose another file with -o.", in_quotes(path),
@@ -80,10 +81,10 @@ std::string bundle_to_extend(const std::string& path, const bundles::WriteOption
     const Result<bundles::Facts> facts = bundles::read(path);
     if (!facts)
         fail(fmt::format("{} Choose another file with -o.", facts.error().message));
-    // Our signature would be on everything in it, whoever made that.
+    // Our signature would cover all its entries, whoever compiled them.
     if (signing.sign_with && facts->signed_by != signing.sign_with->public_key())
-        fail(fmt::format("{} is {}, and what it holds would be signed with the rest. Choose another file with -o, or "
-                         "sign it first: hearth bundle merge {} {} --sign-with KEY.",
+        fail(fmt::format("{} is {}, and its entries would be signed along with the new ones. Choose another file "
+                         "with -o, or sign it first: hearth bundle merge {} {} --sign-with KEY.",
                          in_quotes(path),
                          facts->signed_by ? "signed by another key, " + facts->signed_by->text() : "not signed",
                          printable(path), printable(path)));
@@ -93,12 +94,13 @@ std::string bundle_to_extend(const std::string& path, const bundles::WriteOption
             "or choose another file with -o.",
             in_quotes(path)));
     if (!facts->base.empty())
-        fail(fmt::format("{} is a delta over another bundle, and would be none any more. Choose another file with -o.",
-                         in_quotes(path)));
+        fail(fmt::format(
+            "{} is a delta over another bundle, and adding to it is not possible. Choose another file with -o.",
+            in_quotes(path)));
     return path;
 }
 
-// What is not in the bundle, though it was built for it, has failed.
+// A job whose entry was built but is not in the bundle has failed.
 void check_written(const std::string& path, std::set<Key> wanted, std::vector<BuildJob>& jobs)
 {
     const Status listed = bundles::list(path, [&](const EntryRow& row) {
@@ -110,12 +112,12 @@ void check_written(const std::string& path, std::set<Key> wanted, std::vector<Bu
     for (BuildJob& job : jobs)
         if (is_in_a_cache(job.result.outcome) && wanted.contains(job.result.key)) {
             job.result.outcome = Outcome::failed;
-            job.result.reason = "It is not in the bundle: it could not be read any more where it was built. Free some "
-                                "space for scratch files, or name another place for them with TMPDIR.";
+            job.result.reason = "It was built, but could not be read back to write it into the bundle. Free some space "
+                                "for scratch files, or name another place for them with TMPDIR.";
         }
 }
 
-// None when there was nothing to write.
+// None if there was nothing to write.
 std::optional<bundles::WriteReport> write_bundle(const BuildArguments& arguments, const ScratchFolder& scratch,
                                                  std::vector<BuildJob>& jobs, bundles::WriteOptions signing)
 {
@@ -132,7 +134,7 @@ std::optional<bundles::WriteReport> write_bundle(const BuildArguments& arguments
     Result<Cache> cache = open_to_build(globals, Into::bundle, "");
     if (!cache)
         fail(cache.error().message);
-    // Looked at again: another build may have written there meanwhile, and none does until this one has.
+    // Another build may have written the bundle meanwhile, so it is checked again under a lock.
     const FolderLock lock(arguments.bundle);
     const std::string over = bundle_to_extend(arguments.bundle, signing);
     if (signing.sign_with)
@@ -193,14 +195,14 @@ int run_build(const Globals& globals, const BuildArguments& arguments)
 {
     for (const std::string& target : arguments.targets)
         if (!recipes::is_target(target))
-            fail_usage(fmt::format("{} is no target. Give some such as sm_80,sm_90a or compute_80; a recipe keeps "
-                                   "its kind.",
+            fail_usage(fmt::format("{} is not a target. Give targets such as sm_80,sm_90a or compute_80. A recipe that "
+                                   "was recorded for sm_ stays sm_, and one for compute_ stays compute_.",
                                    in_quotes(target)));
     const bool bundling = !arguments.bundle.empty();
     const bundles::WriteOptions signed_by = bundling ? signing(globals, arguments.sign_with) : bundles::WriteOptions{};
     const std::string over = bundling ? bundle_to_extend(arguments.bundle, signed_by) : "";
     const auto started = std::chrono::steady_clock::now();
-    const StopSignals signals;  // before the folder, which is then gone when they count again
+    const StopSignals signals;  // made first: the folder is removed before signals take effect again
     const ScratchFolder scratch;
     const recipes::Recipes all = gather_recipes(arguments.files, scratch);
     if (all.list().empty()) {
@@ -213,7 +215,7 @@ int run_build(const Globals& globals, const BuildArguments& arguments)
         of_build.directory = scratch / "cache";
     std::uint64_t other_compiler = 0;
     {
-        Cache cache = open_cache(of_build, Use::change);  // fails with a sentence where it cannot be written
+        Cache cache = open_cache(of_build, Use::change);  // fails with a sentence if it cannot be written
         const Result<std::string> build = recipes::compiler_build(cache, arguments.library);
         if (!build)
             fail(build.error().message);
@@ -258,23 +260,22 @@ int run_build(const Globals& globals, const BuildArguments& arguments)
 
 void add_build(Command& command)
 {
-    command.describe("Compiles what was recorded, for other targets and without a GPU, into the cache or a bundle.",
+    command.describe("Compiles recorded recipes into the cache or a bundle, for any target and without a GPU.",
                      "  HEARTH_RECORD=app.recipes python app.py\n"
                      "  hearth build app.recipes --target sm_80,sm_90 -o app.bundle\n"
                      "  hearth --dir /var/cache/hearth build app.recipes --jobs 4 --nice",
-                     "What is in the bundle or the cache already is left as it is. Exit code 1: something could not be "
-                     "built here; 4: the compiler found an error.");
+                     "Entries that the bundle or the cache already has stay as they are. Exit code 1: something could "
+                     "not be built here; 4: the compiler found an error.");
     auto& arguments = command.runs(run_build);
     command.list("RECIPES", arguments.files, "Files that HEARTH_RECORD or 'hearth recipes merge' wrote").required();
     command
         .list("--target,--arch", arguments.targets,
-              "Architectures: sm_80, sm_90a, ...; several with commas (otherwise as recorded)", "TARGET")
+              "Targets: sm_80, sm_90a, ...; several with commas (otherwise as recorded)", "TARGET")
         .separated_by(',');
     command.text("--nvrtc", arguments.library, "The libnvrtc to compile with (otherwise HEARTH_NVRTC)", "PATH");
-    command.count("--jobs", arguments.jobs, "Processes at once (otherwise one a core)");
-    command.flag("--nice", arguments.nice, "Take only what nobody else wants of processor and disk");
-    command.text("-o,--output", arguments.bundle, "A bundle to write, or to add to; otherwise into the cache",
-                 "BUNDLE");
+    command.count("--jobs", arguments.jobs, "Compile in this many processes at once (otherwise one per core)");
+    command.flag("--nice", arguments.nice, "Use processor and disk only while nothing else needs them");
+    command.text("-o,--output", arguments.bundle, "The bundle to write or add to (otherwise the cache)", "BUNDLE");
     add_sign_with(command, arguments.sign_with);
     command.json(arguments.json);
 }

@@ -29,14 +29,14 @@ struct BuildWorkerArguments {
     bool nice = false;
 };
 
-// Where answers go: to what was standard output, which from here on is standard error to everybody else. What a
-// compiler prints would otherwise stand among them.
+// Answers go to the original standard output. For everything else, standard output becomes standard error:
+// what a compiler prints must not get among the answers.
 class Answers {
 public:
     Answers() : m_descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3))
     {
         if (m_descriptor < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-            fail(fmt::format("A descriptor for answers cannot be had: {}.", system_error(errno)));
+            fail(fmt::format("There is no file descriptor for answers: {}.", system_error(errno)));
     }
     ~Answers() { ::close(m_descriptor); }
     Answers(const Answers&) = delete;
@@ -50,7 +50,7 @@ public:
             if (put < 0 && errno == EINTR)
                 continue;
             if (put < 0)
-                throw ReaderLeft{};  // and with it who wanted to know
+                throw ReaderLeft{};  // nobody reads the answers any more
             rest.remove_prefix(static_cast<std::size_t>(put));
         }
     }
@@ -66,7 +66,7 @@ int serve(Cache& cache, const recipes::Recipes& all, const BuildWorkerArguments&
     for (std::string line; std::getline(std::cin, line);) {
         const std::optional<WorkerJob> job = job_in(line);
         if (!job)
-            fail("This is for 'hearth build' to start, not for people.");
+            fail("Only 'hearth build' starts this command. Start 'hearth build' instead.");
         answers.give(line_of(builder.build(job->recipe, job->target)));
     }
     cache.flush();
@@ -96,12 +96,12 @@ void add_build_worker(Command& command)
     command.hide();
     auto& arguments = command.runs(run_worker);
     command.text("RECIPES", arguments.recipes, "The recipes").required();
-    command.text("--scratch", arguments.scratch, "Where trees of headers go", "DIR").required();
+    command.text("--scratch", arguments.scratch, "Where to write recorded headers", "DIR").required();
     command.text("--nvrtc", arguments.library, "The libnvrtc to use", "PATH");
     command.text("--over", arguments.over, "A bundle whose entries need not be built", "BUNDLE");
     command.text("--over-signed-by", arguments.over_signed_by, "The key that must have signed it", "KEY");
-    command.flag("--for-bundle", arguments.for_bundle, "The directory is there for a bundle alone");
-    command.flag("--nice", arguments.nice, "Give way to everything else");
+    command.flag("--for-bundle", arguments.for_bundle, "The directory is a scratch cache for a bundle");
+    command.flag("--nice", arguments.nice, "Use processor and disk only while nothing else needs them");
 }
 
 }  // namespace hearth::cli

@@ -31,7 +31,8 @@ struct BundleArguments {
     bool json = false;
 };
 
-// What was written, its problems as warnings; answers the exit code. More is said besides: as text, or as JSON.
+// Prints what was written, then its problems as warnings, and returns the exit code. `more` is added to the text, or
+// to the JSON.
 int print_written(const BundleArguments& arguments, const bundles::WriteReport& report, const std::string& more = "",
                   std::initializer_list<Json::Member> members = {})
 {
@@ -53,7 +54,7 @@ int print_written(const BundleArguments& arguments, const bundles::WriteReport& 
 
 int run_create(const Globals& globals, const BundleArguments& arguments)
 {
-    Cache cache = open_cache(globals, Use::look);  // carrying entries is no use of them
+    Cache cache = open_cache(globals, Use::look);  // copying entries does not count as using them
     const bundles::WriteOptions options = signing(globals, arguments.sign_with);
     std::function<bool(const EntryRow&)> choose;
     if (!arguments.pattern.empty()) {
@@ -68,8 +69,7 @@ int run_create(const Globals& globals, const BundleArguments& arguments)
     bool anything = false;
     admin::list(cache, [&](const EntryRow& row) { return !(anything = row.status == 0); });
     if (!anything) {
-        complain(
-            "There is nothing in the cache, and no file was written. 'hearth config' shows which directory it is.");
+        complain("There is nothing in the cache to bundle; no file was written. 'hearth config' shows its directory.");
         return k_nothing;
     }
     const bundles::WriteReport report = [&] {
@@ -79,7 +79,7 @@ int run_create(const Globals& globals, const BundleArguments& arguments)
     const int code = print_written(arguments, report);
     if (report.entries != 0)
         return code;
-    complain("The bundle is empty: there is nothing in the cache that lasts. 'hearth ls' shows what there is.");
+    complain("The bundle is empty: no entry of the cache can go into one. 'hearth ls' shows the entries.");
     return k_nothing;
 }
 
@@ -99,7 +99,7 @@ int run_merge(const Globals& globals, const BundleArguments& arguments)
         fmt::format("; {} in several of them, {} differing", report.same + report.differing, report.differing),
         {{"same", report.same}, {"differing", report.differing}, {"differing_keys", keys}});
     for (const Key& key : report.differing_keys)
-        warn(fmt::format("The bundles disagree about entry {}; the first one's counts.", key.hex()));
+        warn(fmt::format("The bundles disagree about entry {}; it was taken from the first of them.", key.hex()));
     return code;
 }
 
@@ -124,10 +124,10 @@ void add_bundle_create(Command& bundle)
         "  hearth bundle create kernels.bundle\n"
         "  hearth bundle create gemm.bundle 'gemm*' --sign-with build.key\n"
         "  hearth --dir build/cache bundle create kernels.bundle --json | jq -r .id",
-        "Failed compiles, and what was only derived on this machine, are left out. Exit code 1: the bundle is "
+        "Failed compiles are left out, and so is what was derived for this machine only. Exit code 1: the bundle is "
         "empty, or some entries could not be read.");
     auto& arguments = command.runs(run_create);
-    command.text("FILE", arguments.out, "The bundle; one that is there is replaced when the new one is whole")
+    command.text("FILE", arguments.out, "The bundle; an existing one is replaced once the new one is complete")
         .required();
     command.text("PATTERN", arguments.pattern, Pattern::k_help);
     add_sign_with(command, arguments.sign_with);
@@ -141,8 +141,8 @@ void add_bundle_merge(Command& bundle)
         "  hearth bundle merge all.bundle sm_80.bundle sm_90.bundle\n"
         "  hearth bundle merge new.bundle update.bundle old.bundle\n"
         "  hearth bundle merge signed.bundle kernels.bundle --sign-with build.key",
-        "Under a key that several have, the one named first counts; where their results differ that is said. "
-        "Exit code 1: some entries could not be read.");
+        "If several bundles have the same key, the entry of the first one named is taken, with a warning if the "
+        "entries differ. Exit code 1: some entries could not be read.");
     auto& arguments = command.runs(run_merge);
     command.text("OUT", arguments.out, "The bundle to write; it may be one of the others").required();
     command.list("BUNDLE", arguments.bundles, "Bundles to take entries from").required();
@@ -157,12 +157,12 @@ void add_bundle_diff(Command& bundle)
                     "  hearth bundle diff update.bundle old.bundle new.bundle\n"
                     "  HEARTH_BUNDLES='update.bundle old.bundle' python serve.py\n"
                     "  hearth bundle merge new.bundle update.bundle old.bundle",
-                    "An entry that was only made again, with the same result, is left out. What only the older one has "
-                    "stays in use where both are.");
+                    "An entry that was compiled again with the same result is left out. Entries that only OLD has "
+                    "stay in use where OUT and OLD are used together.");
     auto& arguments = command.runs(run_diff);
     command.text("OUT", arguments.out, "The bundle to write").required();
-    command.text("OLD", arguments.older, "The bundle that is there already").required();
-    command.text("NEW", arguments.newer, "The bundle that is wanted").required();
+    command.text("OLD", arguments.older, "The bundle that is already in use").required();
+    command.text("NEW", arguments.newer, "The bundle that is to replace it").required();
     add_sign_with(command, arguments.sign_with);
     command.json(arguments.json);
 }
@@ -174,19 +174,20 @@ void keep_other_files(const std::string& path)
     static constexpr std::string_view k_magic = "\x89HRTHBN\n";
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error))
-        return;  // whoever writes it says so
+        return;  // the one that writes it reports this
     std::array<char, k_magic.size()> first{};
     std::ifstream file(path, std::ios::binary);
     if (!file.read(first.data(), 1))
         return;
     file.read(first.data() + 1, static_cast<std::streamsize>(first.size()) - 1);
     if (std::string_view(first.data(), first.size()) != k_magic)
-        fail(fmt::format("{} is there and is no bundle; it is left as it is. Choose another file.", in_quotes(path)));
+        fail(fmt::format("{} exists and is not a bundle; it is left as it is. Choose another file.", in_quotes(path)));
 }
 
 void add_sign_with(Command& command, std::string& path)
 {
-    command.text("--sign-with", path, "Sign it with this key of 'hearth keygen' (otherwise HEARTH_SIGN_WITH)", "FILE");
+    command.text("--sign-with", path, "Sign with this key, made by 'hearth keygen' (otherwise HEARTH_SIGN_WITH)",
+                 "FILE");
 }
 
 bundles::WriteOptions signing(const Globals& globals, const std::string& path)
@@ -204,7 +205,7 @@ void add_bundle(Command& command)
         "  hearth bundle create kernels.bundle\n"
         "  HEARTH_BUNDLES=kernels.bundle python serve.py\n"
         "  hearth bundle diff update.bundle old.bundle new.bundle",
-        "'hearth bundle COMMAND --help' shows each. docs/bundles.md tells how a fleet starts warm with them.");
+        "'hearth bundle COMMAND --help' explains each. docs/bundles.md tells how a fleet starts warm with them.");
     for (const auto add : {add_bundle_create, add_bundle_ls, add_bundle_verify, add_bundle_merge, add_bundle_diff})
         add(command);
 }

@@ -76,7 +76,7 @@ Json facts_as_json(const std::string& file, const bundles::Facts& facts)
             {"base", facts.base.empty() ? nullptr : Json(facts.base)}};
 }
 
-// What print() throws must not travel through the library.
+// An exception from print() must not pass through the library.
 Status visit_all(const std::string& file, const std::function<void(const EntryRow&)>& print)
 {
     std::exception_ptr problem;
@@ -196,9 +196,10 @@ void add_bundle_ls(Command& bundle)
     auto& arguments = command.runs(run_list_bundle);
     command.text("FILE", arguments.file, "The bundle").required();
     command.text("PATTERN", arguments.pattern, Pattern::k_help);
-    command.flag("--facts", arguments.facts, "Only what the bundle says of itself, without a look at its entries");
+    command.flag("--facts", arguments.facts,
+                 "Show only what the bundle says about itself, without reading its entries");
     command.json(arguments.json,
-                 "One JSON object a line for each entry, as 'hearth ls' has them; with --facts one object");
+                 "One JSON object per line and entry, as 'hearth ls --json' prints; with --facts a single object");
 }
 
 void add_bundle_verify(Command& bundle)
@@ -207,13 +208,13 @@ void add_bundle_verify(Command& bundle)
                                   "  hearth bundle verify kernels.bundle\n"
                                   "  hearth bundle verify kernels.bundle --trusted build.pub\n"
                                   "  hearth bundle verify kernels.bundle --json | jq .corrupt",
-                                  "Exit code 1: something is damaged, or of another version. Exit code 3: it is no "
-                                  "bundle, or not signed by a key that is trusted.");
+                                  "Exit code 1: something is damaged, or of another version. Exit code 3: it is not a "
+                                  "bundle, or not signed by a trusted key.");
     auto& arguments = command.runs(run_verify);
     command.text("FILE", arguments.file, "The bundle").required();
     command
         .list("--trusted", arguments.trusted,
-              "A public key, or a file of them: the bundle must be signed by one. May be given again", "KEY")
+              "A public key, or a file of them: one of them must have signed the bundle. May be repeated", "KEY")
         .one_at_a_time();
     command.json(arguments.json);
 }

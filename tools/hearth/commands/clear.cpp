@@ -35,7 +35,8 @@ TierUsage persistent_usage(Cache& cache)
 bool confirmed(const TierUsage& usage)
 {
     if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO))
-        fail_usage("clear removes every entry and cannot ask here. Add --yes to say that this is meant.");
+        fail_usage(
+            "clear removes every entry, and there is no terminal to ask on. Add --yes to remove them without asking.");
     std::fputs(
         fmt::format("Remove {} ({})? [y/N] ", count_of(usage.entries, "entry", "entries"), format_size(usage.bytes))
             .c_str(),
@@ -74,7 +75,7 @@ void add_clear(Command& command)
                      "  hearth clear --yes\n"
                      "  hearth --dir build/cache clear --yes");
     auto& arguments = command.runs(run_clear);
-    command.flag("-y,--yes", arguments.yes, "Do not ask");
+    command.flag("-y,--yes", arguments.yes, "Remove without asking");
     command.json(arguments.json);
 }
 

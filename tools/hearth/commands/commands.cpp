@@ -54,11 +54,11 @@ int run_command(std::vector<std::string> words)
                   "Exit code: 0 done or hit, 1 miss or nothing found, 2 wrong usage, 3 failure, 4 compile error.\n\n"
                   "Examples:\n"
                   "  hearth compile saxpy.cu --target sm_90 -o saxpy.cubin   compile, at most once\n"
-                  "  hearth why saxpy.cu --target sm_90  why that would miss\n"
+                  "  hearth why saxpy.cu --target sm_90  whether that would hit, and why not\n"
                   "  hearth put saxpy saxpy.cubin      store a file under a key\n"
-                  "  hearth get saxpy -o saxpy.cubin   and have it back, in any process\n"
+                  "  hearth get saxpy -o saxpy.cubin   get it back, in any process\n"
                   "  hearth ls 'sax*'                  what is cached\n"
-                  "  hearth stats                      what it has saved\n"
+                  "  hearth stats                      what the cache has saved\n"
                   "  hearth doctor                     what Hearth finds on this machine"};
     return run_command_line(program, k_commands, std::move(words));
 }

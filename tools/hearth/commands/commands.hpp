@@ -5,7 +5,7 @@
 
 namespace hearth::cli {
 
-// Runs the command that the words name, and answers its exit code.
+// Runs the command that the words name, and returns its exit code.
 int run_command(std::vector<std::string> words);
 
 }  // namespace hearth::cli

@@ -39,7 +39,7 @@ std::vector<CompileJob> jobs_of(const CompileArguments& arguments)
     std::vector<CompileJob> jobs;
     for (const std::string& file : arguments.files) {
         check_kind(file);
-        static_cast<void>(read_whole(file));  // a file that is not there is said before anything is compiled
+        static_cast<void>(read_whole(file));  // reports a missing file before anything is compiled
         for (const std::string& target : targets_of(arguments))
             jobs.push_back({file, target});
     }
@@ -132,8 +132,8 @@ int run_compile(const Globals& globals, const CompileCommand& arguments)
     const bool several = jobs.size() > 1;
     std::error_code error;
     if (!arguments.output.empty() && several && !std::filesystem::is_directory(arguments.output, error))
-        fail_usage(fmt::format("There are {} results and {} is no directory. Make it one, or compile one file for one "
-                               "target.",
+        fail_usage(fmt::format("There are {} results, and {} is not a directory. Give a directory, or compile one "
+                               "file for one target.",
                                jobs.size(), in_quotes(arguments.output)));
     Cache cache = open_cache(globals, Use::work);
     const std::vector<CompileReport> reports = run_all(cache, arguments, jobs);
@@ -141,7 +141,7 @@ int run_compile(const Globals& globals, const CompileCommand& arguments)
 
     int code = k_done;
     for (const CompileReport& report : reports) {
-        // The compiler's words as it wrote them, on a hit too.
+        // The compiler's log is printed as it was written, on a hit too.
         if (!report.log.empty() && std::fwrite(report.log.data(), 1, report.log.size(), stderr) != report.log.size())
             code = k_failure;
         if (report.failed()) {
@@ -162,22 +162,24 @@ int run_compile(const Globals& globals, const CompileCommand& arguments)
 
 void add_compile(Command& command)
 {
-    command.describe("Compiles sources through the cache, each for every target.",
-                     "  hearth compile saxpy.cu --target sm_90 -o saxpy.cubin\n"
-                     "  hearth compile *.cu --target sm_80,sm_90 -o build/kernels\n"
-                     "  hearth compile gemm.cu --target sm_90 --name-expr 'gemm<float, 16>' -I include -D TILE=16\n"
-                     "  hearth compile k.cu --target compute_80 --emit ptx -o k.ptx -- -std=c++20 --use_fast_math",
-                     "Behind -- stand options for the compiler, as it takes them. The compiler's log goes to standard "
-                     "error, on a hit too. Exit code 4: the compiler found an error.");
+    command.describe(
+        "Compiles sources through the cache, each for every target.",
+        "  hearth compile saxpy.cu --target sm_90 -o saxpy.cubin\n"
+        "  hearth compile *.cu --target sm_80,sm_90 -o build/kernels\n"
+        "  hearth compile gemm.cu --target sm_90 --name-expr 'gemm<float, 16>' -I include -D TILE=16\n"
+        "  hearth compile k.cu --target compute_80 --emit ptx -o k.ptx -- -std=c++20 --use_fast_math",
+        "What follows -- is passed to the compiler unchanged. The compiler's log goes to standard error, on "
+        "a hit too. Exit code 4: the compiler found an error.");
     auto& arguments = command.runs(run_compile);
     add_compile_arguments(command, arguments.compile, Files::several);
-    command.text("-o,--output", arguments.output, "Where to write the result; a directory for several", "OUT");
+    command.text("-o,--output", arguments.output, "Where to write the result; for several results, a directory", "OUT");
     command
-        .text("--emit", arguments.emit, "What to write (otherwise the cubin, or ptx for compute_ targets)",
+        .text("--emit", arguments.emit, "Which output to write (otherwise the cubin, or ptx for compute_ targets)",
               "cubin|ptx|ltoir")
         .checked_by([](const std::string& name) {
-            return k_outputs.contains(name) ? ""
-                                            : fmt::format("{} is none of cubin, ptx, ltoir, binary.", in_quotes(name));
+            return k_outputs.contains(name)
+                       ? ""
+                       : fmt::format("{} is not one of cubin, ptx, ltoir, binary.", in_quotes(name));
         });
     command.json(arguments.json);
 }

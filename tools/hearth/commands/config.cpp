@@ -66,7 +66,7 @@ void add_config(Command& command)
     std::vector<std::string> names;
     for (const auto& [name, preset] : presets())
         names.push_back(name);
-    command.text("--preset", arguments.preset, "As if this preset were chosen", "NAME").one_of(names);
+    command.text("--preset", arguments.preset, "Show the settings as if this preset were chosen", "NAME").one_of(names);
     command.json(arguments.json);
 }
 

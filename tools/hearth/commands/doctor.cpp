@@ -30,11 +30,11 @@ struct DoctorArguments {
 struct Findings {
     DirectoryFacts directory;
     std::string source;                 // which setting chose the directory
-    std::vector<TierStatus> tiers;      // as they opened; none where there is no directory yet
+    std::vector<TierStatus> tiers;      // as they opened; none if there is no directory yet
     std::vector<std::string> problems;  // what keeps the cache from working
     std::vector<std::string> settings_problems;
     bool disabled = false;
-    std::uint64_t disk_bytes = 0;  // as configured; 0 is no limit
+    std::uint64_t disk_bytes = 0;  // as configured; 0: no limit
     std::uint64_t memory_bytes = 0;
     std::vector<FoundCompiler> compilers;
     std::vector<FoundOpenCl> opencl;
@@ -44,7 +44,7 @@ struct Findings {
     std::vector<std::string> advice;
 };
 
-// Opens the cache as a program would, but read-only, to hear what it has to say.
+// Opens the cache as a program would, but read-only, to find the tiers and the problems it reports.
 void try_cache(const Globals& globals, Findings& findings)
 {
     try {
@@ -63,7 +63,7 @@ void look_for_problems(Findings& findings)
             "{} is not a directory. Remove it or choose another with --dir or HEARTH_DIR.", in_quotes(directory.path)));
     if (!directory.exists && !directory.writable)
         findings.problems.push_back(fmt::format(
-            "{} does not exist and cannot be made by this user. Make it, or choose another with --dir or HEARTH_DIR.",
+            "{} does not exist and this user cannot create it. Create it, or choose another with --dir or HEARTH_DIR.",
             in_quotes(directory.path)));
 }
 
@@ -75,26 +75,26 @@ void advise(Findings& findings)
         advice.emplace_back(
             "Programs are told not to use the cache (HEARTH_DISABLE or \"disabled\" in the configuration).");
     if (directory.is_directory && !directory.writable)
-        advice.emplace_back("The directory cannot be written by this user: entries are found but none are stored.");
+        advice.emplace_back("This user cannot write the directory: entries are found, but none are stored.");
     if (directory.kind == DirectoryFacts::Kind::network)
         advice.push_back(fmt::format("The directory is on {}, a network file system: each hit costs a round trip and "
                                      "locks may not hold between machines. Put HEARTH_DIR on a local disk.",
                                      directory.file_system));
     if (directory.kind == DirectoryFacts::Kind::memory)
-        advice.push_back(fmt::format("The directory is on {}: it is gone after a restart and takes memory. Put "
-                                     "HEARTH_DIR on a disk if entries are to last.",
+        advice.push_back(fmt::format("The directory is on {}: its entries take memory and are lost at a restart. Put "
+                                     "HEARTH_DIR on a disk to keep them.",
                                      directory.file_system));
     if (findings.disk_bytes > directory.free_bytes && directory.total_bytes != 0)
-        advice.push_back(fmt::format("The disk limit of {} is more than the {} that are free. Set HEARTH_MAX_BYTES to "
+        advice.push_back(fmt::format("The disk limit of {} is more than the free space of {}. Set HEARTH_MAX_BYTES to "
                                      "{} or less.",
                                      format_size(findings.disk_bytes), format_size(directory.free_bytes),
                                      format_size(recommended_disk_bytes(directory.free_bytes))));
     const bool nvrtc = std::any_of(findings.compilers.begin(), findings.compilers.end(),
                                    [](const FoundCompiler& compiler) { return compiler.kind == "NVRTC"; });
     if (!nvrtc)
-        advice.emplace_back("No NVRTC library was found. If it is installed, set CUDA_HOME to where.");
+        advice.emplace_back("No NVRTC library was found. If it is installed, set CUDA_HOME to its CUDA toolkit.");
     if (findings.gpus.empty())
-        advice.emplace_back("No NVIDIA GPU was found: compiling and caching work, launching does not.");
+        advice.emplace_back("No NVIDIA GPU was found: compiling and caching work, launching kernels does not.");
     else if (findings.driver.library.empty())
         advice.emplace_back("A GPU is there but libcuda.so.1 is not. Install the driver's user-space libraries.");
 }
@@ -110,14 +110,14 @@ Findings examine(const Globals& globals)
     findings.disabled = settings.options.caching == Switch::off;
     findings.disk_bytes = settings.options.disk_bytes.value_or(0);
     findings.memory_bytes = settings.options.memory_bytes.value_or(0);
-    // Only where it exists: a doctor changes nothing.
+    // Only if it exists: this command changes nothing.
     if (findings.directory.exists)
         try_cache(globals, findings);
     findings.compilers = find_compilers();
     findings.opencl = find_opencl();
     findings.gpus = find_gpus();
     findings.driver = find_driver();
-    // Mesa's Vulkan would print about a display that nobody asked for.
+    // Otherwise Mesa's Vulkan prints messages about a display, which is of no interest here.
     ::setenv("NODEVICE_SELECT", "1", 0);
     findings.device_memory = device::backends();
     look_for_problems(findings);
@@ -190,7 +190,7 @@ void print_as_json(const Findings& findings)
 std::string state(const DirectoryFacts& directory)
 {
     if (!directory.exists)
-        return directory.writable ? "does not exist yet, is made when first needed" : "does not exist";
+        return directory.writable ? "does not exist yet; it is created when first needed" : "does not exist";
     if (!directory.is_directory)
         return "not a directory";
     return fmt::format("exists, {}, owned by {}", directory.writable ? "writable" : "not writable",
@@ -282,17 +282,16 @@ int run_doctor(const Globals& globals, const DoctorArguments& arguments)
 
 void add_doctor(Command& command)
 {
-    command.describe(
-        "Shows what Hearth finds on this machine (disk, limits, compilers, GPUs) and advises.",
-        "  hearth doctor\n"
-        "  hearth --dir /scratch/cache doctor\n"
-        "  hearth doctor --json | jq -r '.advice[]'\n"
-        "  hearth doctor --program ./simulation          whether 'hearth run' can serve it",
-        "With --program the exit code is 0 when the program can be served or nothing speaks against it, and 1\n"
-        "when it cannot.");
+    command.describe("Shows what Hearth finds on this machine (disk, limits, compilers, GPUs) and what to improve.",
+                     "  hearth doctor\n"
+                     "  hearth --dir /scratch/cache doctor\n"
+                     "  hearth doctor --json | jq -r '.advice[]'\n"
+                     "  hearth doctor --program ./simulation          whether 'hearth run' can serve it",
+                     "With --program the exit code is 1 if the program cannot be served, and otherwise 0.");
     auto& arguments = command.runs(run_doctor);
     command
-        .text("--program", arguments.program, "Say instead whether 'hearth run -- FILE' can serve that program", "FILE")
+        .text("--program", arguments.program, "Show instead whether 'hearth run -- FILE' can serve that program",
+              "FILE")
         .checked_by(
             [](const std::string& text) { return std::string(text.empty() ? "needs the name of a program" : ""); });
     command.json(arguments.json);

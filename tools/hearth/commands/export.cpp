@@ -21,7 +21,7 @@ struct ExportArguments {
 
 int run_export(const Globals& globals, const ExportArguments& arguments)
 {
-    Cache cache = open_cache(globals, Use::look);  // a backup is no use: recency stays as it is
+    Cache cache = open_cache(globals, Use::look);  // exporting does not count as using: recency stays as it is
     std::function<bool(const EntryRow&)> choose;
     if (!arguments.pattern.empty()) {
         const Pattern pattern(arguments.pattern);
@@ -53,12 +53,12 @@ int run_export(const Globals& globals, const ExportArguments& arguments)
 
 void add_export(Command& command)
 {
-    command.describe("Writes entries into one file, to keep or to take to another machine.",
+    command.describe("Writes entries to one file, as a backup or for another machine.",
                      "  hearth export kernels.hearth\n"
                      "  hearth export sm90.hearth 'sm_90/*'\n"
                      "  hearth export kernels.hearth && scp kernels.hearth node7:");
     auto& arguments = command.runs(run_export);
-    command.text("FILE", arguments.file, "Where to; an existing file is replaced").required();
+    command.text("FILE", arguments.file, "The file to write; an existing one is replaced").required();
     command.text("PATTERN", arguments.pattern, Pattern::k_help);
     command.json(arguments.json);
 }

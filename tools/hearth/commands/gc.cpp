@@ -28,7 +28,7 @@ int run_gc(const Globals& globals, const GcArguments& arguments)
         options.unused_for = std::chrono::ceil<std::chrono::seconds>(*arguments.older_than);
 
     ProgressBar bar("Cleaning", unless(arguments.json));
-    admin::maintain(cache);  // abandoned temporaries and expired entries go in any case
+    admin::maintain(cache);  // removes abandoned temporaries and expired entries in any case
     const GcReport report = admin::gc(cache, options, bar.report());
     if (arguments.json)
         print_json({{"removed_entries", report.removed_entries},
@@ -46,14 +46,14 @@ int run_gc(const Globals& globals, const GcArguments& arguments)
 
 void add_gc(Command& command)
 {
-    command.describe("Removes what is expired, abandoned or beyond the limits, the least valuable first.",
+    command.describe("Removes what is expired or abandoned, then the least valuable entries until the limits are met.",
                      "  hearth gc                          to the configured limits\n"
                      "  hearth gc --max-bytes 2G           down to 2 GiB, this once\n"
                      "  hearth gc --older-than 30d         what nobody has used for 30 days");
     auto& arguments = command.runs(run_gc);
-    command.size("--max-bytes", arguments.max_bytes, "Keep at most this much, for this run: 512MiB, 10G");
-    command.count("--max-entries", arguments.max_entries, "Keep at most this many entries, for this run");
-    command.duration("--older-than", arguments.older_than, "Remove what was not used for this long: 12h, 30d");
+    command.size("--max-bytes", arguments.max_bytes, "Keep at most this much, this once: 512MiB, 10G");
+    command.count("--max-entries", arguments.max_entries, "Keep at most this many entries, this once");
+    command.duration("--older-than", arguments.older_than, "Remove entries that were not used for this long: 12h, 30d");
     command.json(arguments.json);
 }
 

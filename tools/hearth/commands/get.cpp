@@ -25,7 +25,7 @@ struct GetArguments {
     bool json = false;
 };
 
-// Bytes that would do something to a terminal other than show themselves.
+// Whether the text has bytes that a terminal would obey instead of showing.
 bool is_binary(std::string_view text)
 {
     return std::any_of(text.begin(), text.end(), [](char c) {
@@ -76,7 +76,7 @@ int run_get(const Globals& globals, const GetArguments& arguments)
         return k_nothing;
     }
     if (found->failed())
-        warn(fmt::format("This entry is a compile that failed with status {}; what follows is what it left.",
+        warn(fmt::format("This entry is a compile that failed with status {}; what follows is what the compiler wrote.",
                          found->status));
 
     const ByteView bytes = arguments.section ? found->bytes(*arguments.section) : found->bytes();
@@ -100,8 +100,8 @@ void add_get(Command& command)
                      "  hearth get a.c > a.ll || clang -S -emit-llvm -o a.ll a.c");
     auto& arguments = command.runs(run_get);
     command.text("KEY", arguments.key, k_key_help).required();
-    command.text("-o,--output", arguments.output, "Where to; - is standard output. A file appears whole or not at all",
-                 "FILE");
+    command.text("-o,--output", arguments.output,
+                 "The file to write; - is standard output. A file appears whole or not at all", "FILE");
     command.text("--section", arguments.section,
                  "Which of the entry's outputs (otherwise the first; 'hearth show' lists them)", "NAME");
     command.json(arguments.json, "Print JSON about the hit or miss; needs -o FILE");

@@ -42,11 +42,11 @@ int run_import(const Globals& globals, const ImportArguments& arguments)
 
 void add_import(Command& command)
 {
-    command.describe("Stores the entries of an exported file, each verified first.",
+    command.describe("Verifies and stores the entries of an exported file.",
                      "  hearth import kernels.hearth\n"
                      "  hearth --dir /var/cache/hearth import kernels.hearth\n"
                      "  hearth import kernels.hearth --json | jq .rejected",
-                     "Exit code 1: some entries were rejected, as corrupt or of another version.");
+                     "Exit code 1: some entries were rejected because they are corrupt or of another version.");
     auto& arguments = command.runs(run_import);
     command.text("FILE", arguments.file, "What 'hearth export' wrote").required();
     command.json(arguments.json);

@@ -24,8 +24,8 @@ int run_keygen(const Globals& /*globals*/, const KeygenArguments& arguments)
         return k_done;
     }
     print_out("{}\n", key.public_key().text());
-    complain(fmt::format("The signing key is in {}: keep it to those who may write. The line above is its public key: "
-                         "put it into HEARTH_TRUSTED_KEYS of those who read.",
+    complain(fmt::format("The signing key is in {}: give it only to those who may write entries. The line above is its "
+                         "public key: put it into HEARTH_TRUSTED_KEYS of those who read entries.",
                          in_quotes(arguments.file)));
     return k_done;
 }
@@ -40,7 +40,7 @@ void add_keygen(Command& command)
                      "  HEARTH_TRUSTED_KEYS=build.pub HEARTH_DEMAND_SIGNATURES=remotes python serve.py",
                      "An existing file is never replaced. docs/security.md says what signatures promise.");
     auto& arguments = command.runs(run_keygen);
-    command.text("FILE", arguments.file, "Where the signing key goes, for its owner's eyes only").required();
+    command.text("FILE", arguments.file, "Where to write the signing key; only its owner can read the file").required();
     command.json(arguments.json);
 }
 

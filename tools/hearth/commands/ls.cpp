@@ -78,11 +78,11 @@ void print_table(const std::vector<EntryRow>& rows)
     table.print();
 }
 
-// A million entries need no memory to be printed in the order they come in.
+// Prints entries as they come, so that a million of them need no memory.
 std::uint64_t stream_json(Cache& cache, const std::optional<Pattern>& pattern, std::optional<std::uint64_t> limit)
 {
     std::uint64_t printed = 0;
-    std::exception_ptr problem;  // must not travel through the library
+    std::exception_ptr problem;  // an exception must not pass through the library
     admin::list(cache, [&](const EntryRow& row) {
         if (pattern && !pattern->matches(row))
             return true;
@@ -133,7 +133,7 @@ int run_ls(const Globals& globals, const LsArguments& arguments)
 
 void add_ls(Command& command)
 {
-    command.describe("Lists entries: what they are, what they weigh, and how often they were used.",
+    command.describe("Lists entries: what they are, how large they are, and how often they were used.",
                      "  hearth ls 'saxpy*'\n"
                      "  hearth ls --sort cost --limit 10\n"
                      "  hearth ls --json | jq -r 'select(.uses == 0) | .key'");
@@ -144,8 +144,8 @@ void add_ls(Command& command)
         names.push_back(name);
     command.text("--sort", arguments.sort, "By cost, created, label, size, used or uses (otherwise label)", "FIELD")
         .one_of(names);
-    command.count("--limit", arguments.limit, "Only the first N");
-    command.json(arguments.json, "One JSON object a line: key, label, bytes, stored_bytes, created, ...");
+    command.count("--limit", arguments.limit, "Show only the first N");
+    command.json(arguments.json, "One JSON object per line: key, label, bytes, stored_bytes, created, ...");
 }
 
 }  // namespace hearth::cli

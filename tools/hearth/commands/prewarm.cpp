@@ -42,7 +42,7 @@ int prewarm_from_bundle(const Globals& globals, const PrewarmArguments& argument
 {
     const auto started = Steady::now();
     const bundles::Facts facts = or_fail(bundles::read(arguments.bundle));
-    // As one of the cache's own, so that it is believed as far as the settings believe bundles.
+    // Opened as one of the cache's own bundles, so that the same settings decide whether it is trusted.
     Cache cache = open_to_fill(globals, arguments.bundle);
     std::vector<Key> keys;
     const Status listed = bundles::list(arguments.bundle, [&](const EntryRow& row) {
@@ -51,7 +51,7 @@ int prewarm_from_bundle(const Globals& globals, const PrewarmArguments& argument
     });
     if (!listed.ok() && keys.empty())
         fail(listed.error().message);
-    // A part of it is damaged: what is left of it is as good as ever.
+    // A part of the bundle is damaged; the other entries can still be used.
     if (!listed.ok())
         warn(listed.error().message);
     const std::uint64_t lost = facts.entries - std::min<std::uint64_t>(facts.entries, keys.size());
@@ -73,7 +73,7 @@ int prewarm_from_bundle(const Globals& globals, const PrewarmArguments& argument
     return report.no_room + rejected == 0 && listed.ok() ? k_done : k_nothing;
 }
 
-// The most used that lie on the disk, as many as fit.
+// The most used entries on the disk, as many as --max-size allows.
 std::vector<Key> hottest_on(const TierStatus& disk, Cache& cache, const PrewarmArguments& arguments)
 {
     std::vector<Key> keys;
@@ -101,7 +101,7 @@ int prewarm_top(const Globals& globals, const PrewarmArguments& arguments)
                      : "There is nothing to read: the cache is empty.");
         return k_nothing;
     }
-    // What the tier has is read and checked; that is all that is wanted here.
+    // An entry that the tier already has is read and checked, which is the purpose here.
     const PrewarmReport report =
         wait_for(prewarm(cache, std::move(keys), arguments.options(disk.name)), "Reading", arguments);
     const auto took = Steady::now() - started;
@@ -119,8 +119,8 @@ int prewarm_top(const Globals& globals, const PrewarmArguments& arguments)
 int run_prewarm(const Globals& globals, const PrewarmArguments& arguments)
 {
     if (arguments.recipes.empty() && arguments.bundle.empty() && !arguments.top)
-        fail_usage("Say what to prewarm with: --recipes FILE, --bundle FILE or --top N. 'hearth prewarm --help' shows "
-                   "what each does.");
+        fail_usage("Say what to prewarm: --recipes FILE, --bundle FILE or --top N. 'hearth prewarm --help' explains "
+                   "each.");
     base::step_back();
     if (!arguments.recipes.empty())
         return prewarm_from_recipes(globals, arguments);
@@ -132,29 +132,30 @@ int run_prewarm(const Globals& globals, const PrewarmArguments& arguments)
 void add_prewarm(Command& command)
 {
     command.describe(
-        "Brings to this machine's disk, or its page cache, what a program will ask for.",
+        "Brings what a program will ask for to this machine's disk or page cache, before it asks.",
         "  hearth prewarm --recipes app.recipes           before the program starts: it will miss nothing\n"
         "  hearth prewarm --bundle /nfs/app.bundle --rate 50MB\n"
         "  hearth prewarm --top 200                       read what is used most into the page cache",
-        "It always takes only what nobody else wants of processor and disk (nice 19, I/O class idle), and nothing that "
-        "is cached has to go for it. Exit code 1: something could not be had, or there was no room for it; 4: the "
+        "It uses processor and disk only while nothing else needs them (nice 19, I/O class idle), and it never evicts "
+        "an entry. Exit code 1: something could not be fetched or compiled, or there was no room for it; 4: the "
         "compiler found an error.");
     auto& arguments = command.runs(run_prewarm);
     const Option recipes =
         command.text("--recipes", arguments.recipes,
-                     "Every recorded kernel, the earliest used first: fetched from servers (HEARTH_REMOTE) and bundles "
-                     "(HEARTH_BUNDLES) where they have it, compiled otherwise",
+                     "Bring every recorded kernel, the earliest used first: fetch it from servers (HEARTH_REMOTE) and "
+                     "bundles (HEARTH_BUNDLES) if they have it, otherwise compile it",
                      "FILE");
     const Option bundle = command.text("--bundle", arguments.bundle,
-                                       "Every entry of a bundle, copied: for one on a slow file system", "FILE");
-    const Option top = command.count("--top", arguments.top, "Read, and verify, the most used entries of this machine");
+                                       "Copy every entry of a bundle, for example one on a slow file system", "FILE");
+    const Option top = command.count("--top", arguments.top, "Read and verify the N most used entries of this machine");
     recipes.excludes(bundle).excludes(top);
     bundle.excludes(top);
-    command.size("--rate", arguments.rate, "Read at most so much a second, as 50MB (otherwise no limit)");
-    command.size("--max-size", arguments.max_size, "Stop when so much was brought (otherwise when it is full)");
-    command.count("--jobs", arguments.jobs, "Compile in so many processes at once (otherwise one a core)")
+    command.size("--rate", arguments.rate, "Read at most this much per second, such as 50MB (otherwise no limit)");
+    command.size("--max-size", arguments.max_size, "Stop after this much (otherwise when the cache is full)");
+    command.count("--jobs", arguments.jobs, "Compile in this many processes at once (otherwise one per core)")
         .needs(recipes);
-    command.flag("--no-compile", arguments.no_compile, "Only fetch; what nobody has is left out").needs(recipes);
+    command.flag("--no-compile", arguments.no_compile, "Only fetch; leave out what no server or bundle has")
+        .needs(recipes);
     command.json(arguments.json);
 }
 

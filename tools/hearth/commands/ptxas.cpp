@@ -31,7 +31,7 @@ struct PtxasArguments {
     std::vector<std::string> words;
 };
 
-// The stand-in itself may be what PATH finds: it is a script beside the drop-in libraries.
+// PATH may find the stand-in itself, a script beside the drop-in libraries; the size tells it from the real one.
 bool is_ptxas(const fs::path& path)
 {
     std::error_code error;
@@ -85,7 +85,7 @@ run_log::Event event_named(const std::string& name, const char* outcome, const s
     return {.what = "ptxas", .name = name, .outcome = outcome, .reason = reason};
 }
 
-// What it is called in the summary: after the first word that is a file.
+// The name for the summary: that of the first word that is a file.
 std::string name_of(const std::vector<std::string>& words)
 {
     std::error_code error;
@@ -95,7 +95,7 @@ std::string name_of(const std::vector<std::string>& words)
     return "ptxas";
 }
 
-// Has the real one compile what the cache cannot answer for.
+// The real ptxas compiles what the cache cannot keep.
 [[noreturn]] void compile_past_the_cache(const std::string& real, std::vector<std::string> words, Compiling compiling,
                                          const std::string& reason)
 {
@@ -117,7 +117,7 @@ std::string name_of(const std::vector<std::string>& words)
     end_as(end);
 }
 
-// Empty where one of them cannot be read.
+// Empty if one of them cannot be read.
 std::vector<Bytes> read_inputs(const PtxasCall& call)
 {
     std::vector<Bytes> contents;
@@ -202,10 +202,10 @@ public:
 
 private:
     std::string m_real;
-    std::string m_program;  // what it is called
+    std::string m_program;  // the file name of the real ptxas
     PtxasCall m_call;
     std::vector<Bytes> m_contents;
-    std::vector<std::string> m_places;  // what messages that are kept hold for the inputs' names
+    std::vector<std::string> m_places;  // what stands for the inputs' names in stored messages
 };
 
 int run_ptxas(const Globals& globals, const PtxasArguments& arguments)
@@ -220,13 +220,13 @@ int run_ptxas(const Globals& globals, const PtxasArguments& arguments)
                           const std::string& reason) { compile_past_the_cache(real, words, compiling, reason); };
     const std::optional<PtxasCall> call = read_ptxas_call(words);
     if (!call)
-        past("it is no plain compile");
+        past("it does more than compile PTX files into one file, or has an unknown option");
     std::error_code error;
     for (const std::string& input : call->inputs) {
         if (!fs::exists(input, error))
-            relay(real, words);  // it says what is wrong with it
+            relay(real, words);  // the real ptxas says what is wrong
         if (!fs::is_regular_file(input, error))
-            past("an input is no file");
+            past("an input is not a regular file");
     }
     std::vector<Bytes> contents = read_inputs(*call);
     if (contents.empty())
@@ -256,12 +256,12 @@ int run_ptxas(const Globals& globals, const PtxasArguments& arguments)
 
 void add_ptxas(Command& command)
 {
-    command.describe("Stands in for ptxas: same arguments, outputs and messages, from the cache.",
+    command.describe("Stands in for ptxas: the same arguments, outputs and messages, but from the cache.",
                      "  hearth ptxas -- --gpu-name=sm_90 kernel.ptx -o kernel.cubin\n"
                      "  HEARTH_PTXAS=/path/to/ptxas TRITON_PTXAS_PATH=/usr/lib/hearth/ptxas hearth run -- "
                      "python train.py",
-                     "The real ptxas is HEARTH_PTXAS, or the first that is found. The script 'ptxas' beside "
-                     "the drop-in\nlibraries hands its arguments on to this command.");
+                     "The real ptxas is HEARTH_PTXAS, or else the first one found. The script 'ptxas' beside the "
+                     "drop-in\nlibraries passes its arguments to this command.");
     auto& arguments = command.runs(run_ptxas);
     command.hands_on(arguments.words, "arguments", "-- --gpu-name=sm_90 kernel.ptx");
 }

@@ -54,7 +54,7 @@ void add(Command& command, Way way)
     auto& arguments = command.runs(run);
     arguments.way = way;
     command.text("PATTERN", arguments.pattern, Pattern::k_help);
-    command.text("--remote", arguments.remote, "Which one, by its tier's name (the first)", "NAME");
+    command.text("--remote", arguments.remote, "The server, by its tier's name (otherwise the first)", "NAME");
     command.json(arguments.json);
 }
 
@@ -62,7 +62,7 @@ void add(Command& command, Way way)
 
 void add_push(Command& command)
 {
-    command.describe("Sends entries of this machine to a server that a fleet shares.",
+    command.describe("Sends this machine's entries to a server that a fleet shares.",
                      "  HEARTH_REMOTE=redis://cache:6379 hearth push\n"
                      "  hearth push 'gemm*'\n"
                      "  HEARTH_SIGN_WITH=build.key hearth push --remote s3");
@@ -71,10 +71,11 @@ void add_push(Command& command)
 
 void add_pull(Command& command)
 {
-    command.describe("Fetches entries from a server that a fleet shares, to this machine's disk.",
+    command.describe("Fetches entries from a server that a fleet shares to this machine's disk.",
                      "  HEARTH_REMOTE=s3://bucket/kernels hearth pull\n"
                      "  hearth pull 'gemm*' --remote redis",
-                     "A plain HTTP server cannot list what it holds; its entries come as they are used.");
+                     "Nothing can be pulled from a plain HTTP server, which cannot list its entries; each is fetched "
+                     "when it is used.");
     add(command, Way::pull);
 }
 

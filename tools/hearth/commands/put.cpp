@@ -37,7 +37,7 @@ int run_put(const Globals& globals, const PutArguments& arguments)
     const std::uint64_t bytes = artifact.size();
 
     const InsertReport stored = or_fail(cache.insert(request, std::move(artifact)));
-    // Memory that ends with this command has not stored anything.
+    // What is only in this command's memory is lost when it ends.
     const std::vector<std::string> tiers = persistent_among(cache, stored.tiers);
     if (tiers.empty())
         fail(stored.refused.empty() ? "No tier that outlives this command took the entry. 'hearth doctor' says more."
@@ -65,10 +65,10 @@ void add_put(Command& command)
     auto& arguments = command.runs(run_put);
     command.text("KEY", arguments.key, "Any text, or a key's 64 hexadecimal digits").required();
     command.text("FILE", arguments.file, "What to store; - reads standard input").required();
-    command.text("--label", arguments.label, "The name that ls shows (otherwise the key, where it is a text)");
+    command.text("--label", arguments.label, "The name that ls shows (otherwise the key, if it is a text)");
     command.text("--target", arguments.target, "What it was compiled for: sm_90, a device, a triple");
-    command.text("--compiler", arguments.compiler, "What made it, with its version");
-    command.duration("--cost", arguments.cost, "How long making it took; costlier entries are kept longer");
+    command.text("--compiler", arguments.compiler, "The compiler and its version");
+    command.duration("--cost", arguments.cost, "How long it took to compile; costlier entries are kept longer");
     command.json(arguments.json);
 }
 

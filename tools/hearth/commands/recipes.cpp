@@ -32,7 +32,7 @@ struct MergeArguments {
 void tell_of(const recipes::Damage& damage)
 {
     if (damage.places != 0)
-        warn(fmt::format("{} damaged, and passed over ({}).", count_of(damage.places, "place is", "places are"),
+        warn(fmt::format("{} damaged, and left out ({}).", count_of(damage.places, "place is", "places are"),
                          format_size(damage.bytes)));
 }
 
@@ -55,13 +55,13 @@ Json recipe_as_json(const Recipe& recipe)
             {"header_bytes", recipe.header_bytes},
             {"compiler", recipe.compiler},
             {"compiler_build", recipe.compiler_build},
-            // Nothing was compiled, or that was not told.
+            // Without a compiler nothing was compiled, or the recorder did not learn of it.
             {"status", recipe.compiler.empty() ? nullptr : Json(recipe.status)},
             {"past_the_cache", recipe.why_past_the_cache},
             {"missing", recipe.missing}};
 }
 
-// What somebody who wants to build it should know; empty: it can be built.
+// Why building this recipe may fail; empty: it can be built.
 std::string remark_on(const Recipe& recipe)
 {
     if (!recipe.why_past_the_cache.empty())
@@ -136,22 +136,23 @@ int run_merge(const Globals& /*globals*/, const MergeArguments& arguments)
 
 void add_recipes(Command& command)
 {
-    command.describe("Shows and merges recipes: what programs compiled, recorded to be built elsewhere.",
+    command.describe("Shows and merges recipes: records of what programs compiled, to build it elsewhere.",
                      "  HEARTH_RECORD=app.recipes python app.py\n"
                      "  hearth recipes ls app.recipes\n"
                      "  hearth recipes merge all.recipes node*.recipes",
                      "'hearth build' compiles them. docs/recipes.md tells how a fleet starts warm with them.");
     Command ls = command.part(
-        "ls", "Lists what was recorded: targets, uses, how early, what it cost",
+        "ls", "Lists the recorded recipes: targets, uses, time of first use, cost",
         "  hearth recipes ls app.recipes\n"
         "  hearth recipes ls app.recipes --json | jq -r 'select(.past_the_cache != \"\") | .past_the_cache'");
     auto& listed = ls.runs(run_list_recipes);
     ls.text("FILE", listed.file, "What HEARTH_RECORD or 'hearth recipes merge' wrote").required();
-    ls.json(listed.json, "One JSON object a line: key, name, target, options, uses, ...");
+    ls.json(listed.json, "One JSON object per line: key, name, target, options, uses, ...");
 
-    Command merge = command.part("merge", "Writes the recipes of several files to one, each once, uses added up",
-                                 "  hearth recipes merge all.recipes node*.recipes\n"
-                                 "  hearth recipes merge small.recipes grown.recipes");
+    Command merge =
+        command.part("merge", "Writes the recipes of several files to one: each recipe once, its uses added up",
+                     "  hearth recipes merge all.recipes node*.recipes\n"
+                     "  hearth recipes merge small.recipes grown.recipes");
     auto& merged = merge.runs(run_merge);
     merge.text("OUT", merged.out, "The file to write; it may be one of the others").required();
     merge.list("FILE", merged.files, "Files to take recipes from").required();

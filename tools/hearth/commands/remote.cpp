@@ -21,7 +21,7 @@ struct RemoteArguments {
 
 struct Checked {
     std::string name;
-    bool demanded = false;  // signatures
+    bool demanded = false;  // whether signatures are
     remotes::Check check;
 };
 
@@ -95,13 +95,14 @@ int run_check(const Globals& globals, const RemoteArguments& arguments)
 
 void add_remote(Command& command)
 {
-    command.describe("Shows how the servers are that a fleet shares.",
+    command.describe("Checks the servers that a fleet shares.",
                      "  HEARTH_REMOTE=redis://cache:6379 hearth remote check\n"
                      "  hearth remote check --json | jq '.remotes[] | select(.reachable | not)'",
-                     "A probe of 1 KiB is written, read and removed. Exit code 3: one cannot be reached.");
-    Command check = command.part("check", "Reachable, how fast, writable, leases, signatures");
+                     "A probe of 1 KiB is written, read and removed. Exit code 3: a server cannot be reached.");
+    Command check = command.part(
+        "check", "Shows whether each server is reachable and writable, how fast it is, and what it supports");
     auto& arguments = check.runs(run_check);
-    check.count("--samples", arguments.samples, "Times that a small object is fetched (100)");
+    check.count("--samples", arguments.samples, "How often to fetch a small object (otherwise 100 times)");
     check.json(arguments.json);
 }
 

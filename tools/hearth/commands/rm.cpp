@@ -27,7 +27,7 @@ int run_rm(const Globals& globals, const RmArguments& arguments)
     Cache cache = open_cache(globals, arguments.dry_run ? Use::read : Use::change);
     const Pattern pattern(arguments.pattern);
     std::vector<std::pair<Key, std::uint64_t>> chosen;
-    std::vector<EntryRow> rows;  // only what a dry run prints
+    std::vector<EntryRow> rows;  // filled for a dry run only
     admin::list(cache, [&](const EntryRow& row) {
         if (!pattern.matches(row))
             return true;
@@ -46,7 +46,7 @@ int run_rm(const Globals& globals, const RmArguments& arguments)
             if (arguments.dry_run || cache.remove(key)) {
                 ++removed;
                 bytes += size;
-            } else if (!admin::where(cache, key).empty()) {  // otherwise another process was faster
+            } else if (!admin::where(cache, key).empty()) {  // otherwise another process removed it first
                 fail(fmt::format("Entry {} could not be removed. 'hearth doctor' shows whether the directory can be "
                                  "written.",
                                  short_key(key)));

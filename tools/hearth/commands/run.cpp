@@ -36,7 +36,7 @@ void set(const char* name, const std::string& value)
     ::setenv(name, value.c_str(), 1);
 }
 
-// Settings that name files, several with blanks between: the command may go to another directory.
+// For settings that name one or more files, separated by blanks: the command may change its directory.
 void make_absolute(const char* name, bool must_exist)
 {
     const char* const value = std::getenv(name);
@@ -52,7 +52,7 @@ void make_absolute(const char* name, bool must_exist)
     set(name, all);
 }
 
-// A program that cannot be recorded would be found out when it has run for hours.
+// Otherwise a file that cannot be written would be noticed only after the program has run for hours.
 void check_record(const std::string& path)
 {
     if (const Status recordable = recipes::check_recordable(path); !recordable.ok())
@@ -63,12 +63,12 @@ void check_ptxas(const std::string& path)
 {
     std::error_code error;
     if (!fs::is_regular_file(path, error) || ::access(path.c_str(), X_OK) != 0)
-        fail(fmt::format("--ptxas {} is no program that can be run. Name the ptxas that Triton brings: "
+        fail(fmt::format("--ptxas {} is not a program that can be run. Name the ptxas that Triton brings: "
                          "backends/nvidia/bin/ptxas in its package.",
                          in_quotes(path)));
 }
 
-// For the command and its children. A path is made absolute: they may go to another directory.
+// For the command and its children. Paths become absolute, since they may change their directory.
 void prepare_environment(const Globals& globals, const RunArguments& arguments)
 {
     for (const char* name : {"HEARTH_DIR", "HEARTH_RECORD"})
@@ -81,7 +81,7 @@ void prepare_environment(const Globals& globals, const RunArguments& arguments)
     if (arguments.forbid)
         set("HEARTH_FORBID_COMPILE", "1");
     if (!arguments.ptxas.empty()) {
-        // Triton asks this variable, and would otherwise start a ptxas of its own.
+        // Triton takes its ptxas from TRITON_PTXAS_PATH, and would otherwise start its own.
         set("HEARTH_PTXAS", fs::absolute(arguments.ptxas).string());
         set("TRITON_PTXAS_PATH", dropin_folder() + "/ptxas");
     }
@@ -92,7 +92,7 @@ void prepare_environment(const Globals& globals, const RunArguments& arguments)
 int run_run(const Globals& globals, const RunArguments& arguments)
 {
     if (arguments.command.empty())
-        fail_usage("Which command? As in: hearth run -- python train.py");
+        fail_usage("No command was given. Write it after --, as in: hearth run -- python train.py");
     if (settings_of(globals).options.caching == Switch::off) {
         if (arguments.json)
             std::fputs("{\"disabled\":true}\n", stderr);
@@ -120,7 +120,7 @@ int run_run(const Globals& globals, const RunArguments& arguments)
     set("HEARTH_RUN_LOG", log->path());
     const ChildEnd end = run_in_foreground(arguments.command);
     const RunSummary summary = log->read();
-    // To standard error: standard output is the command's.
+    // Standard output belongs to the command.
     const std::string text = arguments.json ? summary.as_json() : summary.as_text();
     std::fwrite(text.data(), 1, text.size(), stderr);
     log->remove();
@@ -132,20 +132,21 @@ int run_run(const Globals& globals, const RunArguments& arguments)
 void add_run(Command& command)
 {
     command.describe(
-        "Runs a program whose NVRTC compiles come from the cache, without changing it.",
+        "Runs a program, unchanged, with its NVRTC compiles served from the cache.",
         "  hearth run -- python train.py\n"
         "  hearth run --summary -- ./simulation --steps 100\n"
         "  hearth run --forbid-compile -- ./server       a miss is an error, not a stall\n"
         "  hearth run --record kernels.recipes -- python serve.py",
-        "Exit status, signals and standard streams are the program's own. Programs that are linked with NVRTC\n"
-        "statically cannot be served: 'hearth doctor --program FILE' tells. HEARTH_DISABLE=1 turns it off.");
+        "Exit status, signals and standard streams are the program's own. Programs that are statically linked with\n"
+        "NVRTC cannot be served; 'hearth doctor --program FILE' tells whether one can. HEARTH_DISABLE=1 turns Hearth "
+        "off.");
     auto& arguments = command.runs(run_run);
-    command.flag("--summary", arguments.summary, "At the end, say what were hits and what they saved");
-    command.json(arguments.json, "The summary as JSON, on standard error");
-    command.flag("--forbid-compile", arguments.forbid, "Fail where something would have to be compiled");
-    command.text("--record", arguments.record, "Write down what is compiled, for 'hearth build'", "FILE");
+    command.flag("--summary", arguments.summary, "At the end, print the hits and what they saved");
+    command.json(arguments.json, "Print the summary as JSON, on standard error");
+    command.flag("--forbid-compile", arguments.forbid, "Fail if something would have to be compiled");
+    command.text("--record", arguments.record, "Record what is compiled, for 'hearth build'", "FILE");
     command.text("--ptxas", arguments.ptxas,
-                 "Answer Triton's calls of ptxas too; FILE is its own: backends/nvidia/bin/ptxas in its package",
+                 "Serve Triton's calls of ptxas too; FILE is Triton's ptxas: backends/nvidia/bin/ptxas in its package",
                  "FILE");
     command.hands_on(arguments.command, "command", "-- python train.py");
 }

@@ -22,7 +22,7 @@ struct ShowArguments {
     bool json = false;
 };
 
-// Everything known of one entry.
+// All that is known about one entry.
 struct Shown {
     EntryRow row;
     const Artifact& artifact;
@@ -124,7 +124,7 @@ int run_show(const Globals& globals, const ShowArguments& arguments)
     const Key key = find_key(cache, arguments.key);
     const std::optional<EntryRow> row = admin::info(cache, key);
     const std::vector<std::string> tiers = admin::where(cache, key);
-    // Sections and request are in the entry itself, which only a lookup reads: through a cache that counts none.
+    // Sections and request are in the entry itself, which only a lookup reads. This cache does not count lookups.
     Cache uncounted = open_cache(globals, Use::look);
     const Lookup found = uncounted.find(key);
     if (!found || !row) {
@@ -144,10 +144,11 @@ int run_show(const Globals& globals, const ShowArguments& arguments)
 
 void add_show(Command& command)
 {
-    command.describe("Shows all of an entry but its bytes: metadata, sections, and the request behind its key.",
-                     "  hearth show saxpy\n"
-                     "  hearth show 1f3a9c04\n"
-                     "  hearth show saxpy --json | jq .sections");
+    command.describe(
+        "Shows everything about an entry but its bytes: metadata, sections, and the request behind its key.",
+        "  hearth show saxpy\n"
+        "  hearth show 1f3a9c04\n"
+        "  hearth show saxpy --json | jq .sections");
     auto& arguments = command.runs(run_show);
     command.text("KEY", arguments.key, k_key_help).required();
     command.json(arguments.json);

@@ -133,7 +133,7 @@ int run_stats(const Globals& globals, const StatsArguments& arguments)
     else
         print_for_people(stats);
     if (arguments.reset) {
-        finish_output();  // nothing is forgotten that could not be said
+        finish_output();  // fails if the counts could not be written, before they are reset
         admin::reset_stats(cache);
         if (!arguments.json)
             print_out("\nCounting starts again from here.\n");
@@ -145,12 +145,12 @@ int run_stats(const Globals& globals, const StatsArguments& arguments)
 
 void add_stats(Command& command)
 {
-    command.describe("Shows what every process that used this directory had from its cache.",
+    command.describe("Shows hits, misses and saved time of all processes that used this cache directory.",
                      "  hearth stats\n"
                      "  hearth stats --json | jq .hit_rate\n"
                      "  hearth stats --reset --json >> history.jsonl");
     auto& arguments = command.runs(run_stats);
-    command.flag("--reset", arguments.reset, "Show them, then start counting again from 0");
+    command.flag("--reset", arguments.reset, "Show the statistics, then start counting again from 0");
     command.json(arguments.json);
 }
 

@@ -38,12 +38,12 @@ void show(const Explanation& why)
         print_out("miss  {}  there is no entry like it: nothing of this kind was compiled yet\n", key.substr(0, 12));
         return;
     }
-    print_out("miss  {}  the nearest entry is {} ({}, {}); different from it:\n", key.substr(0, 12),
+    print_out("miss  {}  the nearest entry is {} ({}, {}); the differences:\n", key.substr(0, 12),
               why.nearest->key.hex().substr(0, 12), printable(why.nearest->metadata.label),
               show_age(why.nearest->created, now()));
     for (const Difference& difference : why.differences)
-        print_out("  {}\n    here   {}\n    there  {}\n", printable(difference.field),
-                  side(difference.here, "(not there)"), side(difference.there, "(not there)"));
+        print_out("  {}\n    here   {}\n    there  {}\n", printable(difference.field), side(difference.here, "(none)"),
+                  side(difference.there, "(none)"));
 }
 
 void show_json(const CompileArguments& arguments, const std::string& target, const Explanation& why)
@@ -85,11 +85,12 @@ int run_why(const Globals& globals, const WhyArguments& arguments)
 
 void add_why(Command& command)
 {
-    command.describe(
-        "Says whether a compile would hit, and if not, what is different from the nearest entry.",
-        "  hearth why saxpy.cu --target sm_90\n"
-        "  hearth why gemm.cu --target sm_90 -I include -D TILE=32 -- -std=c++20",
-        "Takes the same flags as 'hearth compile', options for the compiler behind --. Exit code 0: a hit, 1: a miss.");
+    command.describe("Says whether a compile would hit, and if not, what is different from the nearest entry.",
+                     "  hearth why saxpy.cu --target sm_90\n"
+                     "  hearth why gemm.cu --target sm_90 -I include -D TILE=32 -- -std=c++20",
+                     "Takes the same options as 'hearth compile'; what follows -- is passed to the compiler. Exit code "
+                     "0: a hit, 1: a "
+                     "miss.");
     auto& arguments = command.runs(run_why);
     add_compile_arguments(command, arguments.compile, Files::one);
     command.json(arguments.json);

@@ -16,7 +16,7 @@ namespace hearth::cli {
 
 namespace {
 
-// The file's text, at most 64 KiB of it; empty when it cannot be read.
+// The first 64 KiB of a file; empty if it cannot be read.
 std::string small_file(const std::string& path)
 {
     std::ifstream file(path, std::ios::binary);
@@ -26,7 +26,7 @@ std::string small_file(const std::string& path)
     return text;
 }
 
-// The first of that name on PATH, with its links followed; empty when there is none.
+// The first program of that name on PATH, with links followed; empty if there is none.
 std::string program_on_path(const std::string& name)
 {
     const char* path = std::getenv("PATH");
@@ -89,7 +89,7 @@ std::vector<FoundGpu> find_gpus()
         const std::string text = small_file(file);
         found.push_back({value_of(text, "Model"), value_of(text, "Bus Location")});
     }
-    // In a container the device may be there without its description.
+    // A container may have the device but not its description.
     if (found.empty())
         for (const std::string& node : expand("/dev/nvidia[0-9]*"))
             found.push_back({"NVIDIA GPU", node});

@@ -17,16 +17,16 @@ struct FoundOpenCl {
 
 struct FoundGpu {
     std::string name;
-    std::string where;  // PCI address, or the device node where nothing else is known
+    std::string where;  // PCI address, or the device node if nothing else is known
 };
 
 struct FoundDriver {
-    std::string version;  // the kernel module's own words; empty without one
+    std::string version;  // as the kernel module reports it; empty without one
     std::string library;  // libcuda.so.1; empty when it is not there
 };
 
-// All of these only look at files: no library is loaded and no program run, so that asking is quick and harmless
-// on a machine whose driver is broken.
+// All of these only look at files. No library is loaded and no program is run, so they are quick, and harmless on a
+// machine whose driver is broken.
 std::vector<FoundCompiler> find_compilers();
 std::vector<FoundOpenCl> find_opencl();
 std::vector<FoundGpu> find_gpus();

@@ -27,12 +27,12 @@ constexpr unsigned k_machine = EM_X86_64;
 
 constexpr std::uint64_t k_most_searched = 8ULL << 30U;  // bytes of a file
 constexpr std::size_t k_piece = 1U << 20U;
-constexpr std::size_t k_script_line = 256;  // the kernel looks at no more
-constexpr const char* k_shell = "/bin/sh";  // what execvp() hands a file to that the kernel cannot run
+constexpr std::size_t k_script_line = 256;  // the kernel reads no more of it
+constexpr const char* k_shell = "/bin/sh";  // execvp() passes it a file that the kernel cannot run
 
 using Kind = ProgramFacts::Kind;
 
-// The file as libelf sees it. Read, not mapped: that survives its being cut meanwhile.
+// The file as libelf sees it. It is read, not mapped, so that truncating it meanwhile does no harm.
 class ElfHandle {
 public:
     explicit ElfHandle(int descriptor)
@@ -61,7 +61,7 @@ std::string machine_name(unsigned machine)
     return "machine " + std::to_string(machine);
 }
 
-// Up to `most` bytes; fewer at the end of the file, and where it cannot be read.
+// Up to `most` bytes; fewer at the end of the file or if it cannot be read.
 std::string read_at(int descriptor, std::uint64_t offset, std::size_t most)
 {
     std::string bytes(most, '\0');
@@ -78,7 +78,7 @@ std::string read_at(int descriptor, std::uint64_t offset, std::size_t most)
     return bytes;
 }
 
-// One reading of the file, for all that is to be found in its text. False: no compiler is mentioned in it.
+// Reads the file once and finds everything that is searched for in its text. False: it mentions no compiler.
 bool search_whole(int descriptor, ProgramFacts& facts)
 {
     bool any = false;
@@ -93,7 +93,7 @@ bool search_whole(int descriptor, ProgramFacts& facts)
     return any;
 }
 
-// Compilers' functions among those that the file defines. Damaged tables are none.
+// Finds compilers' functions among those that the file defines. Damaged tables are skipped.
 void find_definitions(Elf* elf, ProgramFacts& facts)
 {
     for (Elf_Scn* section = ::elf_nextscn(elf, nullptr); section != nullptr; section = ::elf_nextscn(elf, section)) {
@@ -115,7 +115,7 @@ void find_definitions(Elf* elf, ProgramFacts& facts)
     }
 }
 
-// What the dynamic loader is told that says what kind of file it is. False where that is not in the file.
+// Reads from the dynamic section what kind of file it is. False if the section lies outside the file.
 bool read_dynamic(Elf* elf, const GElf_Phdr& where, bool& executable, ProgramFacts& facts)
 {
     Elf_Data* const entries =
@@ -129,7 +129,7 @@ bool read_dynamic(Elf* elf, const GElf_Phdr& where, bool& executable, ProgramFac
     return entries != nullptr;
 }
 
-// Empty where it does not end within the segment.
+// Empty if it does not end within the segment.
 std::string text_of(Elf* elf, const GElf_Phdr& where)
 {
     const Elf_Data* const bytes =
@@ -185,7 +185,7 @@ Kind read_elf(int descriptor, std::uint64_t size, ProgramFacts& facts)
     return kind;
 }
 
-// What the kernel reads behind "#!". A file without it goes to a shell, unless it is not even text.
+// What follows "#!". A file without it goes to a shell, unless it is not even text.
 Kind read_script(std::string_view start, ProgramFacts& facts)
 {
     std::string_view line = start.substr(0, start.find('\n'));
@@ -198,7 +198,7 @@ Kind read_script(std::string_view start, ProgramFacts& facts)
     }
     if (!facts.interpreter.empty())
         return Kind::script;
-    // "#!" and nothing behind it, not even the end of a line, is refused by the kernel.
+    // The kernel refuses "#!" with nothing after it, not even the end of a line.
     if (start.find('\0') != std::string_view::npos || start == "#!")
         return Kind::unknown;
     facts.interpreter.emplace_back(k_shell);
@@ -208,7 +208,7 @@ Kind read_script(std::string_view start, ProgramFacts& facts)
 void look(const std::string& path, ProgramFacts& facts)
 {
     struct stat status {};
-    // Without waiting: a pipe that nobody writes to would not open.
+    // O_NONBLOCK: opening a pipe that nobody writes to would wait forever.
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
         facts.error = errno;
@@ -219,7 +219,7 @@ void look(const std::string& path, ProgramFacts& facts)
         return;
     facts.executable = ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
     facts.set_user_id = (status.st_mode & S_ISUID) != 0;
-    // Without the right to execute, this bit asks for locking, not for a group.
+    // Without the group's right to execute, this bit means locking and not a group.
     facts.set_group_id = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0;
     facts.capabilities = ::fgetxattr(file.get(), "security.capability", nullptr, 0) > 0;
     const std::string start = read_at(file.get(), 0, k_script_line);

@@ -21,9 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = ProgramFacts::Kind;
 
-constexpr std::size_t k_most_scripts = 4;  // that read one another; the kernel follows no more
+constexpr std::size_t k_most_scripts = 4;  // scripts that are each read by the next; the kernel follows no more
 
-// As a shell does: a name with a slash is a path, any other is looked for on PATH. Empty: it is not there.
+// Searches as a shell does: a name with a slash is a path, any other is searched for on PATH. Empty: not found.
 std::string find_program(const std::string& name)
 {
     if (name.find('/') != std::string::npos)
@@ -39,8 +39,8 @@ std::string find_program(const std::string& name)
     return {};
 }
 
-// The program that reads a script, from the words behind its #!. `env` starts another one, behind its options and
-// settings.
+// The program that reads a script, from the words after its #!. `env` starts another one, which follows its options
+// and settings.
 std::string interpreter_of(const std::vector<std::string>& words)
 {
     if (fs::path(words.front()).filename() != "env")
@@ -51,7 +51,7 @@ std::string interpreter_of(const std::vector<std::string>& words)
     return words.front();
 }
 
-// The loader that started this command. The one that a file names may be anything.
+// The loader that started this command: the one that a file names may be any program.
 std::string own_loader()
 {
     std::string path;
@@ -67,7 +67,7 @@ std::string own_loader()
     return path;
 }
 
-// What stands between the two in a line; none where they do not.
+// The text between the two in a line; none if the line lacks them.
 std::optional<std::string> between(const std::string& line, std::string_view before, std::string_view behind)
 {
     const std::size_t start = line.find(before);
@@ -78,7 +78,7 @@ std::optional<std::string> between(const std::string& line, std::string_view bef
 }
 
 // A line of the loader's list: "\tlibfoo.so.1 => /usr/lib/libfoo.so.1 (0x0000ffff8b780000)", "\tlibfoo.so.1 => not
-// found" or, for what is asked for by its path, "\t/lib/ld-linux-aarch64.so.1 (0x0000ffff8b9c0000)". Others are about
+// found" or, for what is asked for by its path, "\t/lib/ld-linux-aarch64.so.1 (0x0000ffff8b9c0000)". Other lines name
 // no file.
 void take_listed(const std::string& line, std::vector<ProgramLibrary>& libraries)
 {
@@ -96,8 +96,8 @@ void take_listed(const std::string& line, std::vector<ProgramLibrary>& libraries
         libraries.push_back(std::move(library));
 }
 
-// A line that tells more of one of them: "  12689:\tfile=libfoo.so.1 [0];  needed by /usr/bin/foo [0]", from the
-// loader, or "hearth: /usr/lib/libnvrtc.so.13 is used as it is: WHY.", from the auditor.
+// A line that tells more about one of the libraries: "  12689:\tfile=libfoo.so.1 [0];  needed by /usr/bin/foo [0]",
+// from the loader, or "hearth: /usr/lib/libnvrtc.so.13 is used as it is: WHY.", from the auditor.
 void take_told(const std::string& line, std::vector<ProgramLibrary>& libraries)
 {
     for (ProgramLibrary& library : libraries) {
@@ -108,14 +108,14 @@ void take_told(const std::string& line, std::vector<ProgramLibrary>& libraries)
     }
 }
 
-// The loader is asked what it would load, which runs nothing of these files: no constructor, no resolver of symbols.
-// (Libraries that audit are run, so a file that names some is not asked about.)
+// Asks the loader what it would load. That runs nothing of these files: no constructor, no resolver of symbols. The
+// loader does run auditing libraries, so it is not asked about a file that names some.
 void ask_loader(ProgramParts& parts, const std::string& dropin)
 {
     const std::string path = fs::absolute(parts.path).string();
     StartOptions options{
         .environment = {{"LD_TRACE_LOADED_OBJECTS", "1"}, {"LD_DEBUG", "files"}, {"HEARTH_EXPLAIN", "1"}}};
-    // What would say more, elsewhere, or have symbols resolved.
+    // These would make the loader print more, print it elsewhere, or resolve symbols.
     for (const char* name : {"LD_DEBUG_OUTPUT", "LD_VERBOSE", "LD_WARN", "LD_PRELOAD", "LD_AUDIT"})
         options.environment.emplace_back(name, std::nullopt);
     if (!dropin.empty())
@@ -139,7 +139,7 @@ void ask_loader(ProgramParts& parts, const std::string& dropin)
             library.needed_by = parts.path;
 }
 
-// Who needs a compiler's library is linked with it. Its name is in the text of that file too.
+// A file that needs a compiler's library is linked with it. Its text then has the library's name too.
 void note_linked(const ProgramLibrary& library, const std::string& file, ProgramFacts& facts)
 {
     const auto known = compiler_of(library.name);

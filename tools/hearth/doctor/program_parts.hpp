@@ -12,9 +12,8 @@ struct ProgramLibrary {
     std::string name;  // as it is asked for
     std::string path;  // empty: it was not found
     std::string needed_by;
-    ProgramFacts facts;  // of a compiler's own library nothing: it is not looked into
-    std::string
-        left_alone;  // why `hearth run` would put nothing in its place, though it is a compiler's; usually empty
+    ProgramFacts facts;      // empty for a compiler's own library, which is not looked into
+    std::string left_alone;  // why `hearth run` would not replace it, though it is a compiler's; usually empty
 };
 
 // A program as it would be started: found as a shell finds it, through the interpreters of scripts, with its libraries.
@@ -29,8 +28,8 @@ struct ProgramParts {
     std::string loader_problem;             // what keeps the loader from loading it, in its words
 };
 
-// Nothing of the program is run. Its libraries are told by this machine's loader, which is asked what it would load,
-// with the auditor in `dropin` saying what it would do.
+// Runs nothing of the program. This machine's loader is asked which libraries it would load, and the auditor in
+// `dropin` says what it would do.
 ProgramParts take_apart(const std::string& program, const std::string& dropin);
 
 }  // namespace hearth::cli

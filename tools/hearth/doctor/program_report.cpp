@@ -34,7 +34,7 @@ struct Trace {
     Compiler compiler = Compiler::nvrtc;
     Way way = Way::linked;
     std::string file;
-    std::vector<std::string> names;  // of the library; none where the compiler is inside
+    std::vector<std::string> names;  // of the library; none if the compiler is inside
     std::string problem;             // why it is not served; empty: it is
 };
 
@@ -67,14 +67,13 @@ const ProgramLibrary* library_named(const std::string& name, const ProgramParts&
 std::string why_not_inside(Compiler compiler, const std::string& file)
 {
     const bool nvrtc = compiler == Compiler::nvrtc;
-    return fmt::format(
-        "{} is inside {} ({}): its calls never reach the loader. Link it with the shared library (-l{}), "
-        "or call Hearth's own {}.",
-        to_string(compiler), in_quotes(file), nvrtc ? "libnvrtc_static" : "libnvJitLink_static",
-        nvrtc ? "nvrtc" : "nvJitLink", nvrtc ? "hearth::nvrtc::compile" : "hearth::ptx::compile");
+    return fmt::format("{} is inside {} ({}): its calls never reach the loader. Link with the shared library (-l{}), "
+                       "or call Hearth's own {}.",
+                       to_string(compiler), in_quotes(file), nvrtc ? "libnvrtc_static" : "libnvJitLink_static",
+                       nvrtc ? "nvrtc" : "nvJitLink", nvrtc ? "hearth::nvrtc::compile" : "hearth::ptx::compile");
 }
 
-// Of a library that is asked for by one of these names. Empty: Hearth puts its own in its place.
+// Why Hearth does not replace a library that is asked for by one of these names. Empty: it does.
 std::string why_not_asked(Way way, const std::string& file, const std::vector<std::string>& names,
                           const ProgramParts& parts)
 {
@@ -85,8 +84,8 @@ std::string why_not_asked(Way way, const std::string& file, const std::vector<st
     for (const std::string& name : names)
         if (const int major = compiler_of(name)->major; major == 0 || major == 12 || major == 13)
             return {};  // a name without a version may be either
-    return fmt::format("{} {} {}; Hearth answers for versions 12 and 13. Use a build for one of these.",
-                       in_quotes(file), way == Way::linked ? "links" : "names", fmt::join(names, ", "));
+    return fmt::format("{} {} {}; Hearth serves versions 12 and 13. Use a build for one of these.", in_quotes(file),
+                       way == Way::linked ? "links" : "names", fmt::join(names, ", "));
 }
 
 void add_traces(const std::string& file, const ProgramFacts& facts, Report& report)
@@ -100,33 +99,33 @@ void add_traces(const std::string& file, const ProgramFacts& facts, Report& repo
             add_asked(Way::linked, found.linked);
         if (found.inside())
             report.traces.push_back({compiler, Way::inside, file, {}, why_not_inside(compiler, file)});
-        // A compiler's own text names its library.
+        // If the compiler is inside, its own text names the library.
         else if (!found.named.empty())
             add_asked(Way::opened, found.named);
     }
 }
 
-// Where it is a compiler's own library that was asked for, whose.
+// The compiler whose own library was asked about, if it was one.
 std::optional<CompilerName> own_library(const ProgramParts& parts)
 {
     const auto known = compiler_of(std::filesystem::path(parts.path).filename().string());
     return parts.facts.kind == Kind::library ? known : std::nullopt;
 }
 
-// Why a file is no program that could be served, whatever it compiles; empty where it may be one.
+// Why a file can never be served, whatever it compiles; empty if it may be.
 std::string obstacle(const ProgramParts& parts)
 {
     const ProgramFacts& facts = parts.facts;
     const std::string file = in_quotes(parts.path);
     if (const auto own = own_library(parts))
-        return fmt::format("{} is the library of {} itself, in whose place Hearth puts its own. Ask for a program that "
-                           "uses it.",
+        return fmt::format("{} is the library of {} itself, which Hearth replaces. Ask about a program that uses "
+                           "it.",
                            file, to_string(own->compiler));
     switch (facts.kind) {
     case Kind::unknown:
-        return fmt::format("{} is neither an ELF file nor a script. Ask for the program that reads it.", file);
+        return fmt::format("{} is neither an ELF file nor a script. Ask about the program that reads it.", file);
     case Kind::script:
-        return fmt::format("{} is a script read by a script, {} deep. Ask for the program that reads the last one.",
+        return fmt::format("{} is a script read by a script, {} deep. Ask about the program that reads the last one.",
                            file, parts.scripts.size());
     case Kind::damaged:
         return fmt::format("{} begins as an ELF file but is cut short or damaged. Build or copy it again.", file);
@@ -138,10 +137,10 @@ std::string obstacle(const ProgramParts& parts)
                            this_machine(), facts.machine);
     case Kind::object:
         return fmt::format(
-            "{} is an ELF file but neither a program nor a shared library. Ask for what is linked of it.", file);
+            "{} is an ELF file but neither a program nor a shared library. Ask about what is linked from it.", file);
     case Kind::static_program:
-        return fmt::format("{} is linked statically as a whole: it starts without the dynamic loader, which is what "
-                           "Hearth is asked by. Link it without -static.",
+        return fmt::format("{} is a static program: it starts without the dynamic loader, and Hearth needs that to "
+                           "serve it. Link it without -static.",
                            file);
     default:
         return {};
@@ -156,9 +155,10 @@ std::vector<std::string> find_obstacles(const ProgramParts& parts)
     if (std::string sentence = obstacle(parts); !sentence.empty())
         problems.push_back(std::move(sentence));
     if (!parts.not_executable.empty())
-        problems.push_back(fmt::format("{} may not be executed by this user. Allow it (chmod +x FILE), or ask for the "
-                                       "program that reads it.",
-                                       in_quotes(parts.not_executable)));
+        problems.push_back(
+            fmt::format("{} may not be executed by this user. Allow it (chmod +x FILE), or ask about the "
+                        "program that reads it.",
+                        in_quotes(parts.not_executable)));
     if (!parts.loader_problem.empty())
         problems.push_back(fmt::format("The dynamic loader cannot load it. It says: {}", parts.loader_problem));
     if (facts.is_for_musl())
@@ -166,7 +166,7 @@ std::vector<std::string> find_obstacles(const ProgramParts& parts)
                                        "for glibc.",
                                        file, printable(facts.loader)));
     if (facts.set_user_id || facts.set_group_id)
-        problems.push_back(fmt::format("{} is {}: for another user than its owner, the loader ignores LD_AUDIT. Take "
+        problems.push_back(fmt::format("{} is {}: for any user but its owner, the loader ignores LD_AUDIT. Take "
                                        "the bit off (chmod {} FILE), or run a copy without it.",
                                        file, facts.set_user_id ? "set-user-id" : "set-group-id",
                                        facts.set_user_id ? "u-s" : "g-s"));
@@ -184,37 +184,38 @@ std::vector<std::string> advise(const ProgramParts& parts, Verdict verdict)
     std::vector<std::string> advice;
     for (const ProgramLibrary& library : parts.libraries)
         if (library.path.empty())
-            advice.push_back(fmt::format("{} needs {}, which was not found. Say where it is with LD_LIBRARY_PATH, here "
-                                         "as when it runs.",
+            advice.push_back(fmt::format("{} needs {}, which was not found. Say where it is with LD_LIBRARY_PATH, both "
+                                         "here and when it runs.",
                                          in_quotes(library.needed_by), printable(library.name)));
     if (parts.facts.names_auditors)
         advice.push_back(
-            fmt::format("{} names libraries that audit (DT_AUDIT), and the loader runs these at once. So it "
+            fmt::format("{} names auditing libraries (DT_AUDIT), which the loader would run at once. So the loader "
                         "was not asked what else the program loads.",
                         file));
     if (!parts.facts.whole)
         advice.push_back(fmt::format("Only the first 8 GiB of {} were searched for text.", file));
     if (parts.facts.kind == Kind::library)
-        advice.push_back(fmt::format("{} is a shared library: what is said here holds in every program that loads it "
-                                     "and can itself be served.",
+        advice.push_back(fmt::format("{} is a shared library: this holds for every program that loads it and can "
+                                     "itself be served.",
                                      file));
     if (!parts.scripts.empty())
-        advice.push_back(fmt::format("{} reads the script and is what was looked at. Programs that the script starts "
-                                     "are served as well, each if it can be: ask for them too.",
+        advice.push_back(fmt::format("{} reads the script, and is the program that was examined. Programs that the "
+                                     "script starts are served too if they can be: ask about them as well.",
                                      file));
     if (verdict == Verdict::unknown)
-        advice.emplace_back("Nothing of NVRTC or nvJitLink was found. It is served where a library that it loads later "
-                            "uses them, as in Python programs; 'hearth run --summary' tells.");
+        advice.emplace_back("No use of NVRTC or nvJitLink was found. The program is still served if a library that it "
+                            "loads later uses them, as in Python programs; 'hearth run --summary' tells.");
     return advice;
 }
 
-// Why the question cannot be answered; empty where it can.
+// Why the question cannot be answered; empty if it can.
 std::string no_answer(const ProgramParts& parts)
 {
     const std::string file = in_quotes(parts.path);
     if (!parts.found && !parts.scripts.empty())
-        return fmt::format("{} is to be read by {}, which is not there. Install it, or mend the script's first line.",
-                           in_quotes(parts.scripts.back()), file);
+        return fmt::format(
+            "{} is to be read by {}, which was not found. Install it, or correct the script's first line.",
+            in_quotes(parts.scripts.back()), file);
     if (!parts.found && parts.path.find('/') == std::string::npos)
         return fmt::format("There is no program {} on PATH{}.", file,
                            ::access(parts.path.c_str(), F_OK) == 0
@@ -237,7 +238,8 @@ Report examine(const std::string& program)
     report.parts = take_apart(program, report.dropin);
     const ProgramParts& parts = report.parts;
     report.problems = find_obstacles(parts);
-    // What `hearth run` does first, and what it would say. It changes this process's environment, which starts no more.
+    // `hearth run` does this first, and would say this sentence. It changes the environment of this process, which
+    // starts nothing afterwards.
     if (std::string sentence = serve_children(); !sentence.empty())
         report.problems.push_back(std::move(sentence));
     const bool hopeless = !report.problems.empty();
@@ -306,7 +308,7 @@ std::string describe(const Trace& trace, const ProgramParts& parts)
     std::string text = fmt::format("{}, {}{}", fmt::join(trace.names, ", "),
                                    trace.way == Way::linked ? "linked" : "most likely opened at run time",
                                    trace.file == parts.path ? "" : fmt::format(" by {}", printable(trace.file)));
-    // Which file the loader finds under that name.
+    // The file that the loader finds under that name.
     if (const ProgramLibrary* library = trace.way == Way::linked ? library_named(trace.names.front(), parts) : nullptr)
         text += fmt::format(" ({})", library->path.empty() ? "not found" : printable(library->path));
     return text;
@@ -337,12 +339,13 @@ void print_for_people(const Report& report)
     FactList facts;
     for (const std::string& script : parts.scripts)
         facts.add("script", printable(script));
-    facts.add(parts.scripts.empty() ? "program" : "interpreter",
-              fmt::format("{}{}", printable(parts.path), parts.scripts.empty() ? "" : " (this is what was looked at)"));
+    facts.add(
+        parts.scripts.empty() ? "program" : "interpreter",
+        fmt::format("{}{}", printable(parts.path), parts.scripts.empty() ? "" : " (the program that was examined)"));
     if (!parts.facts.loader.empty())
         facts.add("loader", printable(parts.facts.loader));
     if (!parts.libraries.empty())
-        facts.add("libraries", fmt::format("{}, linked directly or by one another", parts.libraries.size()));
+        facts.add("libraries", fmt::format("{}, linked directly or by other libraries", parts.libraries.size()));
     for (const Trace& trace : report.traces)
         facts.add(std::string(to_string(trace.compiler)), describe(trace, parts));
     facts.add("drop-in", report.dropin.empty() ? "none" : printable(report.dropin));

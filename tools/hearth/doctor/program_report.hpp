@@ -7,8 +7,8 @@ namespace hearth::cli {
 
 enum class ReportForm : std::uint8_t { text, json };
 
-// `hearth doctor --program`: says whether `hearth run` can serve a program, and what to do where it cannot. Answers the
-// exit code: 1 when it cannot; fails with a sentence where there is no such program.
+// `hearth doctor --program`: says whether `hearth run` can serve a program, and what to do if it cannot. Returns the
+// exit code, 1 if it cannot. Fails with a sentence if there is no such program.
 int report_program(const std::string& program, ReportForm form);
 
 }  // namespace hearth::cli

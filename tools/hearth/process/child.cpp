@@ -60,7 +60,7 @@ struct Pipe {
     }
 };
 
-// As exec() takes them: they point into `words`.
+// In the form that exec() takes; the pointers are into `words`.
 std::vector<char*> pointers_to(const std::vector<std::string>& words)
 {
     std::vector<char*> all;
@@ -88,7 +88,7 @@ std::vector<std::string> environment_with(const decltype(StartOptions::environme
     return all;
 }
 
-// Returns only where that fails. Calls nothing that a child of a process with threads may not.
+// Returns only if it fails. Calls only what a child of a process with threads may call.
 void become(const char* program, char* const* arguments, char* const* environment)
 {
     std::signal(SIGPIPE, g_sigpipe_before);
@@ -109,7 +109,7 @@ std::string why_not_started(const std::string& program, int error)
                            : "there is no such program");
 }
 
-// Both at once: a program that fills one of them waits for its reader.
+// Reads both at once: a program that fills one pipe waits until it is read.
 void read_both(const Child& child, Captured& captured)
 {
     std::array<pollfd, 2> waiting{pollfd{child.out(), POLLIN, 0}, pollfd{child.err(), POLLIN, 0}};
@@ -147,7 +147,7 @@ Result<Child> Child::start(const std::vector<std::string>& command, const StartO
     Pipe in;
     Pipe out;
     Pipe err;
-    Pipe failure;  // closed by a program that starts, and told the errno of one that does not
+    Pipe failure;  // closed when the program starts; gets the errno if it does not
     const bool pipes = (options.in == Stream::ours || in.open()) && (options.out == Stream::ours || out.open()) &&
                        (options.err == Stream::ours || err.open()) && failure.open();
     Child child;

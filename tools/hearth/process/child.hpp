@@ -14,9 +14,9 @@
 
 namespace hearth::cli {
 
-// This command ignores SIGPIPE, since a closed pipe is seen where it is written to, and does not ignore SIGCHLD, since
-// children whose end is ignored cannot be waited for. What it starts or becomes gets both, and the signals that were
-// blocked, as we did. Called once, at the start.
+// This command ignores SIGPIPE, since a write to a closed pipe reports it. It does not ignore SIGCHLD, since otherwise
+// children could not be waited for. What it starts or becomes gets both signals and the blocked signals as this process
+// got them. Called once, at the start.
 void set_signals();
 
 struct ChildEnd {
@@ -30,27 +30,27 @@ struct StartOptions {
     Stream in = Stream::ours;
     Stream out = Stream::ours;
     Stream err = Stream::ours;
-    std::string program{};  // the file to start where it is not the command's first word
-    std::vector<std::pair<std::string, std::optional<std::string>>> environment{};  // besides ours; none: unset
+    std::string program{};  // the file to start, if it is not the command's first word
+    std::vector<std::pair<std::string, std::optional<std::string>>> environment{};  // changes to ours; none: unset
 };
 
-// A process that was started, with our ends of its pipes. Moved, not copied; whoever has it waits for it.
+// A process that was started, with our ends of its pipes. It can be moved but not copied. Its owner waits for it.
 class Child {
 public:
-    // A name without a slash is looked for on PATH. An Error, a sentence, where it cannot be
-    // started: Code::not_found where it is not there, Code::io where the system has no process for it.
+    // A name without a slash is searched for on PATH. An Error with a sentence if it cannot be started:
+    // Code::not_found if there is no such program, Code::io if the system cannot create a process.
     static Result<Child> start(const std::vector<std::string>& command, const StartOptions& options = {});
     Child(Child&& other) noexcept;
     Child& operator=(Child&& other) noexcept;
     ~Child();
 
     pid_t id() const { return m_id; }
-    int in() const { return m_in; }  // -1 where it is not piped
+    int in() const { return m_in; }  // -1 if it is not piped
     int out() const { return m_out; }
     int err() const { return m_err; }
     void close_in();
 
-    // Closes the pipes and waits for its end. An Error where that cannot be learnt.
+    // Closes the pipes and waits until it ends. An Error if the system cannot tell how it ended.
     Result<ChildEnd> wait();
 
 private:
@@ -71,15 +71,15 @@ struct Captured {
 // Runs a program to its end and keeps what it writes.
 Result<Captured> run_captured(const std::vector<std::string>& command, StartOptions options = {});
 
-// Becomes the command: nothing of this process is left. Does not return; a command that cannot be started ends this
-// process as a shell would, with 127 where it is not found and 126 where it cannot be run.
+// Becomes the command: nothing of this process is left. Does not return. If the command cannot be started, this process
+// ends as a shell would: with 127 if it is not found, and 126 if it cannot be run.
 [[noreturn]] void replace_this_process(const std::vector<std::string>& command);
 
-// Runs the command and waits for it. Signals that are sent to us meanwhile are handed on to it. One that cannot be
-// started is told of, and has ended as a shell would have it.
+// Runs the command and waits for it. Signals that are sent to us meanwhile are passed on to it. If it cannot be
+// started, that is printed, and the result is the exit code that a shell would give.
 ChildEnd run_in_foreground(const std::vector<std::string>& command);
 
-// Ends this process as the child ended, by the same signal where one ended it.
+// Ends this process as the child ended, by the same signal if a signal ended it.
 [[noreturn]] void end_as(const ChildEnd& end);
 
 }  // namespace hearth::cli

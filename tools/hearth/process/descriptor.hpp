@@ -4,7 +4,7 @@
 
 namespace hearth::cli {
 
-// Closes a file at its end. Standard streams stay open.
+// Closes its file when it is destroyed. Standard streams stay open.
 class Descriptor {
 public:
     explicit Descriptor(int value) : m_value(value) {}
@@ -13,7 +13,7 @@ public:
     Descriptor& operator=(const Descriptor&) = delete;
 
     int get() const { return m_value; }
-    // What close() answered: on some file systems the first to hear of a full disk.
+    // Returns the result of close(), which on some file systems is the first to report a full disk.
     int reset()
     {
         const int answer = m_value > STDERR_FILENO ? ::close(m_value) : 0;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In a build folder, and once installed.
+// Where they are in a build folder, and where when installed.
 std::vector<fs::path> usual_places()
 {
     std::error_code error;
@@ -45,18 +45,18 @@ std::string serve_children()
     const std::string folder = dropin_folder();
     if (folder.empty())
         return fmt::format(
-            "The drop-in libraries ({} and others) are not beside this command. Install Hearth whole, or "
+            "The drop-in libraries ({} and others) are not beside this command. Install all of Hearth, or "
             "say where they are with HEARTH_DROPIN.",
             k_audit_library);
-    // The loader takes a list, and has no way to write these two in a path.
+    // The loader takes a list of paths, in which these two characters cannot be escaped.
     if (folder.find_first_of(": ") != std::string::npos)
         return fmt::format(
-            "The drop-in libraries lie in \"{}\", and the dynamic loader takes no path with a colon or a "
+            "The drop-in libraries are in \"{}\", and the dynamic loader takes no path with a colon or a "
             "blank. Install Hearth elsewhere.",
             folder);
     std::string audit = folder + "/" + k_audit_library;
     if (const char* others = std::getenv("LD_AUDIT"); others != nullptr && *others != '\0') {
-        // Once is enough, where `hearth run` runs `hearth run`.
+        // If `hearth run` runs `hearth run`, one of them is enough.
         const std::string_view list = others;
         if (list == audit || list.starts_with(audit + ":"))
             return {};

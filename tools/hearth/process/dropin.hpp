@@ -4,14 +4,14 @@
 
 namespace hearth::cli {
 
-// The one among them that the dynamic loader asks.
+// The drop-in library that the dynamic loader asks.
 inline constexpr const char* k_audit_library = "libhearth_audit.so";
 
-// Where the drop-in libraries are: HEARTH_DROPIN, then beside this command; empty where they are not.
+// Where the drop-in libraries are: HEARTH_DROPIN, or else beside this command; empty if they are in neither place.
 std::string dropin_folder();
 
-// Changes this process's environment so that programs it starts, and theirs, are served. Empty, or a sentence that says
-// why they cannot be.
+// Changes this process's environment so that the programs it starts, and their children, are served. Returns a sentence
+// if they cannot be; otherwise empty.
 std::string serve_children();
 
 }  // namespace hearth::cli

@@ -100,7 +100,7 @@ Bytes read_whole(const std::string& path)
 
     struct stat status {};
     std::vector<std::byte> bytes;
-    // One byte more than the file has, so that its end is seen without growing the buffer.
+    // One byte more than the file has, so that its end is found without growing the buffer.
     if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode))
         bytes.resize(static_cast<std::size_t>(status.st_size) + 1);
     std::size_t have = 0;
@@ -135,7 +135,7 @@ void write_whole(const std::string& path, ByteView bytes)
         write_in_place(path, bytes);
         return;
     }
-    // Through a symbolic link: the link stays and its target is replaced.
+    // A symbolic link stays, and its target is replaced.
     const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
     write_beside_and_rename(real ? std::string(real.get()) : path, status.st_mode & 07777, bytes);
 }

@@ -13,8 +13,8 @@ Bytes read_whole(const std::string& path);
 // A device or a pipe is written to as it is. Fails with a sentence.
 void write_whole(const std::string& path, ByteView bytes);
 
-// Into the file that is there, where one is, as compilers write: whoever has it open reads the new bytes, and its other
-// names show them. A new file appears whole. Fails with a sentence.
+// Writes into an existing file, as compilers do: a process that has it open reads the new bytes, and so do its other
+// names. A new file appears whole. Fails with a sentence.
 void write_into(const std::string& path, ByteView bytes);
 
 }  // namespace hearth::cli

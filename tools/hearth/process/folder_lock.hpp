@@ -4,9 +4,9 @@
 
 namespace hearth::cli {
 
-// Until its end no other of these holds the folder of that file, so that what was seen of the file still holds when it
-// is replaced. Waits for its turn; fails with a sentence when told to stop meanwhile. Where a file system knows no
-// locks there is none.
+// Locks the folder of that file as long as it lives, so that the file does not change between the look at it and its
+// replacement. Waits for its turn; fails with a sentence if this process is told to stop meanwhile. On a file system
+// without locks it does nothing.
 class FolderLock {
 public:
     explicit FolderLock(const std::string& file);

@@ -1,4 +1,4 @@
-// A command in our place: what is sent to us goes to it, and we end as it did.
+// Runs a command in our place: signals that are sent to us go to it, and we end as it did.
 
 #include "process/child.hpp"
 #include "terminal/exit.hpp"
@@ -22,7 +22,7 @@ volatile sig_atomic_t g_child = 0;
 void hand_on(int signal, siginfo_t* info, void* /*context*/)
 {
     const int saved = errno;
-    // What is typed at a terminal goes to the command as well, as to all of its group.
+    // A signal that is typed at the terminal reaches the command anyway, as it reaches the whole group.
     const bool typed = (signal == SIGINT || signal == SIGQUIT) && info->si_code == SI_KERNEL;
     if (g_child != 0 && !typed)
         ::kill(g_child, signal);
@@ -36,7 +36,7 @@ ChildEnd run_in_foreground(const std::vector<std::string>& command)
     sigset_t all{};
     sigset_t before{};
     sigfillset(&all);
-    // Nothing arrives between the start and the moment we know whom to hand it to.
+    // No signal may arrive between the start and the moment when we know which process to pass it to.
     ::sigprocmask(SIG_BLOCK, &all, &before);
     Result<Child> child = Child::start(command);
     if (!child) {
@@ -50,7 +50,7 @@ ChildEnd run_in_foreground(const std::vector<std::string>& command)
     struct sigaction act {};
     act.sa_sigaction = hand_on;
     act.sa_flags = SA_RESTART | SA_SIGINFO;
-    sigfillset(&act.sa_mask);  // one at a time: each is handed on before the next
+    sigfillset(&act.sa_mask);  // one at a time: each is passed on before the next
     for (const int signal : k_handed_on)
         ::sigaction(signal, &act, nullptr);
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -63,7 +63,7 @@ ChildEnd run_in_foreground(const std::vector<std::string>& command)
 void end_as(const ChildEnd& end)
 {
     if (end.signal != 0) {
-        // The command has dumped its core, where that is wanted; a second one would be ours.
+        // The command has dumped its core if that is wanted; ours would be a second one.
         const rlimit none{0, 0};
         ::setrlimit(RLIMIT_CORE, &none);
         std::signal(end.signal, SIG_DFL);

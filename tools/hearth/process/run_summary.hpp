@@ -20,9 +20,9 @@ struct RunSummary {
 
     std::map<std::string, std::uint64_t> hits_of;  // by tier
     std::uint64_t compiled = 0;
-    std::uint64_t waited = 0;          // for another thread or process that compiled the same
+    std::uint64_t waited = 0;          // for another thread or process that compiled the same kernel
     std::uint64_t past_the_cache = 0;  // compiled, and cannot be kept
-    std::uint64_t forbidden = 0;       // should have been compiled, and was not
+    std::uint64_t forbidden = 0;       // needed a compile, and compiling is forbidden
     double saved_ms = 0;
     double spent_ms = 0;
     std::vector<Compile> slowest;  // of what was compiled, the slowest first
@@ -34,10 +34,10 @@ struct RunSummary {
     std::string as_json() const;
 };
 
-// The file that the programs write a line a compile to.
+// The file to which the programs write one line per compile.
 class RunLog {
 public:
-    // Made, empty, readable by nobody else. An Error where no file can be made.
+    // Creates it empty, and readable by nobody else. An Error if no file can be created.
     static Result<RunLog> make();
     RunLog(RunLog&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
     RunLog& operator=(RunLog&&) = delete;

@@ -23,7 +23,7 @@ ScratchFolder::ScratchFolder()
     const std::string parent = temporary_folder();
     m_path = parent + "/hearth-XXXXXX";
     if (::mkdtemp(m_path.data()) == nullptr)
-        fail(fmt::format("No scratch directory can be made in {}: {}. Free some space there, or name another with "
+        fail(fmt::format("No scratch directory can be created in {}: {}. Free some space there, or name another with "
                          "TMPDIR.",
                          in_quotes(parent), system_error(errno)));
 }

@@ -5,10 +5,10 @@
 
 namespace hearth::cli {
 
-// TMPDIR where that is an absolute path, else /tmp.
+// TMPDIR if that is an absolute path, else /tmp.
 std::string temporary_folder();
 
-// A new directory for this command alone, in the temporary folder, and gone at its end. Fails with a sentence.
+// A new directory for this command alone, in the temporary folder. Removed when destroyed. Fails with a sentence.
 class ScratchFolder {
 public:
     ScratchFolder();

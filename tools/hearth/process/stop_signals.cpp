@@ -28,7 +28,7 @@ StopSignals::StopSignals()
     note.sa_flags = SA_RESTART;
     for (std::size_t i = 0; i < k_stopping.size(); ++i) {
         ::sigaction(k_stopping[i], nullptr, &m_before[i]);
-        // Who was started to ignore one, as nohup does, goes on ignoring it.
+        // A process that was started ignoring a signal, as nohup does, goes on ignoring it.
         if (m_before[i].sa_handler != SIG_IGN)
             ::sigaction(k_stopping[i], &note, nullptr);
     }

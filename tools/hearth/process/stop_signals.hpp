@@ -7,7 +7,7 @@
 namespace hearth::cli {
 
 // While one lives, signals that would end this process (SIGINT, SIGTERM, SIGHUP) are noted instead, so that workers and
-// scratch files are cleared away first. To be made before those, so that it outlives them. One within another adds
+// scratch files are cleared away first. Make it before those, so that it outlives them. One inside another does
 // nothing.
 class StopSignals {
 public:
@@ -21,7 +21,7 @@ private:
     std::array<struct sigaction, k_signals> m_before{};
 };
 
-// While one lives they arrive in this thread only where it waits for them: in ppoll(), with the mask that was before.
+// While one lives, these signals reach this thread only while it waits in ppoll() with the earlier mask.
 class HeldStopSignals {
 public:
     HeldStopSignals();
@@ -37,7 +37,7 @@ private:
 
 // The signal that was noted; 0: none.
 int told_to_stop();
-// Fails with a sentence, and the exit code that goes with the signal, where one was noted.
+// If a signal was noted, fails with a sentence and the exit code that goes with it.
 void stop_if_told();
 
 }  // namespace hearth::cli

@@ -27,7 +27,7 @@ struct Command::Line {
     CLI::App app;
     Globals globals;
     std::function<int(const Globals&)> chosen;
-    std::map<const CLI::App*, Rest> rest_of;  // commands that hand on what stands behind "--"
+    std::map<const CLI::App*, Rest> rest_of;  // commands that pass on what follows "--"
 
     explicit Line(const ProgramText& program);
     void add(const CommandRow& row);
@@ -46,7 +46,7 @@ void add_directory(CLI::App& app, Globals& globals)
                    throw CLI::ValidationError("--dir", "needs the name of a directory");
                globals.directory = directory;
            },
-           "Where the cache is (otherwise HEARTH_DIR; 'hearth config' shows which)")
+           "The cache directory (otherwise HEARTH_DIR; 'hearth config' shows which)")
         ->type_name("DIR");
 }
 
@@ -55,7 +55,7 @@ std::string footer_of(const std::string& examples, const std::string& note)
     return "Examples:\n" + examples + (note.empty() ? "" : "\n\n" + note);
 }
 
-// The command that was given, found as the parser finds it; null where it is told by none of the words.
+// The command that was given, found as the parser finds it; null if no word names one.
 const CommandRow* row_of(std::span<const CommandRow> commands, const std::vector<std::string>& words)
 {
     for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
@@ -110,7 +110,7 @@ void Command::Line::take_rest(std::vector<std::string>& words)
 
 int Command::Line::say_usage(const CLI::ParseError& error) const
 {
-    // The command as far as it was understood, and whether another word was to follow.
+    // The innermost command that was understood, and whether a part of it still had to follow.
     const CLI::App* at = &app;
     std::string command = at->get_name();
     while (!at->get_subcommands().empty()) {
@@ -206,7 +206,7 @@ Command Command::part(const std::string& name, const std::string& sentence, cons
 {
     m_app.require_subcommand(1);
     CLI::App& app = *m_app.add_subcommand(name, sentence);
-    if (!examples.empty())  // otherwise it shows those of its command
+    if (!examples.empty())  // otherwise it shows the examples of its parent
         app.footer(footer_of(examples, note));
     return {app, m_line};
 }
@@ -256,8 +256,8 @@ Option Command::size(const std::string& name, std::optional<std::uint64_t>& valu
         value = parse_size(text);
         if (!value || *value == 0)
             throw CLI::ValidationError(
-                name,
-                fmt::format("{} is no size. Give a number above 0 with a unit: 512MiB, 10G, 1.5T.", in_quotes(text)));
+                name, fmt::format("{} is not a size. Give a number above 0 with a unit: 512MiB, 10G, 1.5T.",
+                                  in_quotes(text)));
     };
     return Option(m_app.add_option_function<std::string>(name, read, help)->type_name("SIZE"));
 }
@@ -270,7 +270,7 @@ Option Command::count(const std::string& name, std::optional<std::uint64_t>& val
         const auto [stopped, error] = std::from_chars(text.data(), end, count);
         if (error != std::errc{} || stopped != end || count == 0)
             throw CLI::ValidationError(name,
-                                       fmt::format("{} is no count. Give a whole number above 0.", in_quotes(text)));
+                                       fmt::format("{} is not a count. Give a whole number above 0.", in_quotes(text)));
         value = count;
     };
     return Option(m_app.add_option_function<std::string>(name, read, help)->type_name("N"));
@@ -283,7 +283,8 @@ Option Command::duration(const std::string& name, std::optional<std::chrono::mil
         value = parse_duration(text);
         if (!value)
             throw CLI::ValidationError(
-                name, fmt::format("{} is no duration. Give a number with a unit: 90s, 12h, 30d, 2w.", in_quotes(text)));
+                name,
+                fmt::format("{} is not a duration. Give a number with a unit: 90s, 12h, 30d, 2w.", in_quotes(text)));
     };
     return Option(m_app.add_option_function<std::string>(name, read, help)->type_name("DURATION"));
 }
@@ -297,7 +298,7 @@ int run_command_line(const ProgramText& program, std::span<const CommandRow> com
         for (const CommandRow& each : commands)
             line.add(each);
     line.take_rest(words);
-    std::reverse(words.begin(), words.end());  // as the parser wants them
+    std::reverse(words.begin(), words.end());  // the parser takes them in reverse
     try {
         line.app.parse(words);
     } catch (const CLI::CallForHelp&) {

@@ -15,8 +15,8 @@ class App;
 class Option;
 }  // namespace CLI
 
-// How a command says what it takes. CLI11 reads the words; only command_line.cpp sees it, since its headers cost each
-// file that includes them seconds to compile.
+// How a command says what it takes. CLI11 parses the words. Only command_line.cpp includes it, since its headers add
+// seconds to the compile of each file.
 
 namespace hearth::cli {
 
@@ -25,19 +25,19 @@ struct Globals {
     std::optional<std::string> directory;  // --dir
 };
 
-// An option ("-o,--output") or an argument ("FILE") that was added to a command. A handle: copies mean the same one.
+// An option ("-o,--output") or an argument ("FILE") that was added to a command. Copies refer to the same one.
 class Option {
 public:
     explicit Option(CLI::Option* option) : m_option(option) {}
 
     Option required() const;
     Option one_of(const std::vector<std::string>& words) const;
-    // `problem` says what is wrong with a value; empty: nothing is.
+    // `problem` returns what is wrong with a value; empty: nothing.
     Option checked_by(std::function<std::string(const std::string&)> problem) const;
     Option needs(Option other) const;
     Option excludes(Option other) const;
 
-    // Of a list: given once, given again for each value, or with several values between separators.
+    // For a list: one value only, one value each time it is given, or several values with a separator.
     Option only_one() const;
     Option one_at_a_time() const;
     Option separated_by(char separator) const;
@@ -46,8 +46,8 @@ private:
     CLI::Option* m_option;
 };
 
-// A command while it describes itself: what it is for, what it takes, and the function that runs it. A name that does
-// not begin with a dash is that of an argument. What is bound here must outlive the command line: members of what
+// A command describes itself with this: what it is for, what it takes, and the function that runs it. A name that does
+// not begin with a dash is an argument. The variables given here must outlive the command line, as the members of what
 // runs() returns do.
 class Command {
 public:
@@ -56,14 +56,14 @@ public:
 
     // `examples`, one a line, and then `note` are shown below the help.
     void describe(const std::string& sentence, const std::string& examples, const std::string& note = "");
-    // It is no command for people: the list of commands leaves it out.
+    // Leaves it out of the list of commands: it is not for people.
     void hide();
-    // A command within this one, as in 'hearth bundle create'. One of them then has to be given.
+    // A command within this one, as in 'hearth bundle create'. The user must then give one of the parts.
     Command part(const std::string& name, const std::string& sentence, const std::string& examples = "",
                  const std::string& note = "");
 
-    // The function that is called, with the arguments that it takes, when this command is the one that was given. Its
-    // result is the exit code.
+    // The function to call when this command was given. Returns the arguments that it will be called with. The
+    // function's result is the exit code.
     template <class Arguments>
     Arguments& runs(int (*run)(const Globals&, const Arguments&))
     {
@@ -84,8 +84,8 @@ public:
     Option count(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
     Option duration(const std::string& name, std::optional<std::chrono::milliseconds>& value, const std::string& help);
 
-    // What stands behind "--" is handed on as it is. Who forgets the dashes is told to put them before `what`, as in
-    // `example`.
+    // What follows "--" goes into `words` unchanged. A user who forgets the dashes is told to put them before `what`,
+    // as in `example`.
     void hands_on(std::vector<std::string>& words, const std::string& what, const std::string& example);
 
 private:
@@ -108,8 +108,8 @@ struct ProgramText {
     std::string footer;
 };
 
-// Runs the command that the words name, and answers its exit code. Wrong usage is told on standard error. Only the
-// command that was chosen describes itself, so that a start does not pay for all of them.
+// Runs the command that the words name, and returns its exit code. Wrong usage is reported on standard error. Only the
+// chosen command describes itself, so that a start does not pay for all of them.
 int run_command_line(const ProgramText& program, std::span<const CommandRow> commands, std::vector<std::string> words);
 
 }  // namespace hearth::cli

@@ -7,7 +7,7 @@
 
 namespace hearth::cli {
 
-// What the command answers to the shell.
+// The exit codes of the command.
 inline constexpr int k_done = 0;              // done, or a hit
 inline constexpr int k_nothing = 1;           // a miss, or nothing found
 inline constexpr int k_usage = 2;             // wrong usage
@@ -41,7 +41,7 @@ Value or_fail(Result<Value> result)
     throw Failure{std::move(sentence), k_usage};
 }
 
-// Thrown when whoever read our output has left: there is nobody to tell, and nothing went wrong.
+// Thrown when the reader of our output has closed it: there is nobody to tell, and nothing went wrong.
 struct ReaderLeft {};
 
 }  // namespace hearth::cli

@@ -25,7 +25,7 @@ namespace {
                      system_error(error)));
 }
 
-// Nobody can be told that standard error cannot be written.
+// If standard error cannot be written, nobody can be told.
 void write_error(const std::string& line)
 {
     std::fputs(line.c_str(), stderr);

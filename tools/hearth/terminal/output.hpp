@@ -26,7 +26,7 @@ void print_out(fmt::format_string<Parts...> format, Parts&&... parts)
 // On a line of its own.
 void print_json(const Json& value);
 
-// What is still buffered is written now, so that a full disk is noticed before the exit code is chosen.
+// Writes what is still buffered, so that a full disk is noticed before the exit code is chosen.
 void finish_output();
 
 // "hearth: warning: ..." on standard error, each sentence once. It may hold any bytes.

@@ -9,7 +9,7 @@
 namespace hearth::cli {
 
 enum class Wanted : unsigned char { no, yes };
-// A program that reads JSON has no eyes for it.
+// With JSON, a program reads the output, and needs no bar.
 inline Wanted unless(bool json)
 {
     return json ? Wanted::no : Wanted::yes;
@@ -24,7 +24,8 @@ public:
     ProgressBar(const ProgressBar&) = delete;
     ProgressBar& operator=(const ProgressBar&) = delete;
 
-    // To hand to the cache; refers to this object. Says to end the operation once a StopSignals has noted a signal.
+    // A function to give to the cache; it refers to this object. It ends the operation once a StopSignals has noted a
+    // signal.
     Progress report();
 
 private:

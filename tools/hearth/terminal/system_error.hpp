@@ -5,7 +5,7 @@
 
 namespace hearth::cli {
 
-// What the system says of an errno: "No such file or directory".
+// The system's words for an errno: "No such file or directory".
 inline std::string system_error(int error)
 {
     return std::generic_category().message(error);

@@ -14,7 +14,7 @@ namespace hearth::cli {
 namespace {
 
 constexpr std::size_t k_gap = 2;
-constexpr std::size_t k_narrowest = 12;  // a last column cut below this says nothing
+constexpr std::size_t k_narrowest = 12;  // a last column that is cut shorter is useless
 
 std::string padded(std::string_view text, std::size_t width, Align align)
 {

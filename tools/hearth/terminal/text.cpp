@@ -30,7 +30,7 @@ std::size_t columns_of(char32_t c)
 #if defined(HEARTH_HAVE_UTF8PROC)
     return static_cast<std::size_t>(::utf8proc_charwidth(static_cast<utf8proc_int32_t>(c)));
 #else
-    return c == 0 ? 0 : 1;  // columns with wide characters in them stand askew
+    return c == 0 ? 0 : 1;  // wide characters count as one, so their columns are not aligned
 #endif
 }
 

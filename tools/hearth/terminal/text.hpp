@@ -14,8 +14,8 @@ struct Character {
 };
 Character first_character(std::string_view text);
 
-// What may safely be shown on a terminal: control characters, characters that turn the writing direction and
-// bytes that are not UTF-8 stand there as \n, \x1b or \u202e.
+// The text in a form that is safe on a terminal: control characters, characters that change the writing direction and
+// bytes that are not UTF-8 appear as \n, \x1b or \u202e.
 std::string printable(std::string_view text);
 
 // The same between double quotes, for sentences.
