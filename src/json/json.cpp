@@ -23,14 +23,21 @@ void insert(std::string& list, const std::string& text)
 JsonValue::Kind kind_of(const nlohmann::json& read)
 {
     switch (read.type()) {
-    case nlohmann::json::value_t::null: return JsonValue::Kind::null;
-    case nlohmann::json::value_t::boolean: return JsonValue::Kind::boolean;
-    case nlohmann::json::value_t::string: return JsonValue::Kind::string;
-    case nlohmann::json::value_t::array: return JsonValue::Kind::array;
-    case nlohmann::json::value_t::object: return JsonValue::Kind::object;
+    case nlohmann::json::value_t::null:
+        return JsonValue::Kind::null;
+    case nlohmann::json::value_t::boolean:
+        return JsonValue::Kind::boolean;
+    case nlohmann::json::value_t::string:
+        return JsonValue::Kind::string;
+    case nlohmann::json::value_t::array:
+        return JsonValue::Kind::array;
+    case nlohmann::json::value_t::object:
+        return JsonValue::Kind::object;
     case nlohmann::json::value_t::binary:
-    case nlohmann::json::value_t::discarded: return JsonValue::Kind::invalid;
-    default: return JsonValue::Kind::number;
+    case nlohmann::json::value_t::discarded:
+        return JsonValue::Kind::invalid;
+    default:
+        return JsonValue::Kind::number;
     }
 }
 
@@ -117,13 +124,20 @@ double JsonValue::number_of(std::string_view name) const
 std::string_view to_string(JsonValue::Kind kind)
 {
     switch (kind) {
-    case JsonValue::Kind::invalid: return "mistake";
-    case JsonValue::Kind::null: return "null";
-    case JsonValue::Kind::boolean: return "boolean";
-    case JsonValue::Kind::number: return "number";
-    case JsonValue::Kind::string: return "string";
-    case JsonValue::Kind::array: return "array";
-    case JsonValue::Kind::object: return "object";
+    case JsonValue::Kind::invalid:
+        return "mistake";
+    case JsonValue::Kind::null:
+        return "null";
+    case JsonValue::Kind::boolean:
+        return "boolean";
+    case JsonValue::Kind::number:
+        return "number";
+    case JsonValue::Kind::string:
+        return "string";
+    case JsonValue::Kind::array:
+        return "array";
+    case JsonValue::Kind::object:
+        return "object";
     }
     return "";
 }

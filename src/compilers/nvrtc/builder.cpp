@@ -133,7 +133,7 @@ struct Builder::State {
 BuildResult Builder::State::build(const format::Recipe& recipe, const std::string& target)
 {
     if (!recipe.why_past_the_cache.empty())
-        return ended(Outcome::past_the_cache, fmt::format("No cache can answer it: {}.", recipe.why_past_the_cache));
+        return ended(Outcome::past_the_cache, fmt::format("It goes past the cache: {}.", recipe.why_past_the_cache));
     const Result<Program> program = nvrtc::recorded_program(recipe, recipes.data());
     if (!program)
         return ended(Outcome::not_buildable, program.error().message);
@@ -182,7 +182,7 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
         return ended(Outcome::failed, plan.error().message);
     // Options with side effects make a recipe past the cache. One that does not say so was not recorded by Hearth.
     if (!plan->why_past_the_cache.empty())
-        return ended(Outcome::past_the_cache, fmt::format("No cache can answer it: {}.", plan->why_past_the_cache));
+        return ended(Outcome::past_the_cache, fmt::format("It goes past the cache: {}.", plan->why_past_the_cache));
     if (!manifest)
         manifest = nvrtc::search_headers(program, *plan);
     nvrtc::finish_plan(program, *manifest, *plan);

@@ -53,7 +53,7 @@ Result<std::shared_ptr<const KeptCudaContext>> KeptCudaContext::take(const CudaD
     if (error != cuda::k_success)
         return hearth::error(Code::unavailable, "CUDA device {} has no context to work in: {}.", device,
                              describe(driver, error));
-    // From here on it lets go of the context, whatever happens.
+    // From here on `kept` releases the context, whatever happens.
     const std::shared_ptr<KeptCudaContext> kept(new KeptCudaContext(driver, device, kind));
     kept->m_context.handle = handle;
     const Result<CudaContext> context = current_context(driver);

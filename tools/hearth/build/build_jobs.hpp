@@ -3,8 +3,8 @@
 #include "cache/open_cache.hpp"
 #include "hearth/recipes.hpp"
 #include "process/scratch_folder.hpp"
-#include "json/json.hpp"
 #include "terminal/progress_bar.hpp"
+#include "json/json.hpp"
 
 #include <cstdint>
 #include <functional>

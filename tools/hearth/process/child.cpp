@@ -211,7 +211,7 @@ Result<ChildEnd> Child::wait()
     int status = 0;
     while (::waitpid(m_id, &status, 0) < 0)
         if (errno != EINTR)
-            return error(Code::io, "How process {} ended cannot be learnt: {}.", m_id, system_error(errno));
+            return error(Code::io, "It cannot be told how process {} ended: {}.", m_id, system_error(errno));
     if (WIFSIGNALED(status))
         return ChildEnd{0, WTERMSIG(status)};
     return ChildEnd{WEXITSTATUS(status), 0};

@@ -123,7 +123,7 @@ Result<RunLog> RunLog::make()
     const int fd = ::mkstemp(path.data());
     if (fd < 0)
         return error(Code::io,
-                     "No file for the summary can be made in {}: {}. Name another folder with TMPDIR, or "
+                     "No file for the summary can be created in {}: {}. Name another folder with TMPDIR, or "
                      "leave --summary out.",
                      in_quotes(folder), system_error(errno));
     ::close(fd);
