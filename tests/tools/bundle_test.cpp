@@ -97,7 +97,7 @@ TEST_F(BundleCommand, create_replaces_neither_a_bundle_by_nothing_nor_what_is_no
         all.insert(all.end(), words.begin(), words.end());
         const ProcessResult refused = hearth(all);
         EXPECT_EQ(refused.exit_code, 3) << refused.err;
-        EXPECT_NE(refused.err.find("no bundle"), std::string::npos) << refused.err;
+        EXPECT_NE(refused.err.find("is not a bundle"), std::string::npos) << refused.err;
     }
     EXPECT_EQ(read(source), "__global__ void k() {}\n");
 }
