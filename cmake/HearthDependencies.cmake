@@ -27,10 +27,7 @@ find_path(HEARTH_CL_DIR CL/cl.h HINTS "${HEARTH_EXTRA_INCLUDE}" $ENV{CUDA_HOME}/
 
 # Code that need not be fast is built quickly instead: tests without optimisation, the command with little.
 set(HEARTH_TEST_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O0>")
-set(HEARTH_TOOL_OPTIMISATION ${HEARTH_TEST_OPTIMISATION})
-if(NOT HEARTH_SANITIZE)
-  set(HEARTH_TOOL_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O1>")
-endif()
+set(HEARTH_TOOL_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O1>")
 
 add_library(hearth_options INTERFACE)
 target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)

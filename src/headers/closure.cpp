@@ -3,7 +3,7 @@
 #include "base/digest.hpp"
 #include "headers/callers.hpp"
 #include "headers/macros.hpp"
-#include "headers/source_file.hpp"
+#include "watch/source_file.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -220,11 +220,11 @@ private:
             return true;
         if (m_absent.contains(place.path))
             return false;
-        std::optional<SourceFile> file = read_source(place.path);
+        std::optional<watch::SourceFile> file = watch::read_source(place.path);
         if (!file) {
             // It exists but cannot be read, or keeps changing while we read it: what the compiler will see is not
             // known.
-            if (identify(place.path))
+            if (watch::identify(place.path))
                 m_unreadable = place.path;
             m_absent.insert(place.path);
             return false;
@@ -335,7 +335,7 @@ bool is_plain(const Sources& sources)
 ManifestState check(format::Manifest& manifest)
 {
     bool refreshed = false;
-    Identifier identity_of;
+    watch::Identifier identity_of;
     for (format::ManifestFile& file : manifest.files) {
         const std::optional<format::FileIdentity> now = identity_of(file.path);
         if (!now)
@@ -343,7 +343,7 @@ ManifestState check(format::Manifest& manifest)
         if (file.settled && *now == file.identity)
             continue;
         // Its time stamps say nothing, or say that it was written, perhaps with the same content. So it is read.
-        const std::optional<SourceFile> source = read_source(file.path);
+        const std::optional<watch::SourceFile> source = watch::read_source(file.path);
         if (!source || base::sha256(as_bytes(source->text)) != file.digest)
             return ManifestState::changed;
         refreshed |= source->settled;
@@ -374,7 +374,7 @@ bool settle_for_compile(format::Manifest& manifest)
 
 bool same_files(const format::Manifest& manifest)
 {
-    Identifier identity_of;
+    watch::Identifier identity_of;
     for (const format::ManifestFile& file : manifest.files)
         if (identity_of(file.path) != file.identity)
             return false;

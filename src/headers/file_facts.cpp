@@ -4,7 +4,7 @@
 #include "base/elf.hpp"
 #include "base/files.hpp"
 #include "base/hex.hpp"
-#include "headers/source_file.hpp"
+#include "watch/source_file.hpp"
 #include "hearth/libraries.hpp"
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace headers {
 std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
                          const std::function<std::string()>& find_out)
 {
-    const std::optional<format::FileIdentity> file = identify(path);
+    const std::optional<format::FileIdentity> file = watch::identify(path);
     if (!file)
         return {};
     const Key key =
@@ -25,7 +25,7 @@ std::string fact_of_file(Cache& cache, std::string_view what, const std::string&
     if (const Lookup known = cache.peek(key))
         return std::string(known->text());
     std::string fact = find_out();
-    if (!fact.empty() && is_settled(*file) && identify(path) == file) {
+    if (!fact.empty() && watch::is_settled(*file) && watch::identify(path) == file) {
         Artifact artifact{std::string_view(fact)};
         artifact.metadata.label = fmt::format("{} of {}", what, std::filesystem::path(path).filename().string());
         static_cast<void>(cache.insert(key, std::move(artifact), {.kind = EntryKind::derived}));
@@ -36,7 +36,7 @@ std::string fact_of_file(Cache& cache, std::string_view what, const std::string&
 std::string digest_of_file(Cache& cache, const std::string& path)
 {
     return fact_of_file(cache, "digest", path, [&]() -> std::string {
-        const std::optional<SourceFile> content = read_source(path);
+        const std::optional<watch::SourceFile> content = watch::read_source(path);
         if (!content)
             return {};
         const base::Sha256 sum = base::sha256(as_bytes(content->text));

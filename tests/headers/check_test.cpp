@@ -1,5 +1,5 @@
 #include "header_tree.hpp"
-#include "headers/source_file.hpp"
+#include "watch/source_file.hpp"
 
 #include <atomic>
 #include <fstream>
@@ -112,7 +112,7 @@ TEST_F(ManifestChecks, a_file_that_is_being_written_is_never_trusted_for_its_tim
         }
     });
     for (int i = 0; i < 20; ++i) {
-        const auto source = headers::read_source(busy);
+        const auto source = watch::read_source(busy);
         EXPECT_FALSE(source && source->settled);
     }
     done = true;

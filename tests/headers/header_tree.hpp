@@ -1,7 +1,7 @@
 #pragma once
 
 #include "headers/closure.hpp"
-#include "headers/source_file.hpp"
+#include "watch/source_file.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ protected:
     // Until a file that is written now has a later time of change than this one.
     void wait_for_the_file_clock(const std::string& file)
     {
-        while (headers::identify(write("tick", ""))->changed_ns <= headers::identify(file)->changed_ns) {
+        while (watch::identify(write("tick", ""))->changed_ns <= watch::identify(file)->changed_ns) {
         }
     }
 

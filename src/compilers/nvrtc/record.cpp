@@ -1,7 +1,7 @@
 #include "compilers/nvrtc/record.hpp"
 
 #include "base/digest.hpp"
-#include "headers/source_file.hpp"
+#include "watch/source_file.hpp"
 #include "recipes/recorder.hpp"
 
 namespace hearth::nvrtc {
@@ -28,7 +28,7 @@ public:
     {
         if (!m_recorder.claim(file.digest))
             return true;
-        const std::optional<headers::SourceFile> source = headers::read_source(file.path);
+        const std::optional<watch::SourceFile> source = watch::read_source(file.path);
         // The file has changed since the compile, and its old content is lost.
         if (!source || source->text.size() > format::k_max_content ||
             base::sha256(as_bytes(source->text)) != file.digest) {

@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "compilers/nvrtc/option_facts.hpp"
-#include "headers/source_file.hpp"
+#include "watch/source_file.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -55,7 +55,7 @@ Status check_in_place(const format::Recipe& recipe, const format::RecipeFile& fi
 {
     const std::string path =
         is_absolute(file.path) ? file.path : fmt::format("{}/{}", recipe.working_directory, file.path);
-    const std::optional<headers::SourceFile> here = headers::read_source(path);
+    const std::optional<watch::SourceFile> here = watch::read_source(path);
     if (here && base::sha256(as_bytes(here->text)) == file.digest)
         return {};
     const std::string why = is_fixed(file) ? "it is included by that path"

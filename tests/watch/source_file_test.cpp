@@ -1,4 +1,4 @@
-#include "headers/source_file.hpp"
+#include "watch/source_file.hpp"
 
 #include "support/scratch_directory.hpp"
 
@@ -12,13 +12,13 @@ TEST(ReadingSources, gives_the_text_and_what_it_was_read_from)
     const ScratchDirectory scratch;
     for (const std::string text : {"", "int x;\n"}) {
         write_file(scratch / "a.h", text);
-        const std::optional<headers::SourceFile> source = headers::read_source(scratch / "a.h");
+        const std::optional<watch::SourceFile> source = watch::read_source(scratch / "a.h");
         ASSERT_TRUE(source);
         EXPECT_EQ(source->text, text);
         EXPECT_EQ(source->identity.size, text.size());
     }
-    EXPECT_FALSE(headers::read_source(scratch / "none"));
-    EXPECT_FALSE(headers::read_source(scratch.path()));
+    EXPECT_FALSE(watch::read_source(scratch / "none"));
+    EXPECT_FALSE(watch::read_source(scratch.path()));
 }
 
 TEST(ReadingSources, does_not_take_a_file_for_empty_that_only_says_so)
@@ -26,7 +26,7 @@ TEST(ReadingSources, does_not_take_a_file_for_empty_that_only_says_so)
     struct stat found {};
     if (::stat("/proc/self/status", &found) != 0 || found.st_size != 0)
         GTEST_SKIP() << "there is no /proc here";
-    EXPECT_FALSE(headers::read_source("/proc/self/status")) << "a compiler would read what is in it";
+    EXPECT_FALSE(watch::read_source("/proc/self/status")) << "a compiler would read what is in it";
 }
 
 }  // namespace hearth::test

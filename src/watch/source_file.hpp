@@ -5,11 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <unordered_map>
 
 // The user's files that a compile reads. Links are followed, as a compiler does.
 
-namespace hearth::headers {
+namespace hearth::watch {
+
+format::FileIdentity identity_of(const struct stat& status);
 
 // None if there is no regular file of that name.
 std::optional<format::FileIdentity> identify(const std::string& path);
@@ -41,4 +44,4 @@ struct SourceFile {
 // None if it cannot be read, was being written all the time, or is longer than its size says.
 std::optional<SourceFile> read_source(const std::string& path);
 
-}  // namespace hearth::headers
+}  // namespace hearth::watch

@@ -1,4 +1,4 @@
-#include "headers/source_file.hpp"
+#include "watch/source_file.hpp"
 
 #include "base/files.hpp"
 
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace hearth::headers {
+namespace hearth::watch {
 
 namespace {
 
@@ -20,12 +20,6 @@ constexpr std::int64_t k_grain_ns = 2'000'000'000;
 std::int64_t nanoseconds(const timespec& time)
 {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-format::FileIdentity identity_of(const struct stat& stat)
-{
-    return {stat.st_dev, stat.st_ino, static_cast<std::uint64_t>(stat.st_size), nanoseconds(stat.st_mtim),
-            nanoseconds(stat.st_ctim)};
 }
 
 class Descriptor {
@@ -71,6 +65,12 @@ bool is_at_end(int fd)
 }
 
 }  // namespace
+
+format::FileIdentity identity_of(const struct stat& stat)
+{
+    return {stat.st_dev, stat.st_ino, static_cast<std::uint64_t>(stat.st_size), nanoseconds(stat.st_mtim),
+            nanoseconds(stat.st_ctim)};
+}
 
 std::optional<format::FileIdentity> identify(const std::string& path)
 {
@@ -132,4 +132,4 @@ std::optional<SourceFile> read_source(const std::string& path)
     return std::nullopt;
 }
 
-}  // namespace hearth::headers
+}  // namespace hearth::watch

@@ -1,0 +1,375 @@
+#include "watch/condition.hpp"
+
+#include "base/error.hpp"
+#include "watch/source_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+namespace hearth::watch {
+
+namespace {
+
+using Kind = Condition::Kind;
+
+// Whether a write after `at_ns` would change the stamps that the file had then. Network file systems stamp by a clock
+// of their own, some of them in whole seconds.
+bool would_show(const std::string& path, const format::FileIdentity& file, std::int64_t at_ns)
+{
+    static constexpr std::int64_t k_network_grain_ns = 2'000'000'000;
+    static constexpr std::array<std::uint32_t, 8> k_network{0x6969,     0x517B,     0xFE534D42, 0xFF534D42,
+                                                            0x65735546, 0x00C36400, 0x01021997, 0x0BD00BD0};
+    struct statfs system {};
+    const bool network = ::statfs(path.c_str(), &system) != 0 ||
+                         std::count(k_network.begin(), k_network.end(), static_cast<std::uint32_t>(system.f_type)) != 0;
+    return std::max(file.modified_ns, file.changed_ns) < at_ns - (network ? k_network_grain_ns : 0);
+}
+
+// May well be answered otherwise the next time, without anything having changed.
+bool is_passing(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR || error == EIO || error == EAGAIN ||
+           error == ESTALE || error == ETIMEDOUT || error == ENOBUFS;
+}
+
+bool is_absence(int error)
+{
+    return error == ENOENT || error == ENOTDIR;
+}
+
+// What is behind `directory` in a path that leads through it; empty if it does not.
+std::string_view below(std::string_view path, std::string_view directory)
+{
+    while (directory.size() > 1 && directory.ends_with('/'))
+        directory.remove_suffix(1);
+    if (directory.empty() || !path.starts_with(directory))
+        return {};
+    std::string_view rest = path.substr(directory.size());
+    if (!directory.ends_with('/') && !rest.starts_with('/'))
+        return {};
+    while (rest.starts_with('/'))
+        rest.remove_prefix(1);
+    return rest;
+}
+
+// Every way in which the compiler may have come to this path. On a machine where they lead to different places, each
+// must hold: which of them the compiler took cannot be seen.
+std::vector<Spot> spots_of(std::string_view path, const Places& places)
+{
+    std::vector<Spot> spots;
+    for (std::size_t i = 0; i < places.directories.size(); ++i)
+        if (const std::string_view rest = below(path, places.directories[i]); !rest.empty())
+            spots.push_back({Spot::From::directory, static_cast<std::uint16_t>(i), std::string(rest)});
+    if (const std::string_view rest = below(path, places.program_directory); !rest.empty())
+        spots.push_back({Spot::From::program_directory, 0, std::string(rest)});
+    if (spots.empty())
+        spots.push_back(
+            {path.starts_with('/') ? Spot::From::root : Spot::From::working_directory, 0, std::string(path)});
+    return spots;
+}
+
+base::Sha256 digest_of_names(const std::string& directory, int& error)
+{
+    std::error_code problem;
+    std::set<std::string> names;
+    for (auto entry = std::filesystem::directory_iterator(directory, problem);
+         !problem && entry != std::filesystem::directory_iterator(); entry.increment(problem))
+        names.insert(entry->path().filename().string());
+    error = problem.value();
+    std::string all;
+    for (const std::string& name : names)
+        all.append(name).push_back('\0');
+    return base::sha256(as_bytes(all));
+}
+
+struct FileKey {
+    std::uint64_t device;
+    std::uint64_t inode;
+    friend auto operator<=>(const FileKey&, const FileKey&) = default;
+};
+
+class Collector {
+public:
+    explicit Collector(const Places& places) : m_places(places) {}
+
+    Status take(const Event& event, std::span<const std::string_view> known_libraries)
+    {
+        switch (event.asked) {
+        case Asked::unanswered:
+            return error(Code::unavailable, "It used {}, whose answer cannot be checked later.", event.name);
+        case Asked::library:
+            if (std::any_of(known_libraries.begin(), known_libraries.end(),
+                            [&](std::string_view known) { return event.name.starts_with(known); }))
+                return {};
+            return error(Code::unavailable, "It loaded the library \"{}\".", event.name);
+        case Asked::where:
+            if (event.error == 0 && event.answer == m_places.working_directory)
+                return {};
+            return error(Code::unavailable, "The working directory changed while it was compiled.");
+        case Asked::variable:
+            // Names the working directory, which is the caller's to put into the key where it matters.
+            if (event.name != "PWD")
+                m_variables[std::string(event.name)] =
+                    event.error == 0 ? std::optional(std::string(event.answer)) : std::nullopt;
+            return {};
+        default:
+            return take_path(event);
+        }
+    }
+
+    Result<Conditions> finish()
+    {
+        for (const auto& [name, value] : m_variables)
+            add({.kind = value ? Kind::variable : Kind::variable_unset, .name = name, .text = value.value_or("")}, {});
+        // What was read was also looked for.
+        for (const auto& [path, event] : m_looked_for)
+            if (!m_read.contains(path))
+                HEARTH_TRY(add_looked_for(path, event));
+        return std::move(m_conditions);
+    }
+
+private:
+    Status take_path(const Event& event)
+    {
+        const std::string path(event.name);
+        if (is_passing(event.error))
+            return error(Code::unavailable, "{} could not be looked at: {}.", path, std::strerror(event.error));
+        if (event.asked == Asked::status || event.error != 0) {
+            if (path != "." && path != m_places.working_directory)
+                m_looked_for.emplace(path, event);
+            return {};
+        }
+        if (!m_read.insert(path).second && event.asked == Asked::file)
+            return {};
+        switch (event.asked) {
+        case Asked::file:
+            return add_read(path, event);
+        case Asked::directory: {
+            int problem = 0;
+            const base::Sha256 digest = digest_of_names(path, problem);
+            if (problem != 0)
+                return error(Code::unavailable, "{} changed while it was compiled.", path);
+            add_each(path, {.kind = Kind::names, .digest = digest}, {});
+            return {};
+        }
+        case Asked::link:
+            add_each(path, {.kind = Kind::leads_to, .text = std::string(event.answer)}, {});
+            return {};
+        default:
+            add_each(path, {.kind = Kind::really, .text = std::string(event.answer)}, {});
+            return {};
+        }
+    }
+
+    Status add_read(const std::string& path, const Event& event)
+    {
+        if (!S_ISREG(event.mode))
+            return error(Code::unavailable, "It read {}, which is no file.", path);
+        const std::optional<SourceFile> now = read_source(path);
+        // Written since, or so shortly before that a write since would not show: what the compiler read is not known.
+        if (!now || now->identity != event.file || !would_show(path, event.file, event.at_ns))
+            return error(Code::unavailable, "{} changed while it was compiled, or shortly before.", path);
+        add_each(path, {.kind = Kind::content, .digest = base::sha256(as_bytes(now->text))},
+                 {now->identity, now->settled});
+        return {};
+    }
+
+    Status add_looked_for(const std::string& path, const Event& event)
+    {
+        if (is_absence(event.error))
+            add_each(path, {.kind = Kind::absent}, {});
+        else if (event.error != 0)
+            add_each(path, {.kind = Kind::refused, .error = event.error}, {});
+        else if (S_ISREG(event.mode))
+            add_each(path, {.kind = Kind::present}, {event.file, false});
+        else if (S_ISDIR(event.mode))
+            add_each(path, {.kind = Kind::a_directory}, {});
+        else
+            return error(Code::unavailable, "It looked at {}, which is neither a file nor a directory.", path);
+        return {};
+    }
+
+    void add_each(const std::string& path, Condition condition, const Stamps::One& stamp)
+    {
+        for (Spot& spot : spots_of(path, m_places)) {
+            condition.spot = std::move(spot);
+            add(condition, stamp);
+        }
+    }
+
+    void add(Condition condition, const Stamps::One& stamp)
+    {
+        const auto index = static_cast<std::uint32_t>(m_conditions.list.size());
+        condition.same_file = index;
+        if (stamp.file.inode != 0)
+            condition.same_file = m_first.try_emplace({stamp.file.device, stamp.file.inode}, index).first->second;
+        m_conditions.list.push_back(std::move(condition));
+        m_conditions.stamps.of.push_back(stamp);
+    }
+
+    const Places& m_places;
+    std::map<std::string, std::optional<std::string>> m_variables;
+    std::map<std::string, Event> m_looked_for;
+    std::set<std::string> m_read;
+    std::map<FileKey, std::uint32_t> m_first;
+    Conditions m_conditions;
+};
+
+class Checker {
+public:
+    explicit Checker(const Places& places) : m_places(places) {}
+
+    bool holds(std::uint32_t index, const Condition& condition, Stamps::One& stamp)
+    {
+        if (condition.kind == Kind::variable || condition.kind == Kind::variable_unset) {
+            const char* const value = std::getenv(condition.name.c_str());
+            return condition.kind == Kind::variable ? value != nullptr && condition.text == value : value == nullptr;
+        }
+        const std::string path = condition.spot.path(m_places);
+        switch (condition.kind) {
+        case Kind::content:
+            return has_content(path, condition.digest, stamp) && is_same_file(index, condition, stamp.file);
+        case Kind::present: {
+            const std::optional<format::FileIdentity> file = m_identify(path);
+            return file && is_same_file(index, condition, *file);
+        }
+        case Kind::names: {
+            int error = 0;
+            return digest_of_names(path, error) == condition.digest && error == 0;
+        }
+        case Kind::leads_to:
+        case Kind::really: {
+            std::error_code error;
+            const std::filesystem::path found = condition.kind == Kind::leads_to
+                                                    ? std::filesystem::read_symlink(path, error)
+                                                    : std::filesystem::canonical(path, error);
+            return !error && found.string() == condition.text;
+        }
+        default: {
+            struct stat status {};
+            const int error = ::stat(path.c_str(), &status) == 0 ? 0 : errno;
+            if (condition.kind == Kind::a_directory)
+                return error == 0 && S_ISDIR(status.st_mode);
+            return condition.kind == Kind::absent ? is_absence(error) : error == condition.error;
+        }
+        }
+    }
+
+private:
+    bool has_content(const std::string& path, const base::Sha256& digest, Stamps::One& stamp)
+    {
+        const std::optional<format::FileIdentity> file = m_identify(path);
+        if (!file)
+            return false;
+        if (stamp.settled && *file == stamp.file)
+            return true;
+        const std::optional<SourceFile> source = read_source(path);
+        if (!source || base::sha256(as_bytes(source->text)) != digest)
+            return false;
+        stamp = {source->identity, source->settled};
+        return true;
+    }
+
+    bool is_same_file(std::uint32_t index, const Condition& condition, const format::FileIdentity& file)
+    {
+        return m_first.try_emplace({file.device, file.inode}, index).first->second == condition.same_file;
+    }
+
+    const Places& m_places;
+    Identifier m_identify;
+    std::map<FileKey, std::uint32_t> m_first;
+};
+
+}  // namespace
+
+std::string Spot::path(const Places& places) const
+{
+    switch (from) {
+    case From::root:
+        return rest;
+    case From::working_directory:
+        return places.working_directory + "/" + rest;
+    case From::program_directory:
+        return places.program_directory + "/" + rest;
+    case From::directory:
+        if (index >= places.directories.size())
+            return {};
+        return (places.directories[index].starts_with('/') ? "" : places.working_directory + "/") +
+               places.directories[index] + "/" + rest;
+    }
+    return {};
+}
+
+Result<Conditions> conditions_of(const EventLog& log, const Places& places,
+                                 std::span<const std::string_view> known_libraries)
+{
+    if (!log.is_complete())
+        return error(Code::unavailable, "There was no memory to note what it asked.");
+    Collector collector(places);
+    Status status;
+    log.for_each([&](const Event& event) {
+        if (status.ok())
+            status = collector.take(event, known_libraries);
+    });
+    HEARTH_TRY(status);
+    return collector.finish();
+}
+
+std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places)
+{
+    stamps.of.resize(list.size());
+    Checker checker(places);
+    for (std::size_t i = 0; i < list.size(); ++i)
+        if (!checker.holds(static_cast<std::uint32_t>(i), list[i], stamps.of[i]))
+            return i;
+    return list.size();
+}
+
+std::string why_broken(const Condition& condition, const Places& places)
+{
+    const auto where = [&]() -> std::string {
+        switch (condition.spot.from) {
+        case Spot::From::directory:
+            return fmt::format("{} in {}", condition.spot.rest,
+                               condition.spot.index < places.directories.size()
+                                   ? places.directories[condition.spot.index]
+                                   : "a directory that is not given any more");
+        case Spot::From::program_directory:
+            return fmt::format("{} beside the program", condition.spot.rest);
+        default:
+            return condition.spot.rest;
+        }
+    };
+    switch (condition.kind) {
+    case Kind::content:
+        return where() + " has changed";
+    case Kind::present:
+    case Kind::a_directory:
+        return where() + " is gone, or is something else now";
+    case Kind::names:
+        return "other files are in " + where();
+    case Kind::absent:
+        return where() + " was not there and is now";
+    case Kind::refused:
+        return fmt::format("{} could not be looked at before: {}", where(), std::strerror(condition.error));
+    case Kind::leads_to:
+    case Kind::really:
+        return where() + " leads elsewhere now";
+    case Kind::variable:
+        return fmt::format("the variable {} was \"{}\"", condition.name, condition.text);
+    case Kind::variable_unset:
+        return fmt::format("the variable {} was not set", condition.name);
+    }
+    return {};
+}
+
+}  // namespace hearth::watch

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "base/digest.hpp"
+#include "hearth/result.hpp"
+#include "watch/event_log.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What a compile was told by the system, in a form that can be checked again, here and on another machine. A result may
+// be served wherever all conditions of its compile hold.
+
+namespace hearth::watch {
+
+// The directories that the program itself named. Paths in them are told relative to them, so that a tree that has moved
+// is the same tree.
+struct Places {
+    std::string working_directory;
+    std::string program_directory;         // of the program's name; empty: its name has none
+    std::vector<std::string> directories;  // include directories, in their order, as they were given
+};
+
+// A path as seen from one of the places.
+struct Spot {
+    enum class From : std::uint8_t { root, working_directory, program_directory, directory };
+    From from = From::root;
+    std::uint16_t index = 0;  // of a directory
+    std::string rest;
+
+    std::string path(const Places& places) const;
+    friend bool operator==(const Spot&, const Spot&) = default;
+};
+
+struct Condition {
+    enum class Kind : std::uint8_t {
+        content,      // a file that was read: its digest
+        present,      // a file that was only looked for
+        a_directory,  // a directory that was only looked for
+        names,        // a directory that was listed: the digest of its names
+        absent,       // nothing is there
+        refused,      // the system refuses with this error
+        leads_to,     // a link, and its target
+        really,       // a path, and what it is without its links
+        variable,     // has this value
+        variable_unset,
+    };
+    Kind kind = Kind::absent;
+    Spot spot{};
+    std::string name{};  // of a variable
+    std::string text{};  // its value; a link's target; a real path
+    base::Sha256 digest{};
+    int error = 0;
+    // The first condition that is about the same file by another path, or this one: `#pragma once` tells by the file,
+    // not by its path, whether it was there before.
+    std::uint32_t same_file = 0;
+
+    friend bool operator==(const Condition&, const Condition&) = default;
+};
+
+// What the identities of the files were when their contents were last known, one for each condition. They hold on this
+// machine alone, and spare it from reading files again.
+struct Stamps {
+    struct One {
+        format::FileIdentity file;
+        bool settled = false;  // any later change would change the identity
+    };
+    std::vector<One> of;
+};
+
+struct Conditions {
+    std::vector<Condition> list;
+    Stamps stamps;
+};
+
+// What a compile depends on, by what it asked. `known_libraries`: beginnings of the names of libraries that the caller
+// answers for otherwise. An Error says why it cannot be held: a file changed meanwhile, or something was asked whose
+// answer cannot be checked.
+Result<Conditions> conditions_of(const EventLog& log, const Places& places,
+                                 std::span<const std::string_view> known_libraries);
+
+// The index of a condition that does not hold here now; list.size() if all hold. Brings the stamps up to date.
+// Cost: one stat for each condition on files; files whose stamps changed are read again.
+std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places);
+
+// "cub/config.cuh in the 2nd directory has changed"
+std::string why_broken(const Condition& condition, const Places& places);
+
+}  // namespace hearth::watch

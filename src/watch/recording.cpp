@@ -1,0 +1,138 @@
+#include "watch/recording.hpp"
+
+#include "base/error.hpp"
+#include "watch/recorders.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <pthread.h>
+#include <sched.h>
+
+namespace hearth::watch {
+
+namespace {
+
+constexpr std::size_t k_most_recordings = 256;
+constexpr std::size_t k_no_place = k_most_recordings;
+
+// Where recorders find the logs of the recordings under way.
+//
+//   free -> taken (owner) -> recording (log) -> closing (no log; waits for writers) -> free
+//
+// A thread adds to the log of its own place without more ado: it closes that place itself. To other places it adds only
+// as a writer, whom closing waits for.
+struct Place {
+    std::atomic<std::uintptr_t> owner{0};  // a thread; 0: free
+    std::atomic<EventLog*> log{nullptr};
+    std::atomic<int> writers{0};
+};
+
+std::array<Place, k_most_recordings> g_places;
+std::atomic<std::size_t> g_places_used{0};  // those from here on were never taken
+
+std::uintptr_t this_thread()
+{
+    return static_cast<std::uintptr_t>(::pthread_self());
+}
+
+std::size_t take_place()
+{
+    for (std::size_t i = 0; i < g_places.size(); ++i) {
+        std::uintptr_t free = 0;
+        if (!g_places[i].owner.compare_exchange_strong(free, this_thread(), std::memory_order_acq_rel))
+            continue;
+        std::size_t used = g_places_used.load(std::memory_order_relaxed);
+        while (used < i + 1 && !g_places_used.compare_exchange_weak(used, i + 1, std::memory_order_release))
+            continue;
+        return i;
+    }
+    return k_no_place;
+}
+
+}  // namespace
+
+void note(const Event& event) noexcept
+{
+    const std::size_t used = g_places_used.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < used; ++i) {
+        if (g_places[i].owner.load(std::memory_order_relaxed) != this_thread())
+            continue;
+        if (EventLog* log = g_places[i].log.load(std::memory_order_relaxed)) {
+            log->add(event);
+            return;
+        }
+    }
+    for (std::size_t i = 0; i < used; ++i) {
+        // seq_cst: finish() either sees the writer, or the writer no log.
+        g_places[i].writers.fetch_add(1);
+        if (EventLog* log = g_places[i].log.load())
+            log->add(event);
+        g_places[i].writers.fetch_sub(1);
+    }
+}
+
+Recording::Recording() : m_place(take_place())
+{
+    if (m_place == k_no_place)
+        m_log.mark_incomplete();
+    else
+        g_places[m_place].log.store(&m_log);
+}
+
+const EventLog& Recording::finish()
+{
+    if (m_place != k_no_place) {
+        Place& place = g_places[m_place];
+        place.log.store(nullptr);
+        while (place.writers.load() != 0)
+            ::sched_yield();
+        place.owner.store(0, std::memory_order_release);
+        m_place = k_no_place;
+    }
+    return m_log;
+}
+
+Result<const WatchedLibrary*> WatchedLibrary::watch(void* handle)
+{
+    static std::mutex& mutex = *new std::mutex;
+    static auto& known = *new std::map<void*, std::unique_ptr<const WatchedLibrary>>;
+    const std::lock_guard lock(mutex);
+    if (const auto found = known.find(handle); found != known.end())
+        return found->second.get();
+
+    HEARTH_TRY_SET(const ImportTable imports, ImportTable::of(handle));
+    auto watched = std::unique_ptr<WatchedLibrary>(new WatchedLibrary);
+    std::vector<std::pair<const Recorder*, void*>> originals;
+    for (const ImportSlot& slot : imports.slots()) {
+        const Recorder* const recorder = recorder_of(slot.name);
+        if (recorder == nullptr) {
+            if (!asks_nothing(slot.name))
+                return error(Code::unavailable, "It imports \"{}\", and what that asks the system is not known.",
+                             slot.name);
+            continue;
+        }
+        void* const target = imports.target(slot);
+        void* const before = recorder->original->load(std::memory_order_acquire);
+        if (target == nullptr || (before != nullptr && before != target))
+            return error(Code::unavailable, "Its import \"{}\" leads to another function than that of other compilers.",
+                         slot.name);
+        originals.emplace_back(recorder, target);
+        watched->m_slots.push_back({slot, recorder->function});
+    }
+    for (const auto& [recorder, target] : originals)
+        recorder->original->store(target, std::memory_order_release);
+    for (const Watched& one : watched->m_slots)
+        HEARTH_TRY(imports.replace(one.slot, one.recorder));
+    return known.emplace(handle, std::move(watched)).first->second.get();
+}
+
+bool WatchedLibrary::is_watched() const
+{
+    return std::all_of(m_slots.begin(), m_slots.end(), [](const Watched& one) {
+        return std::atomic_ref<void*>(*one.slot.address).load(std::memory_order_relaxed) == one.recorder;
+    });
+}
+
+}  // namespace hearth::watch
