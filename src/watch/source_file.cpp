@@ -92,9 +92,12 @@ std::optional<format::FileIdentity> Identifier::operator()(const std::string& pa
     const std::size_t slash = path.find_last_of('/');
     if (slash == std::string::npos || slash == 0)
         return identify(path);
-    const auto [found, fresh] = m_directories.try_emplace(std::string_view(path).substr(0, slash), -1);
-    if (fresh)
-        found->second = ::open(std::string(found->first).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const std::string_view directory = std::string_view(path).substr(0, slash);
+    auto found = m_directories.find(directory);
+    if (found == m_directories.end()) {
+        found = m_directories.emplace(directory, -1).first;
+        found->second = ::open(found->first.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
     struct stat stat {};
     if (found->second < 0)
         return identify(path);  // most likely no such directory; or no free descriptor

@@ -2,11 +2,11 @@
 
 #include "format/manifest.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
-#include <unordered_map>
 
 // The user's files that a compile reads. Links are followed, as a compiler does.
 
@@ -28,7 +28,7 @@ public:
     std::optional<format::FileIdentity> operator()(const std::string& path);
 
 private:
-    std::unordered_map<std::string_view, int> m_directories;  // descriptors; names point into the paths given
+    std::map<std::string, int, std::less<>> m_directories;  // descriptors
 };
 
 // Whether any change from now on will change the identity. A change within the clock's grain after the last one would
