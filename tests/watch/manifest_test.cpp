@@ -75,8 +75,8 @@ TEST(ConditionManifest, that_is_any_bytes_is_that_one_encoding_or_none)
         for (const char byte : {'\0', '\x01', '\x7f', '\xff'}) {
             std::string changed = whole;
             changed[at] = byte;
-            if (const auto read = watch::decode_manifest(as_bytes(changed)))
-                EXPECT_EQ(watch::encode_manifest(*read).text(), changed) << at;
+            const auto read = watch::decode_manifest(as_bytes(changed));
+            EXPECT_TRUE(!read || watch::encode_manifest(*read).text() == changed) << at;
         }
 }
 
