@@ -24,8 +24,9 @@ namespace hearth {
 class Vram;
 
 enum class EntryKind : std::uint8_t {
-    result,   // of a compile
-    derived,  // from what this machine has: not counted, not sent to servers, compiled even if compiling is forbidden
+    result,    // of a compile
+    derived,   // from what this machine has: not counted, not sent to servers, compiled even if compiling is forbidden
+    manifest,  // what is known of a question before it is compiled: not counted, and sent to servers
 };
 
 struct InsertOptions {

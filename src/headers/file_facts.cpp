@@ -4,8 +4,8 @@
 #include "base/elf.hpp"
 #include "base/files.hpp"
 #include "base/hex.hpp"
-#include "watch/source_file.hpp"
 #include "hearth/libraries.hpp"
+#include "watch/source_file.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>

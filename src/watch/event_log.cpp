@@ -9,7 +9,7 @@ namespace hearth::watch {
 
 namespace {
 
-constexpr std::size_t k_chunk = 256 * 1024;
+constexpr std::size_t k_chunk = std::size_t{256} << 10U;
 constexpr std::size_t k_alignment = 16;
 
 constexpr std::size_t aligned(std::size_t size)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -38,7 +39,7 @@ struct Tables {
 template <class T>
 std::span<const T> table(ElfW(Addr) address, std::size_t bytes)
 {
-    return {reinterpret_cast<const T*>(address), address != 0 ? bytes / sizeof(T) : 0};
+    return {std::bit_cast<const T*>(address), address != 0 ? bytes / sizeof(T) : 0};
 }
 
 Tables tables_of(const link_map& library)
@@ -52,10 +53,10 @@ Tables tables_of(const link_map& library)
     for (const ElfW(Dyn)* row = library.l_ld; row->d_tag != DT_NULL; ++row)
         switch (row->d_tag) {
         case DT_SYMTAB:
-            tables.symbols = reinterpret_cast<const ElfW(Sym)*>(row->d_un.d_ptr);
+            tables.symbols = std::bit_cast<const ElfW(Sym)*>(row->d_un.d_ptr);
             break;
         case DT_STRTAB:
-            tables.names = reinterpret_cast<const char*>(row->d_un.d_ptr);
+            tables.names = std::bit_cast<const char*>(row->d_un.d_ptr);
             break;
         case DT_JMPREL:
             calls = row->d_un.d_ptr;
@@ -139,7 +140,7 @@ Result<ImportTable> ImportTable::of(void* handle)
             if (symbol.st_shndx != SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT)
                 continue;
             imports.m_slots.push_back(
-                {tables.names + symbol.st_name, reinterpret_cast<void**>(library->l_addr + one.r_offset)});
+                {tables.names + symbol.st_name, std::bit_cast<void**>(library->l_addr + one.r_offset)});
         }
     return imports;
 }
@@ -157,7 +158,7 @@ Status ImportTable::replace(const ImportSlot& slot, void* function) const
 {
     const auto address = reinterpret_cast<std::uintptr_t>(slot.address);
     const std::uintptr_t page = page_size();
-    void* const start = reinterpret_cast<void*>(address / page * page);
+    void* const start = std::bit_cast<void*>(address / page * page);
     const bool locked = m_read_only.holds(address);
     if (locked && ::mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
         return error(Code::unavailable, "The import \"{}\" cannot be replaced: {}.", slot.name, std::strerror(errno));

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "headers/closure.hpp"
-#include "watch/source_file.hpp"
 #include "support/scratch_directory.hpp"
+#include "watch/source_file.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,8 @@
 #include "compilers/nvrtc/record.hpp"
 
 #include "base/digest.hpp"
-#include "watch/source_file.hpp"
 #include "recipes/recorder.hpp"
+#include "watch/source_file.hpp"
 
 namespace hearth::nvrtc {
 

@@ -1,0 +1,163 @@
+#include "compilers/common/answer.hpp"
+
+#include "base/error.hpp"
+#include "watch/manifest.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace hearth::compilers {
+
+namespace {
+
+constexpr const char* k_conditions_section = "hearth.conditions";
+// Worlds that take turns faster than they can be told apart are compiled without the cache.
+constexpr std::uint32_t k_most_numbers = watch::Manifest::k_most_sets;
+
+Key manifest_key(const Question& question)
+{
+    return Key::of("hearth manifest", question.key.hex());
+}
+
+Key result_key(const Question& question, std::uint32_t number)
+{
+    return number == 0 ? question.key : Key::of("hearth result", question.key.hex(), std::uint64_t{number});
+}
+
+// Stamps are those of files of this machine, at the places of this question.
+Key stamps_key(const Question& question, const Key& result)
+{
+    std::string places = question.places.working_directory + "\n" + question.places.program_directory;
+    for (const std::string& directory : question.places.directories)
+        places.append("\n").append(directory);
+    return Key::of("hearth stamps", result.hex(), places);
+}
+
+watch::Manifest manifest_of(Cache& cache, const Question& question)
+{
+    if (const Lookup known = cache.peek(manifest_key(question)))
+        if (std::optional<watch::Manifest> manifest = watch::decode_manifest(known->bytes()))
+            return *std::move(manifest);
+    return {};
+}
+
+void keep_stamps(Cache& cache, const Question& question, const Key& result, const watch::Stamps& stamps)
+{
+    Artifact artifact{watch::encode_stamps(stamps)};
+    artifact.metadata.label = "stamps of " + question.label;
+    static_cast<void>(cache.insert(stamps_key(question, result), std::move(artifact), {.kind = EntryKind::derived}));
+}
+
+bool all_hold(Cache& cache, const Question& question, const Key& result, const std::vector<watch::Condition>& list)
+{
+    watch::Stamps stamps;
+    Bytes before;
+    if (const Lookup known = cache.peek(stamps_key(question, result)))
+        if (std::optional<watch::Stamps> found = watch::decode_stamps(known->bytes())) {
+            stamps = *std::move(found);
+            before = Bytes::copy_of(known->bytes());
+        }
+    if (watch::first_broken(list, stamps, question.places) < list.size())
+        return false;
+    if (watch::encode_stamps(stamps).text() != before.text())
+        keep_stamps(cache, question, result, stamps);
+    return true;
+}
+
+// Best effort: a set that another has added at the same moment may be lost, and is found again by its number.
+void remember(Cache& cache, const Question& question, std::uint32_t number, watch::ConditionSet set)
+{
+    watch::Manifest manifest = manifest_of(cache, question);
+    const watch::Manifest before = manifest;
+    manifest.add(std::move(set));
+    manifest.next = std::max(manifest.next, number + 1);
+    if (manifest == before)
+        return;
+    Artifact artifact{watch::encode_manifest(manifest)};
+    artifact.metadata.label = "conditions of " + question.label;
+    static_cast<void>(cache.insert(manifest_key(question), std::move(artifact), {.kind = EntryKind::manifest}));
+}
+
+// What a compile leaves behind for whoever asked for it. Shared with it: it may end later.
+struct Compile {
+    explicit Compile(std::function<Result<Watched>()> its_compile) : compile(std::move(its_compile)) {}
+
+    Result<Artifact> run(const Bytes& encoding)
+    {
+        ran = true;
+        HEARTH_TRY_SET(Watched watched, compile());
+        watched.artifact.request = encoding;
+        if (!watched.depends_on) {
+            const std::lock_guard lock(mutex);
+            not_kept = std::make_shared<const Artifact>(std::move(watched.artifact));
+            why_not_kept = watched.depends_on.error().message;
+            return error(Code::unavailable, "{}", why_not_kept);
+        }
+        const std::lock_guard lock(mutex);
+        conditions = *std::move(watched.depends_on);
+        watched.artifact.sections.push_back({k_conditions_section, watch::encode_conditions(conditions->list)});
+        return std::move(watched.artifact);
+    }
+
+    const std::function<Result<Watched>()> compile;
+    std::atomic<bool> ran{false};
+    std::mutex mutex;
+    std::optional<watch::Conditions> conditions;
+    std::shared_ptr<const Artifact> not_kept;
+    std::string why_not_kept;
+};
+
+Result<Answer> past_the_cache(Cache& cache, const std::function<Result<Watched>()>& compile, std::string why)
+{
+    HEARTH_TRY_SET(Lookup lookup, cache.compile_past_the_cache([&compile]() -> Result<Artifact> {
+        HEARTH_TRY_SET(Watched watched, compile());
+        return std::move(watched.artifact);
+    }));
+    return Answer{std::move(lookup), std::move(why)};
+}
+
+}  // namespace
+
+Result<Answer> answer(Cache& cache, const Question& question, std::function<Result<Watched>()> compile,
+                      const GetOptions& options)
+{
+    const watch::Manifest manifest = manifest_of(cache, question);
+    for (const watch::ConditionSet& set : manifest.sets)
+        if (all_hold(cache, question, set.result, set.conditions))
+            if (Lookup found = cache.find(set.result))
+                return Answer{std::move(found), {}};
+
+    for (std::uint32_t tried = 0; tried < k_most_numbers; ++tried) {
+        const std::uint32_t number = manifest.next + tried;
+        const Key key = result_key(question, number);
+        const auto state = std::make_shared<Compile>(compile);
+        Result<Lookup> found = cache.get_or_compile(
+            key, [state, encoding = question.encoding] { return state->run(encoding); }, options);
+        const std::lock_guard lock(state->mutex);
+        if (!found) {
+            if (state->not_kept != nullptr)
+                return Answer{Lookup(ArtifactLease(state->not_kept), CompiledBy::this_call, Miss::past_the_cache),
+                              state->why_not_kept};
+            // Whom we waited for could not keep its result.
+            if (!state->ran && found.error().code == Code::unavailable)
+                return past_the_cache(cache, compile, found.error().message);
+            return found.error();
+        }
+        if (state->conditions && found->compiled() && !found->waited()) {
+            keep_stamps(cache, question, key, state->conditions->stamps);
+            remember(cache, question, number, {key, state->conditions->list});
+            return Answer{*std::move(found), {}};
+        }
+        const Section* const section = (*found)->find(k_conditions_section);
+        std::optional<std::vector<watch::Condition>> conditions =
+            section != nullptr ? watch::decode_conditions(as_bytes(section->data.text())) : std::nullopt;
+        if (!conditions || !all_hold(cache, question, key, *conditions))
+            continue;
+        remember(cache, question, number, {key, *std::move(conditions)});
+        return Answer{*std::move(found), {}};
+    }
+    return past_the_cache(cache, compile, "what it reads keeps changing");
+}
+
+}  // namespace hearth::compilers

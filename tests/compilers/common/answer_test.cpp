@@ -1,0 +1,186 @@
+#include "compilers/common/answer.hpp"
+
+#include "support/scratch_directory.hpp"
+
+#include <barrier>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <thread>
+
+namespace hearth::test {
+
+namespace {
+
+using compilers::Answer;
+using compilers::Question;
+using compilers::Watched;
+
+std::string content_of(const std::string& path)
+{
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+// A compiler whose result is the text of v.h in the first directory that has one.
+class Answering : public testing::Test {
+protected:
+    Answering()
+    {
+        for (const char* name : {"a", "b", "other"})
+            std::filesystem::create_directories(m_scratch / name);
+        m_question.key = Key::of("question", "one");
+        m_question.label = "k.cu";
+        m_question.places = {"/", "", {m_scratch / "a", m_scratch / "b"}};
+        m_cache.emplace(open());
+    }
+
+    Cache open() const
+    {
+        CacheOptions options;
+        options.directory = m_scratch / "cache";
+        options.maintenance = Maintenance::by_hand;
+        return Cache::open(options).value();
+    }
+
+    static Result<Watched> compile(const watch::Places& places)
+    {
+        watch::Conditions conditions;
+        for (std::uint16_t i = 0; i < places.directories.size(); ++i) {
+            watch::Condition condition{.spot = {watch::Spot::From::directory, i, "v.h"}, .same_file = i};
+            const std::string path = condition.spot.path(places);
+            if (std::filesystem::exists(path)) {
+                const std::string text = content_of(path);
+                condition.kind = watch::Condition::Kind::content;
+                condition.digest = base::sha256(as_bytes(text));
+                conditions.list.push_back(condition);
+                return Watched{Artifact{std::string_view(text)}, std::move(conditions)};
+            }
+            conditions.list.push_back(condition);
+        }
+        Artifact failed{std::string_view("no v.h")};
+        failed.status = 6;
+        return Watched{std::move(failed), std::move(conditions)};
+    }
+
+    Answer ask(const Question& question)
+    {
+        Result<Answer> given = compilers::answer(*m_cache, question, [&, places = question.places] {
+            ++m_compiles;
+            return compile(places);
+        });
+        EXPECT_TRUE(given.ok()) << given.error().message;
+        return *std::move(given);
+    }
+
+    // The text it was given, and whether that took a compile.
+    std::string ask()
+    {
+        const int before = m_compiles;
+        const Answer given = ask(m_question);
+        return std::string(given.lookup->text()) + (m_compiles != before ? " compiled" : " hit");
+    }
+
+    ScratchDirectory m_scratch;
+    Question m_question;
+    std::optional<Cache> m_cache;
+    std::atomic<int> m_compiles{0};
+};
+
+}  // namespace
+
+TEST_F(Answering, is_a_hit_until_something_that_was_asked_changes)
+{
+    write_file(m_scratch / "b/v.h", "one");
+    EXPECT_EQ(ask(), "one compiled");
+    EXPECT_EQ(ask(), "one hit");
+    write_file(m_scratch / "b/unread.h", "whatever");
+    EXPECT_EQ(ask(), "one hit");
+    write_file(m_scratch / "b/v.h", "two");
+    EXPECT_EQ(ask(), "two compiled");
+    write_file(m_scratch / "a/v.h", "three");
+    EXPECT_EQ(ask(), "three compiled");
+}
+
+TEST_F(Answering, remembers_several_worlds_and_not_too_many)
+{
+    for (int i = 0; i < 20; ++i) {
+        write_file(m_scratch / "b/v.h", std::to_string(i));
+        EXPECT_EQ(ask(), std::to_string(i) + " compiled");
+    }
+    for (int i = 19; i > 12; --i) {
+        write_file(m_scratch / "b/v.h", std::to_string(i));
+        EXPECT_EQ(ask(), std::to_string(i) + " hit");
+    }
+}
+
+TEST_F(Answering, goes_on_after_a_restart_and_without_its_manifest)
+{
+    write_file(m_scratch / "b/v.h", "one");
+    EXPECT_EQ(ask(), "one compiled");
+    m_cache.reset();
+    m_cache.emplace(open());
+    EXPECT_EQ(ask(), "one hit");
+    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.key.hex())));
+    EXPECT_EQ(ask(), "one hit");
+    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.key.hex())));
+    write_file(m_scratch / "b/v.h", "two");
+    EXPECT_EQ(ask(), "two compiled") << "the result of the other world has this number";
+    EXPECT_EQ(ask(), "two hit");
+}
+
+TEST_F(Answering, serves_a_tree_that_has_moved)
+{
+    write_file(m_scratch / "b/v.h", "one");
+    EXPECT_EQ(ask(), "one compiled");
+    std::filesystem::rename(m_scratch / "b", m_scratch / "moved");
+    m_question.places.directories[1] = m_scratch / "moved";
+    EXPECT_EQ(ask(), "one hit");
+}
+
+TEST_F(Answering, replays_a_failure_until_what_was_missing_is_there)
+{
+    EXPECT_EQ(ask(), "no v.h compiled");
+    EXPECT_EQ(ask(), "no v.h hit");
+    write_file(m_scratch / "b/v.h", "one");
+    EXPECT_EQ(ask(), "one compiled");
+}
+
+TEST_F(Answering, what_may_not_be_kept_is_given_and_not_kept)
+{
+    for (int i = 0; i < 2; ++i) {
+        const Result<Answer> given = compilers::answer(*m_cache, m_question, [&]() -> Result<Watched> {
+            ++m_compiles;
+            return Watched{Artifact{std::string_view("text")}, Error{Code::unavailable, "A file changed.", {}}};
+        });
+        ASSERT_TRUE(given.ok()) << given.error().message;
+        EXPECT_EQ(given->lookup->text(), "text");
+        EXPECT_EQ(given->why_past_the_cache, "A file changed.");
+    }
+    EXPECT_EQ(m_compiles, 2);
+}
+
+// Threads ask the same question in two worlds: each gets the text of its own, and each world is compiled once.
+TEST_F(Answering, at_once_in_two_worlds_gives_each_its_own)
+{
+    write_file(m_scratch / "b/v.h", "one");
+    write_file(m_scratch / "other/v.h", "another");
+    Question elsewhere = m_question;
+    elsewhere.places.directories[1] = m_scratch / "other";
+    constexpr int k_threads = 8;
+    std::barrier start(k_threads);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < k_threads; ++i)
+        threads.emplace_back([&, i] {
+            start.arrive_and_wait();
+            const Answer given = ask(i % 2 == 0 ? m_question : elsewhere);
+            EXPECT_EQ(given.lookup->text(), i % 2 == 0 ? "one" : "another");
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(m_compiles, 2);
+}
+
+}  // namespace hearth::test
