@@ -25,8 +25,9 @@ endif()
 # OpenCL's types and codes. Its library is loaded at run time, and nothing is linked with it.
 find_path(HEARTH_CL_DIR CL/cl.h HINTS "${HEARTH_EXTRA_INCLUDE}" $ENV{CUDA_HOME}/include /usr/local/cuda/include REQUIRED)
 
-# Tests need not be fast: they are built without optimisation, which is quicker.
+# Code that need not be fast is built quickly instead: tests without optimisation, the command with little.
 set(HEARTH_TEST_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O0>")
+set(HEARTH_TOOL_OPTIMISATION "$<$<CONFIG:RelWithDebInfo>:-O1>")
 
 add_library(hearth_options INTERFACE)
 target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)
