@@ -3,9 +3,11 @@
 #include "base/error.hpp"
 #include "watch/manifest.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace hearth::compilers {
 
@@ -65,7 +67,8 @@ bool all_hold(Cache& cache, const Question& question, const Key& result, const s
     return true;
 }
 
-// Best effort: a set that another has added at the same moment may be lost, and is found again by its number.
+// Best effort: a set that another has added at the same moment may be lost, and is found again by its number, which
+// numbers_to_try() gives.
 void remember(Cache& cache, const Question& question, std::uint32_t number, watch::ConditionSet set)
 {
     watch::Manifest manifest = manifest_of(cache, question);
@@ -77,6 +80,20 @@ void remember(Cache& cache, const Question& question, std::uint32_t number, watc
     Artifact artifact{watch::encode_manifest(manifest)};
     artifact.metadata.label = "conditions of " + question.label;
     static_cast<void>(cache.insert(manifest_key(question), std::move(artifact), {.kind = EntryKind::manifest}));
+}
+
+// Numbers that the manifest should know and does not (its writer lost to another), then those that nobody has used.
+std::vector<std::uint32_t> numbers_to_try(const watch::Manifest& manifest, const Question& question)
+{
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t number = manifest.next - std::min(manifest.next, k_most_numbers); number < manifest.next;
+         ++number)
+        if (std::ranges::find(manifest.sets, result_key(question, number), &watch::ConditionSet::result) ==
+            manifest.sets.end())
+            numbers.push_back(number);
+    for (std::uint32_t i = 0; i < k_most_numbers; ++i)
+        numbers.push_back(manifest.next + i);
+    return numbers;
 }
 
 // What a compile leaves behind for whoever asked for it. Shared with it: it may end later.
@@ -128,8 +145,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
             if (Lookup found = cache.find(set.result))
                 return Answer{std::move(found), {}};
 
-    for (std::uint32_t tried = 0; tried < k_most_numbers; ++tried) {
-        const std::uint32_t number = manifest.next + tried;
+    for (const std::uint32_t number : numbers_to_try(manifest, question)) {
         const Key key = result_key(question, number);
         const auto state = std::make_shared<Compile>(compile);
         Result<Lookup> found = cache.get_or_compile(
