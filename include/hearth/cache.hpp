@@ -77,8 +77,8 @@ public:
     ~Cache();
 
     Lookup find(const Key& key);
-    // The same, counted neither as a lookup nor as a use.
-    Lookup peek(const Key& key);
+    // The same, counted neither as a lookup nor as a use. No server is asked for a derived entry.
+    Lookup peek(const Key& key, EntryKind kind = EntryKind::result);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options = {});
     Result<InsertReport> insert(const Request& request, Artifact artifact, const InsertOptions& options = {});
     // Removes it from every tier. Returns whether any tier had it.

@@ -15,9 +15,10 @@ Lookup Cache::find(const Key& key)
     return m_parts->stack.find(key);
 }
 
-Lookup Cache::peek(const Key& key)
+Lookup Cache::peek(const Key& key, EntryKind kind)
 {
-    return m_parts->stack.peek(key, engine::Reach::everywhere);
+    return m_parts->stack.peek(key,
+                               kind == EntryKind::derived ? engine::Reach::this_machine : engine::Reach::everywhere);
 }
 
 Lookup Cache::look(const Key& key, const GetOptions& options, Servers& servers)

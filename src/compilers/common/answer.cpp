@@ -22,9 +22,9 @@ Key manifest_key(const Question& question)
     return Key::of("hearth manifest", question.key.hex());
 }
 
-Key result_key(const Question& question, std::uint32_t number)
+Key result_key(const Key& question, std::uint32_t number)
 {
-    return number == 0 ? question.key : Key::of("hearth result", question.key.hex(), std::uint64_t{number});
+    return number == 0 ? question : Key::of("hearth result", question.hex(), std::uint64_t{number});
 }
 
 // Stamps are those of files of this machine, at the places of this question.
@@ -38,7 +38,7 @@ Key stamps_key(const Question& question, const Key& result)
 
 watch::Manifest manifest_of(Cache& cache, const Question& question)
 {
-    if (const Lookup known = cache.peek(manifest_key(question)))
+    if (const Lookup known = cache.peek(manifest_key(question), EntryKind::manifest))
         if (std::optional<watch::Manifest> manifest = watch::decode_manifest(known->bytes()))
             return *std::move(manifest);
     return {};
@@ -55,7 +55,7 @@ bool all_hold(Cache& cache, const Question& question, const Key& result, const s
 {
     watch::Stamps stamps;
     Bytes before;
-    if (const Lookup known = cache.peek(stamps_key(question, result)))
+    if (const Lookup known = cache.peek(stamps_key(question, result), EntryKind::derived))
         if (std::optional<watch::Stamps> found = watch::decode_stamps(known->bytes())) {
             stamps = *std::move(found);
             before = Bytes::copy_of(known->bytes());
@@ -82,18 +82,25 @@ void remember(Cache& cache, const Question& question, std::uint32_t number, watc
     static_cast<void>(cache.insert(manifest_key(question), std::move(artifact), {.kind = EntryKind::manifest}));
 }
 
+// A result that may be the answer.
+struct Candidate {
+    enum class Holds : std::uint8_t { yes, not_known };
+    Key key;
+    std::uint32_t number = 0;
+    Holds holds = Holds::not_known;
+};
+
 // Numbers that the manifest should know and does not (its writer lost to another), then those that nobody has used.
-std::vector<std::uint32_t> numbers_to_try(const watch::Manifest& manifest, const Question& question)
+std::vector<Candidate> numbers_to_try(const watch::Manifest& manifest, const Question& question)
 {
-    std::vector<std::uint32_t> numbers;
-    for (std::uint32_t number = manifest.next - std::min(manifest.next, k_most_numbers); number < manifest.next;
-         ++number)
-        if (std::ranges::find(manifest.sets, result_key(question, number), &watch::ConditionSet::result) ==
-            manifest.sets.end())
-            numbers.push_back(number);
-    for (std::uint32_t i = 0; i < k_most_numbers; ++i)
-        numbers.push_back(manifest.next + i);
-    return numbers;
+    std::vector<Candidate> candidates;
+    const std::uint32_t first = manifest.next - std::min(manifest.next, k_most_numbers);
+    for (std::uint32_t number = first; number < manifest.next + k_most_numbers; ++number) {
+        const Key key = result_key(question.key, number);
+        if (std::ranges::find(manifest.sets, key, &watch::ConditionSet::result) == manifest.sets.end())
+            candidates.push_back({key, number});
+    }
+    return candidates;
 }
 
 // What a compile leaves behind for whoever asked for it. Shared with it: it may end later.
@@ -131,7 +138,7 @@ Result<Answer> past_the_cache(Cache& cache, const std::function<Result<Watched>(
         HEARTH_TRY_SET(Watched watched, compile());
         return std::move(watched.artifact);
     }));
-    return Answer{std::move(lookup), std::move(why)};
+    return Answer{std::move(lookup), std::move(why), {}};
 }
 
 }  // namespace
@@ -140,40 +147,85 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
                       const GetOptions& options)
 {
     const watch::Manifest manifest = manifest_of(cache, question);
+    std::vector<Candidate> candidates = numbers_to_try(manifest, question);
     for (const watch::ConditionSet& set : manifest.sets)
-        if (all_hold(cache, question, set.result, set.conditions))
-            if (Lookup found = cache.find(set.result))
-                return Answer{std::move(found), {}};
-
-    for (const std::uint32_t number : numbers_to_try(manifest, question)) {
-        const Key key = result_key(question, number);
+        if (all_hold(cache, question, set.result, set.conditions)) {
+            candidates.insert(candidates.begin(), {set.result, 0, Candidate::Holds::yes});
+            break;
+        }
+    for (const Candidate& candidate : candidates) {
         const auto state = std::make_shared<Compile>(compile);
         Result<Lookup> found = cache.get_or_compile(
-            key, [state, encoding = question.encoding] { return state->run(encoding); }, options);
+            candidate.key, [state, encoding = question.encoding] { return state->run(encoding); }, options);
         const std::lock_guard lock(state->mutex);
         if (!found) {
             if (state->not_kept != nullptr)
                 return Answer{Lookup(ArtifactLease(state->not_kept), CompiledBy::this_call, Miss::past_the_cache),
-                              state->why_not_kept};
+                              state->why_not_kept,
+                              {}};
             // Whom we waited for could not keep its result.
             if (!state->ran && found.error().code == Code::unavailable)
                 return past_the_cache(cache, compile, found.error().message);
             return found.error();
         }
         if (state->conditions && found->compiled() && !found->waited()) {
-            keep_stamps(cache, question, key, state->conditions->stamps);
-            remember(cache, question, number, {key, state->conditions->list});
-            return Answer{*std::move(found), {}};
+            keep_stamps(cache, question, candidate.key, state->conditions->stamps);
+            remember(cache, question, candidate.number, {candidate.key, state->conditions->list});
+            return Answer{*std::move(found), {}, candidate.key};
         }
-        const Section* const section = (*found)->find(k_conditions_section);
-        std::optional<std::vector<watch::Condition>> conditions =
-            section != nullptr ? watch::decode_conditions(as_bytes(section->data.text())) : std::nullopt;
-        if (!conditions || !all_hold(cache, question, key, *conditions))
+        if (candidate.holds == Candidate::Holds::yes && !found->compiled())
+            return Answer{*std::move(found), {}, candidate.key};
+        std::optional<std::vector<watch::Condition>> conditions = conditions_of(**found);
+        if (!conditions || !all_hold(cache, question, candidate.key, *conditions))
             continue;
-        remember(cache, question, number, {key, *std::move(conditions)});
-        return Answer{*std::move(found), {}};
+        remember(cache, question, candidate.number, {candidate.key, *std::move(conditions)});
+        return Answer{*std::move(found), {}, candidate.key};
     }
     return past_the_cache(cache, compile, "what it reads keeps changing");
+}
+
+Known look_up(Cache& cache, const Question& question)
+{
+    Known known;
+    watch::Manifest manifest = manifest_of(cache, question);
+    // What no manifest knows of may still be there, as when its manifest was lost.
+    for_each_result(cache, question.key, [&](const Key& key, const Lookup& result) {
+        if (std::ranges::find(manifest.sets, key, &watch::ConditionSet::result) == manifest.sets.end())
+            if (auto conditions = conditions_of(*result))
+                manifest.sets.push_back({key, *std::move(conditions)});
+    });
+    for (const watch::ConditionSet& set : manifest.sets) {
+        watch::Stamps stamps;
+        const std::size_t broken = watch::first_broken(set.conditions, stamps, question.places);
+        Lookup result = cache.peek(set.result);
+        if (!result)
+            continue;
+        if (broken == set.conditions.size())
+            return {std::move(result), set.result, {}, {}};
+        if (known.why.empty()) {
+            known.why = watch::why_broken(set.conditions[broken], question.places);
+            known.nearest = std::move(result);
+            known.key = set.result;
+        }
+    }
+    return known;
+}
+
+std::optional<std::vector<watch::Condition>> conditions_of(const Artifact& result)
+{
+    const Section* const section = result.find(k_conditions_section);
+    return section != nullptr ? watch::decode_conditions(as_bytes(section->data.text())) : std::nullopt;
+}
+
+void for_each_result(Cache& cache, const Key& question, const std::function<void(const Key&, const Lookup&)>& visit)
+{
+    for (std::uint32_t number = 0; number < k_most_numbers; ++number) {
+        const Key key = result_key(question, number);
+        const Lookup result = cache.peek(key);
+        if (!result)
+            return;
+        visit(key, result);
+    }
 }
 
 }  // namespace hearth::compilers

@@ -28,30 +28,18 @@ TEST(NvrtcOptions, a_value_that_stands_alone_stays_with_its_option)
     EXPECT_EQ(read_options(Strings{"-arch=sm_80", "--gpu-architecture=sm_90a"}).target, "sm_90a");
 }
 
-TEST(NvrtcOptions, macros_and_pre_includes_are_read)
-{
-    const OptionFacts facts =
-        read_options(Strings{"-DA", "-DB=<b.h>", "--define-macro=C=1", "--pre-include=p.h", "-include", "q.h"});
-    ASSERT_EQ(facts.defines.size(), 3U);
-    EXPECT_EQ(facts.defines[0].body, "1");
-    EXPECT_EQ(facts.defines[1].name, "B");
-    EXPECT_EQ(facts.defines[1].body, "<b.h>");
-    EXPECT_EQ(facts.pre_includes, (Strings{"p.h", "q.h"}));
-}
-
 TEST(NvrtcOptions, debug_information_and_intermediate_code_make_paths_matter)
 {
-    for (const char* option :
-         {"-lineinfo", "--generate-line-info", "-G", "--device-debug", "-dlto", "--dlink-time-opt", "--optix-ir"})
+    for (const char* option : {"-lineinfo", "--generate-line-info", "-G", "--device-debug", "-dlto", "--dlink-time-opt",
+                               "--optix-ir", "--options-file=x", "-optf"})
         EXPECT_TRUE(read_options(Strings{option}).paths_matter) << option;
     EXPECT_FALSE(read_options(Strings{"-rdc=true", "-Gx"}).paths_matter);
-    EXPECT_FALSE(read_options(Strings{"--no-source-include"}).search_beside_program);
 }
 
 TEST(NvrtcOptions, options_with_side_effects_bypass)
 {
     for (const char* option : {"--create-pch=x", "--use-pch=x", "--pch", "-pch", "--pch-dir=x", "--time=x", "-time=x",
-                               "--fdevice-time-trace=x", "--options-file=x", "-optf"})
+                               "--fdevice-time-trace=x"})
         EXPECT_NE(read_options(Strings{"-std=c++20", option}).why_past_the_cache, "") << option;
     for (const char* option : {"-std=c++17", "--use_fast_math", "-DTIME=1", "--timeless", "-I/pch"})
         EXPECT_EQ(read_options(Strings{option}).why_past_the_cache, "") << option;
@@ -98,18 +86,11 @@ TEST(NvrtcOptions, helpers_write_them_as_nvrtc_takes_them)
                                 "-maxrregcount=64", "-lineinfo", "-I/x", "-DA", "-DB=2", "--restrict"}));
 }
 
-TEST(NvrtcOptions, a_file_of_options_for_ptxas_cannot_be_cached)
+TEST(NvrtcOptions, what_is_for_ptxas_stays_as_it_stands)
 {
-    for (const Strings& options :
-         {Strings{"--ptxas-options=--options-file=f"}, Strings{"--ptxas-options", "--options-file=f"},
-          Strings{"--ptxas-options --options-file f"}, Strings{"--ptxas-options=-v,-optf=f"},
-          Strings{"-Xptxas=-optf=f"}, Strings{"-Xptxas", "-optf", "-Xptxas", "f"}, Strings{"-Xptxas-optf=f"},
-          Strings{"-Xptxas", "--options-file=f"}, Strings{"-O3", "-Xptxas --options-file=f"}})
-        EXPECT_NE(read_options(options).why_past_the_cache, "") << options.front();
-    const OptionFacts harmless = read_options(Strings{"-Xptxas", "-v", "--ptxas-options=-O1", "-Ia"});
-    EXPECT_EQ(harmless.why_past_the_cache, "");
-    EXPECT_EQ(harmless.keyed, (Strings{"-Xptxas", "-v", "--ptxas-options=-O1"})) << "as they stand";
-    EXPECT_EQ(harmless.include_directories, Strings{"a"});
+    const OptionFacts facts = read_options(Strings{"-Xptxas", "-v", "--ptxas-options=-O1", "-Ia"});
+    EXPECT_EQ(facts.keyed, (Strings{"-Xptxas", "-v", "--ptxas-options=-O1"}));
+    EXPECT_EQ(facts.include_directories, Strings{"a"});
 }
 
 }  // namespace

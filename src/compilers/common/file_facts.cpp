@@ -1,4 +1,4 @@
-#include "headers/file_facts.hpp"
+#include "compilers/common/file_facts.hpp"
 
 #include "base/digest.hpp"
 #include "base/elf.hpp"
@@ -12,17 +12,17 @@
 
 namespace hearth {
 
-namespace headers {
+namespace compilers {
 
 std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
                          const std::function<std::string()>& find_out)
 {
-    const std::optional<format::FileIdentity> file = watch::identify(path);
+    const std::optional<watch::FileIdentity> file = watch::identify(path);
     if (!file)
         return {};
     const Key key =
         Key::of("hearth file fact", what, file->device, file->inode, file->size, file->modified_ns, file->changed_ns);
-    if (const Lookup known = cache.peek(key))
+    if (const Lookup known = cache.peek(key, EntryKind::derived))
         return std::string(known->text());
     std::string fact = find_out();
     if (!fact.empty() && watch::is_settled(*file) && watch::identify(path) == file) {
@@ -44,13 +44,13 @@ std::string digest_of_file(Cache& cache, const std::string& path)
     });
 }
 
-}  // namespace headers
+}  // namespace compilers
 
 std::string build_of_file(Cache& cache, const std::string& path)
 {
-    return headers::fact_of_file(cache, "build", path, [&] {
+    return compilers::fact_of_file(cache, "build", path, [&] {
         std::string id = base::elf_build_id(base::system_files(), path);
-        return id.empty() ? headers::digest_of_file(cache, path) : id;
+        return id.empty() ? compilers::digest_of_file(cache, path) : id;
     });
 }
 
