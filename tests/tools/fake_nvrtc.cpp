@@ -1,11 +1,13 @@
 // A compiler for tests of what stands around one: it does what words in its source say.
 //   FAILS        a compile error; FAILS_LATER is one to the second version of it alone
-//   DIES         ends the process, where FAKE_NVRTC_DIES is set
-//   WAITS        for ever, where FAKE_NVRTC_WAITS names a file to make first
+//   DIES         ends the process, where FAKENVRTCDIES is set
+//   WAITS        for ever, where FAKENVRTCWAITS names a file to make first
 //   PRINTS       writes to standard output; MUTTERS does not end its line
-//   ERASES       removes what a cache in a folder of TMPDIR holds, where FAKE_NVRTC_ERASES is set
+//   ERASES       removes what a cache in a folder of TMPDIR holds, where FAKENVRTCERASES is set
 // What it "compiles" to is its options and the priorities of its process.
 
+//
+// (Names with an underscore would be part of the question: its constructors might ask for them.)
 //
 // It is watched as a real one is, so it imports nothing that is not known to ask nothing: what it has to do besides is
 // found by name at run time.
@@ -93,9 +95,9 @@ FAKE int nvrtcCompileProgram(void* handle, int count, const char* const* options
 {
     Program& program = of(handle);
     const auto says = [&](const char* word) { return std::strstr(program.source, word) != nullptr; };
-    if (says("DIES") && std::getenv("FAKE_NVRTC_DIES") != nullptr)
+    if (says("DIES") && std::getenv("FAKENVRTCDIES") != nullptr)
         std::abort();
-    if (const char* mark = std::getenv("FAKE_NVRTC_WAITS"); says("WAITS") && mark != nullptr) {
+    if (const char* mark = std::getenv("FAKENVRTCWAITS"); says("WAITS") && mark != nullptr) {
         std::fclose(std::fopen(mark, "w"));
         for (;;)
             hidden<int()>("pause")();
@@ -104,7 +106,7 @@ FAKE int nvrtcCompileProgram(void* handle, int count, const char* const* options
         hidden<int(int, const char*, ...)>("dprintf")(1, "a line of its own\n");
     if (says("MUTTERS"))
         hidden<int(int, const char*, ...)>("dprintf")(1, "a line without an end ");
-    if (says("ERASES") && std::getenv("FAKE_NVRTC_ERASES") != nullptr)
+    if (says("ERASES") && std::getenv("FAKENVRTCERASES") != nullptr)
         hidden<int(const char*)>("system")("rm -rf \"$TMPDIR\"/*/cache/v1/entries");
     if (says("FAILS") && (FAKE_NVRTC_MINOR > 1 || !says("FAILS_LATER"))) {
         std::snprintf(program.log, k_most, "k.cu(1): error: it says that it fails\n");

@@ -36,9 +36,10 @@ Key stamps_key(const Question& question, const Key& result)
     return Key::of("hearth stamps", result.hex(), places);
 }
 
-watch::Manifest manifest_of(Cache& cache, const Question& question)
+// EntryKind::derived: as far as this machine knows.
+watch::Manifest manifest_of(Cache& cache, const Question& question, EntryKind kind)
 {
-    if (const Lookup known = cache.peek(manifest_key(question), EntryKind::manifest))
+    if (const Lookup known = cache.peek(manifest_key(question), kind))
         if (std::optional<watch::Manifest> manifest = watch::decode_manifest(known->bytes()))
             return *std::move(manifest);
     return {};
@@ -67,11 +68,14 @@ bool all_hold(Cache& cache, const Question& question, const Key& result, const s
     return true;
 }
 
+// A question with one result needs no manifest: that result has the first number, and carries its conditions.
 // Best effort: a set that another has added at the same moment may be lost, and is found again by its number, which
 // numbers_to_try() gives.
 void remember(Cache& cache, const Question& question, std::uint32_t number, watch::ConditionSet set)
 {
-    watch::Manifest manifest = manifest_of(cache, question);
+    watch::Manifest manifest = manifest_of(cache, question, EntryKind::derived);
+    if (number == 0 && manifest.sets.empty())
+        return;
     const watch::Manifest before = manifest;
     manifest.add(std::move(set));
     manifest.next = std::max(manifest.next, number + 1);
@@ -90,10 +94,16 @@ struct Candidate {
     Holds holds = Holds::not_known;
 };
 
-// Numbers that the manifest should know and does not (its writer lost to another), then those that nobody has used.
-std::vector<Candidate> numbers_to_try(const watch::Manifest& manifest, const Question& question)
+// The result whose conditions hold here. Then numbers that the manifest should know and does not (its writer lost to
+// another, or it is the first number), and those that nobody has used.
+std::vector<Candidate> candidates_of(Cache& cache, const Question& question, const watch::Manifest& manifest)
 {
     std::vector<Candidate> candidates;
+    for (const watch::ConditionSet& set : manifest.sets)
+        if (all_hold(cache, question, set.result, set.conditions)) {
+            candidates.push_back({set.result, 0, Candidate::Holds::yes});
+            break;
+        }
     const std::uint32_t first = manifest.next - std::min(manifest.next, k_most_numbers);
     for (std::uint32_t number = first; number < manifest.next + k_most_numbers; ++number) {
         const Key key = result_key(question.key, number);
@@ -146,14 +156,10 @@ Result<Answer> past_the_cache(Cache& cache, const std::function<Result<Watched>(
 Result<Answer> answer(Cache& cache, const Question& question, std::function<Result<Watched>()> compile,
                       const GetOptions& options)
 {
-    const watch::Manifest manifest = manifest_of(cache, question);
-    std::vector<Candidate> candidates = numbers_to_try(manifest, question);
-    for (const watch::ConditionSet& set : manifest.sets)
-        if (all_hold(cache, question, set.result, set.conditions)) {
-            candidates.insert(candidates.begin(), {set.result, 0, Candidate::Holds::yes});
-            break;
-        }
-    for (const Candidate& candidate : candidates) {
+    watch::Manifest manifest = manifest_of(cache, question, EntryKind::derived);
+    std::vector<Candidate> candidates = candidates_of(cache, question, manifest);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const Candidate candidate = candidates[i];
         const auto state = std::make_shared<Compile>(compile);
         Result<Lookup> found = cache.get_or_compile(
             candidate.key, [state, encoding = question.encoding] { return state->run(encoding); }, options);
@@ -168,18 +174,28 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
                 return past_the_cache(cache, compile, found.error().message);
             return found.error();
         }
-        if (state->conditions && found->compiled() && !found->waited()) {
+        Answer answer{*std::move(found), {}, candidate.key};
+        if (state->conditions && answer.lookup.compiled() && !answer.lookup.waited()) {
             keep_stamps(cache, question, candidate.key, state->conditions->stamps);
             remember(cache, question, candidate.number, {candidate.key, state->conditions->list});
-            return Answer{*std::move(found), {}, candidate.key};
+            return answer;
         }
-        if (candidate.holds == Candidate::Holds::yes && !found->compiled())
-            return Answer{*std::move(found), {}, candidate.key};
-        std::optional<std::vector<watch::Condition>> conditions = conditions_of(**found);
-        if (!conditions || !all_hold(cache, question, candidate.key, *conditions))
-            continue;
-        remember(cache, question, candidate.number, {candidate.key, *std::move(conditions)});
-        return Answer{*std::move(found), {}, candidate.key};
+        if (candidate.holds == Candidate::Holds::yes && !answer.lookup.compiled())
+            return answer;
+        std::optional<std::vector<watch::Condition>> conditions = conditions_of(*answer.lookup);
+        if (conditions && all_hold(cache, question, candidate.key, *conditions)) {
+            remember(cache, question, candidate.number, {candidate.key, *std::move(conditions)});
+            return answer;
+        }
+        // The first result is of another world, and nothing more is known here. A server may know.
+        if (i == 0 && manifest.sets.empty()) {
+            manifest = manifest_of(cache, question, EntryKind::manifest);
+            if (!manifest.sets.empty()) {
+                candidates = candidates_of(cache, question, manifest);
+                std::erase_if(candidates, [&](const Candidate& one) { return one.key == candidate.key; });
+                candidates.insert(candidates.begin(), candidate);
+            }
+        }
     }
     return past_the_cache(cache, compile, "what it reads keeps changing");
 }
@@ -187,7 +203,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
 Known look_up(Cache& cache, const Question& question)
 {
     Known known;
-    watch::Manifest manifest = manifest_of(cache, question);
+    watch::Manifest manifest = manifest_of(cache, question, EntryKind::manifest);
     // What no manifest knows of may still be there, as when its manifest was lost.
     for_each_result(cache, question.key, [&](const Key& key, const Lookup& result) {
         if (std::ranges::find(manifest.sets, key, &watch::ConditionSet::result) == manifest.sets.end())

@@ -10,10 +10,10 @@
 
 // How every compiler is answered from the cache.
 //
-//   question -> manifest -> first set of conditions that all hold -> result
-//                        -> none: compile under watch -> conditions -> result, manifest
+//   question -> its first result, or by the manifest the one whose conditions all hold here
+//            -> none: compile under watch -> conditions -> result, manifest
 //
-// Results have names before they are compiled: a question's results are numbered. Whoever finds no set that holds takes
+// Results have names before they are compiled: a question's results are numbered. Whoever finds none that holds takes
 // the next number, so that threads, processes and nodes with the same question wait for one compile. A result carries
 // its conditions. Who waited in another world, with other files, sees that they do not hold there and goes on to the
 // next number. So neither a lost manifest nor one that two have written at once can make a wrong answer.

@@ -50,23 +50,25 @@ std::string first_error(std::string_view log)
     return first.empty() ? "its log is empty" : std::string(first);
 }
 
-// While it lives, the process has another working directory, and the variables that were recorded.
+// While it lives, the process has another working directory, and of the variables that a compiler reads those that were
+// recorded.
 class Surroundings {
 public:
-    Surroundings(const std::string& directory, const std::vector<std::string>& environment)
+    Surroundings(const std::string& directory, const std::vector<std::string>& here,
+                 const std::vector<std::string>& recorded)
         : m_before(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
     {
-        for (const std::string& variable : environment) {
-            const std::size_t equals = variable.find('=');
-            const std::string name = variable.substr(0, equals);
-            const char* const value = std::getenv(name.c_str());
-            m_variables_before.emplace_back(name, value != nullptr ? std::optional<std::string>(value) : std::nullopt);
-            ::setenv(name.c_str(), equals == std::string::npos ? "" : variable.c_str() + equals + 1, 1);
-        }
+        for (const std::string& variable : here)
+            ::unsetenv(name_to_restore(variable).c_str());
+        for (const std::string& variable : recorded)
+            ::setenv(name_to_restore(variable).c_str(),
+                     variable.c_str() + std::min(variable.find('=') + 1, variable.size()), 1);
         m_error = ::chdir(directory.c_str()) == 0 ? 0 : errno;
     }
     ~Surroundings()
     {
+        // What was noted first is what was there at the beginning.
+        std::reverse(m_variables_before.begin(), m_variables_before.end());
         for (const auto& [name, value] : m_variables_before) {
             if (value)
                 ::setenv(name.c_str(), value->c_str(), 1);
@@ -84,6 +86,14 @@ public:
     int error() const { return m_error; }
 
 private:
+    std::string name_to_restore(const std::string& variable)
+    {
+        std::string name = variable.substr(0, variable.find('='));
+        const char* const value = std::getenv(name.c_str());
+        m_variables_before.emplace_back(name, value != nullptr ? std::optional<std::string>(value) : std::nullopt);
+        return name;
+    }
+
     int m_before;
     int m_error = 0;
     std::vector<std::pair<std::string, std::optional<std::string>>> m_variables_before;
@@ -115,7 +125,8 @@ struct Builder::State {
     }
 
     BuildResult build(const format::Recipe& recipe, const std::string& target);
-    BuildResult compile(const format::Recipe& recipe, const std::vector<std::string>& wanted, const Key& expected);
+    BuildResult compile(const format::Recipe& recipe, const nvrtc::Identity& compiler,
+                        const std::vector<std::string>& wanted, const Key& expected);
 
     Cache& cache;
     const Recipes recipes;
@@ -150,11 +161,11 @@ BuildResult Builder::State::build(const format::Recipe& recipe, const std::strin
         result.outcome = Outcome::already_there;
         result.key = key;
     });
-    return result.outcome == Outcome::already_there ? result : compile(recipe, wanted, expected);
+    return result.outcome == Outcome::already_there ? result : compile(recipe, *compiler, wanted, expected);
 }
 
-BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vector<std::string>& wanted,
-                                    const Key& expected)
+BuildResult Builder::State::compile(const format::Recipe& recipe, const nvrtc::Identity& compiler,
+                                    const std::vector<std::string>& wanted, const Key& expected)
 {
     if (laid_out != &recipe) {
         laid_out = nullptr;
@@ -165,7 +176,8 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
         workplace = *std::move(made);
         laid_out = &recipe;
     }
-    const Surroundings surroundings(workplace.working_directory, nvrtc::split_environment(recipe.environment));
+    const Surroundings surroundings(workplace.working_directory, nvrtc::environment_of(cache, compiler),
+                                    nvrtc::split_environment(recipe.environment));
     if (surroundings.error() != 0)
         return ended(Outcome::failed,
                      base::describe("Cannot work in", workplace.working_directory, surroundings.error()) + ".");
@@ -180,8 +192,8 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
     if (!plan->why_past_the_cache.empty())
         return ended(Outcome::past_the_cache, fmt::format("It goes past the cache: {}.", plan->why_past_the_cache));
     if (plan->request.key() != expected)
-        return ended(Outcome::failed, "Compiled here it would be another question than the recorded one: this "
-                                      "machine's environment has variables that the compiler reads.");
+        return ended(Outcome::failed, "Compiled here it would be another question than the recorded one: the compiler "
+                                      "was loaded here with other variables in its environment.");
     // What is built must show no path of this machine.
     const std::string name = recipe.name.empty() ? std::string(nvrtc::k_unnamed) : recipe.name;
     plan->shown = std::make_shared<const nvrtc::Shown>(

@@ -123,12 +123,14 @@ TEST_F(Answering, goes_on_after_a_restart_and_without_its_manifest)
     m_cache.reset();
     m_cache.emplace(open());
     EXPECT_EQ(ask(), "one hit");
-    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.key.hex())));
-    EXPECT_EQ(ask(), "one hit");
-    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.key.hex())));
     write_file(m_scratch / "b/v.h", "two");
-    EXPECT_EQ(ask(), "two compiled") << "the result of the other world has this number";
+    EXPECT_EQ(ask(), "two compiled") << "the result of the other world has the first number";
     EXPECT_EQ(ask(), "two hit");
+    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.key.hex())));
+    EXPECT_EQ(ask(), "two hit");
+    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.key.hex())));
+    write_file(m_scratch / "b/v.h", "one");
+    EXPECT_EQ(ask(), "one hit");
 }
 
 TEST_F(Answering, serves_a_tree_that_has_moved)

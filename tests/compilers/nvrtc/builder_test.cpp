@@ -301,10 +301,9 @@ TEST_F(BuildsRecipes, that_would_read_something_else_here_are_told)
     write("fixed/late.h", "");
     const BuildResult result = build_one();
     EXPECT_EQ(result.outcome, recipes::Outcome::failed);
-    EXPECT_NE(result.reason.find("late.h (by its absolute path) is found here and was not when it was recorded"),
+    EXPECT_NE(result.reason.find("late.h is another file here, or was not read when it was recorded"),
               std::string::npos)
         << result.reason;
-    EXPECT_EQ(m_elsewhere->stats().compiles, 0U);
 }
 
 TEST_F(BuildsRecipes, that_no_cache_can_answer_or_that_fail_are_told_apart)
