@@ -129,6 +129,8 @@ public:
 
     // Whether compiles may be raced against servers. If so, it is worth a copy to let a compile own its captures.
     bool races() const noexcept;
+    // Whether anything is kept at all. If not, compilers need not find out what a result depends on.
+    bool has_tiers() const noexcept;
     // Where compilers record what they are asked for; null: nowhere. docs/recipes.md.
     const Recording* recording() const noexcept;
 

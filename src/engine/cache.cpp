@@ -59,6 +59,11 @@ std::future<Result<Lookup>> Cache::compile_later(const Key& key, const Bytes& re
     return m_parts->flights.compile_later({key, request, std::move(compile), options});
 }
 
+bool Cache::has_tiers() const noexcept
+{
+    return m_parts->tiers.size() != 0;
+}
+
 bool Cache::races() const noexcept
 {
     return m_parts->flights.races();

@@ -1,16 +1,18 @@
 #include "compilers/common/depends_on.hpp"
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/fork.hpp"
 #include "base/text.hpp"
 #include "compilers/common/file_facts.hpp"
 #include "compilers/common/text_questions.hpp"
-#include "watch/source_file.hpp"
 
 #include <algorithm>
 #include <cstdlib>
+#include <fcntl.h>
 #include <memory>
 #include <set>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <unordered_map>
 
@@ -110,6 +112,37 @@ private:
     std::set<std::pair<Spot::From, std::uint16_t>> m_held;
 };
 
+// The texts in a file, a zero byte before and behind each, that look like the name of a variable with an underscore:
+// one a line, sorted, with a line's end before the first.
+std::string names_in_file(const std::string& path)
+{
+    const base::FileHandle file(base::system_files(), base::system_files().open(path.c_str(), O_RDONLY, 0));
+    base::FileStat stat;
+    if (!file.open() || base::system_files().stat(file.fd(), stat) != 0 || stat.size == 0)
+        return {};
+    void* const mapped = ::mmap(nullptr, stat.size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+    if (mapped == MAP_FAILED)
+        return {};
+    const std::string_view bytes(static_cast<const char*>(mapped), stat.size);
+    const auto is_part = [](char c) { return (c >= 'A' && c <= 'Z') || c == '_' || base::is_digit(c); };
+    std::set<std::string_view> found;
+    for (std::size_t at = bytes.find('_'); at != std::string_view::npos; at = bytes.find('_', at)) {
+        std::size_t begin = at;
+        while (begin > 0 && is_part(bytes[begin - 1]))
+            --begin;
+        while (at < bytes.size() && is_part(bytes[at]))
+            ++at;
+        if (begin > 0 && bytes[begin - 1] == '\0' && at < bytes.size() && bytes[at] == '\0' &&
+            !base::is_digit(bytes[begin]))
+            found.insert(bytes.substr(begin, at - begin));
+    }
+    std::string list = "\n";
+    for (const std::string_view name : found)
+        list.append(name).push_back('\n');
+    ::munmap(mapped, stat.size);
+    return list;
+}
+
 // Whether one of the sorted lines of `list`, which begins and ends with a new line, is `line`.
 bool has_line(std::string_view list, std::string_view line)
 {
@@ -202,8 +235,9 @@ std::vector<std::string> environment_now()
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
         const std::string_view text(*variable);
         const std::string_view name = text.substr(0, text.find('='));
-        // The part of OpenMP in these libraries is for code that they compile, and this is set for many programs.
-        if (name.find('_') != std::string_view::npos && name != "OMP_NUM_THREADS")
+        // The part of OpenMP in these libraries is for code that they compile, and this is set for many programs. "_" is
+        // a shell's, and another for every command.
+        if (name.find('_', 1) != std::string_view::npos && name != "OMP_NUM_THREADS")
             all.emplace_back(text);
     }
     std::sort(all.begin(), all.end());
@@ -213,33 +247,7 @@ std::vector<std::string> environment_now()
 std::vector<std::string> asked_at_load(Cache& cache, const std::string& path,
                                        const std::vector<std::string>& environment)
 {
-    // One name a line, sorted.
-    const std::string names = fact_of_file(cache, "variables", path, [&]() -> std::string {
-        const std::optional<watch::SourceFile> file = watch::read_source(path);
-        if (!file)
-            return {};
-        std::set<std::string_view> found;
-        const std::string_view bytes = file->text;
-        for (std::size_t i = 0; i < bytes.size(); ++i) {
-            if (bytes[i] != '\0')
-                continue;
-            std::size_t end = i + 1;
-            bool has_underscore = false;
-            for (; end < bytes.size(); ++end) {
-                const char c = bytes[end];
-                has_underscore |= c == '_';
-                if (!(c >= 'A' && c <= 'Z') && c != '_' && (end == i + 1 || !base::is_digit(c)))
-                    break;
-            }
-            if (end < bytes.size() && bytes[end] == '\0' && has_underscore)
-                found.insert(bytes.substr(i + 1, end - i - 1));
-            i = end - 1;
-        }
-        std::string list = "\n";
-        for (const std::string_view name : found)
-            list.append(name).push_back('\n');
-        return list;
-    });
+    const std::string names = fact_of_file(cache, "variables", path, [&] { return names_in_file(path); });
     std::vector<std::string> asked;
     if (!names.empty())
         for (const std::string& variable : environment)

@@ -2,6 +2,7 @@
 
 #include "base/digest.hpp"
 #include "base/elf.hpp"
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/hex.hpp"
 #include "hearth/libraries.hpp"
@@ -24,13 +25,25 @@ std::string fact_of_file(Cache& cache, std::string_view what, const std::string&
         Key::of("hearth file fact", what, file->device, file->inode, file->size, file->modified_ns, file->changed_ns);
     if (const Lookup known = cache.peek(key, EntryKind::derived))
         return std::string(known->text());
-    std::string fact = find_out();
-    if (!fact.empty() && watch::is_settled(*file) && watch::identify(path) == file) {
-        Artifact artifact{std::string_view(fact)};
-        artifact.metadata.label = fmt::format("{} of {}", what, std::filesystem::path(path).filename().string());
-        static_cast<void>(cache.insert(key, std::move(artifact), {.kind = EntryKind::derived}));
-    }
-    return fact;
+    std::string fact;
+    if (!watch::is_settled(*file))
+        return find_out();
+    // Processes that want it at once wait for one of them.
+    const Result<Lookup> made =
+        cache.get_or_compile(key,
+                             [&]() -> Result<Artifact> {
+                                 fact = find_out();
+                                 if (fact.empty() || watch::identify(path) != file)
+                                     return error(Code::unavailable, "{} has changed", path);
+                                 Artifact artifact{std::string_view(fact)};
+                                 artifact.metadata.label =
+                                     fmt::format("{} of {}", what, std::filesystem::path(path).filename().string());
+                                 return artifact;
+                             },
+                             {.kind = EntryKind::derived});
+    if (made)
+        return std::string((*made)->text());
+    return fact.empty() ? find_out() : fact;
 }
 
 std::string digest_of_file(Cache& cache, const std::string& path)

@@ -63,9 +63,11 @@ compilers::Told told_by(const Program& program, const Plan& plan)
 Result<compilers::Watched> compile_watched(const Program& program, const Plan& plan)
 {
     HEARTH_TRY_SET(const std::shared_ptr<Library> library, Library::load(plan.compiler.path));
-    std::string why_not = library->why_not_kept(plan.compiler);
-    if (!why_not.empty()) {
+    const std::string why_not = plan.is_watched ? library->why_not_kept(plan.compiler) : std::string{};
+    if (!plan.is_watched || !why_not.empty()) {
         HEARTH_TRY_SET(Artifact made, compile_now(*library, program, plan));
+        if (!plan.is_watched)
+            return compilers::Watched{std::move(made), watch::Conditions{}};
         return compilers::Watched{std::move(made), error(Code::unavailable, "{}", why_not)};
     }
     watch::Recording recording;

@@ -118,7 +118,9 @@ Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOption
     plan.program_name = program.name.empty() ? std::string(k_unnamed) : program.name;
     plan.places = places_of(plan.program_name, plan.facts, working_directory());
     HEARTH_TRY_SET(plan.compiler, identify(cache, options.library));
-    plan.environment = environment_of(cache, plan.compiler);
+    plan.is_watched = cache.has_tiers();
+    if (plan.is_watched)
+        plan.environment = environment_of(cache, plan.compiler);
     plan.why_past_the_cache = plan.facts.why_past_the_cache;
     plan.request = request_of(program, plan);
     return plan;

@@ -25,6 +25,7 @@ struct Plan {
     std::string program_name;              // as NVRTC shows it
     watch::Places places;
     std::string why_past_the_cache;
+    bool is_watched = true;              // else nothing is kept, and what it depends on need not be known
     Request request;                     // the question
     std::shared_ptr<const Shown> shown;  // null: the place where it is compiled
 
