@@ -235,8 +235,8 @@ std::vector<std::string> environment_now()
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
         const std::string_view text(*variable);
         const std::string_view name = text.substr(0, text.find('='));
-        // The part of OpenMP in these libraries is for code that they compile, and this is set for many programs. "_" is
-        // a shell's, and another for every command.
+        // The part of OpenMP in these libraries is for code that they compile, and this is set for many programs. "_"
+        // is a shell's, and another for every command.
         if (name.find('_', 1) != std::string_view::npos && name != "OMP_NUM_THREADS")
             all.emplace_back(text);
     }

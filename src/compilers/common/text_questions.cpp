@@ -96,8 +96,8 @@ void for_each_directive(std::string_view joined, Visit&& visit)
             visit(without_space(joined.substr(at + mark.size())));
 }
 
-// Whether a line that begins with #define is a definition as a whole: it may as well be the end of a comment or of a
-// raw string, with code behind it.
+// Whether a line that begins as a directive is one as a whole: it may as well be the end of a comment or of a raw
+// string, with code behind it.
 bool is_nothing_else(std::string_view line)
 {
     if (line.find("*/") != std::string_view::npos || line.find("/*") != std::string_view::npos)
@@ -113,13 +113,25 @@ bool is_nothing_else(std::string_view line)
     return true;
 }
 
-bool is_definition(std::string_view line)
+// Comments, and directives that put nothing into the output by themselves. (A macro that is defined counts where it is
+// used.)
+bool is_silent(std::string_view line)
 {
+    static constexpr std::array<std::string_view, 10> k_silent{"define", "undef", "if",      "ifdef", "ifndef",
+                                                               "elif",   "else",  "elifdef", "endif", "elifndef"};
     line = without_blanks(line);
+    if (line.starts_with("//"))
+        return true;
     if (!line.starts_with('#'))
         return false;
     line = without_blanks(line.substr(1));
-    return line.starts_with("define") && line.size() > 6 && !is_word(line[6]);
+    const auto end = static_cast<std::size_t>(std::find_if_not(line.begin(), line.end(), is_word) - line.begin());
+    const std::string_view directive = line.substr(0, end);
+    if (directive == "include" || directive == "include_next") {
+        const std::string_view name = without_blanks(line.substr(end));
+        return name.starts_with('<') || name.starts_with('"');  // else it is computed
+    }
+    return std::ranges::find(k_silent, directive) != k_silent.end();
 }
 
 }  // namespace
@@ -129,9 +141,9 @@ Word TextFacts::hash(std::string_view word)
     return std::hash<std::string_view>{}(word);
 }
 
-void TextFacts::use_words_of(std::string_view text)
+void TextFacts::add_words_of(std::string_view text, std::vector<Word>& words)
 {
-    for_each_word(text, [&](std::string_view word) { m_used.push_back(hash(word)); });
+    for_each_word(text, [&](std::string_view word) { words.push_back(hash(word)); });
 }
 
 // `rest` follows the word "define".
@@ -158,8 +170,10 @@ void TextFacts::define(std::string_view rest)
 
 void TextFacts::finish()
 {
-    std::sort(m_used.begin(), m_used.end());
-    m_used.erase(std::unique(m_used.begin(), m_used.end()), m_used.end());
+    for (std::vector<Word>* words : {&m_used, &m_silent}) {
+        std::sort(words->begin(), words->end());
+        words->erase(std::unique(words->begin(), words->end()), words->end());
+    }
 }
 
 TextFacts TextFacts::of_source(std::string_view text)
@@ -173,8 +187,8 @@ TextFacts TextFacts::of_source(std::string_view text)
     std::string_view rest = joined.text;
     while (!rest.empty()) {
         const std::string_view line = base::take_until('\n', rest);
-        if (!joined.is_clear || !is_definition(line) || !is_nothing_else(line))
-            facts.use_words_of(line);
+        const bool silent = joined.is_clear && is_silent(line) && is_nothing_else(line);
+        add_words_of(line, silent ? facts.m_silent : facts.m_used);
     }
     facts.finish();
     return facts;
@@ -191,7 +205,7 @@ TextFacts TextFacts::of_option(std::string_view option)
             facts.define(rest);
         }
     if (facts.m_definitions.empty())
-        facts.use_words_of(option);
+        add_words_of(option, facts.m_used);
     facts.finish();
     return facts;
 }
@@ -199,6 +213,14 @@ TextFacts TextFacts::of_option(std::string_view option)
 bool TextFacts::uses(Word word) const
 {
     return std::binary_search(m_used.begin(), m_used.end(), word);
+}
+
+bool TextFacts::mentions(Word word) const
+{
+    return std::binary_search(m_silent.begin(), m_silent.end(), word) ||
+           std::any_of(m_definitions.begin(), m_definitions.end(), [&](const Definition& definition) {
+               return std::ranges::find(definition.body, word) != definition.body.end();
+           });
 }
 
 namespace {
@@ -342,6 +364,58 @@ std::vector<Pasted> letter_by_letter(std::span<const std::string_view> names)
     std::vector<Pasted> all;
     for (const std::string_view name : names)
         all.push_back({std::string(name), name.starts_with('_')});
+    return all;
+}
+
+Words hashes_of(std::span<const std::string_view> names)
+{
+    Words words;
+    for (const std::string_view name : names)
+        words.insert(TextFacts::hash(name));
+    return words;
+}
+
+}  // namespace
+
+TextAnswers ask_texts(std::span<const TextFacts* const> texts)
+{
+    TextAnswers answers;
+    const Macros macros(texts);
+    const Pasting pasted_time(texts, macros, letter_by_letter(k_time));
+    const Words time = hashes_of(k_time);
+    const Words callers = macros.leading_to(hashes_of(k_callers_path));
+    const Pasting pasted_caller(texts, macros, letter_by_letter(k_callers_path));
+    const Words own = macros.leading_to(hashes_of(k_own_path));
+    std::vector<Pasted> own_names = letter_by_letter(k_own_path);
+    for (const Word word : own)
+        if (const std::string* const name = macros.name_of(word))
+            own_names.push_back({*name, false});
+    const Pasting pasted_own(texts, macros, std::move(own_names));
+    answers.may_hold_the_time = std::any_of(time.begin(), time.end(), [&](Word word) { return macros.mentions(word); });
+    for (const TextFacts* text : texts) {
+        answers.may_hold_the_time |= uses_any(*text, time) || pasted_time.is_possible_in(*text);
+        answers.may_hold_any_path |= uses_any(*text, callers) || pasted_caller.is_possible_in(*text);
+        answers.may_hold_its_own_path.push_back(uses_any(*text, own) || pasted_own.is_possible_in(*text));
+    }
+    return answers;
+}
+
+bool may_have_directive(std::string_view source, std::string_view directive)
+{
+    bool found = false;
+    const Joined joined = join_lines(source);
+    for_each_directive(joined.text, [&](std::string_view rest) { found |= rest.starts_with(directive); });
+    return found;
+}
+
+bool may_name(std::span<const TextFacts* const> texts, std::string_view path)
+{
+    bool all = true;
+    for_each_word(path, [&](std::string_view part) {
+        const Word word = TextFacts::hash(part);
+        all = all && std::any_of(texts.begin(), texts.end(),
+                                 [&](const TextFacts* text) { return text->uses(word) || text->mentions(word); });
+    });
     return all;
 }
 

@@ -26,21 +26,25 @@ public:
         bool pastes = false;  // has ##
     };
 
-    // Of a source: what stands behind #define counts only where the macro is used.
+    // Of a source: what stands behind #define counts only where the macro is used, and what stands behind #if not at
+    // all.
     static TextFacts of_source(std::string_view text);
     // Of an option or a name expression: "-DNAME=body" is a definition, anything else is used.
     static TextFacts of_option(std::string_view option);
 
     bool uses(Word word) const;
+    // In a directive that puts nothing into the output, or in what a macro stands for.
+    bool mentions(Word word) const;
     const std::vector<Word>& used() const { return m_used; }
     const std::vector<Definition>& definitions() const { return m_definitions; }
 
 private:
-    void use_words_of(std::string_view text);
+    static void add_words_of(std::string_view text, std::vector<Word>& words);
     void define(std::string_view rest);
     void finish();
 
-    std::vector<Word> m_used;  // sorted
+    std::vector<Word> m_used;    // sorted
+    std::vector<Word> m_silent;  // sorted
     std::vector<Definition> m_definitions;
 };
 

@@ -87,7 +87,7 @@ Compiled compiled(const compilers::Answer& answer, const Plan& plan)
 {
     std::string log =
         replay_log(answer.lookup->text("log"), answer.lookup->text(k_paths_section), {plan.program_name, plan.places});
-    return {CompileResult(answer.lookup, plan.request, answer.why_past_the_cache), std::move(log)};
+    return {CompileResult(answer.lookup, plan.request, answer.why_past_the_cache, answer.key), std::move(log)};
 }
 
 std::shared_ptr<const Program> borrowed(const Program& program)

@@ -19,6 +19,7 @@ Result<Explanation> explain(Cache& cache, const Program& program, const CompileO
     if (!known.result && !known.nearest)
         return hearth::explain(cache, plan.request);
     if (known.result) {
+        explanation.key = known.key;
         explanation.tiers = admin::where(cache, known.key);
         return explanation;
     }

@@ -53,10 +53,12 @@ TEST(TextQuestions, a_texts_own_path_is_seen_wherever_it_can_come_from)
          {"f(__FILE__);", "#define WHERE __FILE__\nf(WHERE);", "#define A __FILE__\n#define B A\nB", "assert(x);",
           "#define CAT(a, b) a##b\nCAT(__FI, LE__)", "#define LOG_IMPL __FILE__\n#define L(x) LOG_##x\nL(IMPL)",
           "/*\n#define X */ f(__FILE__);", "R\"(\n#define X )\" __FILE__", "#/**/define W __FILE__\nf(W)",
-          "%:define W __FILE__\nf(W)", "#define W /*\n*/ __FILE__\nf(W)", "#define A \\\n __FILE__\nA",
-          "#pragma message(__FILE__)", "#define A ?\?/\n __FILE__\nA"})
+          "/*\n// */ f(__FILE__);", "R\"(\n// )\" __FILE__", "%:define W __FILE__\nf(W)",
+          "#define W /*\n*/ __FILE__\nf(W)", "#define A \\\n __FILE__\nA", "#pragma message(__FILE__)",
+          "#define A ?\?/\n __FILE__\nA"})
         EXPECT_TRUE(tells_path(source)) << source;
-    for (const char* source : {"#define WHERE __FILE__\n", "int FILE;", "#define L(x) y##x\nL(FILE)"})
+    for (const char* source : {"#define WHERE __FILE__\n", "#ifdef __FILE__\n#undef __FILE__\n#endif", "int FILE;",
+                               "#define L(x) y##x\nL(FILE)"})
         EXPECT_FALSE(tells_path(source)) << source;
 }
 

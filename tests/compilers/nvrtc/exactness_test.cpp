@@ -150,6 +150,18 @@ TEST_F(NvrtcIsExact, about_a_header_that_is_named_by_its_whole_path)
     expect(Outcome::compiled, here);
 }
 
+TEST_F(NvrtcIsExact, where_results_of_one_question_have_keys_of_their_own)
+{
+    write("i/v.h", "#define VALUE 1\n");
+    const Program reads = program("#include <v.h>", {include("i")});
+    const Key first = compile(reads).key();
+    write("i/v.h", "#define VALUE 2\n");
+    const Key second = compile(reads).key();
+    EXPECT_NE(first, second) << "what is kept by the key, as loaded modules are, must not be mixed up";
+    EXPECT_EQ(compile(reads).key(), second);
+    EXPECT_EQ(nvrtc::explain(*m_cache, reads).value().key, second);
+}
+
 TEST_F(NvrtcIsExact, and_keeps_no_failure_that_is_the_machines)
 {
     write("i/v.h", "#define VALUE 1\n");
