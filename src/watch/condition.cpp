@@ -126,7 +126,8 @@ private:
         const std::string path(event.name);
         if (path.empty())
             return {};  // is nowhere there
-        if (is_passing(event.error))
+        // A file that is there and may not be read: whether it may be read later cannot be told by looking at it.
+        if (is_passing(event.error) || (event.asked == Asked::file && event.error != 0 && !is_absence(event.error)))
             return error(Code::unavailable, "{} could not be looked at: {}.", path, std::strerror(event.error));
         if (event.asked == Asked::status || event.error != 0) {
             if (path != "." && path != m_places.working_directory)

@@ -27,13 +27,13 @@ Key result_key(const Key& question, std::uint32_t number)
     return number == 0 ? question : Key::of("hearth result", question.hex(), std::uint64_t{number});
 }
 
-// Stamps are those of files of this machine, at the places of this question.
-Key stamps_key(const Question& question, const Key& result)
+// Stamps are those of files of this machine, at the places of this question, for these conditions.
+Key stamps_key(const Question& question, const Bytes& conditions)
 {
     std::string places = question.places.working_directory + "\n" + question.places.program_directory;
     for (const std::string& directory : question.places.directories)
         places.append("\n").append(directory);
-    return Key::of("hearth stamps", result.hex(), places);
+    return Key::of("hearth stamps", question.key.hex(), places, conditions.text());
 }
 
 // EntryKind::derived: as far as this machine knows.
@@ -45,18 +45,20 @@ watch::Manifest manifest_of(Cache& cache, const Question& question, EntryKind ki
     return {};
 }
 
-void keep_stamps(Cache& cache, const Question& question, const Key& result, const watch::Stamps& stamps)
+void keep_stamps(Cache& cache, const Question& question, const std::vector<watch::Condition>& list,
+                 const watch::Stamps& stamps)
 {
     Artifact artifact{watch::encode_stamps(stamps)};
     artifact.metadata.label = "stamps of " + question.label;
-    static_cast<void>(cache.insert(stamps_key(question, result), std::move(artifact), {.kind = EntryKind::derived}));
+    static_cast<void>(cache.insert(stamps_key(question, watch::encode_conditions(list)), std::move(artifact),
+                                   {.kind = EntryKind::derived}));
 }
 
-bool all_hold(Cache& cache, const Question& question, const Key& result, const std::vector<watch::Condition>& list)
+bool all_hold(Cache& cache, const Question& question, const std::vector<watch::Condition>& list)
 {
     watch::Stamps stamps;
     Bytes before;
-    if (const Lookup known = cache.peek(stamps_key(question, result), EntryKind::derived))
+    if (const Lookup known = cache.peek(stamps_key(question, watch::encode_conditions(list)), EntryKind::derived))
         if (std::optional<watch::Stamps> found = watch::decode_stamps(known->bytes())) {
             stamps = *std::move(found);
             before = Bytes::copy_of(known->bytes());
@@ -64,7 +66,7 @@ bool all_hold(Cache& cache, const Question& question, const Key& result, const s
     if (watch::first_broken(list, stamps, question.places) < list.size())
         return false;
     if (watch::encode_stamps(stamps).text() != before.text())
-        keep_stamps(cache, question, result, stamps);
+        keep_stamps(cache, question, list, stamps);
     return true;
 }
 
@@ -88,10 +90,9 @@ void remember(Cache& cache, const Question& question, std::uint32_t number, watc
 
 // A result that may be the answer.
 struct Candidate {
-    enum class Holds : std::uint8_t { yes, not_known };
     Key key;
     std::uint32_t number = 0;
-    Holds holds = Holds::not_known;
+    std::optional<Bytes> holding{};  // conditions that are known to hold
 };
 
 // The result whose conditions hold here. Then numbers that the manifest should know and does not (its writer lost to
@@ -100,8 +101,8 @@ std::vector<Candidate> candidates_of(Cache& cache, const Question& question, con
 {
     std::vector<Candidate> candidates;
     for (const watch::ConditionSet& set : manifest.sets)
-        if (all_hold(cache, question, set.result, set.conditions)) {
-            candidates.push_back({set.result, 0, Candidate::Holds::yes});
+        if (all_hold(cache, question, set.conditions)) {
+            candidates.push_back({set.result, 0, watch::encode_conditions(set.conditions)});
             break;
         }
     const std::uint32_t first = manifest.next - std::min(manifest.next, k_most_numbers);
@@ -176,14 +177,15 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
         }
         Answer answer{*std::move(found), {}, candidate.key};
         if (state->conditions && answer.lookup.compiled() && !answer.lookup.waited()) {
-            keep_stamps(cache, question, candidate.key, state->conditions->stamps);
+            keep_stamps(cache, question, state->conditions->list, state->conditions->stamps);
             remember(cache, question, candidate.number, {candidate.key, state->conditions->list});
             return answer;
         }
-        if (candidate.holds == Candidate::Holds::yes && !answer.lookup.compiled())
+        // What lies under this key may be another result than the manifest knew.
+        if (candidate.holding && answer.lookup->text(k_conditions_section) == candidate.holding->text())
             return answer;
         std::optional<std::vector<watch::Condition>> conditions = conditions_of(*answer.lookup);
-        if (conditions && all_hold(cache, question, candidate.key, *conditions)) {
+        if (conditions && all_hold(cache, question, *conditions)) {
             remember(cache, question, candidate.number, {candidate.key, *std::move(conditions)});
             return answer;
         }

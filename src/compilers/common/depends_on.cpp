@@ -100,12 +100,7 @@ public:
     }
 
 private:
-    void add(Condition condition)
-    {
-        condition.same_file = static_cast<std::uint32_t>(m_conditions.list.size());
-        m_conditions.list.push_back(std::move(condition));
-        m_conditions.stamps.of.emplace_back();
-    }
+    void add(Condition condition) { add_condition(std::move(condition), m_conditions); }
 
     watch::Conditions& m_conditions;
     const watch::Places& m_places;
@@ -163,6 +158,13 @@ bool has_line(std::string_view list, std::string_view line)
 }
 
 }  // namespace
+
+void add_condition(Condition condition, watch::Conditions& conditions)
+{
+    condition.same_file = static_cast<std::uint32_t>(conditions.list.size());
+    conditions.list.push_back(std::move(condition));
+    conditions.stamps.of.emplace_back();
+}
 
 void AskedVariables::complete(watch::Conditions& conditions)
 {

@@ -35,6 +35,9 @@ private:
     std::map<std::string, std::optional<std::string>> m_first;
 };
 
+// Adds one that is not about a file.
+void add_condition(watch::Condition condition, watch::Conditions& conditions);
+
 // An Error says why the result must not be kept.
 Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Places& places, const Told& told,
                                      std::span<const std::string_view> known_libraries);

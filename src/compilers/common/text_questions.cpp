@@ -16,10 +16,10 @@ using Words = std::unordered_set<Word>;
 
 constexpr std::array<std::string_view, 3> k_time{"__TIME__", "__DATE__", "__TIMESTAMP__"};
 // NVRTC itself defines assert(), with __FILE__.
-constexpr std::array<std::string_view, 4> k_own_path{"__FILE__", "__BASE_FILE__", "__FILE_NAME__", "assert"};
-// As a default argument these give the path of the caller, who need not mention anything.
-constexpr std::array<std::string_view, 3> k_callers_path{"__builtin_FILE", "__builtin_FILE_NAME",
-                                                         "__builtin_source_location"};
+constexpr std::array<std::string_view, 3> k_own_path{"__FILE__", "__FILE_NAME__", "assert"};
+// As a default argument these give the path of the caller, who need not mention anything; the last is the program's.
+constexpr std::array<std::string_view, 4> k_callers_path{"__builtin_FILE", "__builtin_FILE_NAME",
+                                                         "__builtin_source_location", "__BASE_FILE__"};
 
 // Bytes beyond ASCII are letters to a compiler. Numbers count as words: ## takes them too.
 bool is_word(char c)
@@ -163,14 +163,14 @@ void TextFacts::define(std::string_view rest)
     Definition definition{std::string(rest.substr(0, end)), {}, false};
     const std::string_view body = rest.substr(end, stop - end);
     for_each_word(body, [&](std::string_view word) { definition.body.push_back(hash(word)); });
-    for (const std::string_view paste : {"##", "%:%:", "?\?=?\?="})
+    for (const std::string_view paste : {"##", "%:%:", "?\?=?\?=", "#?\?=", "?\?=#"})
         definition.pastes |= body.find(paste) != std::string_view::npos;
     m_definitions.push_back(std::move(definition));
 }
 
 void TextFacts::finish()
 {
-    for (std::vector<Word>* words : {&m_used, &m_silent}) {
+    for (std::vector<Word>* words : {&m_used, &m_in_directives}) {
         std::sort(words->begin(), words->end());
         words->erase(std::unique(words->begin(), words->end()), words->end());
     }
@@ -187,8 +187,10 @@ TextFacts TextFacts::of_source(std::string_view text)
     std::string_view rest = joined.text;
     while (!rest.empty()) {
         const std::string_view line = base::take_until('\n', rest);
-        const bool silent = joined.is_clear && is_silent(line) && is_nothing_else(line);
-        add_words_of(line, silent ? facts.m_silent : facts.m_used);
+        if (!joined.is_clear || !is_silent(line) || !is_nothing_else(line))
+            add_words_of(line, facts.m_used);
+        if (!joined.is_clear || line.find('#') != std::string_view::npos || line.find("%:") != std::string_view::npos)
+            add_words_of(line, facts.m_in_directives);
     }
     facts.finish();
     return facts;
@@ -204,6 +206,7 @@ TextFacts TextFacts::of_option(std::string_view option)
                 rest = without_blanks(rest.substr(1));
             facts.define(rest);
         }
+    add_words_of(option, facts.m_in_directives);
     if (facts.m_definitions.empty())
         add_words_of(option, facts.m_used);
     facts.finish();
@@ -217,7 +220,7 @@ bool TextFacts::uses(Word word) const
 
 bool TextFacts::mentions(Word word) const
 {
-    return std::binary_search(m_silent.begin(), m_silent.end(), word) ||
+    return std::binary_search(m_in_directives.begin(), m_in_directives.end(), word) ||
            std::any_of(m_definitions.begin(), m_definitions.end(), [&](const Definition& definition) {
                return std::ranges::find(definition.body, word) != definition.body.end();
            });
@@ -280,8 +283,10 @@ bool uses_any(const TextFacts& text, const Words& words)
 // A name that ## may put together of pieces.
 struct Pasted {
     std::string name;
-    // A piece may be a single letter. With other names than these long ones, every short name could be put together.
-    bool of_letters = false;
+    // How many of the pieces may be single letters. With any number of them, every short name could be put together.
+    std::size_t most_letters = k_few_letters;
+
+    static constexpr std::size_t k_few_letters = 2;
 };
 
 // Visits every piece of every way to put `pasted` together from at least two pieces. Returns whether there is a way.
@@ -289,25 +294,35 @@ bool for_each_piece(const Pasted& pasted, const std::function<bool(std::string_v
                     const std::function<void(std::string_view)>& visit)
 {
     const std::string_view name = pasted.name;
-    const auto usable = [&](std::size_t start, std::size_t end) {
+    const std::size_t most = std::min(pasted.most_letters, name.size());
+    // 0: no piece; else what it costs of the letters, plus 1.
+    const auto cost = [&](std::size_t start, std::size_t end) -> std::size_t {
         const std::string_view part = name.substr(start, end - start);
-        const bool is_number = std::all_of(part.begin(), part.end(), base::is_digit);  // __LINE__ gives any
-        return part.size() < name.size() && (is_number || ((part.size() > 1 || pasted.of_letters) && is_piece(part)));
+        if (part.size() == name.size())
+            return 0;
+        if (std::all_of(part.begin(), part.end(), base::is_digit))
+            return 1;  // __LINE__ gives any
+        if (!is_piece(part))
+            return 0;
+        return part.size() > 1 ? 1 : 2;
     };
-    // From the end: the positions from which the rest of the name can be put together.
-    std::vector<bool> finishes(name.size() + 1, false);
-    finishes[name.size()] = true;
+    // The fewest letters that it takes to put the rest of the name together from a position, and to get there.
+    const std::size_t never = most + 1;
+    std::vector<std::size_t> to_finish(name.size() + 1, never);
+    std::vector<std::size_t> to_reach(name.size() + 1, never);
+    to_finish[name.size()] = 0;
     for (std::size_t start = name.size(); start-- > 0;)
-        for (std::size_t end = start + 1; end <= name.size() && !finishes[start]; ++end)
-            finishes[start] = finishes[end] && usable(start, end);
-    if (!finishes[0])
+        for (std::size_t end = start + 1; end <= name.size(); ++end)
+            if (const std::size_t costs = to_finish[end] < never ? cost(start, end) : 0; costs != 0)
+                to_finish[start] = std::min(to_finish[start], to_finish[end] + costs - 1);
+    if (to_finish[0] > most)
         return false;
-    std::vector<bool> reached(name.size() + 1, false);
-    reached[0] = true;
+    to_reach[0] = 0;
     for (std::size_t start = 0; start < name.size(); ++start)
-        for (std::size_t end = start + 1; reached[start] && end <= name.size(); ++end)
-            if (finishes[end] && usable(start, end)) {
-                reached[end] = true;
+        for (std::size_t end = start + 1; to_reach[start] < never && end <= name.size(); ++end)
+            if (const std::size_t costs = to_finish[end] < never ? cost(start, end) : 0;
+                costs != 0 && to_reach[start] + costs - 1 + to_finish[end] <= most) {
+                to_reach[end] = std::min(to_reach[end], to_reach[start] + costs - 1);
                 visit(name.substr(start, end - start));
             }
     return true;
@@ -363,7 +378,7 @@ std::vector<Pasted> letter_by_letter(std::span<const std::string_view> names)
 {
     std::vector<Pasted> all;
     for (const std::string_view name : names)
-        all.push_back({std::string(name), name.starts_with('_')});
+        all.push_back({std::string(name), name.starts_with('_') ? name.size() : Pasted::k_few_letters});
     return all;
 }
 
@@ -389,7 +404,7 @@ TextAnswers ask_texts(std::span<const TextFacts* const> texts)
     std::vector<Pasted> own_names = letter_by_letter(k_own_path);
     for (const Word word : own)
         if (const std::string* const name = macros.name_of(word))
-            own_names.push_back({*name, false});
+            own_names.push_back({*name});
     const Pasting pasted_own(texts, macros, std::move(own_names));
     answers.may_hold_the_time = std::any_of(time.begin(), time.end(), [&](Word word) { return macros.mentions(word); });
     for (const TextFacts* text : texts) {
@@ -412,9 +427,11 @@ bool may_name(std::span<const TextFacts* const> texts, std::string_view path)
 {
     bool all = true;
     for_each_word(path, [&](std::string_view part) {
+        if (std::all_of(part.begin(), part.end(), base::is_digit))
+            return;  // some macro of the compiler's stands for it
         const Word word = TextFacts::hash(part);
-        all = all && std::any_of(texts.begin(), texts.end(),
-                                 [&](const TextFacts* text) { return text->uses(word) || text->mentions(word); });
+        all =
+            all && std::any_of(texts.begin(), texts.end(), [&](const TextFacts* text) { return text->mentions(word); });
     });
     return all;
 }

@@ -33,7 +33,7 @@ public:
     static TextFacts of_option(std::string_view option);
 
     bool uses(Word word) const;
-    // In a directive that puts nothing into the output, or in what a macro stands for.
+    // Where a directive may take it from: in a line that may have one, or in what a macro stands for.
     bool mentions(Word word) const;
     const std::vector<Word>& used() const { return m_used; }
     const std::vector<Definition>& definitions() const { return m_definitions; }
@@ -43,8 +43,8 @@ private:
     void define(std::string_view rest);
     void finish();
 
-    std::vector<Word> m_used;    // sorted
-    std::vector<Word> m_silent;  // sorted
+    std::vector<Word> m_used;           // sorted
+    std::vector<Word> m_in_directives;  // sorted
     std::vector<Definition> m_definitions;
 };
 
@@ -60,7 +60,7 @@ TextAnswers ask_texts(std::span<const TextFacts* const> texts);
 // Whether something in a source could be this directive, in a comment or a string too.
 bool may_have_directive(std::string_view source, std::string_view directive);
 
-// Whether every word of `path` is among the words of some text, so that a text could name that path itself.
+// Whether every word of `path` is where a directive may take it from, so that a text could name that path itself.
 bool may_name(std::span<const TextFacts* const> texts, std::string_view path);
 
 }  // namespace hearth::compilers

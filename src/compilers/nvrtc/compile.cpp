@@ -42,6 +42,39 @@ Result<Artifact> compile_now(Library& library, const Program& program, const Pla
     return made;
 }
 
+// Where the log shows a path in a way that replay_log() does not know, that place is a condition.
+void hold_paths_in_log(std::string_view log, const Plan& plan, watch::Conditions& conditions)
+{
+    if (log.empty())
+        return;
+    using From = watch::Spot::From;
+    const std::vector<watch::Condition> found = conditions.list;
+    watch::Places marked = plan.places;
+    marked.program_directory = "\x01";
+    for (std::string& directory : marked.directories)
+        directory = "\x01";
+    const LogPlaces here{plan.program_name, plan.places};
+    const std::string moved = replay_log(log, paths_in_log(log, here, found), {"\x01", marked});
+    const auto hold = [&](From from, std::uint16_t index) {
+        compilers::add_condition({.kind = watch::Condition::Kind::place,
+                                  .spot = {from, index, {}},
+                                  .text = watch::path_of_place(from, index, plan.places)},
+                                 conditions);
+    };
+    if (moved.find(plan.program_name) != std::string::npos)
+        hold(From::program_directory, 0);
+    for (const watch::Condition& condition : found) {
+        if (condition.kind != watch::Condition::Kind::content ||
+            (condition.spot.from != From::directory && condition.spot.from != From::program_directory))
+            continue;
+        const std::string path = condition.spot.shown(plan.places);
+        const bool ambiguous =
+            log.find(path) != std::string_view::npos && watch::spots_of(path, plan.places).size() > 1;
+        if (ambiguous || moved.find(path) != std::string::npos)
+            hold(condition.spot.from, condition.spot.index);
+    }
+}
+
 compilers::Told told_by(const Program& program, const Plan& plan)
 {
     compilers::Told told;
@@ -63,7 +96,9 @@ compilers::Told told_by(const Program& program, const Plan& plan)
 Result<compilers::Watched> compile_watched(const Program& program, const Plan& plan)
 {
     HEARTH_TRY_SET(const std::shared_ptr<Library> library, Library::load(plan.compiler.path));
-    const std::string why_not = plan.is_watched ? library->why_not_kept(plan.compiler) : std::string{};
+    std::string why_not = plan.is_watched ? library->why_not_kept(plan.compiler) : std::string{};
+    if (why_not.empty() && float_mode() != plan.float_mode)
+        why_not = "it was asked for by a thread with another floating-point mode than that of the one that compiles";
     if (!plan.is_watched || !why_not.empty()) {
         HEARTH_TRY_SET(Artifact made, compile_now(*library, program, plan));
         if (!plan.is_watched)
@@ -78,6 +113,7 @@ Result<compilers::Watched> compile_watched(const Program& program, const Plan& p
         compilers::depends_on(log, plan.places, told_by(program, plan), k_known_libraries);
     if (conditions) {
         library->asked_variables().complete(*conditions);
+        hold_paths_in_log(made->text("log"), plan, *conditions);
         settle_log(*made, plan, conditions->list);
     }
     return compilers::Watched{*std::move(made), std::move(conditions)};

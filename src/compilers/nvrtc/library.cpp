@@ -7,6 +7,7 @@
 #include "base/fork.hpp"
 #include "base/hex.hpp"
 #include "base/shared_library.hpp"
+#include "base/text.hpp"
 #include "base/wire.hpp"
 #include "compilers/common/file_facts.hpp"
 #include "gpu/library_memo.hpp"
@@ -61,8 +62,13 @@ std::optional<Identity> identify_library(Cache& cache, const std::string& path, 
             why = "not there";
         return std::nullopt;
     }
-    const std::string directory = std::filesystem::path(path).parent_path().string();
-    for (const std::string& builtins : files_matching({directory}, "libnvrtc-builtins.so*"))
+    // NVRTC lets the loader find them, which looks here first.
+    std::vector<std::string> directories;
+    if (const char* const first = std::getenv("LD_LIBRARY_PATH"))
+        for (std::string_view rest = first; !rest.empty();)
+            directories.emplace_back(base::take_until(':', rest));
+    directories.push_back(std::filesystem::path(path).parent_path().string());
+    for (const std::string& builtins : files_matching(directories, "libnvrtc-builtins.so*"))
         identity.builtins += (identity.builtins.empty() ? "" : " ") + compilers::digest_of_file(cache, builtins);
     return identity;
 }
@@ -144,6 +150,19 @@ struct Library::Functions {
     };
     std::vector<Output> outputs;
 };
+
+std::uint64_t float_mode()
+{
+    std::uint64_t mode = 0;
+#if defined(__x86_64__)
+    std::uint32_t control = 0;
+    asm volatile("stmxcsr %0" : "=m"(control));
+    mode = control & ~std::uint32_t{0x3f};  // without what has happened so far
+#elif defined(__aarch64__)
+    asm volatile("mrs %0, fpcr" : "=r"(mode));
+#endif
+    return mode;
+}
 
 std::vector<std::string> environment_of(Cache& cache, const Identity& compiler)
 {

@@ -30,6 +30,14 @@ inline constexpr std::string_view k_appended_flags = "NVRTC_APPEND_FLAGS=";
 // library was loaded, or as it is now if this process has not loaded it.
 std::vector<std::string> environment_of(Cache& cache, const Identity& compiler);
 
+// How the calling thread rounds and treats tiny numbers, and what it is where nobody has changed it.
+#if defined(__x86_64__)
+inline constexpr std::uint64_t k_usual_float_mode = 0x1f80;
+#else
+inline constexpr std::uint64_t k_usual_float_mode = 0;
+#endif
+std::uint64_t float_mode();
+
 // The functions of a loaded libnvrtc, which is watched.
 class Library {
 public:

@@ -105,15 +105,46 @@ std::string side_effect(std::string_view option)
     return {};
 }
 
+// Whether an include directory is given in a way that NVRTC surely reads as we do: "-Idir", "-I=dir", "-I" "dir" and
+// the same with --include-path. To NVRTC some others mean the working directory, or nothing at all.
+bool is_plain_directory(std::string_view option, std::string_view next)
+{
+    std::string_view value;
+    if (option == "-I" || option == "--include-path")
+        value = next;
+    else if (option.starts_with("-I"))
+        value = option.substr(option.starts_with("-I=") ? 3 : 2);
+    else if (option.starts_with("--include-path="))
+        value = option.substr(std::string_view("--include-path=").size());
+    const auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+    return !value.empty() && !is_blank(value.front()) && !is_blank(value.back()) && value.front() != '-' &&
+           value.front() != '=';
+}
+
+bool has_plain_directories(std::span<const std::string> options)
+{
+    for (Walk walk(options); !walk.done(); walk.next()) {
+        const std::size_t at = walk.at();
+        if (read_option(walk).kind == Read::Kind::include_directory &&
+            !is_plain_directory(options[at], walk.at() != at ? options[walk.at()] : ""))
+            return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 OptionFacts read_options(std::span<const std::string> options)
 {
     OptionFacts facts;
+    const bool plain = has_plain_directories(options);
     for (Walk walk(options); !walk.done(); walk.next()) {
-        const std::string option(walk.option());
+        const std::string option(plain ? walk.option() : std::string_view(options[walk.at()]));
         const std::size_t before = walk.at();
         Read read = read_option(walk);
+        // All of them as they stand: what they mean together is NVRTC's to know.
+        if (read.kind == Read::Kind::include_directory && !plain)
+            read.kind = Read::Kind::other;
         // What is found in an include directory is in the key; where it was found is not.
         if (read.kind != Read::Kind::include_directory)
             facts.keyed.push_back(option);
@@ -135,7 +166,7 @@ OptionFacts read_options(std::span<const std::string> options)
                 facts.why_past_the_cache = side_effect(option);
         }
         if (walk.at() != before)
-            facts.keyed.emplace_back(walk.option());  // its value is a word of its own
+            facts.keyed.emplace_back(plain ? walk.option() : options[walk.at()]);  // its value is a word of its own
     }
     return facts;
 }

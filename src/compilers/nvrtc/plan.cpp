@@ -97,6 +97,8 @@ Request request_of(const Program& program, const Plan& plan)
         .list("environment", plan.environment)
         .text("source", source)
         .text("program name", plan.program_name.substr(plan.program_name.find_last_of('/') + 1))
+        .number("program has a directory", plan.program_name.find('/') == std::string::npos ? 0 : 1)
+        .number("float mode", plan.float_mode)
         .list("options", plan.facts.keyed)
         .number("include directories", plan.facts.include_directories.size())
         .list("name expressions", name_expressions);
@@ -116,6 +118,7 @@ Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOption
     Plan plan;
     HEARTH_TRY(settle_options(program, plan));
     plan.program_name = program.name.empty() ? std::string(k_unnamed) : program.name;
+    plan.float_mode = float_mode();
     plan.places = places_of(plan.program_name, plan.facts, working_directory());
     HEARTH_TRY_SET(plan.compiler, identify(cache, options.library));
     plan.is_watched = cache.has_tiers();

@@ -135,6 +135,12 @@ void record_in(Recorder& recorder, const LogSink& log, const Program& program, c
     if (recorder.stopped())
         return;
     recorder.look_for_the_file();
+    const bool has_key = answer != nullptr && answer->why_past_the_cache.empty();
+    if (has_key)
+        if (const std::optional<Key> known = recorder.recipe_of(answer->key)) {
+            recorder.use(*known, log);
+            return;
+        }
     const format::Recipe recipe = recipe_of(program, plan, answer);
     if (recorder.claim(recipe.key)) {
         if (!add_contents(Contents(recorder, log), program, recipe)) {
@@ -143,6 +149,8 @@ void record_in(Recorder& recorder, const LogSink& log, const Program& program, c
         }
         recorder.append(format::encode_recipe(recipe), log);
     }
+    if (has_key)
+        recorder.remember(answer->key, recipe.key);
     recorder.use(recipe.key, log);
 }
 

@@ -1,6 +1,7 @@
 #include "hearth/admin.hpp"
 #include "nvrtc_fixture.hpp"
 
+#include <cfenv>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -160,6 +161,98 @@ TEST_F(NvrtcIsExact, where_results_of_one_question_have_keys_of_their_own)
     EXPECT_NE(first, second) << "what is kept by the key, as loaded modules are, must not be mixed up";
     EXPECT_EQ(compile(reads).key(), second);
     EXPECT_EQ(nvrtc::explain(*m_cache, reads).value().key, second);
+}
+
+TEST_F(NvrtcIsExact, where_another_result_has_taken_the_place_of_one_whose_files_were_known)
+{
+    // Old enough for their stamps to be trusted.
+    const auto old = [&](const std::string& path) {
+        std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    };
+    old(write("d/v.h", "#define VALUE 1\n"));
+    old(write("e/v.h", "#define VALUE 2\n"));
+    Program here = program("#include \"v.h\"");
+    here.name = m_scratch / "d/k.cu";
+    Program there = here;
+    there.name = m_scratch / "e/k.cu";
+    const Key first = compile(here).key();
+    compile(here);
+    ASSERT_TRUE(m_cache->remove(first));
+    EXPECT_EQ(compile(there).key(), first) << "else nothing is shown here";
+    for (const Program& one : {here, there, here})
+        expect_as_bare(compile(one), one);
+}
+
+TEST_F(NvrtcIsExact, in_every_mode_of_a_threads_floating_point_unit)
+{
+    Program folds = program("#define VALUE (int)(1.0f / 3.0f * 3e7f)");
+    folds.source += "\n__device__ float third = 1.0f / 3.0f;";
+    const int before = std::fegetround();
+    for (const int mode : {FE_TONEAREST, FE_UPWARD, FE_TONEAREST, FE_UPWARD}) {
+        std::fesetround(mode);
+        expect_as_bare(compile(folds), folds);
+    }
+    std::fesetround(before);
+}
+
+TEST_F(NvrtcIsExact, whether_a_programs_name_has_a_directory_or_not)
+{
+    std::filesystem::create_directory(m_scratch / "q");
+    std::filesystem::current_path(m_scratch.path());
+    write("v.h", "#define VALUE 1\n");
+    write("q/v.h", "#define VALUE 2\n");
+    Program named = program("#include \"v.h\"");
+    for (const char* name : {"k.cu", "q/k.cu", "k.cu", "q/k.cu"}) {
+        named.name = name;
+        expect_as_bare(compile(named), named);
+    }
+    std::filesystem::current_path("/");
+}
+
+TEST_F(NvrtcIsExact, however_an_include_directory_is_given)
+{
+    std::filesystem::create_directory(m_scratch / "w");
+    std::filesystem::current_path(m_scratch / "w");
+    write("w/v.h", "#define VALUE 1\n");
+    write("w/o/v.h", "#define VALUE 2\n");
+    write("w/o1/v.h", "#define VALUE 3\n");
+    using Options = std::vector<std::string>;
+    for (const Options& options :
+         {Options{"-I="}, Options{"-Io"}, Options{"-I "}, Options{"-I", ""}, Options{"-I", "o"},
+          Options{"--include-path="}, Options{"--include-path=o"}, Options{"--include-path o"}, Options{"-Io1\n"},
+          Options{"-Io"}, Options{"-I\to"}, Options{"-I= o"}, Options{"-I-"}, Options{"-Io1", "-I-"},
+          Options{"-Io1", "-Io"}, Options{"-I-", "-Io"}})
+        for (int i = 0; i < 2; ++i) {
+            const Program given = program("#include <v.h>", options);
+            expect_as_bare(compile(given), given);
+        }
+    std::filesystem::current_path("/");
+}
+
+TEST_F(NvrtcIsExact, about_the_programs_path_in_a_header_and_about_names_put_together)
+{
+    write("i/base.h", "__device__ const char* base() { return __BASE_FILE__; }\n");
+    write("i/log.h", "#define LOG_E(m) __FILE__ m\n#define LOG(l, m) LOG_##l(m)\n");
+    for (const char* source : {"#include <base.h>\n#define VALUE base()[5]",
+                               "#include <log.h>\n__device__ const char* s = LOG(E, \"bad\");\n#define VALUE s[5]",
+                               "#define C(a, b) a##b\n#define VALUE 1\n__device__ void f(int x) { C(a, ssert)(x); }"})
+        for (const char* name : {"/tmp/one/k.cu", "/tmp/two/k.cu", "/tmp/one/k.cu"}) {
+            Program here = program(source, {include("i")});
+            here.name = name;
+            expect_as_bare(compile(here), here);
+        }
+}
+
+TEST_F(NvrtcIsExact, in_logs_that_name_a_second_file_when_the_tree_has_moved)
+{
+    write("m1/i/a.h", "struct S { int a; };\n");
+    write("m1/i/b.h", "struct S { int b; };\n");
+    std::filesystem::copy(m_scratch / "m1", m_scratch / "m2", std::filesystem::copy_options::recursive);
+    for (const char* tree : {"m1", "m2", "m1"}) {
+        Program twice = program("#include <a.h>\n#include <b.h>\n#define VALUE 1", {"-I" + (m_scratch / tree) + "/i"});
+        twice.name = (m_scratch / tree) + "/k.cu";
+        expect_as_bare(compile(twice), twice);
+    }
 }
 
 TEST_F(NvrtcIsExact, and_keeps_no_failure_that_is_the_machines)
