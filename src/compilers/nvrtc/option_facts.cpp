@@ -175,6 +175,8 @@ std::vector<std::string> with_directories(std::span<const std::string> options,
                                           const std::function<std::string(const std::string&)>& place)
 {
     std::vector<std::string> moved;
+    if (!has_plain_directories(options))
+        return {options.begin(), options.end()};
     for (Walk walk(options); !walk.done(); walk.next()) {
         const std::size_t before = walk.at();
         if (const Read read = read_option(walk); read.kind == Read::Kind::include_directory)

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view k_slot_magic = "HRTHNOT1";
 constexpr std::size_t k_slot_sum = 16;
 constexpr std::size_t k_slot_head = 8 + k_slot_sum + 8 + 4;
-constexpr std::size_t k_slot_size = std::size_t{64} << 10U;
+constexpr std::size_t k_slot_size = std::size_t{16} << 10U;
 constexpr std::size_t k_read_at_once = 4096;
 
 struct Slot {

@@ -10,7 +10,7 @@
 // turn, so that a write that is cut short leaves the other. (Renaming a new file over the old one makes some file
 // systems write it to disk, which costs the end of every process a millisecond.)
 //
-//   file := slot slot            64 KiB each
+//   file := slot slot            16 KiB each
 //   slot := magic:u8[8] sum:u8[16] sequence:u64 size:u32 payload         the newer is the one with the larger sequence
 //   sum  := the first 16 bytes of SHA-256(all that follows it in the slot)
 

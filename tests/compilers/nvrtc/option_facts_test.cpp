@@ -12,11 +12,21 @@ using Strings = std::vector<std::string>;
 
 TEST(NvrtcOptions, include_directories_are_found_however_they_are_given_and_stay_out_of_the_key)
 {
-    const Strings options{"-I/a", "-I",    "/b",    "--include-path=/c", "--include-path",
-                          "/d",   "-I=/e", "-I /f", "-std=c++20"};
+    const Strings options{"-I/a", "-I", "/b", "--include-path=/c", "--include-path", "/d", "-I=/e", "-std=c++20"};
     const OptionFacts facts = read_options(options);
-    EXPECT_EQ(facts.include_directories, (Strings{"/a", "/b", "/c", "/d", "/e", "/f"}));
+    EXPECT_EQ(facts.include_directories, (Strings{"/a", "/b", "/c", "/d", "/e"}));
     EXPECT_EQ(facts.keyed, Strings{"-std=c++20"});
+}
+
+TEST(NvrtcOptions, include_directories_that_nvrtc_may_read_otherwise_are_kept_as_they_stand)
+{
+    for (const Strings& odd : {Strings{"-I"}, Strings{"-I", ""}, Strings{"-I="}, Strings{"-I /f"}, Strings{"-Ia\n"},
+                               Strings{"-I-"}, Strings{"--include-path a"}, Strings{"--include-path= a"}}) {
+        Strings options{"-I/a"};
+        options.insert(options.end(), odd.begin(), odd.end());
+        EXPECT_EQ(read_options(options).keyed, options);
+        EXPECT_TRUE(read_options(options).include_directories.empty());
+    }
 }
 
 TEST(NvrtcOptions, a_value_that_stands_alone_stays_with_its_option)
@@ -47,9 +57,9 @@ TEST(NvrtcOptions, options_with_side_effects_bypass)
 
 TEST(NvrtcOptions, include_directories_move_and_the_key_stays)
 {
-    const Strings options{"-I/a", "-D", "-I/no", "-I", "/b", "--include-path=c", "-arch", "sm_90", "-I"};
+    const Strings options{"-I/a", "-D", "-I/no", "-I", "/b", "--include-path=c", "-arch", "sm_90"};
     const Strings moved = with_directories(options, [](const std::string& directory) { return "/root" + directory; });
-    EXPECT_EQ(moved, (Strings{"-I/root/a", "-D", "-I/no", "-I/root/b", "-I/rootc", "-arch", "sm_90", "-I/root"}));
+    EXPECT_EQ(moved, (Strings{"-I/root/a", "-D", "-I/no", "-I/root/b", "-I/rootc", "-arch", "sm_90"}));
     EXPECT_EQ(read_options(moved).keyed, read_options(options).keyed);
 }
 
