@@ -246,10 +246,10 @@ std::vector<std::string> environment_now()
     return all;
 }
 
-std::vector<std::string> asked_at_load(Cache& cache, const std::string& path,
+std::vector<std::string> asked_at_load(Cache& cache, const std::string& library,
                                        const std::vector<std::string>& environment)
 {
-    const std::string names = fact_of_file(cache, "variables", path, [&] { return names_in_file(path); });
+    const std::string names = fact_of_file(cache, "variables", library, [&] { return names_in_file(library); });
     std::vector<std::string> asked;
     if (!names.empty())
         for (const std::string& variable : environment)

@@ -55,6 +55,7 @@ std::string why_past_the_cache(const Source& source)
     for (const std::string& option : source.options)
         facts.push_back(compilers::TextFacts::of_option(option));
     std::vector<const compilers::TextFacts*> texts;
+    texts.reserve(facts.size());
     for (const compilers::TextFacts& one : facts)
         texts.push_back(&one);
     const compilers::TextAnswers answers = compilers::ask_texts(texts);
