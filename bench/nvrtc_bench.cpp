@@ -1,10 +1,11 @@
-// A hit for NVRTC in a fresh process, beside NVRTC itself in one.
+// A hit and a miss of NVRTC's in a fresh process, beside NVRTC called with nothing of ours in between.
 
 #include "benches.hpp"
 #include "gpu/cuda/cuda_driver.hpp"
 #include "hearth/hearth.hpp"
 #include "sample_entries.hpp"
 #include "scratch.hpp"
+#include "support/bare_nvrtc.hpp"
 #include "timing.hpp"
 
 #include <algorithm>
@@ -17,10 +18,13 @@ namespace hearth::bench {
 namespace {
 
 constexpr int k_fresh_processes = 21;
-constexpr int k_cold_processes = 3;
+constexpr int k_cold_processes = 5;
+constexpr double k_most_for_a_miss = 1.05;
 
 const char* const k_small = "extern \"C\" __global__ void saxpy(int n, float a, const float* x, float* y)\n"
                             "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += a * x[i]; }\n";
+const char* const k_half = "#include <cuda_fp16.h>\n"
+                           "extern \"C\" __global__ void twice(__half* x) { x[threadIdx.x] = __hadd(x[0], x[1]); }\n";
 const char* const k_cub = "#include <cub/block/block_reduce.cuh>\n"
                           "extern \"C\" __global__ void sum(const float* x, float* y)\n"
                           "{ using Reduce = cub::BlockReduce<float, 128>; __shared__ typename Reduce::TempStorage s;\n"
@@ -50,23 +54,49 @@ nvrtc::Program program_of(const std::string& kind, const std::string& answer = k
     nvrtc::Options options;
     if (answer != k_own_cache)
         options.add("--no-cache");
-    if (kind == "cub")
+    if (kind != "small")
         for (const std::string& directory : cub_directories())
             options.include(directory);
-    return {.source = kind == "cub" ? k_cub : k_small, .name = kind + ".cu", .options = options, .target = "sm_90"};
+    return {.source = kind == "cub"    ? k_cub
+                      : kind == "half" ? k_half
+                                       : k_small,
+            .name = kind + ".cu",
+            .options = options,
+            .target = "sm_90"};
 }
 
-// Milliseconds in fresh processes, from opening the cache to having the CUBIN.
-double fresh_ms(const std::string& directory, const std::string& kind, const char* answer, int processes)
+// Each in its turn, as a program does that compiles what it needs.
+nvrtc::Program numbered(nvrtc::Program program, int number)
+{
+    program.options.push_back(fmt::format("-DNUMBER={}", number));
+    return program;
+}
+
+// Milliseconds in fresh processes, from opening the cache to having closed it.
+double fresh_ms(const std::string& directory, const std::string& kind, const char* answer, int processes,
+                int kernels = 1)
 {
     std::vector<double> times;
     for (int i = 0; i < processes; ++i) {
-        const std::string output = run_self(fmt::format("--child nvrtc '{}' {} {}", directory, kind, answer));
+        const std::string output =
+            run_self(fmt::format("--child nvrtc '{}' {} {} {}", directory, kind, answer, kernels));
         double ns = 0;
         if (std::sscanf(output.c_str(), "%lf", &ns) == 1)
             times.push_back(ns * 1e-6);
     }
     return times.empty() ? 0 : median(times);
+}
+
+// The same for misses: the directory is empty each time, but for what is known of the compiler.
+double miss_ms(const std::string& directory, const std::string& kind, int processes, int kernels = 1)
+{
+    std::vector<double> times;
+    for (int i = 0; i < processes; ++i) {
+        std::filesystem::remove_all(directory);
+        fresh_ms(directory, "small", k_hearth, 1, 2);
+        times.push_back(fresh_ms(directory, kind, k_hearth, 1, kernels));
+    }
+    return median(times);
 }
 
 // NVRTC asks the driver where its cache is, and has none without.
@@ -87,27 +117,44 @@ void key_of_a_source(Report& report)
 
 }  // namespace
 
-// DIRECTORY KIND ANSWER: prints nanoseconds; the status tells whether it compiled.
+// DIRECTORY KIND ANSWER KERNELS: prints nanoseconds; the status tells whether it compiled.
 int nvrtc_child(const std::vector<std::string>& arguments)
 {
     const std::string& answer = arguments.at(2);
     const nvrtc::Program program = program_of(arguments.at(1), answer);
+    const int kernels = arguments.size() > 3 ? std::atoi(arguments.at(3).c_str()) : 1;
     if (answer == k_own_cache) {
         ::setenv("CUDA_CACHE_DISABLE", "0", 1);
         ::setenv("CUDA_CACHE_PATH", (arguments.at(0) + "-of-the-driver").c_str(), 1);
     }
+    // Which library: not part of what is measured.
+    const std::string library = find_library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
     const std::uint64_t start = now_ns();
-    CacheOptions options;
-    options.directory = arguments.at(0);
-    options.maintenance = Maintenance::by_hand;
-    options.caching = answer == k_hearth ? Switch::on : Switch::off;
-    Cache cache = Cache::open(options).value();
-    const Result<nvrtc::Compiled> compiled = nvrtc::compile(cache, program);
-    if (!compiled || compiled->failed())
-        return 1;
-    keep(compiled->cubin().size());
+    if (answer != k_hearth) {
+        const test::BareNvrtc bare(library);
+        for (int i = 0; i < kernels; ++i)
+            if (bare.compile(kernels == 1 ? program : numbered(program, i)).status != 0)
+                return 1;
+        fmt::print("{}\n", now_ns() - start);
+        return 0;
+    }
+    std::uint64_t compiles = 0;
+    {
+        CacheOptions options;
+        options.directory = arguments.at(0);
+        options.maintenance = Maintenance::by_hand;
+        Cache cache = Cache::open(options).value();
+        for (int i = 0; i < kernels; ++i) {
+            const Result<nvrtc::Compiled> compiled =
+                nvrtc::compile(cache, kernels == 1 ? program : numbered(program, i), {.library = library});
+            if (!compiled || compiled->failed())
+                return 1;
+            keep(compiled->cubin().size());
+        }
+        compiles = cache.stats().compiles;
+    }
     fmt::print("{}\n", now_ns() - start);
-    return cache.stats().compiles == 0 ? 0 : k_child_made;
+    return compiles == 0 ? 0 : k_child_made;
 }
 
 void bench_nvrtc(Report& report)
@@ -128,6 +175,9 @@ void bench_nvrtc(Report& report)
         report.note("nvrtc_hit.*.beside_own_cache: skipped: no driver, and without one NVRTC keeps no cache");
     const auto row = [&](const std::string& kind, double bar_ms) {
         const double bare = fresh_ms(directory, kind, k_bare, k_cold_processes);
+        report.add_beside(fmt::format("nvrtc_miss.{}.beside_nvrtc", kind),
+                          miss_ms(scratch.path("misses"), kind, k_cold_processes), "ms", "NVRTC itself, fresh process",
+                          bare, k_most_for_a_miss);
         fresh_ms(directory, kind, k_hearth, 1);
         const double hit = fresh_ms(directory, kind, k_hearth, k_fresh_processes);
         report.add(fmt::format("nvrtc_hit.{}.fresh_process", kind), hit, "ms", bar_ms);
@@ -140,12 +190,22 @@ void bench_nvrtc(Report& report)
                           "NVRTC with its own cache warm, fresh process",
                           fresh_ms(directory, kind, k_own_cache, k_cold_processes));
     };
-    row("small", 1);
+    row("small", 0.6);
     const bool cub = !cub_directories().empty();
-    if (cub)
-        row("cub", 5);
-    else
-        report.note("nvrtc_hit.cub: skipped: the CUDA toolkit's headers are not here");
+    if (cub) {
+        row("half", 0.6);
+        row("cub", 2.5);
+        report.add_beside("nvrtc_miss.ten_half.beside_nvrtc", miss_ms(scratch.path("misses"), "half", 3, 10), "ms",
+                          "NVRTC itself, ten kernels in a fresh process", fresh_ms(directory, "half", k_bare, 3, 10),
+                          k_most_for_a_miss);
+        fresh_ms(directory, "cub", k_hearth, 1, 2);
+        const double two = fresh_ms(directory, "cub", k_hearth, k_fresh_processes, 2);
+        fresh_ms(directory, "cub", k_hearth, 1, 3);
+        const double three = fresh_ms(directory, "cub", k_hearth, k_fresh_processes, 3);
+        report.add("nvrtc_hit.cub.one_more_in_a_process", three - two, "ms", 1);
+    } else {
+        report.note("nvrtc_*.half and cub: skipped: the CUDA toolkit's headers are not here");
+    }
 
     // One new kernel that all processes of a machine want at once.
     const std::string kind = cub ? "cub" : "small";

@@ -77,8 +77,8 @@ public:
     ~Cache();
 
     Lookup find(const Key& key);
-    // The same, counted neither as a lookup nor as a use.
-    Lookup peek(const Key& key);
+    // The same, counted neither as a lookup nor as a use. No server is asked for a derived entry.
+    Lookup peek(const Key& key, EntryKind kind = EntryKind::result);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options = {});
     Result<InsertReport> insert(const Request& request, Artifact artifact, const InsertOptions& options = {});
     // Removes it from every tier. Returns whether any tier had it.
@@ -129,6 +129,8 @@ public:
 
     // Whether compiles may be raced against servers. If so, it is worth a copy to let a compile own its captures.
     bool races() const noexcept;
+    // Whether anything is kept at all. If not, compilers need not find out what a result depends on.
+    bool has_tiers() const noexcept;
     // Where compilers record what they are asked for; null: nowhere. docs/recipes.md.
     const Recording* recording() const noexcept;
 

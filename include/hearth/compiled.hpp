@@ -40,7 +40,13 @@ class CompileResult {
 public:
     // `lookup` comes from get_or_compile(), or, if there is a reason to go past the cache, compile_past_the_cache().
     CompileResult(const Lookup& lookup, Request request, std::string why_past_the_cache)
-        : m_artifact(lookup.share()), m_request(std::move(request)), m_reason(std::move(why_past_the_cache))
+        : CompileResult(lookup, std::move(request), std::move(why_past_the_cache), {})
+    {
+        m_key = m_request.key();
+    }
+    // `key`: of the result. A request may have several, each for what its compile read.
+    CompileResult(const Lookup& lookup, Request request, std::string why_past_the_cache, const Key& key)
+        : m_artifact(lookup.share()), m_request(std::move(request)), m_key(key), m_reason(std::move(why_past_the_cache))
     {
 
         if (!m_reason.empty()) {
@@ -59,11 +65,13 @@ public:
     const std::string& reason() const noexcept { return m_reason; }  // why it missed, or went past the cache
     const std::string& tier() const noexcept { return m_tier; }      // that hit; empty when none did
     const Request& request() const noexcept { return m_request; }
+    const Key& key() const noexcept { return m_key; }  // of its entry, if it did not go past the cache
     const Artifact& artifact() const noexcept { return *m_artifact; }
 
 private:
     ArtifactLease m_artifact;
     Request m_request;
+    Key m_key;
     Outcome m_outcome = Outcome::hit;
     std::string m_reason;
     std::string m_tier;

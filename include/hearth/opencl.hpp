@@ -218,6 +218,7 @@ public:
     const std::string& reason() const noexcept;  // why it missed, went past the cache, or was refused as a binary
     const std::string& tier() const noexcept;    // that hit; empty when none did
     const Request& request() const noexcept;
+    const Key& key() const noexcept { return request().key(); }
 
     // Stores the program's present binary in place of the old one. Kernel::launch does so when it helps; this is for
     // programs whose kernels are launched by other means.

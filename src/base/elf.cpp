@@ -2,9 +2,12 @@
 
 #include "base/hex.hpp"
 
+#include <bit>
 #include <cstring>
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 
 namespace hearth::base {
 
@@ -77,6 +80,35 @@ std::string elf_build_id(Files& files, const std::string& path)
             return id;
     }
     return {};
+}
+
+std::string loaded_build_id(void* handle)
+{
+    struct Search {
+        ElfW(Addr) address;
+        std::string found;
+    };
+    const link_map* map = nullptr;
+    if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr)
+        return {};
+    Search search{map->l_addr, {}};
+    const auto look_at = [](dl_phdr_info* image, std::size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        if (image->dlpi_addr != wanted.address)
+            return 0;
+        for (ElfW(Half) i = 0; i < image->dlpi_phnum; ++i) {
+            const ElfW(Phdr)& segment = image->dlpi_phdr[i];
+            if (segment.p_type != PT_NOTE || segment.p_memsz > k_most_note_bytes)
+                continue;
+            const auto* const notes = std::bit_cast<const char*>(image->dlpi_addr + segment.p_vaddr);
+            wanted.found = find_build_id({notes, segment.p_memsz});
+            if (!wanted.found.empty())
+                return 1;
+        }
+        return 0;
+    };
+    ::dl_iterate_phdr(look_at, &search);
+    return search.found;
 }
 
 std::string elf_mismatch(Files& files, const std::string& path)

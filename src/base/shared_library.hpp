@@ -19,6 +19,8 @@ public:
         return reinterpret_cast<Function*>(symbol(name));
     }
 
+    void* handle() const { return m_handle; }  // as dlopen() gave it
+
 private:
     explicit SharedLibrary(void* handle) : m_handle(handle) {}
     void* symbol(const char* name) const;

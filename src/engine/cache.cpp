@@ -15,9 +15,10 @@ Lookup Cache::find(const Key& key)
     return m_parts->stack.find(key);
 }
 
-Lookup Cache::peek(const Key& key)
+Lookup Cache::peek(const Key& key, EntryKind kind)
 {
-    return m_parts->stack.peek(key, engine::Reach::everywhere);
+    return m_parts->stack.peek(key,
+                               kind == EntryKind::derived ? engine::Reach::this_machine : engine::Reach::everywhere);
 }
 
 Lookup Cache::look(const Key& key, const GetOptions& options, Servers& servers)
@@ -56,6 +57,11 @@ std::future<Result<Lookup>> Cache::compile_later(const Key& key, const Bytes& re
                                                  const GetOptions& options)
 {
     return m_parts->flights.compile_later({key, request, std::move(compile), options});
+}
+
+bool Cache::has_tiers() const noexcept
+{
+    return m_parts->tiers.size() != 0;
 }
 
 bool Cache::races() const noexcept

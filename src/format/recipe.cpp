@@ -137,7 +137,7 @@ std::string recipe_payload(const Recipe& recipe)
         out.number(static_cast<std::uint8_t>(file.path_matters ? k_own_path : 0));
     }
     for (const std::string* text : {&recipe.target, &recipe.build_id, &recipe.builtins, &recipe.compiler,
-                                    &recipe.appended, &recipe.working_directory, &recipe.why_past_the_cache})
+                                    &recipe.environment, &recipe.working_directory, &recipe.why_past_the_cache})
         put_text(out, *text);
     return std::move(out.out());
 }
@@ -187,7 +187,7 @@ std::optional<Recipe> decode_recipe(ByteView payload)
     recipe.name = get_text(in);
     if (!get_list(in, recipe.options) || !get_list(in, recipe.names) || !get_headers(in, recipe))
         return std::nullopt;
-    for (std::string* text : {&recipe.target, &recipe.build_id, &recipe.builtins, &recipe.compiler, &recipe.appended,
+    for (std::string* text : {&recipe.target, &recipe.build_id, &recipe.builtins, &recipe.compiler, &recipe.environment,
                               &recipe.working_directory, &recipe.why_past_the_cache})
         *text = get_text(in);
     if (in.failed() || !in.at_end())

@@ -25,7 +25,7 @@
 //   recipe   := key:u8[32] flags:u8 status:i32 cost_ns:u64 source:u8[32] name:text options:list names:list
 //               given:u32 (name:text digest:u8[32])*          headers given with the program
 //               files:u32 (path:text label:text digest:u8[32] flags:u8)*
-//               target:text build_id:text builtins:text compiler:text appended:text directory:text why_past:text
+//               target:text build_id:text builtins:text compiler:text environment:text directory:text why_past:text
 //   flags    := of a recipe: 1 the program's path matters | 2 every path matters; of a file: 1 its path matters
 //   use      := key:u8[32] count:u64 at_ns:u64 pid:u32 began_ns:i64
 //   text     := size:u32 bytes
@@ -55,10 +55,9 @@ struct RecipeHeader {
     friend bool operator==(const RecipeHeader&, const RecipeHeader&) = default;
 };
 
-// As format/manifest.hpp has them.
 struct RecipeFile {
-    std::string path;
-    std::string label;
+    std::string path;   // as the compiler opened it
+    std::string label;  // its place relative to the program: the same when the whole tree has moved
     base::Sha256 digest{};
     bool path_matters = false;
 
@@ -80,7 +79,7 @@ struct Recipe {
     std::string build_id;
     std::string builtins;            // digest of the compiler's built-in headers
     std::string compiler;            // "nvrtc 13.0"; empty if nothing was compiled
-    std::string appended;            // NVRTC_APPEND_FLAGS
+    std::string environment;         // variables that the compiler may read: "NAME=value", each with a zero byte behind
     std::string working_directory;   // at the time
     std::string why_past_the_cache;  // why it goes past the cache; empty: it does not
     std::int32_t status = 0;         // what the compiler returned, if `compiler` is not empty

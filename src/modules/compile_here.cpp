@@ -50,8 +50,8 @@ Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, n
             compiled->log()};
     const ByteView image = !compiled->cubin().empty() ? compiled->cubin() : as_bytes(compiled->ptx());
     // A result that is not stored has no key of its own, so the key is computed from its bytes.
-    const Key key = compiled->outcome() == nvrtc::Outcome::past_the_cache ? Key::of("cuda image", image)
-                                                                          : compiled->request().key();
+    const Key key =
+        compiled->outcome() == nvrtc::Outcome::past_the_cache ? Key::of("cuda image", image) : compiled->key();
     if (image.empty() && !compiled->lto_ir().empty())
         return hearth::error(
             Code::invalid_argument,

@@ -45,6 +45,19 @@ Recorder& Recorder::of(const std::string& path)
     return *place->second;
 }
 
+std::optional<Key> Recorder::recipe_of(const Key& result)
+{
+    const std::lock_guard lock(m_mutex);
+    const auto found = m_recipe_of.find(result);
+    return found == m_recipe_of.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Recorder::remember(const Key& result, const Key& recipe)
+{
+    const std::lock_guard lock(m_mutex);
+    m_recipe_of.insert_or_assign(result, recipe);
+}
+
 bool Recorder::claim(const Key& recipe)
 {
     const std::lock_guard lock(m_mutex);
@@ -109,6 +122,7 @@ void Recorder::look_for_the_file()
         return;  // another thread was first
     m_open.reset();
     m_contents.clear();
+    m_recipe_of.clear();
     m_recipes.clear();
 }
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -31,6 +32,10 @@ public:
 
     // Call it once before each recipe. If the file was replaced or removed meanwhile, everything is written anew.
     void look_for_the_file();
+
+    // The recipe of a result that was recorded before; none: it was not.
+    std::optional<Key> recipe_of(const Key& result);
+    void remember(const Key& result, const Key& recipe);
 
     // Whether the caller is to write this recipe, or this content: true once for each.
     bool claim(const Key& recipe);
@@ -65,6 +70,7 @@ private:
     std::shared_ptr<const base::FileHandle> m_open;  // closed after the last writer is done
     std::unordered_set<base::Sha256, format::DigestHash> m_contents;
     std::unordered_set<Key> m_recipes;
+    std::unordered_map<Key, Key> m_recipe_of;  // by the results' keys
     std::unordered_map<Key, Uses> m_uses;
     base::ProcessStart m_start = base::ProcessStart::ask();
     std::chrono::nanoseconds m_last_use{-1};

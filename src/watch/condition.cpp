@@ -4,15 +4,15 @@
 #include "watch/source_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 namespace hearth::watch {
@@ -23,14 +23,13 @@ using Kind = Condition::Kind;
 
 // Whether a write after `at_ns` would change the stamps that the file had then. Network file systems stamp by a clock
 // of their own, some of them in whole seconds.
-bool would_show(const std::string& path, const format::FileIdentity& file, std::int64_t at_ns)
+bool would_show(const std::string& path, const FileIdentity& file, std::int64_t at_ns)
 {
     static constexpr std::int64_t k_network_grain_ns = 2'000'000'000;
-    static constexpr std::array<std::uint32_t, 8> k_network{0x6969,     0x517B,     0xFE534D42, 0xFF534D42,
-                                                            0x65735546, 0x00C36400, 0x01021997, 0x0BD00BD0};
-    struct statfs system {};
-    const bool network = ::statfs(path.c_str(), &system) != 0 ||
-                         std::count(k_network.begin(), k_network.end(), static_cast<std::uint32_t>(system.f_type)) != 0;
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool network = fd < 0 || is_on_network(fd);
+    if (fd >= 0)
+        ::close(fd);
     return std::max(file.modified_ns, file.changed_ns) < at_ns - (network ? k_network_grain_ns : 0);
 }
 
@@ -46,35 +45,19 @@ bool is_absence(int error)
     return error == ENOENT || error == ENOTDIR;
 }
 
-// What is behind `directory` in a path that leads through it; empty if it does not.
-std::string_view below(std::string_view path, std::string_view directory)
+// What is behind `directory` in a path that leads to it or through it.
+std::optional<std::string_view> below(std::string_view path, std::string_view directory)
 {
     while (directory.size() > 1 && directory.ends_with('/'))
         directory.remove_suffix(1);
     if (directory.empty() || !path.starts_with(directory))
-        return {};
+        return std::nullopt;
     std::string_view rest = path.substr(directory.size());
-    if (!directory.ends_with('/') && !rest.starts_with('/'))
-        return {};
+    if (!rest.empty() && !directory.ends_with('/') && !rest.starts_with('/'))
+        return std::nullopt;
     while (rest.starts_with('/'))
         rest.remove_prefix(1);
     return rest;
-}
-
-// Every way in which the compiler may have come to this path. On a machine where they lead to different places, each
-// must hold: which of them the compiler took cannot be seen.
-std::vector<Spot> spots_of(std::string_view path, const Places& places)
-{
-    std::vector<Spot> spots;
-    for (std::size_t i = 0; i < places.directories.size(); ++i)
-        if (const std::string_view rest = below(path, places.directories[i]); !rest.empty())
-            spots.push_back({Spot::From::directory, static_cast<std::uint16_t>(i), std::string(rest)});
-    if (const std::string_view rest = below(path, places.program_directory); !rest.empty())
-        spots.push_back({Spot::From::program_directory, 0, std::string(rest)});
-    if (spots.empty())
-        spots.push_back(
-            {path.starts_with('/') ? Spot::From::root : Spot::From::working_directory, 0, std::string(path)});
-    return spots;
 }
 
 base::Sha256 digest_of_names(const std::string& directory, int& error)
@@ -99,7 +82,7 @@ struct FileKey {
 
 class Collector {
 public:
-    explicit Collector(const Places& places) : m_places(places) {}
+    Collector(const Places& places, std::vector<ReadText>* texts) : m_places(places), m_texts(texts) {}
 
     Status take(const Event& event, std::span<const std::string_view> known_libraries)
     {
@@ -141,7 +124,10 @@ private:
     Status take_path(const Event& event)
     {
         const std::string path(event.name);
-        if (is_passing(event.error))
+        if (path.empty())
+            return {};  // is nowhere there
+        // A file that is there and may not be read: whether it may be read later cannot be told by looking at it.
+        if (is_passing(event.error) || (event.asked == Asked::file && event.error != 0 && !is_absence(event.error)))
             return error(Code::unavailable, "{} could not be looked at: {}.", path, std::strerror(event.error));
         if (event.asked == Asked::status || event.error != 0) {
             if (path != "." && path != m_places.working_directory)
@@ -174,12 +160,14 @@ private:
     {
         if (!S_ISREG(event.mode))
             return error(Code::unavailable, "It read {}, which is no file.", path);
-        const std::optional<SourceFile> now = read_source(path);
+        std::optional<SourceFile> now = read_source(path);
         // Written since, or so shortly before that a write since would not show: what the compiler read is not known.
         if (!now || now->identity != event.file || !would_show(path, event.file, event.at_ns))
             return error(Code::unavailable, "{} changed while it was compiled, or shortly before.", path);
-        add_each(path, {.kind = Kind::content, .digest = base::sha256(as_bytes(now->text))},
-                 {now->identity, now->settled});
+        const base::Sha256 digest = base::sha256(as_bytes(now->text));
+        add_each(path, {.kind = Kind::content, .digest = digest}, {now->identity, now->settled});
+        if (m_texts != nullptr)
+            m_texts->push_back({path, std::move(now->text), digest});
         return {};
     }
 
@@ -217,6 +205,7 @@ private:
     }
 
     const Places& m_places;
+    std::vector<ReadText>* const m_texts;
     std::map<std::string, std::optional<std::string>> m_variables;
     std::map<std::string, Event> m_looked_for;
     std::set<std::string> m_read;
@@ -234,12 +223,16 @@ public:
             const char* const value = std::getenv(condition.name.c_str());
             return condition.kind == Kind::variable ? value != nullptr && condition.text == value : value == nullptr;
         }
+        if (condition.kind == Kind::place)
+            return path_of_place(condition.spot.from, condition.spot.index, m_places) == condition.text;
+        if (condition.spot.from == Spot::From::directory && condition.spot.index >= m_places.directories.size())
+            return false;
         const std::string path = condition.spot.path(m_places);
         switch (condition.kind) {
         case Kind::content:
             return has_content(path, condition.digest, stamp) && is_same_file(index, condition, stamp.file);
         case Kind::present: {
-            const std::optional<format::FileIdentity> file = m_identify(path);
+            const std::optional<FileIdentity> file = m_identify(path);
             return file && is_same_file(index, condition, *file);
         }
         case Kind::names: {
@@ -267,7 +260,7 @@ public:
 private:
     bool has_content(const std::string& path, const base::Sha256& digest, Stamps::One& stamp)
     {
-        const std::optional<format::FileIdentity> file = m_identify(path);
+        const std::optional<FileIdentity> file = m_identify(path);
         if (!file)
             return false;
         if (stamp.settled && *file == stamp.file)
@@ -279,7 +272,7 @@ private:
         return true;
     }
 
-    bool is_same_file(std::uint32_t index, const Condition& condition, const format::FileIdentity& file)
+    bool is_same_file(std::uint32_t index, const Condition& condition, const FileIdentity& file)
     {
         return m_first.try_emplace({file.device, file.inode}, index).first->second == condition.same_file;
     }
@@ -291,30 +284,55 @@ private:
 
 }  // namespace
 
-std::string Spot::path(const Places& places) const
+std::string path_of_place(Spot::From from, std::uint16_t index, const Places& places)
 {
     switch (from) {
-    case From::root:
-        return rest;
-    case From::working_directory:
-        return places.working_directory + "/" + rest;
-    case From::program_directory:
-        return places.program_directory + "/" + rest;
-    case From::directory:
-        if (index >= places.directories.size())
-            return {};
-        return (places.directories[index].starts_with('/') ? "" : places.working_directory + "/") +
-               places.directories[index] + "/" + rest;
+    case Spot::From::root:
+        return "/";
+    case Spot::From::working_directory:
+        return places.working_directory;
+    case Spot::From::program_directory:
+        return places.program_directory;
+    case Spot::From::directory:
+        return index < places.directories.size() ? places.directories[index] : "";
     }
     return {};
 }
 
+std::vector<Spot> spots_of(std::string_view path, const Places& places)
+{
+    std::vector<Spot> spots;
+    for (std::size_t i = 0; i < places.directories.size(); ++i)
+        if (const std::optional<std::string_view> rest = below(path, places.directories[i]))
+            spots.push_back({Spot::From::directory, static_cast<std::uint16_t>(i), std::string(*rest)});
+    if (const std::optional<std::string_view> rest = below(path, places.program_directory))
+        spots.push_back({Spot::From::program_directory, 0, std::string(*rest)});
+    if (spots.empty())
+        spots.push_back(
+            {path.starts_with('/') ? Spot::From::root : Spot::From::working_directory, 0, std::string(path)});
+    return spots;
+}
+
+std::string Spot::shown(const Places& places) const
+{
+    if (from == From::root || from == From::working_directory)
+        return rest;
+    const std::string place = path_of_place(from, index, places);
+    return place.empty() || rest.empty() ? place + rest : place + (place.ends_with('/') ? "" : "/") + rest;
+}
+
+std::string Spot::path(const Places& places) const
+{
+    std::string path = shown(places);
+    return path.starts_with('/') ? path : places.working_directory + "/" + path;
+}
+
 Result<Conditions> conditions_of(const EventLog& log, const Places& places,
-                                 std::span<const std::string_view> known_libraries)
+                                 std::span<const std::string_view> known_libraries, std::vector<ReadText>* texts)
 {
     if (!log.is_complete())
         return error(Code::unavailable, "There was no memory to note what it asked.");
-    Collector collector(places);
+    Collector collector(places, texts);
     Status status;
     log.for_each([&](const Event& event) {
         if (status.ok())
@@ -368,6 +386,8 @@ std::string why_broken(const Condition& condition, const Places& places)
         return fmt::format("the variable {} was \"{}\"", condition.name, condition.text);
     case Kind::variable_unset:
         return fmt::format("the variable {} was not set", condition.name);
+    case Kind::place:
+        return fmt::format("it was compiled in {}, and its result may hold that path", condition.text);
     }
     return {};
 }

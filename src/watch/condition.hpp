@@ -31,6 +31,8 @@ struct Spot {
     std::string rest;
 
     std::string path(const Places& places) const;
+    // As the compiler writes it: nothing is put before a relative directory.
+    std::string shown(const Places& places) const;
     friend bool operator==(const Spot&, const Spot&) = default;
 };
 
@@ -46,6 +48,7 @@ struct Condition {
         really,       // a path, and what it is without its links
         variable,     // has this value
         variable_unset,
+        place,  // one of the places is at this path, which the output may hold
     };
     Kind kind = Kind::absent;
     Spot spot{};
@@ -64,7 +67,7 @@ struct Condition {
 // machine alone, and spare it from reading files again.
 struct Stamps {
     struct One {
-        format::FileIdentity file;
+        FileIdentity file;
         bool settled = false;  // any later change would change the identity
     };
     std::vector<One> of;
@@ -75,11 +78,26 @@ struct Conditions {
     Stamps stamps;
 };
 
+// A file that was read.
+struct ReadText {
+    std::string path;  // as the compiler opened it
+    std::string text;
+    base::Sha256 digest{};
+};
+
+// Every way in which the compiler may have come to this path. On a machine where they lead to different places, each
+// must hold: which of them the compiler took cannot be seen.
+std::vector<Spot> spots_of(std::string_view path, const Places& places);
+
 // What a compile depends on, by what it asked. `known_libraries`: beginnings of the names of libraries that the caller
 // answers for otherwise. An Error says why it cannot be held: a file changed meanwhile, or something was asked whose
 // answer cannot be checked.
 Result<Conditions> conditions_of(const EventLog& log, const Places& places,
-                                 std::span<const std::string_view> known_libraries);
+                                 std::span<const std::string_view> known_libraries,
+                                 std::vector<ReadText>* texts = nullptr);
+
+// The path of a place; empty if there is none of that number.
+std::string path_of_place(Spot::From from, std::uint16_t index, const Places& places);
 
 // The index of a condition that does not hold here now; list.size() if all hold. Brings the stamps up to date.
 // Cost: one stat for each condition on files; files whose stamps changed are read again.

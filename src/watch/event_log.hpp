@@ -1,6 +1,6 @@
 #pragma once
 
-#include "format/manifest.hpp"
+#include "watch/file_identity.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -25,12 +25,12 @@ enum class Asked : std::uint8_t {
 // One question and its answer. The texts are those of the compiler: they live as long as the call.
 struct Event {
     Asked asked = Asked::unanswered;
-    int error = 0;                // errno; 0: it was answered
-    std::uint32_t mode = 0;       // st_mode of a file that is there
-    std::string_view name{};      // a path as it was given, or a variable
-    std::string_view answer{};    // a link's target, a real path, a variable's value
-    format::FileIdentity file{};  // at the moment of the call
-    std::int64_t at_ns = 0;       // when it was added, by the clock that stamps files
+    int error = 0;              // errno; 0: it was answered
+    std::uint32_t mode = 0;     // st_mode of a file that is there
+    std::string_view name{};    // a path as it was given, or a variable
+    std::string_view answer{};  // a link's target, a real path, a variable's value
+    FileIdentity file{};        // at the moment of the call
+    std::int64_t at_ns = 0;     // when it was added, by the clock that stamps files
 };
 
 // The clock by which the kernel stamps files; it moves in ticks of some milliseconds.

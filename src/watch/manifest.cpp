@@ -30,7 +30,7 @@ bool has_digest(Kind kind)
 
 bool has_target(Kind kind)
 {
-    return kind == Kind::leads_to || kind == Kind::really;
+    return kind == Kind::leads_to || kind == Kind::really || kind == Kind::place;
 }
 
 void write(base::WireWriter& out, const Condition& condition)
@@ -72,7 +72,7 @@ std::optional<Condition> read_condition(base::WireReader& in)
 {
     Condition condition;
     const auto kind = in.number<std::uint8_t>();
-    if (kind > static_cast<std::uint8_t>(Kind::variable_unset))
+    if (kind > static_cast<std::uint8_t>(Kind::place))
         return std::nullopt;
     condition.kind = static_cast<Kind>(kind);
     condition.same_file = in.number<std::uint32_t>();

@@ -43,7 +43,7 @@ void identify(int descriptor, Event& event)
 
 // A write in the same tick of the clock as the last one leaves a file's stamps as they are. So a file that was written
 // just now is given to the compiler once that tick is over: from then on a change shows.
-void wait_for_the_tick(const format::FileIdentity& file)
+void wait_for_the_tick(const FileIdentity& file)
 {
     static constexpr int k_most_waits = 20;
     static constexpr timespec k_millisecond{0, 1'000'000};

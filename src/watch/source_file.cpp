@@ -2,10 +2,14 @@
 
 #include "base/files.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
 #include <fcntl.h>
+#include <span>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 namespace hearth::watch {
@@ -16,6 +20,27 @@ constexpr int k_attempts = 3;
 constexpr off_t k_largest = off_t{1} << 30;
 // Time stamps of a network file system may be whole seconds of another machine's clock.
 constexpr std::int64_t k_grain_ns = 2'000'000'000;
+// A write through a shared mapping stamps the file once, and then not again until the kernel has written the page to
+// disk: after 35 seconds, unless it was told otherwise. What lies in memory alone is never written.
+constexpr std::int64_t k_longest_dirty_ns = 90'000'000'000;
+constexpr std::array<std::uint32_t, 2> k_in_memory{0x01021994, 0x858458F6};
+constexpr std::array<std::uint32_t, 8> k_network{0x6969,     0x517B,     0xFE534D42, 0xFF534D42,
+                                                 0x65735546, 0x00C36400, 0x01021997, 0x0BD00BD0};
+
+bool is_on(int fd, std::span<const std::uint32_t> systems)
+{
+    struct statfs system {};
+    return ::fstatfs(fd, &system) != 0 ||
+           std::count(systems.begin(), systems.end(), static_cast<std::uint32_t>(system.f_type)) != 0;
+}
+
+bool is_older_than(const FileIdentity& identity, std::int64_t age_ns)
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const std::int64_t now_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+    return std::max(identity.modified_ns, identity.changed_ns) < now_ns - age_ns;
+}
 
 std::int64_t nanoseconds(const timespec& time)
 {
@@ -66,13 +91,13 @@ bool is_at_end(int fd)
 
 }  // namespace
 
-format::FileIdentity identity_of(const struct stat& stat)
+FileIdentity identity_of(const struct stat& stat)
 {
     return {stat.st_dev, stat.st_ino, static_cast<std::uint64_t>(stat.st_size), nanoseconds(stat.st_mtim),
             nanoseconds(stat.st_ctim)};
 }
 
-std::optional<format::FileIdentity> identify(const std::string& path)
+std::optional<FileIdentity> identify(const std::string& path)
 {
     struct stat stat {};
     if (::stat(path.c_str(), &stat) != 0 || !S_ISREG(stat.st_mode))
@@ -83,11 +108,11 @@ std::optional<format::FileIdentity> identify(const std::string& path)
 Identifier::~Identifier()
 {
     for (const auto& [directory, fd] : m_directories)
-        if (fd >= 0)
-            ::close(fd);
+        if (fd.fd >= 0)
+            ::close(fd.fd);
 }
 
-std::optional<format::FileIdentity> Identifier::operator()(const std::string& path)
+std::optional<FileIdentity> Identifier::operator()(const std::string& path)
 {
     const std::size_t slash = path.find_last_of('/');
     if (slash == std::string::npos || slash == 0)
@@ -95,22 +120,34 @@ std::optional<format::FileIdentity> Identifier::operator()(const std::string& pa
     const std::string_view directory = std::string_view(path).substr(0, slash);
     auto found = m_directories.find(directory);
     if (found == m_directories.end()) {
-        found = m_directories.emplace(directory, -1).first;
-        found->second = ::open(found->first.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        found = m_directories.emplace(directory, Directory{}).first;
+        found->second.fd = ::open(found->first.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        found->second.on_network = found->second.fd >= 0 && is_on_network(found->second.fd);
     }
     struct stat stat {};
-    if (found->second < 0)
+    const auto [fd, on_network] = found->second;
+    if (fd < 0)
         return identify(path);  // most likely no such directory; or no free descriptor
-    if (::fstatat(found->second, path.c_str() + slash + 1, &stat, 0) != 0 || !S_ISREG(stat.st_mode))
+    const char* const name = path.c_str() + slash + 1;
+    if (on_network) {
+        // Its attributes may be remembered ones. To open it asks the server.
+        const int file = ::openat(fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (file >= 0)
+            ::close(file);
+    }
+    if (::fstatat(fd, name, &stat, 0) != 0 || !S_ISREG(stat.st_mode))
         return std::nullopt;
     return identity_of(stat);
 }
 
-bool is_settled(const format::FileIdentity& identity)
+bool is_on_network(int fd)
 {
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return std::max(identity.modified_ns, identity.changed_ns) < nanoseconds(now) - k_grain_ns;
+    return is_on(fd, k_network);
+}
+
+bool is_settled(const FileIdentity& identity)
+{
+    return is_older_than(identity, k_grain_ns);
 }
 
 std::optional<SourceFile> read_source(const std::string& path)
@@ -124,7 +161,7 @@ std::optional<SourceFile> read_source(const std::string& path)
             return std::nullopt;
         SourceFile source;
         source.identity = identity_of(before);
-        source.settled = is_settled(source.identity);
+        source.settled = is_older_than(source.identity, k_longest_dirty_ns) && !is_on(file.get(), k_in_memory);
         if (!read_all(file.get(), static_cast<std::size_t>(before.st_size), source.text) || !is_at_end(file.get()) ||
             ::fstat(file.get(), &after) != 0)
             continue;

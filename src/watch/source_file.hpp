@@ -1,6 +1,6 @@
 #pragma once
 
-#include "format/manifest.hpp"
+#include "watch/file_identity.hpp"
 
 #include <map>
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace hearth::watch {
 
-format::FileIdentity identity_of(const struct stat& status);
+FileIdentity identity_of(const struct stat& status);
 
 // None if there is no regular file of that name.
-std::optional<format::FileIdentity> identify(const std::string& path);
+std::optional<FileIdentity> identify(const std::string& path);
 
 // The same for many files of few directories: each directory's path is walked once.
 class Identifier {
@@ -25,20 +25,27 @@ public:
     Identifier(const Identifier&) = delete;
     Identifier& operator=(const Identifier&) = delete;
 
-    std::optional<format::FileIdentity> operator()(const std::string& path);
+    std::optional<FileIdentity> operator()(const std::string& path);
 
 private:
-    std::map<std::string, int, std::less<>> m_directories;  // descriptors
+    struct Directory {
+        int fd = -1;
+        bool on_network = false;
+    };
+    std::map<std::string, Directory, std::less<>> m_directories;
 };
 
 // Whether any change from now on will change the identity. A change within the clock's grain after the last one would
 // not.
-bool is_settled(const format::FileIdentity& identity);
+bool is_settled(const FileIdentity& identity);
+
+// Whether an open file is on a file system that a server keeps.
+bool is_on_network(int fd);
 
 struct SourceFile {
     std::string text;
-    format::FileIdentity identity;
-    bool settled = false;  // is_settled() when the text was read
+    FileIdentity identity;
+    bool settled = false;  // when the text was read: any change since, through a mapping too, has changed the identity
 };
 
 // None if it cannot be read, was being written all the time, or is longer than its size says.

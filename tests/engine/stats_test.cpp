@@ -309,7 +309,7 @@ TEST_F(Statistics, a_damaged_note_counts_from_zero)
         Cache cache = open_usual();
         put(cache, 1, 10);
     }
-    const std::string note = directory() + "/v1/notes/stats";
+    const std::string note = directory() + "/v1/notes/stats.slots";
     std::string text = read_file(note);
     text[text.find("stores") + 7] = '7';
     write_file(note, text);

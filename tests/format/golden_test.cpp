@@ -181,7 +181,7 @@ format::Recipe recipe()
     made.build_id = "0123abcd";
     made.builtins = "4567ef";
     made.compiler = "nvrtc 13.0";
-    made.appended = "-DY";
+    made.environment = "-DY";
     made.working_directory = "/home/ann";
     made.status = 6;
     made.cost = std::chrono::nanoseconds(1'234'567'890);

@@ -35,7 +35,7 @@ Recipe sample(std::string_view source)
     recipe.build_id = "0123456789abcdef";
     recipe.builtins = "fedcba";
     recipe.compiler = "nvrtc 13.0";
-    recipe.appended = "-DX";
+    recipe.environment = "-DX";
     recipe.working_directory = "/home/ann";
     recipe.status = -6;
     recipe.cost = std::chrono::milliseconds(27);

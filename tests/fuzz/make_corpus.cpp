@@ -6,13 +6,13 @@
 #include "format/archive.hpp"
 #include "format/bundle_writer.hpp"
 #include "format/entry.hpp"
-#include "format/manifest.hpp"
 #include "format/recipe.hpp"
 #include "format/request.hpp"
 #include "fuzz/server_inputs.hpp"
 #include "support/forged_entry.hpp"
 #include "support/single_file.hpp"
 #include "tiers/disk/index.hpp"
+#include "watch/manifest.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -62,13 +62,20 @@ Inputs requests()
 
 Inputs manifests()
 {
-    format::Manifest manifest;
-    manifest.files = {{"/opt/include/a.h", "I:a.h", {}, {1, 2, 3, 4, 5}, true, false},
-                      {"b.h", "P:b.h", {}, {6, 7, 8, -9, 10}, false, true}};
-    manifest.absent = {"/opt/first/a.h", ""};
-    manifest.why_past_the_cache = "a reason";
-    manifest.program_path_matters = true;
-    return {{"empty", text_of(format::encode_manifest({}))}, {"files", text_of(format::encode_manifest(manifest))}};
+    watch::ConditionSet set;
+    set.result = Key::of("result", "one");
+    set.conditions = {
+        {.kind = watch::Condition::Kind::content, .spot = {watch::Spot::From::directory, 1, "cub/a.cuh"}},
+        {.kind = watch::Condition::Kind::absent, .spot = {watch::Spot::From::directory, 0, "a.h"}, .same_file = 1},
+        {.kind = watch::Condition::Kind::variable, .name = "NVRTC_APPEND_FLAGS", .text = "-G", .same_file = 2},
+        {.kind = watch::Condition::Kind::place,
+         .spot = {watch::Spot::From::program_directory, 0, ""},
+         .text = "/opt",
+         .same_file = 3}};
+    watch::Manifest manifest;
+    manifest.next = 1;
+    manifest.add(set);
+    return {{"empty", text_of(watch::encode_manifest({}))}, {"one_set", text_of(watch::encode_manifest(manifest))}};
 }
 
 Inputs recipes()
@@ -320,7 +327,7 @@ int main(int count, char** words)
         write(folder / "request", requests());
         write(folder / "manifest", manifests());
         write(folder / "recipe", recipes());
-        write(folder / "scan", sources());
+        write(folder / "texts", sources());
         write(folder / "entry", entries());
         write(folder / "archive", archives());
         write(folder / "bundle", bundles());

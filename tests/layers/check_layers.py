@@ -26,15 +26,16 @@ LAYERS = {
     "resident": {"base", "policy"},
     "gpu": {"base"},
     "watch": {"base", "format"},
-    "headers": {"base", "format", "watch"},
     "remote": {"base", "format", "policy"},
     "run_log": {"base", "json"},
     "recipes": {"base", "format"},
     "modules": {"base", "gpu"},
     "engine": BELOW,
     "tiers/*": BELOW | {"remote"},
-    "compilers/*": BELOW | {"headers", "recipes", "watch"},
-    "config": BELOW | {"json", "engine", "remote", "tiers/*", "compilers/*", "headers", "modules", "recipes", "watch"},
+    "compilers/common": {"base", "format", "watch"},
+    "compilers/*": BELOW | {"compilers/common", "recipes", "watch"},
+    "config": BELOW | {"json", "engine", "remote", "tiers/*", "compilers/common", "compilers/*", "modules", "recipes",
+               "watch"},
 }
 OUTSIDE = {
     "include": set(),
@@ -49,10 +50,9 @@ OUTSIDE = {
 ROOTS = {"tools": ["tools/hearth"], "bench": ["bench", "tests"], "tests/support": ["tests"]}
 
 # The Cache and its options name everything below them, so what is below must not know them. Compilers are users of the
-# Cache, and so is what they alone stand on (headers remembers in it what it found in files): they meet it at its public
-# interface.
+# Cache, and so is what they stand on (compilers/common): they meet it at its public interface.
 TOP_HEADERS = {"hearth/admin.hpp", "hearth/cache.hpp", "hearth/hearth.hpp", "hearth/options.hpp"}
-MAY_USE_TOP = {"engine", "headers", "compilers/*", "modules", "recipes", "config"} | set(OUTSIDE)
+MAY_USE_TOP = {"engine", "compilers/common", "compilers/*", "modules", "recipes", "config"} | set(OUTSIDE)
 
 STANDARD = set(
     """algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits
@@ -76,6 +76,9 @@ def layer_of(path):
         return None
     if parts[0] in LAYERS:
         return parts[0]
+    member = "/".join(parts[:2])
+    if member in LAYERS and len(parts) > 2:
+        return member
     family = parts[0] + "/*"
     return family if family in LAYERS and len(parts) > 2 else None
 

@@ -21,8 +21,8 @@ IN_ORDER = {
     "src/tiers/disk/shard/shard.hpp": '#include "format/entry.hpp"',
     "src/tiers/disk/disk_tier.hpp": '#include "tiers/disk/shard/shard.hpp"\n#include "hearth/tier.hpp"',
     "src/tiers/memory/memory_tier.hpp": '#include "policy/lru.hpp"',
-    "src/headers/facts.hpp": '#include "hearth/cache.hpp"\n#include "format/entry.hpp"',
-    "src/compilers/ptx/ptx.hpp": '#include "gpu/device.hpp"\n#include "headers/facts.hpp"',
+    "src/compilers/common/facts.hpp": '#include "hearth/cache.hpp"\n#include "format/entry.hpp"',
+    "src/compilers/ptx/ptx.hpp": '#include "gpu/device.hpp"\n#include "compilers/common/facts.hpp"',
     "src/config/open.cpp": '#include "engine/engine.hpp"\n#include "tiers/disk/disk_tier.hpp"',
     "src/run_log/log.hpp": '#include "hearth/tier.hpp"\n#include "base/files.hpp"',
     "tools/hearth/main.cpp": '#include "terminal/output.hpp"\n#include "hearth/cache.hpp"\n#include <CLI/CLI.hpp>',
@@ -100,7 +100,7 @@ class CheckLayers(unittest.TestCase):
         self.assert_caught("src/tiers/disk/x.cpp", '#include "hearth/cache.hpp"', saying="stands below it")
 
     def test_a_layer_below_the_cache_that_uses_its_users_is_caught(self):
-        self.assert_caught("src/engine/find.cpp", '#include "headers/facts.hpp"', saying="engine may not use")
+        self.assert_caught("src/engine/find.cpp", '#include "compilers/common/facts.hpp"', saying="engine may not use")
 
     def test_ways_around_the_check_are_caught(self):
         self.assert_caught("src/base/x.cpp", '#include "../format/entry.hpp"', saying="goes up through ..")

@@ -1,5 +1,6 @@
 #include "gpu_test.hpp"
 #include "hearth/admin.hpp"
+#include "watch/manifest.hpp"
 
 #include <barrier>
 #include <thread>
@@ -50,6 +51,7 @@ protected:
         const Key key = nvrtc::explain(cache, program).value().key;
         Artifact artifact;
         artifact.sections.push_back({"cubin", Bytes::copy_of(image)});
+        artifact.sections.push_back({"hearth.conditions", watch::encode_conditions({})});
         ASSERT_TRUE(cache.insert(key, std::move(artifact)));
     }
     nvrtc::Program program(const char* source)

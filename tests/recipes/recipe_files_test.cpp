@@ -214,7 +214,7 @@ TEST_F(RecipeFiles, of_recipes_with_one_key_prefer_the_one_that_comes_to_it)
     honest.options = {"-arch=sm_90"};
     honest.build_id = "0123";
     honest.compiler = "nvrtc 13.0";
-    honest.key = nvrtc::key_there(honest, {.source = source, .name = "k.cu"}, honest.options, {{}, "0123", {}});
+    honest.key = nvrtc::question_there(honest, {.source = source, .name = "k.cu"}, honest.options, {{}, "0123", {}});
     format::Recipe elsewhere = honest;
     elsewhere.working_directory = "/elsewhere";
     format::Recipe made_up = honest;

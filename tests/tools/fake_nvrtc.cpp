@@ -1,27 +1,32 @@
 // A compiler for tests of what stands around one: it does what words in its source say.
 //   FAILS        a compile error; FAILS_LATER is one to the second version of it alone
-//   DIES         ends the process, where FAKE_NVRTC_DIES is set
-//   WAITS        for ever, where FAKE_NVRTC_WAITS names a file to make first
+//   DIES         ends the process, where FAKENVRTCDIES is set
+//   WAITS        for ever, where FAKENVRTCWAITS names a file to make first
 //   PRINTS       writes to standard output; MUTTERS does not end its line
-//   ERASES       removes what a cache in a folder of TMPDIR holds, where FAKE_NVRTC_ERASES is set
+//   ERASES       removes what a cache in a folder of TMPDIR holds, where FAKENVRTCERASES is set
 // What it "compiles" to is its options and the priorities of its process.
+
+//
+// (Names with an underscore would be part of the question: its constructors might ask for them.)
+//
+// It is watched as a real one is, so it imports nothing that is not known to ask nothing: what it has to do besides is
+// found by name at run time.
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <string>
-
+#include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 namespace {
 
+constexpr std::size_t k_most = 4096;
+
 struct Program {
-    std::string source;
-    std::string log;
-    std::string ptx;
+    char* source;
+    char log[k_most];
+    char ptx[k_most];
 };
 
 Program& of(void* handle)
@@ -29,15 +34,21 @@ Program& of(void* handle)
     return *static_cast<Program*>(handle);
 }
 
-int give_size(const std::string& text, std::size_t* size)
+template <class Function>
+Function* hidden(const char* name)
 {
-    *size = text.size() + 1;
+    return reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+}
+
+int give_size(const char* text, std::size_t* size)
+{
+    *size = std::strlen(text) + 1;
     return 0;
 }
 
-int give(const std::string& text, char* target)
+int give(const char* text, char* target)
 {
-    std::memcpy(target, text.c_str(), text.size() + 1);
+    std::memcpy(target, text, std::strlen(text) + 1);
     return 0;
 }
 
@@ -58,12 +69,16 @@ FAKE const char* nvrtcGetErrorString(int)
 FAKE int nvrtcCreateProgram(void** program, const char* source, const char*, int, const char* const*,
                             const char* const*)
 {
-    *program = new Program{source, {}, {}};
+    auto* const made = static_cast<Program*>(std::calloc(1, sizeof(Program)));
+    made->source = static_cast<char*>(std::malloc(std::strlen(source) + 1));
+    std::memcpy(made->source, source, std::strlen(source) + 1);
+    *program = made;
     return 0;
 }
 FAKE int nvrtcDestroyProgram(void** program)
 {
-    delete static_cast<Program*>(*program);
+    std::free(of(*program).source);
+    std::free(*program);
     *program = nullptr;
     return 0;
 }
@@ -79,33 +94,29 @@ FAKE int nvrtcGetLoweredName(void*, const char* expression, const char** name)
 FAKE int nvrtcCompileProgram(void* handle, int count, const char* const* options)
 {
     Program& program = of(handle);
-    const auto says = [&](const char* word) { return program.source.find(word) != std::string::npos; };
-    if (says("DIES") && std::getenv("FAKE_NVRTC_DIES") != nullptr)
+    const auto says = [&](const char* word) { return std::strstr(program.source, word) != nullptr; };
+    if (says("DIES") && std::getenv("FAKENVRTCDIES") != nullptr)
         std::abort();
-    if (const char* mark = std::getenv("FAKE_NVRTC_WAITS"); says("WAITS") && mark != nullptr) {
+    if (const char* mark = std::getenv("FAKENVRTCWAITS"); says("WAITS") && mark != nullptr) {
         std::fclose(std::fopen(mark, "w"));
         for (;;)
-            ::pause();
+            hidden<int()>("pause")();
     }
-    if (says("PRINTS")) {
-        std::puts("a line of its own");
-        std::fflush(stdout);
-    }
-    if (says("MUTTERS")) {
-        std::fputs("a line without an end ", stdout);
-        std::fflush(stdout);
-    }
-    if (says("ERASES") && std::getenv("FAKE_NVRTC_ERASES") != nullptr)
-        for (const auto& folder : std::filesystem::directory_iterator(std::getenv("TMPDIR")))
-            std::filesystem::remove_all(folder.path() / "cache/v1/entries");
+    if (says("PRINTS"))
+        hidden<int(int, const char*, ...)>("dprintf")(1, "a line of its own\n");
+    if (says("MUTTERS"))
+        hidden<int(int, const char*, ...)>("dprintf")(1, "a line without an end ");
+    if (says("ERASES") && std::getenv("FAKENVRTCERASES") != nullptr)
+        hidden<int(const char*)>("system")("rm -rf \"$TMPDIR\"/*/cache/v1/entries");
     if (says("FAILS") && (FAKE_NVRTC_MINOR > 1 || !says("FAILS_LATER"))) {
-        program.log = "k.cu(1): error: it says that it fails\n";
+        std::snprintf(program.log, k_most, "k.cu(1): error: it says that it fails\n");
         return 6;
     }
-    program.ptx = "// priority " + std::to_string(::getpriority(PRIO_PROCESS, 0)) + " io " +
-                  std::to_string(::syscall(SYS_ioprio_get, 1, 0) >> 13);
+    int length = std::snprintf(program.ptx, k_most, "// priority %d io %ld",
+                               hidden<int(int, int)>("getpriority")(PRIO_PROCESS, 0),
+                               hidden<long(long, ...)>("syscall")(SYS_ioprio_get, 1, 0) >> 13);
     for (int i = 0; i < count; ++i)
-        program.ptx += std::string(" ") + options[i];
+        length += std::snprintf(program.ptx + length, k_most - static_cast<std::size_t>(length), " %s", options[i]);
     return 0;
 }
 FAKE int nvrtcGetProgramLogSize(void* program, std::size_t* size)

@@ -148,7 +148,7 @@ TEST_F(Prewarm, a_process_that_dies_costs_its_kernel_alone)
 {
     record("good.cu", "__global__ void g() {}");
     record("bad.cu", "__global__ void b() { DIES }");
-    const nlohmann::json result = prewarm_json({"--recipes", m_recipes}, {{"FAKE_NVRTC_DIES", "1"}});
+    const nlohmann::json result = prewarm_json({"--recipes", m_recipes}, {{"FAKENVRTCDIES", "1"}});
     EXPECT_EQ(result.at("exit"), 1);
     EXPECT_EQ(result.at("compiled"), 1);
     EXPECT_EQ(result.at("failed"), 1);
@@ -321,7 +321,7 @@ TEST_F(Prewarm, stopped_by_a_signal_leaves_nothing_behind)
         ::setenv("HEARTH_NVRTC", HEARTH_FAKE_NVRTC, 1);
         ::setenv("HEARTH_DIR", cache.c_str(), 1);
         ::setenv("TMPDIR", (scratch / "tmp").c_str(), 1);
-        ::setenv("FAKE_NVRTC_WAITS", mark.c_str(), 1);
+        ::setenv("FAKENVRTCWAITS", mark.c_str(), 1);
         ::dup2(::open("/dev/null", O_RDWR), STDERR_FILENO);
         ::execl(HEARTH_COMMAND, "hearth", "prewarm", "--recipes", m_recipes.c_str(), nullptr);
         ::_exit(127);

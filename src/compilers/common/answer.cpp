@@ -22,40 +22,43 @@ Key manifest_key(const Question& question)
     return Key::of("hearth manifest", question.key.hex());
 }
 
-Key result_key(const Question& question, std::uint32_t number)
+Key result_key(const Key& question, std::uint32_t number)
 {
-    return number == 0 ? question.key : Key::of("hearth result", question.key.hex(), std::uint64_t{number});
+    return number == 0 ? question : Key::of("hearth result", question.hex(), std::uint64_t{number});
 }
 
-// Stamps are those of files of this machine, at the places of this question.
-Key stamps_key(const Question& question, const Key& result)
+// Stamps are those of files of this machine, at the places of this question, for these conditions.
+Key stamps_key(const Question& question, const Bytes& conditions)
 {
     std::string places = question.places.working_directory + "\n" + question.places.program_directory;
     for (const std::string& directory : question.places.directories)
         places.append("\n").append(directory);
-    return Key::of("hearth stamps", result.hex(), places);
+    return Key::of("hearth stamps", question.key.hex(), places, conditions.text());
 }
 
-watch::Manifest manifest_of(Cache& cache, const Question& question)
+// EntryKind::derived: as far as this machine knows.
+watch::Manifest manifest_of(Cache& cache, const Question& question, EntryKind kind)
 {
-    if (const Lookup known = cache.peek(manifest_key(question)))
+    if (const Lookup known = cache.peek(manifest_key(question), kind))
         if (std::optional<watch::Manifest> manifest = watch::decode_manifest(known->bytes()))
             return *std::move(manifest);
     return {};
 }
 
-void keep_stamps(Cache& cache, const Question& question, const Key& result, const watch::Stamps& stamps)
+void keep_stamps(Cache& cache, const Question& question, const std::vector<watch::Condition>& list,
+                 const watch::Stamps& stamps)
 {
     Artifact artifact{watch::encode_stamps(stamps)};
     artifact.metadata.label = "stamps of " + question.label;
-    static_cast<void>(cache.insert(stamps_key(question, result), std::move(artifact), {.kind = EntryKind::derived}));
+    static_cast<void>(cache.insert(stamps_key(question, watch::encode_conditions(list)), std::move(artifact),
+                                   {.kind = EntryKind::derived}));
 }
 
-bool all_hold(Cache& cache, const Question& question, const Key& result, const std::vector<watch::Condition>& list)
+bool all_hold(Cache& cache, const Question& question, const std::vector<watch::Condition>& list)
 {
     watch::Stamps stamps;
     Bytes before;
-    if (const Lookup known = cache.peek(stamps_key(question, result)))
+    if (const Lookup known = cache.peek(stamps_key(question, watch::encode_conditions(list)), EntryKind::derived))
         if (std::optional<watch::Stamps> found = watch::decode_stamps(known->bytes())) {
             stamps = *std::move(found);
             before = Bytes::copy_of(known->bytes());
@@ -63,15 +66,18 @@ bool all_hold(Cache& cache, const Question& question, const Key& result, const s
     if (watch::first_broken(list, stamps, question.places) < list.size())
         return false;
     if (watch::encode_stamps(stamps).text() != before.text())
-        keep_stamps(cache, question, result, stamps);
+        keep_stamps(cache, question, list, stamps);
     return true;
 }
 
+// A question with one result needs no manifest: that result has the first number, and carries its conditions.
 // Best effort: a set that another has added at the same moment may be lost, and is found again by its number, which
 // numbers_to_try() gives.
 void remember(Cache& cache, const Question& question, std::uint32_t number, watch::ConditionSet set)
 {
-    watch::Manifest manifest = manifest_of(cache, question);
+    watch::Manifest manifest = manifest_of(cache, question, EntryKind::derived);
+    if (number == 0 && manifest.sets.empty())
+        return;
     const watch::Manifest before = manifest;
     manifest.add(std::move(set));
     manifest.next = std::max(manifest.next, number + 1);
@@ -82,18 +88,30 @@ void remember(Cache& cache, const Question& question, std::uint32_t number, watc
     static_cast<void>(cache.insert(manifest_key(question), std::move(artifact), {.kind = EntryKind::manifest}));
 }
 
-// Numbers that the manifest should know and does not (its writer lost to another), then those that nobody has used.
-std::vector<std::uint32_t> numbers_to_try(const watch::Manifest& manifest, const Question& question)
+// A result that may be the answer.
+struct Candidate {
+    Key key;
+    std::uint32_t number = 0;
+    std::optional<Bytes> holding{};  // conditions that are known to hold
+};
+
+// The result whose conditions hold here. Then numbers that the manifest should know and does not (its writer lost to
+// another, or it is the first number), and those that nobody has used.
+std::vector<Candidate> candidates_of(Cache& cache, const Question& question, const watch::Manifest& manifest)
 {
-    std::vector<std::uint32_t> numbers;
-    for (std::uint32_t number = manifest.next - std::min(manifest.next, k_most_numbers); number < manifest.next;
-         ++number)
-        if (std::ranges::find(manifest.sets, result_key(question, number), &watch::ConditionSet::result) ==
-            manifest.sets.end())
-            numbers.push_back(number);
-    for (std::uint32_t i = 0; i < k_most_numbers; ++i)
-        numbers.push_back(manifest.next + i);
-    return numbers;
+    std::vector<Candidate> candidates;
+    for (const watch::ConditionSet& set : manifest.sets)
+        if (all_hold(cache, question, set.conditions)) {
+            candidates.push_back({set.result, 0, watch::encode_conditions(set.conditions)});
+            break;
+        }
+    const std::uint32_t first = manifest.next - std::min(manifest.next, k_most_numbers);
+    for (std::uint32_t number = first; number < manifest.next + k_most_numbers; ++number) {
+        const Key key = result_key(question.key, number);
+        if (std::ranges::find(manifest.sets, key, &watch::ConditionSet::result) == manifest.sets.end())
+            candidates.push_back({key, number});
+    }
+    return candidates;
 }
 
 // What a compile leaves behind for whoever asked for it. Shared with it: it may end later.
@@ -131,7 +149,7 @@ Result<Answer> past_the_cache(Cache& cache, const std::function<Result<Watched>(
         HEARTH_TRY_SET(Watched watched, compile());
         return std::move(watched.artifact);
     }));
-    return Answer{std::move(lookup), std::move(why)};
+    return Answer{std::move(lookup), std::move(why), {}};
 }
 
 }  // namespace
@@ -139,41 +157,93 @@ Result<Answer> past_the_cache(Cache& cache, const std::function<Result<Watched>(
 Result<Answer> answer(Cache& cache, const Question& question, std::function<Result<Watched>()> compile,
                       const GetOptions& options)
 {
-    const watch::Manifest manifest = manifest_of(cache, question);
-    for (const watch::ConditionSet& set : manifest.sets)
-        if (all_hold(cache, question, set.result, set.conditions))
-            if (Lookup found = cache.find(set.result))
-                return Answer{std::move(found), {}};
-
-    for (const std::uint32_t number : numbers_to_try(manifest, question)) {
-        const Key key = result_key(question, number);
+    watch::Manifest manifest = manifest_of(cache, question, EntryKind::derived);
+    std::vector<Candidate> candidates = candidates_of(cache, question, manifest);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const Candidate candidate = candidates[i];
         const auto state = std::make_shared<Compile>(compile);
         Result<Lookup> found = cache.get_or_compile(
-            key, [state, encoding = question.encoding] { return state->run(encoding); }, options);
+            candidate.key, [state, encoding = question.encoding] { return state->run(encoding); }, options);
         const std::lock_guard lock(state->mutex);
         if (!found) {
             if (state->not_kept != nullptr)
                 return Answer{Lookup(ArtifactLease(state->not_kept), CompiledBy::this_call, Miss::past_the_cache),
-                              state->why_not_kept};
+                              state->why_not_kept,
+                              {}};
             // Whom we waited for could not keep its result.
             if (!state->ran && found.error().code == Code::unavailable)
                 return past_the_cache(cache, compile, found.error().message);
             return found.error();
         }
-        if (state->conditions && found->compiled() && !found->waited()) {
-            keep_stamps(cache, question, key, state->conditions->stamps);
-            remember(cache, question, number, {key, state->conditions->list});
-            return Answer{*std::move(found), {}};
+        Answer answer{*std::move(found), {}, candidate.key};
+        if (state->conditions && answer.lookup.compiled() && !answer.lookup.waited()) {
+            keep_stamps(cache, question, state->conditions->list, state->conditions->stamps);
+            remember(cache, question, candidate.number, {candidate.key, state->conditions->list});
+            return answer;
         }
-        const Section* const section = (*found)->find(k_conditions_section);
-        std::optional<std::vector<watch::Condition>> conditions =
-            section != nullptr ? watch::decode_conditions(as_bytes(section->data.text())) : std::nullopt;
-        if (!conditions || !all_hold(cache, question, key, *conditions))
-            continue;
-        remember(cache, question, number, {key, *std::move(conditions)});
-        return Answer{*std::move(found), {}};
+        // What lies under this key may be another result than the manifest knew.
+        if (candidate.holding && answer.lookup->text(k_conditions_section) == candidate.holding->text())
+            return answer;
+        std::optional<std::vector<watch::Condition>> conditions = conditions_of(*answer.lookup);
+        if (conditions && all_hold(cache, question, *conditions)) {
+            remember(cache, question, candidate.number, {candidate.key, *std::move(conditions)});
+            return answer;
+        }
+        // The first result is of another world, and nothing more is known here. A server may know.
+        if (i == 0 && manifest.sets.empty()) {
+            manifest = manifest_of(cache, question, EntryKind::manifest);
+            if (!manifest.sets.empty()) {
+                candidates = candidates_of(cache, question, manifest);
+                std::erase_if(candidates, [&](const Candidate& one) { return one.key == candidate.key; });
+                candidates.insert(candidates.begin(), candidate);
+            }
+        }
     }
     return past_the_cache(cache, compile, "what it reads keeps changing");
+}
+
+Known look_up(Cache& cache, const Question& question)
+{
+    Known known;
+    watch::Manifest manifest = manifest_of(cache, question, EntryKind::manifest);
+    // What no manifest knows of may still be there, as when its manifest was lost.
+    for_each_result(cache, question.key, [&](const Key& key, const Lookup& result) {
+        if (std::ranges::find(manifest.sets, key, &watch::ConditionSet::result) == manifest.sets.end())
+            if (auto conditions = conditions_of(*result))
+                manifest.sets.push_back({key, *std::move(conditions)});
+    });
+    for (const watch::ConditionSet& set : manifest.sets) {
+        watch::Stamps stamps;
+        const std::size_t broken = watch::first_broken(set.conditions, stamps, question.places);
+        Lookup result = cache.peek(set.result);
+        if (!result)
+            continue;
+        if (broken == set.conditions.size())
+            return {std::move(result), set.result, {}, {}};
+        if (known.why.empty()) {
+            known.why = watch::why_broken(set.conditions[broken], question.places);
+            known.nearest = std::move(result);
+            known.key = set.result;
+        }
+    }
+    return known;
+}
+
+std::optional<std::vector<watch::Condition>> conditions_of(const Artifact& result)
+{
+    const Section* const section = result.find(k_conditions_section);
+    return section != nullptr ? watch::decode_conditions(as_bytes(section->data.text())) : std::nullopt;
+}
+
+void for_each_result(Cache& cache, const Key& question, const std::function<void(const Key&, const Lookup&)>& visit)
+{
+    for (std::uint32_t number = 0; number < k_most_numbers; ++number) {
+        const Key key = result_key(question, number);
+        const Lookup result = cache.peek(key);
+        if (!result)
+            return;
+        visit(key, result);
+    }
 }
 
 }  // namespace hearth::compilers

@@ -4,14 +4,16 @@
 #include "watch/condition.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 // How every compiler is answered from the cache.
 //
-//   question -> manifest -> first set of conditions that all hold -> result
-//                        -> none: compile under watch -> conditions -> result, manifest
+//   question -> its first result, or by the manifest the one whose conditions all hold here
+//            -> none: compile under watch -> conditions -> result, manifest
 //
-// Results have names before they are compiled: a question's results are numbered. Whoever finds no set that holds takes
+// Results have names before they are compiled: a question's results are numbered. Whoever finds none that holds takes
 // the next number, so that threads, processes and nodes with the same question wait for one compile. A result carries
 // its conditions. Who waited in another world, with other files, sees that they do not hold there and goes on to the
 // next number. So neither a lost manifest nor one that two have written at once can make a wrong answer.
@@ -36,10 +38,26 @@ struct Watched {
 struct Answer {
     Lookup lookup;
     std::string why_past_the_cache;
+    Key key{};  // of the result, if it did not go past the cache
 };
 
 // `compile` may still run after its caller has left, as with Cache::get_or_compile().
 Result<Answer> answer(Cache& cache, const Question& question, std::function<Result<Watched>()> compile,
                       const GetOptions& options = {});
+
+// What answer() would find now. Nothing is compiled or counted.
+struct Known {
+    Lookup result{};    // null: none that holds here
+    Key key{};          // of the result
+    std::string why{};  // there is none: what is different from the newest that is known; empty: none is known
+    Lookup nearest{};   // that one's result
+};
+Known look_up(Cache& cache, const Question& question);
+
+// The conditions that a result carries. None if it carries none.
+std::optional<std::vector<watch::Condition>> conditions_of(const Artifact& result);
+
+// The question's results, one after the other, as far as this cache holds them.
+void for_each_result(Cache& cache, const Key& question, const std::function<void(const Key&, const Lookup&)>& visit);
 
 }  // namespace hearth::compilers

@@ -2,8 +2,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "compilers/nvrtc/compile_planned.hpp"
-#include "compilers/nvrtc/headers_section.hpp"
+#include "compilers/nvrtc/plan.hpp"
+#include "compilers/nvrtc/record.hpp"
 #include "compilers/nvrtc/recorded_key.hpp"
 #include "compilers/nvrtc/workplace.hpp"
 #include "hearth/recipes.hpp"
@@ -21,24 +21,18 @@ namespace hearth::recipes {
 
 namespace {
 
-using nvrtc::key_there;
-using nvrtc::manifest_of;
 using nvrtc::Plan;
 using nvrtc::Program;
 
-// Why the key is not the expected one.
-std::string why_another_key(const format::Recipe& recipe, const format::Manifest& found)
+// What a compile read that was not there, or was another file, when it was recorded.
+std::string what_differs(const format::Recipe& recipe, const Artifact& result, const watch::Places& places)
 {
-    const auto differences =
-        nvrtc::compare_headers(nvrtc::headers_section(found), nvrtc::headers_section(manifest_of(recipe)));
-    if (differences.empty())
-        return "its headers are found in another order, or their paths matter in another way";
-    const Difference& first = differences.front();
-    if (first.there.empty())
-        return fmt::format("{} is found here and was not when it was recorded", first.field);
-    if (first.here.empty())
-        return fmt::format("{} was found when it was recorded and is not here", first.field);
-    return fmt::format("{} is another one here", first.field);
+    for (const watch::Condition& condition : compilers::conditions_of(result).value_or(std::vector<watch::Condition>{}))
+        if (condition.kind == watch::Condition::Kind::content &&
+            std::ranges::find(recipe.files, condition.digest, &format::RecipeFile::digest) == recipe.files.end())
+            return fmt::format("{} is another file here, or was not read when it was recorded",
+                               condition.spot.shown(places));
+    return "what it read is not known";
 }
 
 // The line of a log that says what is wrong. Warnings are skipped.
@@ -56,26 +50,31 @@ std::string first_error(std::string_view log)
     return first.empty() ? "its log is empty" : std::string(first);
 }
 
-// While it lives, the process has another working directory, and NVRTC other appended flags.
+// While it lives, the process has another working directory, and of the variables that a compiler reads those that were
+// recorded.
 class Surroundings {
 public:
-    Surroundings(const std::string& directory, const std::string& appended)
+    Surroundings(const std::string& directory, const std::vector<std::string>& here,
+                 const std::vector<std::string>& recorded)
         : m_before(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
     {
-        if (const char* flags = std::getenv(nvrtc::k_appended))
-            m_appended_before = flags;
-        if (appended.empty())
-            ::unsetenv(nvrtc::k_appended);
-        else
-            ::setenv(nvrtc::k_appended, appended.c_str(), 1);
+        for (const std::string& variable : here)
+            ::unsetenv(name_to_restore(variable).c_str());
+        for (const std::string& variable : recorded)
+            ::setenv(name_to_restore(variable).c_str(),
+                     variable.c_str() + std::min(variable.find('=') + 1, variable.size()), 1);
         m_error = ::chdir(directory.c_str()) == 0 ? 0 : errno;
     }
     ~Surroundings()
     {
-        if (m_appended_before)
-            ::setenv(nvrtc::k_appended, m_appended_before->c_str(), 1);
-        else
-            ::unsetenv(nvrtc::k_appended);
+        // What was noted first is what was there at the beginning.
+        std::reverse(m_variables_before.begin(), m_variables_before.end());
+        for (const auto& [name, value] : m_variables_before) {
+            if (value)
+                ::setenv(name.c_str(), value->c_str(), 1);
+            else
+                ::unsetenv(name.c_str());
+        }
         if (m_before >= 0) {
             [[maybe_unused]] const int back = ::fchdir(m_before);
             ::close(m_before);
@@ -87,9 +86,17 @@ public:
     int error() const { return m_error; }
 
 private:
+    std::string name_to_restore(const std::string& variable)
+    {
+        std::string name = variable.substr(0, variable.find('='));
+        const char* const value = std::getenv(name.c_str());
+        m_variables_before.emplace_back(name, value != nullptr ? std::optional<std::string>(value) : std::nullopt);
+        return name;
+    }
+
     int m_before;
     int m_error = 0;
-    std::optional<std::string> m_appended_before;
+    std::vector<std::pair<std::string, std::optional<std::string>>> m_variables_before;
 };
 
 // An absolute path, since the working directory changes.
@@ -118,7 +125,8 @@ struct Builder::State {
     }
 
     BuildResult build(const format::Recipe& recipe, const std::string& target);
-    BuildResult compile(const format::Recipe& recipe, const std::vector<std::string>& wanted, const Key& expected);
+    BuildResult compile(const format::Recipe& recipe, const nvrtc::Identity& compiler,
+                        const std::vector<std::string>& wanted, const Key& expected);
 
     Cache& cache;
     const Recipes recipes;
@@ -127,7 +135,6 @@ struct Builder::State {
     // The recipe whose headers are laid out: its next target finds them in place.
     const format::Recipe* laid_out = nullptr;
     nvrtc::Workplace workplace;
-    std::optional<format::Manifest> manifest;
 };
 
 BuildResult Builder::State::build(const format::Recipe& recipe, const std::string& target)
@@ -146,22 +153,22 @@ BuildResult Builder::State::build(const format::Recipe& recipe, const std::strin
         return ended(Outcome::failed, compiler.error().message);
     const std::vector<std::string> wanted =
         target == recipe.target ? recipe.options : nvrtc::with_target(recipe.options, target);
-    const Key expected = key_there(recipe, *program, wanted, *compiler);
+    const Key expected = nvrtc::question_there(recipe, *program, wanted, *compiler);
     BuildResult result;
-    if (const Lookup there = cache.peek(expected); there && !there->failed())
+    compilers::for_each_result(cache, expected, [&](const Key& key, const Lookup& there) {
+        if (there->failed() || !nvrtc::read_the_files_of(recipe, *there))
+            return;
         result.outcome = Outcome::already_there;
-    else
-        result = compile(recipe, wanted, expected);
-    result.key = expected;
-    return result;
+        result.key = key;
+    });
+    return result.outcome == Outcome::already_there ? result : compile(recipe, *compiler, wanted, expected);
 }
 
-BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vector<std::string>& wanted,
-                                    const Key& expected)
+BuildResult Builder::State::compile(const format::Recipe& recipe, const nvrtc::Identity& compiler,
+                                    const std::vector<std::string>& wanted, const Key& expected)
 {
     if (laid_out != &recipe) {
         laid_out = nullptr;
-        manifest.reset();
         Result<nvrtc::Workplace> made = nvrtc::lay_out(recipe, recipes.data(), tree);
         if (!made)
             return ended(made.error().code == Code::io ? Outcome::failed : Outcome::not_buildable,
@@ -169,7 +176,8 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
         workplace = *std::move(made);
         laid_out = &recipe;
     }
-    const Surroundings surroundings(workplace.working_directory, recipe.appended);
+    const Surroundings surroundings(workplace.working_directory, nvrtc::environment_of(cache, compiler),
+                                    nvrtc::split_environment(recipe.environment));
     if (surroundings.error() != 0)
         return ended(Outcome::failed,
                      base::describe("Cannot work in", workplace.working_directory, surroundings.error()) + ".");
@@ -177,31 +185,35 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
     // The same change of target, for the options with the moved include directories.
     if (wanted != recipe.options)
         program.options = nvrtc::with_target(program.options, nvrtc::read_options(wanted).target);
-    Result<Plan> plan = nvrtc::begin_plan(cache, program, {.library = options.library});
+    Result<Plan> plan = nvrtc::make_plan(cache, program, {.library = options.library});
     if (!plan)
         return ended(Outcome::failed, plan.error().message);
     // Options with side effects make a recipe past the cache. One that does not say so was not recorded by Hearth.
     if (!plan->why_past_the_cache.empty())
         return ended(Outcome::past_the_cache, fmt::format("It goes past the cache: {}.", plan->why_past_the_cache));
-    if (!manifest)
-        manifest = nvrtc::search_headers(program, *plan);
-    nvrtc::finish_plan(program, *manifest, *plan);
-    if (plan->request.key() != expected || !plan->why_past_the_cache.empty())
-        return ended(Outcome::failed,
-                     fmt::format("Compiled here it would be another request than the recorded one: {}.",
-                                 plan->why_past_the_cache.empty() ? why_another_key(recipe, *manifest)
-                                                                  : plan->why_past_the_cache));
+    if (plan->request.key() != expected)
+        return ended(Outcome::failed, "Compiled here it would be another question than the recorded one: the compiler "
+                                      "was loaded here with other variables in its environment.");
     // What is built must show no path of this machine.
-    plan->shown = std::make_shared<const nvrtc::Places>(
-        nvrtc::Places{wanted, recipe.name.empty() ? std::string(nvrtc::k_unnamed) : recipe.name, manifest_of(recipe)});
-    const Result<nvrtc::Compiled> compiled = nvrtc::compile_planned(cache, program, *std::move(plan));
-    if (!compiled)
-        return ended(Outcome::failed, compiled.error().message);
+    const std::string name = recipe.name.empty() ? std::string(nvrtc::k_unnamed) : recipe.name;
+    plan->shown = std::make_shared<const nvrtc::Shown>(
+        nvrtc::Shown{wanted, nvrtc::places_of(name, nvrtc::read_options(wanted), recipe.working_directory)});
+    const watch::Places places = plan->places;
+    const Result<compilers::Answer> answer = nvrtc::compile_plan(cache, program, *std::move(plan));
+    if (!answer)
+        return ended(Outcome::failed, answer.error().message);
+    if (!answer->why_past_the_cache.empty())
+        return ended(Outcome::past_the_cache, fmt::format("It goes past the cache: {}.", answer->why_past_the_cache));
+    const Lookup& compiled = answer->lookup;
     BuildResult result;
-    result.log = compiled->artifact().text("log");
+    result.key = answer->key;
+    result.log = compiled->text("log");
+    if (!recipe.compiler.empty() && !nvrtc::read_the_files_of(recipe, *compiled))
+        return ended(Outcome::failed, fmt::format("Compiled here it reads other files than were recorded: {}.",
+                                                  what_differs(recipe, *compiled, places)));
     if (!compiled->failed()) {
         // A failed store does not make the compile fail, so it has to be checked here.
-        if (const Lookup there = cache.peek(expected); there && !there->failed())
+        if (const Lookup there = cache.peek(answer->key); there && !there->failed())
             result.outcome = Outcome::built;
         else
             result.reason =
@@ -210,7 +222,7 @@ BuildResult Builder::State::compile(const format::Recipe& recipe, const std::vec
         return result;
     }
     result.outcome = recipe.status != 0 ? Outcome::failed_as_recorded : Outcome::compile_error;
-    result.reason = fmt::format("NVRTC returned {}: {}{}", compiled->status(), first_error(result.log),
+    result.reason = fmt::format("NVRTC returned {}: {}{}", compiled->status, first_error(result.log),
                                 recipe.compiler.empty() ? " (it was not compiled when it was recorded)" : "");
     return result;
 }

@@ -1,98 +1,148 @@
 #include "base/error.hpp"
-#include "compilers/nvrtc/compile_planned.hpp"
-#include "compilers/nvrtc/headers_section.hpp"
+#include "compilers/common/depends_on.hpp"
 #include "compilers/nvrtc/plan.hpp"
 #include "compilers/nvrtc/record.hpp"
 #include "compilers/nvrtc/replay.hpp"
-#include "headers/closure.hpp"
 #include "hearth/nvrtc.hpp"
 
-#include <atomic>
+#include <array>
+#include <cstdlib>
 #include <memory>
 
 namespace hearth::nvrtc {
 
 namespace {
 
-constexpr int k_attempts = 3;
 constexpr const char* k_paths_section = "paths";
+// The driver, for a cache of NVRTC's own, and the headers that are part of NVRTC: both are identified otherwise.
+constexpr std::array<std::string_view, 2> k_known_libraries{"libnvrtc-builtins", "libcuda."};
 
-// Makes the log, and the list of paths in it, as if it had been compiled at the places in plan.shown.
-void settle_log(Artifact& made, const Plan& plan)
+// Makes the log, and the list of paths in it, as if it had been compiled at the places that the plan shows.
+void settle_log(Artifact& made, const Plan& plan, const std::vector<watch::Condition>& conditions)
 {
-    const std::string& program = plan.shown ? plan.shown->program_name : plan.program_name;
-    const format::Manifest& manifest = plan.shown ? plan.shown->manifest : plan.manifest;
+    const LogPlaces here{plan.program_name, plan.places};
+    const LogPlaces shown{plan.program_name, plan.shown ? plan.shown->places : plan.places};
     std::string log(made.text("log"));
     if (plan.shown && !log.empty()) {
-        log = replay_log(log, paths_in_log(log, plan.program_name, plan.manifest), program, manifest);
+        log = replay_log(log, paths_in_log(log, here, conditions), shown);
         for (Section& section : made.sections)
             if (section.name == "log")
                 section.data = Bytes::copy_of(log);
     }
-    if (const std::string paths = paths_in_log(log, program, manifest); !paths.empty())
+    if (const std::string paths = paths_in_log(log, shown, conditions); !paths.empty())
         made.sections.push_back({k_paths_section, Bytes::copy_of(paths)});
 }
 
-Result<Artifact> compile_now(const Program& program, const Plan& plan)
+Result<Artifact> compile_now(Library& library, const Program& program, const Plan& plan)
 {
-    const Result<std::shared_ptr<const Library>> library = Library::load(plan.compiler.path);
-    HEARTH_TRY(library);
-    Result<Artifact> made = (*library)->compile(program, plan.options);
-    if (!made)
-        return made;
-    made->metadata.label = plan.program_name.substr(plan.program_name.find_last_of('/') + 1);
-    made->metadata.target = plan.facts.target;
-    made->metadata.options = plan.shown ? plan.shown->options : plan.options;
-    settle_log(*made, plan);
-    if (!plan.manifest.files.empty())
-        made->sections.push_back({k_headers_section, Bytes::copy_of(headers_section(plan.manifest))});
+    HEARTH_TRY_SET(Artifact made, library.compile(program, plan.options));
+    made.metadata.label = plan.program_name.substr(plan.program_name.find_last_of('/') + 1);
+    made.metadata.target = plan.facts.target;
+    made.metadata.options = plan.shown ? plan.shown->options : plan.options;
     return made;
 }
 
-struct Job {
-    Job(std::shared_ptr<const Program> its_program, Plan its_plan)
-        : program(std::move(its_program)), plan(std::move(its_plan))
-    {
-    }
-
-    Result<Artifact> run()
-    {
-        ran = true;
-        const Error changed{Code::unavailable, "A header changed while it was compiled.", {}};
-        format::Manifest manifest = plan.manifest;
-        headers_changed = !headers::settle_for_compile(manifest);
-        if (headers_changed)
-            return changed;
-        Result<Artifact> made = compile_now(*program, plan);
-        // It is not known which version of a header the compiler read, so the result fits neither key.
-        headers_changed = !headers::same_files(manifest);
-        if (headers_changed)
-            return changed;
-        return made;
-    }
-
-    const std::shared_ptr<const Program> program;
-    const Plan plan;
-    std::atomic<bool> ran{false};
-    std::atomic<bool> headers_changed{false};
-};
-
-Compiled compiled(const Lookup& lookup, const Plan& plan, std::string why_past_the_cache)
+// Where the log shows a path in a way that replay_log() does not know, that place is a condition.
+void hold_paths_in_log(std::string_view log, const Plan& plan, watch::Conditions& conditions)
 {
-    std::string log = replay_log(lookup->text("log"), lookup->text(k_paths_section), plan.program_name, plan.manifest);
-    return {CompileResult(lookup, plan.request, std::move(why_past_the_cache)), std::move(log)};
+    if (log.empty())
+        return;
+    using From = watch::Spot::From;
+    const std::vector<watch::Condition> found = conditions.list;
+    watch::Places marked = plan.places;
+    marked.program_directory = "\x01";
+    for (std::string& directory : marked.directories)
+        directory = "\x01";
+    const LogPlaces here{plan.program_name, plan.places};
+    const std::string moved = replay_log(log, paths_in_log(log, here, found), {"\x01", marked});
+    const auto hold = [&](From from, std::uint16_t index) {
+        compilers::add_condition({.kind = watch::Condition::Kind::place,
+                                  .spot = {from, index, {}},
+                                  .text = watch::path_of_place(from, index, plan.places)},
+                                 conditions);
+    };
+    if (moved.find(plan.program_name) != std::string::npos)
+        hold(From::program_directory, 0);
+    for (const watch::Condition& condition : found) {
+        if (condition.kind != watch::Condition::Kind::content ||
+            (condition.spot.from != From::directory && condition.spot.from != From::program_directory))
+            continue;
+        const std::string path = condition.spot.shown(plan.places);
+        const bool ambiguous =
+            log.find(path) != std::string_view::npos && watch::spots_of(path, plan.places).size() > 1;
+        if (ambiguous || moved.find(path) != std::string::npos)
+            hold(condition.spot.from, condition.spot.index);
+    }
 }
 
-Result<Compiled> compile_past(Cache& cache, const Program& program, const Plan& plan, std::string reason)
+compilers::Told told_by(const Program& program, const Plan& plan)
 {
-    const Result<Lookup> made = cache.compile_past_the_cache([&] { return compile_now(program, plan); });
+    compilers::Told told;
+    told.sources.push_back(program.source);
+    for (const Header& header : program.headers)
+        told.sources.push_back(header.content);
+    told.options = plan.facts.keyed;
+    told.options.insert(told.options.end(), program.name_expressions.begin(), program.name_expressions.end());
+    told.options.insert(told.options.end(), plan.environment.begin(), plan.environment.end());
+    told.all_paths_matter = plan.facts.paths_matter;
+    // How NVRTC reads options from its environment is not documented.
+    if (const char* const flags = std::getenv("NVRTC_APPEND_FLAGS")) {
+        told.options.emplace_back(flags);
+        told.all_paths_matter = true;
+    }
+    return told;
+}
+
+Result<compilers::Watched> compile_watched(const Program& program, const Plan& plan)
+{
+    HEARTH_TRY_SET(const std::shared_ptr<Library> library, Library::load(plan.compiler.path));
+    std::string why_not = plan.is_watched ? library->why_not_kept(plan.compiler) : std::string{};
+    if (why_not.empty() && float_mode() != plan.float_mode)
+        why_not = "it was asked for by a thread with another floating-point mode than that of the one that compiles";
+    if (!plan.is_watched || !why_not.empty()) {
+        HEARTH_TRY_SET(Artifact made, compile_now(*library, program, plan));
+        if (!plan.is_watched)
+            return compilers::Watched{std::move(made), watch::Conditions{}};
+        return compilers::Watched{std::move(made), error(Code::unavailable, "{}", why_not)};
+    }
+    watch::Recording recording;
+    Result<Artifact> made = compile_now(*library, program, plan);
+    const watch::EventLog& log = recording.finish();
     HEARTH_TRY(made);
-    return compiled(*made, plan, std::move(reason));
+    Result<watch::Conditions> conditions =
+        compilers::depends_on(log, plan.places, told_by(program, plan), k_known_libraries);
+    if (conditions) {
+        library->asked_variables().complete(*conditions);
+        hold_paths_in_log(made->text("log"), plan, *conditions);
+        settle_log(*made, plan, conditions->list);
+    }
+    return compilers::Watched{*std::move(made), std::move(conditions)};
+}
+
+Compiled compiled(const compilers::Answer& answer, const Plan& plan)
+{
+    std::string log =
+        replay_log(answer.lookup->text("log"), answer.lookup->text(k_paths_section), {plan.program_name, plan.places});
+    return {CompileResult(answer.lookup, plan.request, answer.why_past_the_cache, answer.key), std::move(log)};
 }
 
 std::shared_ptr<const Program> borrowed(const Program& program)
 {
     return {std::shared_ptr<void>(), &program};
+}
+
+Result<compilers::Answer> answer(Cache& cache, const std::shared_ptr<const Program>& program,
+                                 const std::shared_ptr<const Plan>& plan, const GetOptions& options)
+{
+    if (!plan->why_past_the_cache.empty()) {
+        HEARTH_TRY_SET(Lookup lookup, cache.compile_past_the_cache([&]() -> Result<Artifact> {
+            HEARTH_TRY_SET(const std::shared_ptr<Library> library, Library::load(plan->compiler.path));
+            return compile_now(*library, *program, *plan);
+        }));
+        return compilers::Answer{std::move(lookup), plan->why_past_the_cache, {}};
+    }
+    return compilers::answer(
+        cache, plan->question(), [program, plan] { return compile_watched(*program, *plan); }, options);
 }
 
 }  // namespace
@@ -104,43 +154,23 @@ std::optional<std::string> Compiled::lowered_name(std::string_view expression) c
 
 Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options)
 {
-    for (int attempt = 1;; ++attempt) {
-        Result<Plan> planned = make_plan(cache, program, options);
-        HEARTH_TRY(planned);
-        if (!planned->why_past_the_cache.empty()) {
-            Result<Compiled> past = compile_past(cache, program, *planned, planned->why_past_the_cache);
-            record(cache, program, *planned, past ? &past->artifact() : nullptr);
-            return past;
-        }
-
-        // Shared with the compile function, which may still run after we return: at a deadline, or if a server was
-        // quicker. Otherwise it is done before we return, and the program need not be copied.
-        const bool may_outlive = options.deadline.count() > 0 || cache.races();
-        const auto job = std::make_shared<Job>(
-            may_outlive ? std::make_shared<const Program>(program) : borrowed(program), *std::move(planned));
-        const Plan& plan = job->plan;
-        const Result<Lookup> found = cache.get_or_compile(
-            plan.request, [job] { return job->run(); },
-            {.deadline = options.deadline, .captures = may_outlive ? Captures::owned : Captures::borrowed});
-        const bool may_have_changed =
-            !found && (job->headers_changed || (!job->ran && found.error().code == Code::unavailable));
-        if (!may_have_changed)
-            record(cache, program, plan, found ? &**found : nullptr);
-        if (found)
-            return compiled(*found, plan, {});
-        if (!may_have_changed)
-            return found.error();
-        if (attempt == k_attempts)
-            return compile_past(cache, program, plan, "its headers keep changing");
-    }
+    HEARTH_TRY_SET(Plan planned, make_plan(cache, program, options));
+    // Shared with the compile, which may still run after we return: at a deadline, or if a server was quicker.
+    // Otherwise it is done before we return, and the program need not be copied.
+    const bool may_outlive = options.deadline.count() > 0 || cache.races();
+    const auto plan = std::make_shared<const Plan>(std::move(planned));
+    const Result<compilers::Answer> found =
+        answer(cache, may_outlive ? std::make_shared<const Program>(program) : borrowed(program), plan,
+               {.deadline = options.deadline, .captures = may_outlive ? Captures::owned : Captures::borrowed});
+    record(cache, program, *plan, found ? &*found : nullptr);
+    HEARTH_TRY(found);
+    return compiled(*found, *plan);
 }
 
-Result<Compiled> compile_planned(Cache& cache, const Program& program, Plan plan)
+Result<compilers::Answer> compile_plan(Cache& cache, const Program& program, Plan plan)
 {
-    const auto job = std::make_shared<Job>(borrowed(program), std::move(plan));
-    const Result<Lookup> found = cache.get_or_compile(job->plan.request, [job] { return job->run(); });
-    HEARTH_TRY(found);
-    return compiled(*found, job->plan, {});
+    return answer(cache, borrowed(program), std::make_shared<const Plan>(std::move(plan)),
+                  {.captures = Captures::borrowed});
 }
 
 std::future<Result<Compiled>> compile_async(Cache& cache, Program program, CompileOptions options)

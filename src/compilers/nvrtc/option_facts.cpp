@@ -56,7 +56,7 @@ private:
 
 // An option of a kind that matters here, with its value.
 struct Read {
-    enum class Kind : std::uint8_t { include_directory, pre_include, define, target, for_ptxas, other };
+    enum class Kind : std::uint8_t { include_directory, target, other };
     Kind kind = Kind::other;
     std::string value;
 };
@@ -72,15 +72,15 @@ Read read_option(Walk& walk)
     };
     static constexpr std::array k_names{Name{Read::Kind::include_directory, "--include-path", Glue::no},
                                         Name{Read::Kind::include_directory, "-I", Glue::yes},
-                                        Name{Read::Kind::pre_include, "--pre-include", Glue::no},
-                                        Name{Read::Kind::pre_include, "--preinclude", Glue::no},
-                                        Name{Read::Kind::pre_include, "-include", Glue::no},
-                                        Name{Read::Kind::define, "--define-macro", Glue::no},
-                                        Name{Read::Kind::define, "-D", Glue::yes},
+                                        Name{Read::Kind::other, "--pre-include", Glue::no},
+                                        Name{Read::Kind::other, "--preinclude", Glue::no},
+                                        Name{Read::Kind::other, "-include", Glue::no},
+                                        Name{Read::Kind::other, "--define-macro", Glue::no},
+                                        Name{Read::Kind::other, "-D", Glue::yes},
                                         Name{Read::Kind::target, "--gpu-architecture", Glue::no},
                                         Name{Read::Kind::target, "-arch", Glue::no},
-                                        Name{Read::Kind::for_ptxas, "--ptxas-options", Glue::no},
-                                        Name{Read::Kind::for_ptxas, "-Xptxas", Glue::yes}};
+                                        Name{Read::Kind::other, "--ptxas-options", Glue::no},
+                                        Name{Read::Kind::other, "-Xptxas", Glue::yes}};
     for (const Name& name : k_names)
         if (auto value = walk.value_of(name.name, name.glue))
             return {name.kind, *std::move(value)};
@@ -92,56 +92,44 @@ bool is(std::string_view option, std::string_view name)
     return option == name || (option.starts_with(name) && option[name.size()] == '=');
 }
 
-// Options that write files, read files we do not look at, or report what no cache can know.
+// Options that write files, or whose result other calls ask for.
 std::string side_effect(std::string_view option)
 {
-    static constexpr std::array k_names{"--create-pch",
-                                        "-create-pch",
-                                        "--use-pch",
-                                        "-use-pch",
-                                        "--pch",
-                                        "-pch",
-                                        "--pch-dir",
-                                        "-pch-dir",
-                                        "--pch-messages",
-                                        "-pch-messages",
-                                        "--pch-verbose",
-                                        "-pch-verbose",
-                                        "--fdevice-time-trace",
-                                        "-fdevice-time-trace",
-                                        "--time",
-                                        "-time",
-                                        "--options-file",
-                                        "-optf",
-                                        "--instantiate-templates-in-pch",
-                                        "-instantiate-templates-in-pch"};
-    for (const std::string_view name : k_names)
-        if (is(option, name))
-            return fmt::format("{} has effects beyond the compile's result", name);
+    static constexpr std::array k_names{"create-pch",   "use-pch",     "pch",
+                                        "pch-dir",      "time",        "instantiate-templates-in-pch",
+                                        "pch-messages", "pch-verbose", "fdevice-time-trace"};
+    for (const std::string_view dashes : {"--", "-"})
+        for (const char* name : k_names)
+            if (is(option, fmt::format("{}{}", dashes, name)))
+                return fmt::format("{}{} has effects beyond the compile's result", dashes, name);
     return {};
 }
 
-// ptxas reads files of options too, and their content is in no key.
-std::string side_effect_of_ptxas(std::string_view options)
+// Whether an include directory is given in a way that NVRTC surely reads as we do: "-Idir", "-I=dir", "-I" "dir" and
+// the same with --include-path. To NVRTC some others mean the working directory, or nothing at all.
+bool is_plain_directory(std::string_view option, std::string_view next)
 {
-    for (const std::string_view name : {"options-file", "optf"})
-        if (options.find(name) != std::string_view::npos)
-            return fmt::format("the options for ptxas have \"{}\", a file whose content may be another each time",
-                               name);
-    return {};
+    std::string_view value;
+    if (option == "-I" || option == "--include-path")
+        value = next;
+    else if (option.starts_with("-I"))
+        value = option.substr(option.starts_with("-I=") ? 3 : 2);
+    else if (option.starts_with("--include-path="))
+        value = option.substr(std::string_view("--include-path=").size());
+    const auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+    return !value.empty() && !is_blank(value.front()) && !is_blank(value.back()) && value.front() != '-' &&
+           value.front() != '=';
 }
 
-headers::Macro macro_of(std::string_view definition)
+bool has_plain_directories(std::span<const std::string> options)
 {
-    const std::size_t equals = definition.find('=');
-    headers::Macro macro;
-    macro.name = definition.substr(0, equals);
-    macro.body = equals == std::string_view::npos ? "1" : definition.substr(equals + 1);
-    if (const std::size_t parenthesis = macro.name.find('('); parenthesis != std::string::npos) {
-        macro.takes_arguments = true;
-        macro.name.resize(parenthesis);
+    for (Walk walk(options); !walk.done(); walk.next()) {
+        const std::size_t at = walk.at();
+        if (read_option(walk).kind == Read::Kind::include_directory &&
+            !is_plain_directory(options[at], walk.at() != at ? options[walk.at()] : ""))
+            return false;
     }
-    return macro;
+    return true;
 }
 
 }  // namespace
@@ -149,10 +137,14 @@ headers::Macro macro_of(std::string_view definition)
 OptionFacts read_options(std::span<const std::string> options)
 {
     OptionFacts facts;
+    const bool plain = has_plain_directories(options);
     for (Walk walk(options); !walk.done(); walk.next()) {
-        const std::string option(walk.option());
+        const std::string option(plain ? walk.option() : std::string_view(options[walk.at()]));
         const std::size_t before = walk.at();
         Read read = read_option(walk);
+        // All of them as they stand: what they mean together is NVRTC's to know.
+        if (read.kind == Read::Kind::include_directory && !plain)
+            read.kind = Read::Kind::other;
         // What is found in an include directory is in the key; where it was found is not.
         if (read.kind != Read::Kind::include_directory)
             facts.keyed.push_back(option);
@@ -160,31 +152,21 @@ OptionFacts read_options(std::span<const std::string> options)
         case Read::Kind::include_directory:
             facts.include_directories.push_back(std::move(read.value));
             continue;
-        case Read::Kind::pre_include:
-            facts.pre_includes.push_back(std::move(read.value));
-            break;
-        case Read::Kind::define:
-            facts.defines.push_back(macro_of(read.value));
-            break;
         case Read::Kind::target:
             facts.target = std::move(read.value);
             break;
-        case Read::Kind::for_ptxas:
-            if (facts.why_past_the_cache.empty())
-                facts.why_past_the_cache = side_effect_of_ptxas(read.value);
-            break;
         case Read::Kind::other:
-            if (is(option, "--no-source-include") || is(option, "-no-source-include"))
-                facts.search_beside_program = false;
-            else if (is(option, "-lineinfo") || is(option, "--generate-line-info") || is(option, "-G") ||
-                     is(option, "--device-debug") || is(option, "-dlto") || is(option, "--dlink-time-opt") ||
-                     is(option, "-optix-ir") || is(option, "--optix-ir"))
+            if (is(option, "-lineinfo") || is(option, "--generate-line-info") || is(option, "-G") ||
+                is(option, "--device-debug") || is(option, "-dlto") || is(option, "--dlink-time-opt") ||
+                is(option, "-optix-ir") || is(option, "--optix-ir") ||
+                // What else a file of options says is not read here.
+                is(option, "--options-file") || is(option, "-optf"))
                 facts.paths_matter = true;
             else if (facts.why_past_the_cache.empty())
                 facts.why_past_the_cache = side_effect(option);
         }
         if (walk.at() != before)
-            facts.keyed.emplace_back(walk.option());  // its value is a word of its own
+            facts.keyed.emplace_back(plain ? walk.option() : options[walk.at()]);  // its value is a word of its own
     }
     return facts;
 }
@@ -193,6 +175,8 @@ std::vector<std::string> with_directories(std::span<const std::string> options,
                                           const std::function<std::string(const std::string&)>& place)
 {
     std::vector<std::string> moved;
+    if (!has_plain_directories(options))
+        return {options.begin(), options.end()};
     for (Walk walk(options); !walk.done(); walk.next()) {
         const std::size_t before = walk.at();
         if (const Read read = read_option(walk); read.kind == Read::Kind::include_directory)

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "headers/scan.hpp"
-
 #include <functional>
 #include <span>
 #include <string>
@@ -13,10 +11,7 @@ namespace hearth::nvrtc {
 struct OptionFacts {
     std::vector<std::string> keyed;  // the options as they enter the key, without the paths of include directories
     std::vector<std::string> include_directories;
-    std::vector<std::string> pre_includes;
-    std::vector<headers::Macro> defines;
     std::string target;  // the value of the last -arch; empty if there is none
-    bool search_beside_program = true;
     // The output holds the program's path, the working directory and headers' paths: debug information, LTO-IR, OptiX
     // IR.
     bool paths_matter = false;

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "compilers/common/answer.hpp"
 #include "compilers/nvrtc/library.hpp"
 #include "compilers/nvrtc/option_facts.hpp"
-#include "format/manifest.hpp"
 
 #include <memory>
 #include <string>
@@ -11,41 +11,41 @@
 namespace hearth::nvrtc {
 
 // What a result shows of the place where it was compiled: options, and paths in the log. For compiling elsewhere.
-struct Places {
+struct Shown {
     std::vector<std::string> options;
-    std::string program_name;
-    format::Manifest manifest;  // the same headers, in the same order
+    watch::Places places;
 };
 
-// A program with everything that decides its result.
+// A program with everything that is known before its compile.
 struct Plan {
     std::vector<std::string> options;  // of the program, with its target
     OptionFacts facts;
     Identity compiler;
-    format::Manifest manifest;  // empty if the program asks for no headers
-    Request request;
+    std::vector<std::string> environment;  // what the compiler may have asked for when it was loaded: "NAME=value"
+    std::string program_name;              // as NVRTC shows it
+    std::uint64_t float_mode = k_usual_float_mode;  // of the thread: NVRTC folds constants in it
+    watch::Places places;
     std::string why_past_the_cache;
+    bool is_watched = true;              // else nothing is kept, and what it depends on need not be known
+    Request request;                     // the question
+    std::shared_ptr<const Shown> shown;  // null: the place where it is compiled
 
-    std::string program_name;    // as NVRTC shows it
-    std::string appended_flags;  // NVRTC_APPEND_FLAGS
-    std::string working_directory;
-    std::shared_ptr<const Places> shown;  // null: the place where it is compiled
+    compilers::Question question() const;
 };
 
-// Checks the program, finds the compiler and the headers, and writes the request. A manifest that the cache remembers
-// is used if nothing in it has changed; a new one is remembered.
+// Checks the program, finds the compiler, and writes the request. Looks at no header.
 Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOptions& options);
 
-// The same in two steps, for callers that find the headers in another way: everything but the headers...
-Result<Plan> begin_plan(Cache& cache, const Program& program, const CompileOptions& options);
-// ...and the headers, which complete the request.
-void finish_plan(const Program& program, format::Manifest manifest, Plan& plan);
-// Searches the files for the headers, and remembers nothing.
-format::Manifest search_headers(const Program& program, const Plan& plan);
+// The request of a plan whose other members are known.
+Request request_of(const Program& program, const Plan& plan);
+
+// The places that a program itself names.
+watch::Places places_of(const std::string& program_name, const OptionFacts& facts, std::string working_directory);
+
+// Compiles a plan through the cache. Records nothing.
+Result<compilers::Answer> compile_plan(Cache& cache, const Program& program, Plan plan);
 
 // What NVRTC calls a program without a name.
 inline constexpr std::string_view k_unnamed = "default_program";
-// NVRTC adds what this variable says to the options of every compile.
-inline constexpr const char* k_appended = "NVRTC_APPEND_FLAGS";
 
 }  // namespace hearth::nvrtc

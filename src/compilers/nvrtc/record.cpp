@@ -1,14 +1,34 @@
 #include "compilers/nvrtc/record.hpp"
 
 #include "base/digest.hpp"
+#include "base/text.hpp"
 #include "recipes/recorder.hpp"
 #include "watch/source_file.hpp"
+
+#include <fmt/format.h>
+#include <set>
 
 namespace hearth::nvrtc {
 
 namespace {
 
 constexpr int k_compression = 3;
+
+// Where a file was found, in a way that is the same when the tree has moved.
+std::string label_of(const watch::Spot& spot)
+{
+    switch (spot.from) {
+    case watch::Spot::From::root:
+        return "A:" + spot.rest;
+    case watch::Spot::From::working_directory:
+        return "C:" + spot.rest;
+    case watch::Spot::From::program_directory:
+        return "P:" + spot.rest;
+    case watch::Spot::From::directory:
+        return fmt::format("I{}:{}", spot.index, spot.rest);
+    }
+    return {};
+}
 
 // Writes the contents of a recipe before the recipe. False if one of them could not be read.
 class Contents {
@@ -24,11 +44,12 @@ public:
         return true;
     }
 
-    bool add(const format::ManifestFile& file)
+    bool add(const format::RecipeFile& file, const std::string& working_directory)
     {
         if (!m_recorder.claim(file.digest))
             return true;
-        const std::optional<watch::SourceFile> source = watch::read_source(file.path);
+        const std::optional<watch::SourceFile> source =
+            watch::read_source(file.path.starts_with('/') ? file.path : working_directory + "/" + file.path);
         // The file has changed since the compile, and its old content is lost.
         if (!source || source->text.size() > format::k_max_content ||
             base::sha256(as_bytes(source->text)) != file.digest) {
@@ -44,46 +65,35 @@ private:
     const LogSink& m_log;
 };
 
-bool add_contents(Contents contents, const Program& program, const Plan& plan, const format::Recipe& recipe)
+bool add_contents(Contents contents, const Program& program, const format::Recipe& recipe)
 {
     if (!contents.add(program.source, recipe.source))
         return false;
     for (std::size_t i = 0; i < program.headers.size(); ++i)
         if (!contents.add(program.headers[i].content, recipe.given[i].digest))
             return false;
-    if (!plan.why_past_the_cache.empty())
-        return true;
-    for (const format::ManifestFile& file : plan.manifest.files)
-        if (!contents.add(file))
+    for (const format::RecipeFile& file : recipe.files)
+        if (!contents.add(file, recipe.working_directory))
             return false;
     return true;
 }
 
-void record_in(Recorder& recorder, const LogSink& log, const Program& program, const Plan& plan, const Artifact* result)
+// What has to be the same where a recipe is built.
+void note_for_building(const watch::Condition& condition, format::Recipe& recipe)
 {
-    if (recorder.stopped())
+    using From = watch::Spot::From;
+    if (condition.kind == watch::Condition::Kind::variable && k_appended_flags == condition.name + "=")
+        recipe.environment.append(condition.name).append("=").append(condition.text).push_back('\0');
+    if (condition.kind != watch::Condition::Kind::place)
         return;
-    recorder.look_for_the_file();
-    format::Recipe recipe;
-    const bool past_the_cache = !plan.why_past_the_cache.empty();
-    if (past_the_cache)
-        recipe = recipe_of(program, plan, result);
-    const Key key = past_the_cache ? recipe.key : plan.request.key();
-    if (recorder.claim(key)) {
-        if (!past_the_cache)
-            recipe = recipe_of(program, plan, result);
-        if (!add_contents(Contents(recorder, log), program, plan, recipe)) {
-            recorder.disclaim(key);
-            return;
-        }
-        recorder.append(format::encode_recipe(recipe), log);
-    }
-    recorder.use(key, log);
+    recipe.program_path_matters |= condition.spot.from == From::program_directory;
+    recipe.all_paths_matter |= condition.spot.from == From::working_directory;
+    if (condition.spot.from == From::directory)
+        for (format::RecipeFile& file : recipe.files)
+            file.path_matters |= file.label.starts_with(fmt::format("I{}:", condition.spot.index));
 }
 
-}  // namespace
-
-format::Recipe recipe_of(const Program& program, const Plan& plan, const Artifact* result)
+format::Recipe recipe_of(const Program& program, const Plan& plan, const compilers::Answer* answer)
 {
     format::Recipe recipe;
     recipe.source = base::sha256(as_bytes(program.source));
@@ -95,34 +105,110 @@ format::Recipe recipe_of(const Program& program, const Plan& plan, const Artifac
     recipe.target = plan.facts.target;
     recipe.build_id = plan.compiler.build_id;
     recipe.builtins = plan.compiler.builtins;
-    recipe.appended = plan.appended_flags;
-    recipe.working_directory = plan.working_directory;
-    recipe.why_past_the_cache = plan.why_past_the_cache;
-    if (result != nullptr) {
-        recipe.compiler = result->metadata.compiler;
-        recipe.status = result->status;
+    recipe.environment = joined_environment(plan.environment);
+    recipe.working_directory = plan.places.working_directory;
+    recipe.why_past_the_cache = answer != nullptr ? answer->why_past_the_cache : plan.why_past_the_cache;
+    if (answer != nullptr) {
+        recipe.compiler = answer->lookup->metadata.compiler;
+        recipe.status = answer->lookup->status;
     }
-    if (!plan.why_past_the_cache.empty()) {
+    if (!recipe.why_past_the_cache.empty()) {
         recipe.key = format::key_of_past_the_cache(recipe);
         return recipe;
     }
-    recipe.key = plan.request.key();
-    recipe.program_path_matters = plan.manifest.program_path_matters;
-    recipe.all_paths_matter = plan.manifest.all_paths_matter;
-    for (const format::ManifestFile& file : plan.manifest.files)
-        recipe.files.push_back({file.path, file.label, file.digest, file.path_matters});
-    if (result != nullptr && result->cost.count() > 0)
-        recipe.cost = result->cost;
+    if (answer != nullptr) {
+        if (const auto conditions = compilers::conditions_of(*answer->lookup)) {
+            recipe.files = files_of(*conditions, plan.places);
+            for (const watch::Condition& condition : *conditions)
+                note_for_building(condition, recipe);
+        }
+        if (answer->lookup->cost.count() > 0)
+            recipe.cost = answer->lookup->cost;
+    }
+    recipe.key = name_of_recipe(plan.request.key(), recipe.files);
     return recipe;
 }
 
-void record(Cache& cache, const Program& program, const Plan& plan, const Artifact* result) noexcept
+void record_in(Recorder& recorder, const LogSink& log, const Program& program, const Plan& plan,
+               const compilers::Answer* answer)
+{
+    if (recorder.stopped())
+        return;
+    recorder.look_for_the_file();
+    const bool has_key = answer != nullptr && answer->why_past_the_cache.empty();
+    if (has_key)
+        if (const std::optional<Key> known = recorder.recipe_of(answer->key)) {
+            recorder.use(*known, log);
+            return;
+        }
+    const format::Recipe recipe = recipe_of(program, plan, answer);
+    if (recorder.claim(recipe.key)) {
+        if (!add_contents(Contents(recorder, log), program, recipe)) {
+            recorder.disclaim(recipe.key);
+            return;
+        }
+        recorder.append(format::encode_recipe(recipe), log);
+    }
+    if (has_key)
+        recorder.remember(answer->key, recipe.key);
+    recorder.use(recipe.key, log);
+}
+
+}  // namespace
+
+std::string joined_environment(const std::vector<std::string>& variables)
+{
+    std::string joined;
+    for (const std::string& variable : variables)
+        joined.append(variable).push_back('\0');
+    return joined;
+}
+
+std::vector<std::string> split_environment(std::string_view joined)
+{
+    std::vector<std::string> variables;
+    while (!joined.empty())
+        variables.emplace_back(base::take_until('\0', joined));
+    return variables;
+}
+
+Key name_of_recipe(const Key& question, const std::vector<format::RecipeFile>& files)
+{
+    if (files.empty())
+        return question;
+    std::string all;
+    for (const format::RecipeFile& file : files)
+        all.append(file.label).append("\n").append(as_text(std::as_bytes(std::span(file.digest))));
+    return Key::of("nvrtc recipe", question.hex(), all);
+}
+
+std::vector<format::RecipeFile> files_of(const std::vector<watch::Condition>& conditions, const watch::Places& places)
+{
+    std::vector<format::RecipeFile> files;
+    std::set<std::string> known;
+    for (const watch::Condition& condition : conditions) {
+        format::RecipeFile file{condition.spot.shown(places), label_of(condition.spot), condition.digest, false};
+        if (condition.kind == watch::Condition::Kind::present) {
+            const std::optional<watch::SourceFile> there = watch::read_source(condition.spot.path(places));
+            if (!there)
+                continue;
+            file.digest = base::sha256(as_bytes(there->text));
+        } else if (condition.kind != watch::Condition::Kind::content) {
+            continue;
+        }
+        if (known.insert(file.path).second)
+            files.push_back(std::move(file));
+    }
+    return files;
+}
+
+void record(Cache& cache, const Program& program, const Plan& plan, const compilers::Answer* answer) noexcept
 {
     const Recording* recording = cache.recording();
     if (recording == nullptr)
         return;
     try {
-        record_in(Recorder::of(recording->path), recording->log, program, plan, result);
+        record_in(Recorder::of(recording->path), recording->log, program, plan, answer);
     } catch (...) {
         // Out of memory, or the user's log function threw: no reason for a compile to fail.
     }

@@ -8,8 +8,6 @@ namespace hearth::nvrtc {
 
 namespace {
 
-constexpr std::uint32_t k_program = UINT32_MAX;  // in place of a header's number
-
 using PathMap = std::map<std::string, std::string, std::less<>>;
 
 std::string_view replaced(const PathMap& paths, std::string_view path)
@@ -49,36 +47,42 @@ std::string replayed_line(std::string_view line, const PathMap& paths)
 
 }  // namespace
 
-std::string paths_in_log(std::string_view log, const std::string& program, const format::Manifest& manifest)
+// The program itself, in place of what is below one of the places.
+constexpr std::string_view k_program{};
+
+std::string paths_in_log(std::string_view log, const LogPlaces& there, const std::vector<watch::Condition>& conditions)
 {
     base::WireWriter out;
-    const auto note = [&](std::uint32_t place, const std::string& path) {
+    const auto note = [&](const watch::Spot& spot, std::string_view path) {
         if (log.find(path) == std::string_view::npos)
             return;
-        out.number(place);
+        out.number(static_cast<std::uint8_t>(spot.from));
+        out.number(spot.index);
+        out.prefixed<std::uint32_t>(spot.rest);
         out.prefixed<std::uint32_t>(path);
     };
-    note(k_program, program);
-    for (std::size_t i = 0; i < manifest.files.size(); ++i)
-        note(static_cast<std::uint32_t>(i), manifest.files[i].path);
+    note({watch::Spot::From::program_directory, 0, std::string(k_program)}, there.program_name);
+    for (const watch::Condition& condition : conditions)
+        if (condition.kind == watch::Condition::Kind::content)
+            note(condition.spot, condition.spot.shown(there.places));
     return std::move(out.out());
 }
 
-std::string replay_log(std::string_view log, std::string_view paths, const std::string& program,
-                       const format::Manifest& manifest)
+std::string replay_log(std::string_view log, std::string_view paths, const LogPlaces& here)
 {
     PathMap then_to_now;
     base::WireReader in(as_bytes(paths));
     while (!in.at_end()) {
-        const auto place = in.number<std::uint32_t>();
+        watch::Spot spot;
+        spot.from = static_cast<watch::Spot::From>(in.number<std::uint8_t>());
+        spot.index = in.number<std::uint16_t>();
+        spot.rest = in.prefixed<std::uint32_t>();
         const std::string then(in.prefixed<std::uint32_t>());
         if (in.failed())
             break;
-        // The same request finds the same headers in the same order.
-        if (place != k_program && place >= manifest.files.size())
-            continue;
-        if (const std::string& now = place == k_program ? program : manifest.files[place].path; now != then)
-            then_to_now.emplace(then, now);
+        std::string now = spot.rest == k_program ? std::string(here.program_name) : spot.shown(here.places);
+        if (now != then)
+            then_to_now.emplace(then, std::move(now));
     }
     if (then_to_now.empty())
         return std::string(log);

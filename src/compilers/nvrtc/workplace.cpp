@@ -17,10 +17,10 @@ bool is_absolute(std::string_view path)
     return path.starts_with('/');
 }
 
-// Found by an absolute path in the source or in the name of a given header: no tree can replace it.
+// Found by an absolute path: no tree can replace it.
 bool is_fixed(const format::RecipeFile& file)
 {
-    return file.label.starts_with("A:") || file.label.starts_with("H:/");
+    return file.label.starts_with("A:");
 }
 
 // Which paths of a recipe must not change.
@@ -99,6 +99,15 @@ Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::
 {
     Result<Program> program = recorded_program(recipe, data);
     HEARTH_TRY(program);
+    // Nothing was compiled, so it is not known which headers it reads: it is built where they are.
+    if (recipe.compiler.empty()) {
+        std::error_code error;
+        if (!std::filesystem::is_directory(recipe.working_directory, error))
+            return not_here(fmt::format("It was not compiled when it was recorded, so that its headers are not known, "
+                                        "and {}, where it was asked for, is not on this machine. Build it there.",
+                                        recipe.working_directory));
+        return Workplace{*std::move(program), recipe.working_directory};
+    }
     const OptionFacts facts = read_options(recipe.options);
     const Staying stay = staying(recipe, facts);
     TreePlan plan;

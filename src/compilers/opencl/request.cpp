@@ -1,7 +1,7 @@
 #include "compilers/opencl/request.hpp"
 
 #include "base/error.hpp"
-#include "headers/scan.hpp"
+#include "compilers/common/text_questions.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,25 +48,27 @@ Status check(const Device& device, const Source& source)
 // It is not known which files a driver reads: OpenCL does not say where headers are searched for, and cannot be asked.
 std::string why_past_the_cache(const Source& source)
 {
-    const std::string joined = headers::join_lines(source.text);
-    const headers::Scan found = headers::scan(joined);
-    if (!found.includes.empty())
-        return fmt::format("the source includes \"{}\", and which file that is only the driver knows",
-                           found.includes.front().name);
-    if (found.embeds)
-        return "the source embeds files";
-    if (found.varies)
+    for (const std::string_view directive : {"include", "import", "embed"})
+        if (compilers::may_have_directive(source.text, directive))
+            return fmt::format("the source has an #{}, and which file that is only the driver knows", directive);
+    std::vector<compilers::TextFacts> facts{compilers::TextFacts::of_source(source.text)};
+    for (const std::string& option : source.options)
+        facts.push_back(compilers::TextFacts::of_option(option));
+    std::vector<const compilers::TextFacts*> texts;
+    texts.reserve(facts.size());
+    for (const compilers::TextFacts& one : facts)
+        texts.push_back(&one);
+    const compilers::TextAnswers answers = compilers::ask_texts(texts);
+    if (answers.may_hold_the_time)
         return "the source mentions the time or date of its build";
+    if (answers.may_hold_any_path ||
+        std::ranges::find(answers.may_hold_its_own_path, true) != answers.may_hold_its_own_path.end())
+        return "the source mentions the path of its file, which drivers make up";
     for (const std::string& option : source.options) {
-        if (option.find("__TIME") != std::string::npos || option.find("__DATE__") != std::string::npos)
-            return fmt::format("the option {} mentions the time or date of the build", option);
         for (const std::string_view reads : {"-include", "-imacros", "-save-temps", "--save-temps"})
             if (option.starts_with(reads))
                 return fmt::format("the option {} reads or writes files", option);
     }
-    for (const std::string_view name : {"__FILE__", "__BASE_FILE__", "__FILE_NAME__"})
-        if (joined.find(name) != std::string::npos)
-            return fmt::format("the source mentions {}, which drivers make up", name);
     return {};
 }
 

@@ -187,7 +187,8 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         const TierTraits& traits = m_tiers[i].traits;
         const bool wanted = only != k_none ? i == only : traits.writable && (traits.persistent || !in_fast);
-        if (!wanted || (traits.remote && options.kind == EntryKind::derived))
+        // Facts of this machine, and failures, which may be this machine's too, are no business of servers.
+        if (!wanted || (traits.remote && (options.kind == EntryKind::derived || entry.artifact()->failed())))
             continue;
         if (const Result<StoreReport> stored = store_in(i, key, entry)) {
             holds[i] = true;

@@ -7,6 +7,7 @@
 #include "format/entry.hpp"
 #include "format/entry_file.hpp"
 #include "tiers/disk/directory_lock.hpp"
+#include "tiers/disk/note_file.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -18,7 +19,6 @@ namespace hearth::tiers {
 
 namespace {
 
-constexpr std::uint64_t k_max_note_bytes = 1 << 20;
 constexpr std::chrono::milliseconds k_note_patience{200};
 constexpr int k_names_tried = 16;
 constexpr std::chrono::seconds k_abandoned_after{60};
@@ -296,28 +296,16 @@ FlightAttempt CacheDirectory::try_flight(const Key& key) const
 
 Bytes CacheDirectory::read_note(std::string_view name) const
 {
-    int error = 0;
-    return base::read_file(m_files, (m_layout.notes() + "/" + std::string(name)).c_str(), k_max_note_bytes, error);
+    return read_note_file(m_files, m_layout.note(name));
 }
 
 bool CacheDirectory::update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit) const
 {
-    const std::string path = m_layout.notes() + "/" + std::string(name);
-    if (prepare() != 0)
+    if (base::FileStat stat; m_files.stat(m_layout.notes().c_str(), stat) != 0 && prepare() != 0)
         return false;
-    const DirectoryLock lock(m_files, path + ".lock", file_mode(), k_note_patience);
-    if (!lock.held())
-        return false;
-    const Bytes next = edit(read_note(name));
-    const std::string fresh = path + ".new";
-    m_files.unlink(fresh.c_str());
-    base::FileHandle file(m_files, m_files.open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL, file_mode()));
-    if (!file.open() || base::write_all(m_files, file.fd(), next, 0) != 0 || file.close() != 0 ||
-        m_files.rename(fresh.c_str(), path.c_str()) != 0) {
-        m_files.unlink(fresh.c_str());
-        return false;
-    }
-    return true;
+    const DirectoryLock lock(m_files, m_layout.notes() + "/" + std::string(name) + ".lock", file_mode(),
+                             k_note_patience);
+    return lock.held() && update_note_file(m_files, m_layout.note(name), file_mode(), edit);
 }
 
 }  // namespace hearth::tiers

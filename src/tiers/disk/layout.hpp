@@ -32,6 +32,7 @@ public:
     std::string lock() const { return m_root + "/lock"; }
     std::string flights() const { return m_root + "/flight"; }
     std::string notes() const { return m_root + "/notes"; }
+    std::string note(std::string_view name) const { return notes() + "/" + std::string(name) + ".slots"; }
 
     static constexpr unsigned k_shards = 256;
     std::string shard(unsigned number) const;

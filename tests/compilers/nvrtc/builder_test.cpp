@@ -51,6 +51,14 @@ protected:
         return all.empty() ? BuildResult{} : all.front();
     }
 
+    // Which variables are among the conditions depends on what a process has compiled before.
+    static std::vector<Section> sections_of(const Artifact& artifact)
+    {
+        std::vector<Section> sections = artifact.sections;
+        std::erase_if(sections, [](const Section& section) { return section.name == "hearth.conditions"; });
+        return sections;
+    }
+
     // Everything is compiled and recorded here, then the files go away, and it is built elsewhere: the same key and the
     // same bytes.
     void expect_same_elsewhere(const Program& program, const std::vector<std::string>& folders)
@@ -64,7 +72,7 @@ protected:
         EXPECT_EQ(result.key, here.request().key());
         const Lookup there = m_elsewhere->peek(result.key);
         ASSERT_TRUE(there.hit());
-        EXPECT_EQ(there->sections, here.artifact().sections) << "code, names and log, and no path of this machine";
+        EXPECT_EQ(sections_of(*there), sections_of(here.artifact())) << "code, names, log: no path of this machine";
         EXPECT_EQ(there->metadata, here.artifact().metadata);
         EXPECT_EQ(there->request, here.artifact().request);
         for (const std::string& folder : folders)
@@ -293,10 +301,9 @@ TEST_F(BuildsRecipes, that_would_read_something_else_here_are_told)
     write("fixed/late.h", "");
     const BuildResult result = build_one();
     EXPECT_EQ(result.outcome, recipes::Outcome::failed);
-    EXPECT_NE(result.reason.find("late.h (by its absolute path) is found here and was not when it was recorded"),
+    EXPECT_NE(result.reason.find("late.h is another file here, or was not read when it was recorded"),
               std::string::npos)
         << result.reason;
-    EXPECT_EQ(m_elsewhere->stats().compiles, 0U);
 }
 
 TEST_F(BuildsRecipes, that_no_cache_can_answer_or_that_fail_are_told_apart)
@@ -432,8 +439,8 @@ TEST_F(BuildsRecipes, that_somebody_made_up_have_no_effects_of_their_own)
     compile({.source = source, .target = "sm_90"});
     const recipes::Recipes honest = recipes::read(m_scratch / "r.recipes").value();
     format::Recipe made_up = honest.data().recipes.at(0);
-    nvrtc::Plan plan = nvrtc::begin_plan(*m_cache, {.source = source, .options = {"--time=" + victim}}, {}).value();
-    nvrtc::finish_plan({.source = source}, {}, plan);
+    const nvrtc::Plan plan =
+        nvrtc::make_plan(*m_cache, {.source = source, .options = {"--time=" + victim}}, {}).value();
     made_up.options = plan.options;
     made_up.target = "";
     made_up.key = plan.request.key();

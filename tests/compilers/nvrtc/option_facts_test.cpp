@@ -12,11 +12,21 @@ using Strings = std::vector<std::string>;
 
 TEST(NvrtcOptions, include_directories_are_found_however_they_are_given_and_stay_out_of_the_key)
 {
-    const Strings options{"-I/a", "-I",    "/b",    "--include-path=/c", "--include-path",
-                          "/d",   "-I=/e", "-I /f", "-std=c++20"};
+    const Strings options{"-I/a", "-I", "/b", "--include-path=/c", "--include-path", "/d", "-I=/e", "-std=c++20"};
     const OptionFacts facts = read_options(options);
-    EXPECT_EQ(facts.include_directories, (Strings{"/a", "/b", "/c", "/d", "/e", "/f"}));
+    EXPECT_EQ(facts.include_directories, (Strings{"/a", "/b", "/c", "/d", "/e"}));
     EXPECT_EQ(facts.keyed, Strings{"-std=c++20"});
+}
+
+TEST(NvrtcOptions, include_directories_that_nvrtc_may_read_otherwise_are_kept_as_they_stand)
+{
+    for (const Strings& odd : {Strings{"-I"}, Strings{"-I", ""}, Strings{"-I="}, Strings{"-I /f"}, Strings{"-Ia\n"},
+                               Strings{"-I-"}, Strings{"--include-path a"}, Strings{"--include-path= a"}}) {
+        Strings options{"-I/a"};
+        options.insert(options.end(), odd.begin(), odd.end());
+        EXPECT_EQ(read_options(options).keyed, options);
+        EXPECT_TRUE(read_options(options).include_directories.empty());
+    }
 }
 
 TEST(NvrtcOptions, a_value_that_stands_alone_stays_with_its_option)
@@ -28,30 +38,18 @@ TEST(NvrtcOptions, a_value_that_stands_alone_stays_with_its_option)
     EXPECT_EQ(read_options(Strings{"-arch=sm_80", "--gpu-architecture=sm_90a"}).target, "sm_90a");
 }
 
-TEST(NvrtcOptions, macros_and_pre_includes_are_read)
-{
-    const OptionFacts facts =
-        read_options(Strings{"-DA", "-DB=<b.h>", "--define-macro=C=1", "--pre-include=p.h", "-include", "q.h"});
-    ASSERT_EQ(facts.defines.size(), 3U);
-    EXPECT_EQ(facts.defines[0].body, "1");
-    EXPECT_EQ(facts.defines[1].name, "B");
-    EXPECT_EQ(facts.defines[1].body, "<b.h>");
-    EXPECT_EQ(facts.pre_includes, (Strings{"p.h", "q.h"}));
-}
-
 TEST(NvrtcOptions, debug_information_and_intermediate_code_make_paths_matter)
 {
-    for (const char* option :
-         {"-lineinfo", "--generate-line-info", "-G", "--device-debug", "-dlto", "--dlink-time-opt", "--optix-ir"})
+    for (const char* option : {"-lineinfo", "--generate-line-info", "-G", "--device-debug", "-dlto", "--dlink-time-opt",
+                               "--optix-ir", "--options-file=x", "-optf"})
         EXPECT_TRUE(read_options(Strings{option}).paths_matter) << option;
     EXPECT_FALSE(read_options(Strings{"-rdc=true", "-Gx"}).paths_matter);
-    EXPECT_FALSE(read_options(Strings{"--no-source-include"}).search_beside_program);
 }
 
 TEST(NvrtcOptions, options_with_side_effects_bypass)
 {
     for (const char* option : {"--create-pch=x", "--use-pch=x", "--pch", "-pch", "--pch-dir=x", "--time=x", "-time=x",
-                               "--fdevice-time-trace=x", "--options-file=x", "-optf"})
+                               "--fdevice-time-trace=x"})
         EXPECT_NE(read_options(Strings{"-std=c++20", option}).why_past_the_cache, "") << option;
     for (const char* option : {"-std=c++17", "--use_fast_math", "-DTIME=1", "--timeless", "-I/pch"})
         EXPECT_EQ(read_options(Strings{option}).why_past_the_cache, "") << option;
@@ -59,9 +57,9 @@ TEST(NvrtcOptions, options_with_side_effects_bypass)
 
 TEST(NvrtcOptions, include_directories_move_and_the_key_stays)
 {
-    const Strings options{"-I/a", "-D", "-I/no", "-I", "/b", "--include-path=c", "-arch", "sm_90", "-I"};
+    const Strings options{"-I/a", "-D", "-I/no", "-I", "/b", "--include-path=c", "-arch", "sm_90"};
     const Strings moved = with_directories(options, [](const std::string& directory) { return "/root" + directory; });
-    EXPECT_EQ(moved, (Strings{"-I/root/a", "-D", "-I/no", "-I/root/b", "-I/rootc", "-arch", "sm_90", "-I/root"}));
+    EXPECT_EQ(moved, (Strings{"-I/root/a", "-D", "-I/no", "-I/root/b", "-I/rootc", "-arch", "sm_90"}));
     EXPECT_EQ(read_options(moved).keyed, read_options(options).keyed);
 }
 
@@ -98,18 +96,11 @@ TEST(NvrtcOptions, helpers_write_them_as_nvrtc_takes_them)
                                 "-maxrregcount=64", "-lineinfo", "-I/x", "-DA", "-DB=2", "--restrict"}));
 }
 
-TEST(NvrtcOptions, a_file_of_options_for_ptxas_cannot_be_cached)
+TEST(NvrtcOptions, what_is_for_ptxas_stays_as_it_stands)
 {
-    for (const Strings& options :
-         {Strings{"--ptxas-options=--options-file=f"}, Strings{"--ptxas-options", "--options-file=f"},
-          Strings{"--ptxas-options --options-file f"}, Strings{"--ptxas-options=-v,-optf=f"},
-          Strings{"-Xptxas=-optf=f"}, Strings{"-Xptxas", "-optf", "-Xptxas", "f"}, Strings{"-Xptxas-optf=f"},
-          Strings{"-Xptxas", "--options-file=f"}, Strings{"-O3", "-Xptxas --options-file=f"}})
-        EXPECT_NE(read_options(options).why_past_the_cache, "") << options.front();
-    const OptionFacts harmless = read_options(Strings{"-Xptxas", "-v", "--ptxas-options=-O1", "-Ia"});
-    EXPECT_EQ(harmless.why_past_the_cache, "");
-    EXPECT_EQ(harmless.keyed, (Strings{"-Xptxas", "-v", "--ptxas-options=-O1"})) << "as they stand";
-    EXPECT_EQ(harmless.include_directories, Strings{"a"});
+    const OptionFacts facts = read_options(Strings{"-Xptxas", "-v", "--ptxas-options=-O1", "-Ia"});
+    EXPECT_EQ(facts.keyed, (Strings{"-Xptxas", "-v", "--ptxas-options=-O1"}));
+    EXPECT_EQ(facts.include_directories, Strings{"a"});
 }
 
 }  // namespace

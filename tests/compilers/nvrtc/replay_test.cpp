@@ -6,19 +6,20 @@ namespace hearth::nvrtc {
 
 namespace {
 
-format::Manifest manifest_at(const std::string& root)
+const std::vector<watch::Condition> k_read{
+    {.kind = watch::Condition::Kind::content, .spot = {watch::Spot::From::directory, 0, "a.h"}},
+    {.kind = watch::Condition::Kind::content, .spot = {watch::Spot::From::directory, 0, "b(1).h"}, .same_file = 1}};
+
+watch::Places places_at(const std::string& root)
 {
-    format::Manifest manifest;
-    manifest.files.push_back({root + "/inc/a.h", "I:a.h", {}, {}, false, false});
-    manifest.files.push_back({root + "/inc/b(1).h", "I:b(1).h", {}, {}, false, false});
-    return manifest;
+    return {"/", root, {root + "/inc"}};
 }
 
 TEST(LogReplay, a_log_for_the_same_place_is_the_same_bytes)
 {
     const std::string log = "/x/p.cu(1): warning #177-D: unused\n  text\n\n";
-    const std::string paths = paths_in_log(log, "/x/p.cu", manifest_at("/x"));
-    EXPECT_EQ(replay_log(log, paths, "/x/p.cu", manifest_at("/x")), log);
+    const std::string paths = paths_in_log(log, {"/x/p.cu", places_at("/x")}, k_read);
+    EXPECT_EQ(replay_log(log, paths, {"/x/p.cu", places_at("/x")}), log);
 }
 
 TEST(LogReplay, every_place_where_nvrtc_writes_a_path_gets_the_new_one)
@@ -44,15 +45,15 @@ TEST(LogReplay, every_place_where_nvrtc_writes_a_path_gets_the_new_one)
     replace("of /x/p.cu\n", "of /other/place/q.cu\n");
     replace("/x/inc/b(1).h(7)", "/other/inc/b(1).h(7)");
     replace("\"/x/p.cu\".", "\"/other/place/q.cu\".");
-    const std::string paths = paths_in_log(log, "/x/p.cu", manifest_at("/x"));
-    EXPECT_EQ(replay_log(log, paths, "/other/place/q.cu", manifest_at("/other")), expected);
+    const std::string paths = paths_in_log(log, {"/x/p.cu", places_at("/x")}, k_read);
+    EXPECT_EQ(replay_log(log, paths, {"/other/place/q.cu", places_at("/other")}), expected);
 }
 
 TEST(LogReplay, damaged_paths_leave_the_log_as_it_is)
 {
     const std::string log = "/x/p.cu(1): error: no\n";
     for (const char* paths : {"", "x", "\x01\x02\x03\x04", "\xff\xff\xff\xff"})
-        EXPECT_EQ(replay_log(log, paths, "/y/p.cu", {}), log);
+        EXPECT_EQ(replay_log(log, paths, {"/y/p.cu", places_at("/y")}), log);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST_F(OpenClPrograms, what_cannot_be_stored_is_built_every_time)
     for (int i = 0; i < 2; ++i) {
         const opencl::Program program = build(cache, source);
         EXPECT_EQ(program.outcome(), opencl::Outcome::past_the_cache);
-        EXPECT_NE(program.reason().find("not_there.h"), std::string::npos) << program.reason();
+        EXPECT_NE(program.reason().find("#include"), std::string::npos) << program.reason();
         EXPECT_TRUE(program.kernel("saxpy").ok());
         EXPECT_FALSE(program.store_again().ok());
     }

@@ -51,7 +51,7 @@ void take(const Result<Compiled>& compiled, CompileReport& report)
     report.tier = compiled->tier();
     report.log = compiled->log();
     if (report.outcome != "past_the_cache")
-        report.key = compiled->request().key().hex();
+        report.key = compiled->key().hex();
     report.sections = compiled->artifact().sections;
     if (compiled->failed()) {
         report.outcome = "error";

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace hearth::headers {
+namespace hearth::compilers {
 
 // A fact about a file that takes long to find out, remembered in the cache under the file's identity. Empty if there
 // is no such file, or if `find_out` returns nothing, which is not remembered.
@@ -16,4 +16,4 @@ std::string fact_of_file(Cache& cache, std::string_view what, const std::string&
 // SHA-256 of the content, in hexadecimal.
 std::string digest_of_file(Cache& cache, const std::string& path);
 
-}  // namespace hearth::headers
+}  // namespace hearth::compilers

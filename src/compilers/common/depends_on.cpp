@@ -1,0 +1,261 @@
+#include "compilers/common/depends_on.hpp"
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/fork.hpp"
+#include "base/text.hpp"
+#include "compilers/common/file_facts.hpp"
+#include "compilers/common/text_questions.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
+#include <memory>
+#include <set>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <unordered_map>
+
+namespace hearth::compilers {
+
+namespace {
+
+using watch::Condition;
+using watch::Spot;
+
+// Facts of texts that this process has seen: programs that are compiled together read mostly the same headers.
+class KnownTexts {
+public:
+    std::shared_ptr<const TextFacts> of(const watch::ReadText& text)
+    {
+        {
+            const std::lock_guard lock(m_mutex);
+            if (const auto found = m_known.find(text.digest); found != m_known.end())
+                return found->second;
+        }
+        auto facts = std::make_shared<const TextFacts>(TextFacts::of_source(text.text));
+        const std::lock_guard lock(m_mutex);
+        if (m_known.size() >= k_most)
+            m_known.clear();
+        return m_known.emplace(text.digest, std::move(facts)).first->second;
+    }
+
+private:
+    static constexpr std::size_t k_most = 4096;
+
+    base::ForkSafeMutex m_mutex{base::LockLevel::engine};
+    std::map<base::Sha256, std::shared_ptr<const TextFacts>> m_known;
+};
+
+// At namespace scope: a process that forks while another thread creates it would wait for that thread. Never destroyed:
+// threads may still compile while the program ends.
+KnownTexts& g_known_texts = *new KnownTexts;
+
+class Paths {
+public:
+    Paths(watch::Conditions& conditions, const watch::Places& places) : m_conditions(conditions), m_places(places) {}
+
+    // The output may hold the path of this place.
+    void hold(Spot::From from, std::uint16_t index)
+    {
+        if (!m_held.emplace(from, index).second)
+            return;
+        const std::string path = watch::path_of_place(from, index, m_places);
+        add({.kind = Condition::Kind::place, .spot = {from, index, {}}, .text = path});
+    }
+
+    void hold_all()
+    {
+        hold(Spot::From::working_directory, 0);
+        hold(Spot::From::program_directory, 0);
+        for (std::size_t i = 0; i < m_places.directories.size(); ++i)
+            hold(Spot::From::directory, static_cast<std::uint16_t>(i));
+        // Debug information takes the working directory from here.
+        const char* const working = std::getenv("PWD");
+        add({.kind = working != nullptr ? Condition::Kind::variable : Condition::Kind::variable_unset,
+             .name = "PWD",
+             .text = working != nullptr ? working : ""});
+    }
+
+    void hold_path_of(const std::string& file)
+    {
+        for (const Spot& spot : watch::spots_of(file, m_places))
+            if (spot.from == Spot::From::directory || spot.from == Spot::From::program_directory)
+                hold(spot.from, spot.index);
+    }
+
+    // What was found below this place may have been named by its whole path, so that has to hold too.
+    void hold_whole_paths(Spot::From from, std::uint16_t index)
+    {
+        const std::size_t count = m_conditions.list.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            Condition condition = m_conditions.list[i];
+            if (condition.spot.from != from || condition.spot.index != index)
+                continue;
+            const std::string path = condition.spot.shown(m_places);
+            condition.spot = {path.starts_with('/') ? Spot::From::root : Spot::From::working_directory, 0, path};
+            m_conditions.list.push_back(std::move(condition));
+            m_conditions.stamps.of.push_back(m_conditions.stamps.of[i]);
+        }
+    }
+
+private:
+    void add(Condition condition) { add_condition(std::move(condition), m_conditions); }
+
+    watch::Conditions& m_conditions;
+    const watch::Places& m_places;
+    std::set<std::pair<Spot::From, std::uint16_t>> m_held;
+};
+
+// The texts in a file, a zero byte before and behind each, that look like the name of a variable with an underscore:
+// one a line, sorted, with a line's end before the first.
+std::string names_in_file(const std::string& path)
+{
+    const base::FileHandle file(base::system_files(), base::system_files().open(path.c_str(), O_RDONLY, 0));
+    base::FileStat stat;
+    if (!file.open() || base::system_files().stat(file.fd(), stat) != 0 || stat.size == 0)
+        return {};
+    void* const mapped = ::mmap(nullptr, stat.size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+    if (mapped == MAP_FAILED)
+        return {};
+    const std::string_view bytes(static_cast<const char*>(mapped), stat.size);
+    const auto is_part = [](char c) { return (c >= 'A' && c <= 'Z') || c == '_' || base::is_digit(c); };
+    std::set<std::string_view> found;
+    for (std::size_t at = bytes.find('_'); at != std::string_view::npos; at = bytes.find('_', at)) {
+        std::size_t begin = at;
+        while (begin > 0 && is_part(bytes[begin - 1]))
+            --begin;
+        while (at < bytes.size() && is_part(bytes[at]))
+            ++at;
+        if (begin > 0 && bytes[begin - 1] == '\0' && at < bytes.size() && bytes[at] == '\0' &&
+            !base::is_digit(bytes[begin]))
+            found.insert(bytes.substr(begin, at - begin));
+    }
+    std::string list = "\n";
+    for (const std::string_view name : found)
+        list.append(name).push_back('\n');
+    ::munmap(mapped, stat.size);
+    return list;
+}
+
+// Whether one of the sorted lines of `list`, which begins and ends with a new line, is `line`.
+bool has_line(std::string_view list, std::string_view line)
+{
+    std::size_t low = 0;  // of the new line before a line
+    std::size_t high = list.size() - 1;
+    while (low < high) {
+        const std::size_t before = list.rfind('\n', (low + high) / 2);
+        const std::size_t end = list.find('\n', before + 1);
+        const std::string_view there = list.substr(before + 1, end - before - 1);
+        if (there == line)
+            return true;
+        if (there < line)
+            low = end;
+        else
+            high = before;
+    }
+    return false;
+}
+
+}  // namespace
+
+void add_condition(Condition condition, watch::Conditions& conditions)
+{
+    condition.same_file = static_cast<std::uint32_t>(conditions.list.size());
+    conditions.list.push_back(std::move(condition));
+    conditions.stamps.of.emplace_back();
+}
+
+void AskedVariables::complete(watch::Conditions& conditions)
+{
+    const std::lock_guard lock(m_mutex);
+    std::set<std::string> asked;
+    for (const Condition& condition : conditions.list)
+        if (condition.kind == Condition::Kind::variable || condition.kind == Condition::Kind::variable_unset) {
+            asked.insert(condition.name);
+            m_first.try_emplace(condition.name, condition.kind == Condition::Kind::variable
+                                                    ? std::optional(condition.text)
+                                                    : std::nullopt);
+        }
+    for (const auto& [name, value] : m_first)
+        if (!asked.contains(name)) {
+            conditions.list.push_back({.kind = value ? Condition::Kind::variable : Condition::Kind::variable_unset,
+                                       .name = name,
+                                       .text = value.value_or(""),
+                                       .same_file = static_cast<std::uint32_t>(conditions.list.size())});
+            conditions.stamps.of.emplace_back();
+        }
+}
+
+Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Places& places, const Told& told,
+                                     std::span<const std::string_view> known_libraries)
+{
+    std::vector<watch::ReadText> read;
+    HEARTH_TRY_SET(watch::Conditions conditions, watch::conditions_of(log, places, known_libraries, &read));
+
+    std::vector<std::shared_ptr<const TextFacts>> facts;
+    for (const std::string_view source : told.sources)
+        facts.push_back(std::make_shared<const TextFacts>(TextFacts::of_source(source)));
+    for (const std::string& option : told.options)
+        facts.push_back(std::make_shared<const TextFacts>(TextFacts::of_option(option)));
+    const std::size_t files = facts.size();
+    for (const watch::ReadText& text : read)
+        facts.push_back(g_known_texts.of(text));
+    std::vector<const TextFacts*> texts;
+    texts.reserve(facts.size());
+    for (const auto& one : facts)
+        texts.push_back(one.get());
+
+    const TextAnswers answers = ask_texts(texts);
+    if (answers.may_hold_the_time)
+        return error(Code::unavailable, "the source, an option or a header mentions the time or date of the compile");
+    Paths paths(conditions, places);
+    // Before conditions about places are added: those are no files.
+    for (std::size_t i = 0; i < places.directories.size(); ++i)
+        if (may_name(texts, places.directories[i]))
+            paths.hold_whole_paths(Spot::From::directory, static_cast<std::uint16_t>(i));
+    if (!places.program_directory.empty() && may_name(texts, places.program_directory))
+        paths.hold_whole_paths(Spot::From::program_directory, 0);
+    if (told.all_paths_matter || answers.may_hold_any_path)
+        paths.hold_all();
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        if (!answers.may_hold_its_own_path[i])
+            continue;
+        if (i < told.sources.size())
+            paths.hold(Spot::From::program_directory, 0);
+        else if (i < files)
+            paths.hold_all();  // what an option means to the texts cannot be told
+        else
+            paths.hold_path_of(read[i - files].path);
+    }
+    return conditions;
+}
+
+std::vector<std::string> environment_now()
+{
+    std::vector<std::string> all;
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+        const std::string_view text(*variable);
+        const std::string_view name = text.substr(0, text.find('='));
+        // The part of OpenMP in these libraries is for code that they compile, and this is set for many programs. "_"
+        // is a shell's, and another for every command.
+        if (name.find('_', 1) != std::string_view::npos && name != "OMP_NUM_THREADS")
+            all.emplace_back(text);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+std::vector<std::string> asked_at_load(Cache& cache, const std::string& library,
+                                       const std::vector<std::string>& environment)
+{
+    const std::string names = fact_of_file(cache, "variables", library, [&] { return names_in_file(library); });
+    std::vector<std::string> asked;
+    if (!names.empty())
+        for (const std::string& variable : environment)
+            if (has_line(names, std::string_view(variable).substr(0, variable.find('='))))
+                asked.push_back(variable);
+    return asked;
+}
+
+}  // namespace hearth::compilers

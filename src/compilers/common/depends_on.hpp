@@ -1,0 +1,53 @@
+#pragma once
+
+#include "hearth/cache.hpp"
+#include "watch/condition.hpp"
+#include "watch/event_log.hpp"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// From what a compile asked, and the texts that it read, to what its result depends on.
+
+namespace hearth::compilers {
+
+// What the compiler was told by its caller, as far as texts are concerned.
+struct Told {
+    std::vector<std::string_view> sources;  // the program, and headers that were given with it
+    std::vector<std::string> options;       // without include directories; name expressions
+    bool all_paths_matter = false;          // the output holds them, as debug information does
+};
+
+// Variables that a library asked for in this process, with the values that it was told first. A library may ask once
+// and remember the answer, so they count for its later compiles too.
+// Thread safety: all of it.
+class AskedVariables {
+public:
+    void complete(watch::Conditions& conditions);
+
+private:
+    std::mutex m_mutex;
+    std::map<std::string, std::optional<std::string>> m_first;
+};
+
+// Adds one that is not about a file.
+void add_condition(watch::Condition condition, watch::Conditions& conditions);
+
+// An Error says why the result must not be kept.
+Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Places& places, const Told& told,
+                                     std::span<const std::string_view> known_libraries);
+
+// The variables of this process, as "NAME=value", that are not there for everybody: those with an underscore. HOME,
+// PATH and their like are named in many libraries.
+std::vector<std::string> environment_now();
+
+// Which of them a library may ask for before it can be watched, in its constructors: those whose names are in its file.
+std::vector<std::string> asked_at_load(Cache& cache, const std::string& library,
+                                       const std::vector<std::string>& environment);
+
+}  // namespace hearth::compilers

@@ -1,0 +1,89 @@
+#include "compilers/common/text_questions.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace hearth::test {
+
+namespace {
+
+using compilers::TextFacts;
+
+compilers::TextAnswers ask(const std::vector<std::string>& sources, const std::vector<std::string>& options = {})
+{
+    std::vector<TextFacts> facts;
+    for (const std::string& source : sources)
+        facts.push_back(TextFacts::of_source(source));
+    for (const std::string& option : options)
+        facts.push_back(TextFacts::of_option(option));
+    std::vector<const TextFacts*> texts;
+    for (const TextFacts& one : facts)
+        texts.push_back(&one);
+    return compilers::ask_texts(texts);
+}
+
+bool tells_time(const std::string& source)
+{
+    return ask({source}).may_hold_the_time;
+}
+
+bool tells_path(const std::string& source)
+{
+    return ask({source}).may_hold_its_own_path.front();
+}
+
+TEST(TextQuestions, the_time_is_seen_wherever_it_can_come_from)
+{
+    for (const char* source :
+         {"f(__TIME__);", "#define T __DATE__\n", "#define CAT(a, b) a##b\nCAT(__TI, ME__)",
+          "#define CAT(a, b) a%:%:b\nCAT(__TI, ME__)", "#define C(a,b,c) a##b##c\n#define D(x) C(__, x, __)\nD(TIME)",
+          "#define P(a,b,c,d,e,f,g,h) a##b##c##d##e##f##g##h\nP(_,_,T,I,M,E,_,_)", "__TI\\\nME__", "__TI?\?/\nME__",
+          "/*\n#define */ __TIMESTAMP__"})
+        EXPECT_TRUE(tells_time(source)) << source;
+    EXPECT_TRUE(ask({"f(T);"}, {"-DT=__TIME__"}).may_hold_the_time);
+    EXPECT_TRUE(ask({""}, {"k<__TIME__[7]>"}).may_hold_the_time);
+    for (const char* source : {"int TIME;", "#define CAT(a, b) a##b\nCAT(x, y)", "int __TIME;"})
+        EXPECT_FALSE(tells_time(source)) << source;
+}
+
+TEST(TextQuestions, a_texts_own_path_is_seen_wherever_it_can_come_from)
+{
+    for (const char* source :
+         {"f(__FILE__);", "#define WHERE __FILE__\nf(WHERE);", "#define A __FILE__\n#define B A\nB", "assert(x);",
+          "#define CAT(a, b) a##b\nCAT(__FI, LE__)", "#define LOG_IMPL __FILE__\n#define L(x) LOG_##x\nL(IMPL)",
+          "/*\n#define X */ f(__FILE__);", "R\"(\n#define X )\" __FILE__", "#/**/define W __FILE__\nf(W)",
+          "/*\n// */ f(__FILE__);", "R\"(\n// )\" __FILE__", "%:define W __FILE__\nf(W)",
+          "#define W /*\n*/ __FILE__\nf(W)", "#define A \\\n __FILE__\nA", "#pragma message(__FILE__)",
+          "#define A ?\?/\n __FILE__\nA"})
+        EXPECT_TRUE(tells_path(source)) << source;
+    for (const char* source : {"#define WHERE __FILE__\n", "#ifdef __FILE__\n#undef __FILE__\n#endif", "int FILE;",
+                               "#define L(x) y##x\nL(FILE)"})
+        EXPECT_FALSE(tells_path(source)) << source;
+}
+
+TEST(TextQuestions, a_macro_counts_for_the_text_that_uses_it)
+{
+    const compilers::TextAnswers answers = ask({"f(WHERE);", "#define WHERE __FILE__\n", "int x;"});
+    EXPECT_EQ(answers.may_hold_its_own_path, (std::vector<bool>{true, false, false}));
+    EXPECT_EQ(ask({"f(W);"}, {"-DW=__FILE__"}).may_hold_its_own_path, (std::vector<bool>{true, false}));
+}
+
+TEST(TextQuestions, a_callers_path_counts_for_every_text)
+{
+    EXPECT_TRUE(ask({"f(1);", "struct S { S(int, const char* f = __builtin_FILE()); };"}).may_hold_any_path);
+    EXPECT_TRUE(ask({"#define HERE() __builtin_source_location()\nauto x = HERE();"}).may_hold_any_path);
+    EXPECT_FALSE(ask({"#define HERE() __builtin_FILE()\n", "int x;"}).may_hold_any_path) << "nobody uses it";
+}
+
+TEST(TextQuestions, a_path_can_be_named_by_a_text_that_has_all_its_words)
+{
+    const TextFacts facts = TextFacts::of_source("#define DIR /opt/inc\n#include STR(DIR/x.h)\n");
+    const std::vector<const TextFacts*> texts{&facts};
+    EXPECT_TRUE(compilers::may_name(texts, "/opt/inc"));
+    EXPECT_FALSE(compilers::may_name(texts, "/opt/other"));
+}
+
+}  // namespace
+
+}  // namespace hearth::test

@@ -1,0 +1,20 @@
+#include "compilers/common/text_questions.hpp"
+#include "fuzz/fuzz.hpp"
+
+#include <array>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    using namespace hearth;
+    const std::string text(fuzz::text_of(data, size));
+    const auto ask = [](const std::string& source) {
+        const compilers::TextFacts facts = compilers::TextFacts::of_source(source);
+        const std::array<const compilers::TextFacts*, 1> texts{&facts};
+        return compilers::ask_texts(texts);
+    };
+    static_cast<void>(ask(text));
+    // Whatever stands before it, a line that no comment can hide is seen.
+    fuzz::require(ask(text + "\n\n__TIME__\n").may_hold_the_time, "the time is seen behind any text");
+    fuzz::require(ask(text + "\n\n__FILE__\n").may_hold_its_own_path.front(), "the path is seen behind any text");
+    return 0;
+}
