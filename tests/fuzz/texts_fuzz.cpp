@@ -9,12 +9,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text(fuzz::text_of(data, size));
     const auto ask = [](const std::string& source) {
         const compilers::TextFacts facts = compilers::TextFacts::of_source(source);
-        const std::array<const compilers::TextFacts*, 1> texts{&facts};
+        const std::array<compilers::SourceText, 1> texts{compilers::SourceText{&facts, source}};
         return compilers::ask_texts(texts);
     };
     static_cast<void>(ask(text));
     // Whatever stands before it, a line that no comment can hide is seen.
     fuzz::require(ask(text + "\n\n__TIME__\n").may_hold_the_time, "the time is seen behind any text");
     fuzz::require(ask(text + "\n\n__FILE__\n").may_hold_its_own_path.front(), "the path is seen behind any text");
+    static_cast<void>(ask(text + "\n\nvoid f(const char* = __builtin_FILE());\n" + text));
     return 0;
 }

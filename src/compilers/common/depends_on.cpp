@@ -201,10 +201,12 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
     const std::size_t files = facts.size();
     for (const watch::ReadText& text : read)
         facts.push_back(g_known_texts.of(text));
-    std::vector<const TextFacts*> texts;
+    std::vector<SourceText> texts;
     texts.reserve(facts.size());
-    for (const auto& one : facts)
-        texts.push_back(one.get());
+    for (std::size_t i = 0; i < facts.size(); ++i)
+        texts.push_back({facts[i].get(), i < told.sources.size() ? told.sources[i]
+                                         : i < files ? std::string_view(told.options[i - told.sources.size()])
+                                                     : std::string_view(read[i - files].text)});
 
     const TextAnswers answers = ask_texts(texts);
     if (answers.may_hold_the_time)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/fork.hpp"
 #include "hearth/cache.hpp"
 #include "watch/condition.hpp"
 #include "watch/event_log.hpp"
@@ -31,7 +32,7 @@ public:
     void complete(watch::Conditions& conditions);
 
 private:
-    std::mutex m_mutex;
+    base::ForkSafeMutex m_mutex{base::LockLevel::engine};
     std::map<std::string, std::optional<std::string>> m_first;
 };
 

@@ -1,6 +1,8 @@
 #include "compilers/common/text_questions.hpp"
 
 #include "base/text.hpp"
+#include "compilers/common/callers.hpp"
+#include "compilers/common/source_words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,28 +19,11 @@ using Words = std::unordered_set<Word>;
 constexpr std::array<std::string_view, 3> k_time{"__TIME__", "__DATE__", "__TIMESTAMP__"};
 // NVRTC itself defines assert(), with __FILE__.
 constexpr std::array<std::string_view, 3> k_own_path{"__FILE__", "__FILE_NAME__", "assert"};
-// As a default argument these give the path of the caller, who need not mention anything; the last is the program's.
-constexpr std::array<std::string_view, 4> k_callers_path{"__builtin_FILE", "__builtin_FILE_NAME",
-                                                         "__builtin_source_location", "__BASE_FILE__"};
-
-// Bytes beyond ASCII are letters to a compiler. Numbers count as words: ## takes them too.
-bool is_word(char c)
-{
-    return base::is_letter_or_digit(c) || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80;
-}
-
-template <class Visit>
-void for_each_word(std::string_view text, Visit&& visit)
-{
-    for (std::size_t i = 0; i < text.size();) {
-        const std::size_t start = i++;
-        if (!is_word(text[start]))
-            continue;
-        while (i < text.size() && is_word(text[i]))
-            ++i;
-        visit(text.substr(start, i - start));
-    }
-}
+// As a default argument these give the path of the caller.
+constexpr std::array<std::string_view, 3> k_callers_path{"__builtin_FILE", "__builtin_FILE_NAME",
+                                                         "__builtin_source_location"};
+// In a header too this is the path of the program.
+constexpr std::string_view k_programs_path = "__BASE_FILE__";
 
 std::string_view without_blanks(std::string_view text)
 {
@@ -58,33 +43,6 @@ std::string_view without_space(std::string_view text)
             return {};
         text.remove_prefix(end + 2);
     }
-}
-
-struct Joined {
-    std::string text;
-    bool is_clear = true;  // every compiler joins these lines, and finds the same directives in them
-};
-
-Joined join_lines(std::string_view source)
-{
-    Joined joined;
-    joined.is_clear = source.find("?\?") == std::string_view::npos;  // trigraphs
-    joined.text.reserve(source.size());
-    std::size_t from = 0;
-    for (std::size_t at = source.find('\\'); at != std::string_view::npos; at = source.find('\\', at + 1)) {
-        const std::string_view behind = without_blanks(source.substr(at + 1));
-        if (!behind.starts_with('\n'))
-            continue;
-        joined.is_clear &= source[at + 1] == '\n';
-        joined.text.append(source, from, at - from);
-        at = static_cast<std::size_t>(behind.data() - source.data());
-        from = at + 1;
-    }
-    joined.text.append(source, from);
-    // Some compilers take this for the end of a continued line.
-    for (std::size_t at = joined.text.find("?\?/\n"); at != std::string::npos; at = joined.text.find("?\?/\n", at))
-        joined.text.erase(at, 4);
-    return joined;
 }
 
 // Visits what follows the mark of a directive. Whatever could be one counts as one, in comments and strings too.
@@ -135,6 +93,28 @@ bool is_silent(std::string_view line)
 }
 
 }  // namespace
+
+Joined join_lines(std::string_view source)
+{
+    Joined joined;
+    joined.is_clear = source.find("?\?") == std::string_view::npos;  // trigraphs
+    joined.text.reserve(source.size());
+    std::size_t from = 0;
+    for (std::size_t at = source.find('\\'); at != std::string_view::npos; at = source.find('\\', at + 1)) {
+        const std::string_view behind = without_blanks(source.substr(at + 1));
+        if (!behind.starts_with('\n'))
+            continue;
+        joined.is_clear &= source[at + 1] == '\n';
+        joined.text.append(source, from, at - from);
+        at = static_cast<std::size_t>(behind.data() - source.data());
+        from = at + 1;
+    }
+    joined.text.append(source, from);
+    // Some compilers take this for the end of a continued line.
+    for (std::size_t at = joined.text.find("?\?/\n"); at != std::string::npos; at = joined.text.find("?\?/\n", at))
+        joined.text.erase(at, 4);
+    return joined;
+}
 
 Word TextFacts::hash(std::string_view word)
 {
@@ -392,15 +372,30 @@ Words hashes_of(std::span<const std::string_view> names)
 
 }  // namespace
 
-TextAnswers ask_texts(std::span<const TextFacts* const> texts)
+TextAnswers ask_texts(std::span<const SourceText> sources)
 {
     TextAnswers answers;
+    std::vector<const TextFacts*> texts;
+    texts.reserve(sources.size());
+    for (const SourceText& source : sources)
+        texts.push_back(source.facts);
     const Macros macros(texts);
     const Pasting pasted_time(texts, macros, letter_by_letter(k_time));
     const Words time = hashes_of(k_time);
-    const Words callers = macros.leading_to(hashes_of(k_callers_path));
     const Pasting pasted_caller(texts, macros, letter_by_letter(k_callers_path));
-    const Words own = macros.leading_to(hashes_of(k_own_path));
+    const Pasting pasted_program(texts, macros, {{std::string(k_programs_path), k_programs_path.size()}});
+    Words own = macros.leading_to(hashes_of(k_own_path));
+    // Macros that lead to what was found are ways to it too, and so on.
+    std::optional<Words> callers = macros.leading_to(hashes_of(k_callers_path));
+    for (std::size_t known = 0; callers && callers->size() != known;) {
+        known = callers->size();
+        callers = words_of_callers(sources, *std::move(callers));
+        if (callers)
+            callers = macros.leading_to(*std::move(callers));
+    }
+    if (callers)
+        own.insert(callers->begin(), callers->end());
+    const Words programs = macros.leading_to({TextFacts::hash(k_programs_path)});
     std::vector<Pasted> own_names = letter_by_letter(k_own_path);
     for (const Word word : own)
         if (const std::string* const name = macros.name_of(word))
@@ -409,7 +404,8 @@ TextAnswers ask_texts(std::span<const TextFacts* const> texts)
     answers.may_hold_the_time = std::any_of(time.begin(), time.end(), [&](Word word) { return macros.mentions(word); });
     for (const TextFacts* text : texts) {
         answers.may_hold_the_time |= uses_any(*text, time) || pasted_time.is_possible_in(*text);
-        answers.may_hold_any_path |= uses_any(*text, callers) || pasted_caller.is_possible_in(*text);
+        answers.may_hold_any_path |= !callers || uses_any(*text, programs) || pasted_caller.is_possible_in(*text) ||
+                                     pasted_program.is_possible_in(*text);
         answers.may_hold_its_own_path.push_back(uses_any(*text, own) || pasted_own.is_possible_in(*text));
     }
     return answers;
@@ -423,15 +419,15 @@ bool may_have_directive(std::string_view source, std::string_view directive)
     return found;
 }
 
-bool may_name(std::span<const TextFacts* const> texts, std::string_view path)
+bool may_name(std::span<const SourceText> texts, std::string_view path)
 {
     bool all = true;
     for_each_word(path, [&](std::string_view part) {
         if (std::all_of(part.begin(), part.end(), base::is_digit))
             return;  // some macro of the compiler's stands for it
         const Word word = TextFacts::hash(part);
-        all =
-            all && std::any_of(texts.begin(), texts.end(), [&](const TextFacts* text) { return text->mentions(word); });
+        all = all && std::any_of(texts.begin(), texts.end(),
+                                 [&](const SourceText& text) { return text.facts->mentions(word); });
     });
     return all;
 }

@@ -54,13 +54,18 @@ struct TextAnswers {
     std::vector<bool> may_hold_its_own_path;  // for each text
 };
 
+struct SourceText {
+    const TextFacts* facts = nullptr;
+    std::string_view text{};
+};
+
 // For all texts of a compile.
-TextAnswers ask_texts(std::span<const TextFacts* const> texts);
+TextAnswers ask_texts(std::span<const SourceText> texts);
 
 // Whether something in a source could be this directive, in a comment or a string too.
 bool may_have_directive(std::string_view source, std::string_view directive);
 
 // Whether every word of `path` is where a directive may take it from, so that a text could name that path itself.
-bool may_name(std::span<const TextFacts* const> texts, std::string_view path);
+bool may_name(std::span<const SourceText> texts, std::string_view path);
 
 }  // namespace hearth::compilers

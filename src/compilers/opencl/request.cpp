@@ -54,10 +54,10 @@ std::string why_past_the_cache(const Source& source)
     std::vector<compilers::TextFacts> facts{compilers::TextFacts::of_source(source.text)};
     for (const std::string& option : source.options)
         facts.push_back(compilers::TextFacts::of_option(option));
-    std::vector<const compilers::TextFacts*> texts;
+    std::vector<compilers::SourceText> texts;
     texts.reserve(facts.size());
-    for (const compilers::TextFacts& one : facts)
-        texts.push_back(&one);
+    for (std::size_t i = 0; i < facts.size(); ++i)
+        texts.push_back({&facts[i], i == 0 ? source.text : source.options[i - 1]});
     const compilers::TextAnswers answers = compilers::ask_texts(texts);
     if (answers.may_hold_the_time)
         return "the source mentions the time or date of its build";

@@ -17,9 +17,9 @@ compilers::TextAnswers ask(const std::vector<std::string>& sources, const std::v
         facts.push_back(TextFacts::of_source(source));
     for (const std::string& option : options)
         facts.push_back(TextFacts::of_option(option));
-    std::vector<const TextFacts*> texts;
-    for (const TextFacts& one : facts)
-        texts.push_back(&one);
+    std::vector<compilers::SourceText> texts;
+    for (std::size_t i = 0; i < facts.size(); ++i)
+        texts.push_back({&facts[i], i < sources.size() ? sources[i] : options[i - sources.size()]});
     return compilers::ask_texts(texts);
 }
 
@@ -69,17 +69,41 @@ TEST(TextQuestions, a_macro_counts_for_the_text_that_uses_it)
     EXPECT_EQ(ask({"f(W);"}, {"-DW=__FILE__"}).may_hold_its_own_path, (std::vector<bool>{true, false}));
 }
 
-TEST(TextQuestions, a_callers_path_counts_for_every_text)
+TEST(TextQuestions, a_callers_path_counts_where_a_way_to_it_is_mentioned)
 {
-    EXPECT_TRUE(ask({"f(1);", "struct S { S(int, const char* f = __builtin_FILE()); };"}).may_hold_any_path);
-    EXPECT_TRUE(ask({"#define HERE() __builtin_source_location()\nauto x = HERE();"}).may_hold_any_path);
+    using Answers = std::vector<bool>;
+    const std::string location = "namespace n { class place { public: static place current(const char* f = "
+                                 "__builtin_FILE()); }; }";
+    const auto of_program = [&](const std::string& program, const std::string& more = "") {
+        const compilers::TextAnswers answers = ask({program, location, more});
+        return answers.may_hold_any_path || answers.may_hold_its_own_path.front();
+    };
+    EXPECT_FALSE(of_program("kernel(1);"));
+    EXPECT_TRUE(of_program("n::place::current();"));
+    EXPECT_FALSE(of_program("x.current = 1;")) << "a word that others use too";
+    EXPECT_FALSE(of_program("kernel(1);", "void report(n::place where = n::place::current());"));
+    EXPECT_TRUE(of_program("report();", "void report(n::place where = n::place::current());"));
+    EXPECT_TRUE(of_program("f(1);", "struct S { S(int, n::place = n::place::current()); };\nvoid f(S);"));
+    EXPECT_TRUE(of_program("A a;", "using A = n::place;"));
+    EXPECT_TRUE(of_program("A a;", "typedef n::place A;"));
+    EXPECT_TRUE(of_program("D d;", "struct D : n::place {};"));
+    EXPECT_TRUE(of_program("here.current();", "inline n::place here;"));
+    EXPECT_TRUE(of_program("made().current();", "auto made() { return n::place(); }"));
+    EXPECT_TRUE(of_program("LOG(1);", "void report(n::place = n::place::current());\n#define LOG(x) report()"));
+    EXPECT_TRUE(of_program("a + b;", "struct S { S(int, n::place = n::place::current()); };\nint operator+(S, S);"));
+    EXPECT_TRUE(of_program("g(1);", "struct S { S(int, n::place = n::place::current()); friend void g(S); };"));
+    EXPECT_TRUE(of_program("h(1);", "template <class T> void h(T, n::place = n::place::current());"));
+    EXPECT_TRUE(of_program("v<int>;", "template <class T> n::place v = n::place::current();"));
     EXPECT_FALSE(ask({"#define HERE() __builtin_FILE()\n", "int x;"}).may_hold_any_path) << "nobody uses it";
+    EXPECT_EQ(ask({"int x;", "#define HERE() __builtin_FILE()\nvoid f(const char* = HERE());"}).may_hold_its_own_path,
+              (Answers{false, true}));
+    EXPECT_TRUE(ask({"#define HERE() __builtin_source_location()\nauto x = HERE();"}).may_hold_its_own_path.front());
 }
 
 TEST(TextQuestions, a_path_can_be_named_by_a_text_that_has_all_its_words)
 {
     const TextFacts facts = TextFacts::of_source("#define DIR /opt/inc\n#include STR(DIR/x.h)\n");
-    const std::vector<const TextFacts*> texts{&facts};
+    const std::vector<compilers::SourceText> texts{{&facts, {}}};
     EXPECT_TRUE(compilers::may_name(texts, "/opt/inc"));
     EXPECT_FALSE(compilers::may_name(texts, "/opt/other"));
 }
