@@ -193,9 +193,10 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
         if (i == 0 && manifest.sets.empty()) {
             manifest = manifest_of(cache, question, EntryKind::manifest);
             if (!manifest.sets.empty()) {
-                candidates = candidates_of(cache, question, manifest);
-                std::erase_if(candidates, [&](const Candidate& one) { return one.key == candidate.key; });
-                candidates.insert(candidates.begin(), candidate);
+                candidates.erase(candidates.begin() + 1, candidates.end());
+                for (Candidate& known : candidates_of(cache, question, manifest))
+                    if (known.key != candidate.key)
+                        candidates.push_back(std::move(known));
             }
         }
     }

@@ -325,18 +325,19 @@ std::optional<Words> words_of_callers(std::span<const SourceText> texts, Words t
             const TextFacts& facts = *texts[i].facts;
             if (std::none_of(before.begin(), before.end(), [&](Word word) { return facts.uses(word); }))
                 continue;
-            auto [code, is_new] = blanked.try_emplace(i);
+            const auto [place, is_new] = blanked.try_emplace(i);
+            std::string& code = place->second;
             if (is_new) {
                 const Joined joined = join_lines(texts[i].text);
                 if (!joined.is_clear)
                     return std::nullopt;
-                code->second = Blanking(joined.text).run();
+                code = Blanking(joined.text).run();
             }
             bool unclear = false;
-            for_each_word(code->second, [&](std::string_view word) {
+            for_each_word(code, [&](std::string_view word) {
                 if (unclear || !before.contains(TextFacts::hash(word)))
                     return;
-                const Surroundings around(code->second, static_cast<std::size_t>(word.data() - code->second.data()));
+                const Surroundings around(code, static_cast<std::size_t>(word.data() - code.data()));
                 walked += around.walked();
                 const auto words = around.words();
                 unclear = !words || walked > k_most_walked;

@@ -60,7 +60,7 @@ struct SourceText {
 };
 
 // For all texts of a compile.
-TextAnswers ask_texts(std::span<const SourceText> texts);
+TextAnswers ask_texts(std::span<const SourceText> sources);
 
 // Whether something in a source could be this directive, in a comment or a string too.
 bool may_have_directive(std::string_view source, std::string_view directive);
