@@ -45,6 +45,14 @@ bool is_absence(int error)
     return error == ENOENT || error == ENOTDIR;
 }
 
+// Whether why a file could not be opened can be told later by looking at it. That a file which is there may not be read
+// cannot.
+bool shows_without_opening(const std::string& path, int error)
+{
+    struct stat status {};
+    return error == 0 || is_absence(error) || (::stat(path.c_str(), &status) != 0 && errno == error);
+}
+
 // What is behind `directory` in a path that leads to it or through it.
 std::optional<std::string_view> below(std::string_view path, std::string_view directory)
 {
@@ -126,8 +134,7 @@ private:
         const std::string path(event.name);
         if (path.empty())
             return {};  // is nowhere there
-        // A file that is there and may not be read: whether it may be read later cannot be told by looking at it.
-        if (is_passing(event.error) || (event.asked == Asked::file && event.error != 0 && !is_absence(event.error)))
+        if (is_passing(event.error) || (event.asked == Asked::file && !shows_without_opening(path, event.error)))
             return error(Code::unavailable, "{} could not be looked at: {}.", path, std::strerror(event.error));
         if (event.asked == Asked::status || event.error != 0) {
             if (path != "." && path != m_places.working_directory)
