@@ -140,7 +140,7 @@ public:
         while (at > 0 && !m_settled && !m_unclear) {
             const char c = m_code[--at];
             if (c == ')' || c == ']' || c == '}') {
-                if (c == '}' && statement_open && !m_paren && begins_a_declaration(at + 1)) {
+                if (c == '}' && statement_open && m_parens.empty() && begins_a_declaration(at + 1)) {
                     m_begin = at + 1;
                     statement_open = false;
                 }
@@ -149,7 +149,7 @@ public:
                 m_begin = at + 1;
                 statement_open = false;
             } else if ((c == '(' || c == '[') && statement_open) {
-                m_paren = at;
+                m_parens.push_back(at);
             } else if (c == '{') {
                 if (statement_open)
                     m_begin = at + 1;
@@ -167,31 +167,26 @@ public:
     {
         if (m_unclear)
             return std::nullopt;
-        std::vector<std::string_view> found;
-        if (!m_class.empty())
-            found.push_back(m_class);
-        // A friend can be called without a mention of the class.
+        std::vector<std::string_view> found = m_classes;
         const std::optional<std::string_view> declaration = without_template(statement());
         if (!declaration)
             return std::nullopt;
-        const std::string_view head = m_body.empty() ? *declaration : m_body;
-        const bool is_friend = has_word(head, "friend");
-        if (!m_class.empty() && !is_friend)
+        const bool in_body = !m_bodies.empty();
+        // A friend can be called without a mention of the class.
+        const std::string_view head = in_body ? m_bodies.back() : *declaration;
+        if (!found.empty() && !has_word(head, "friend"))
             return found;
         if (has_word(head, "operator"))
             return std::nullopt;
-        if (!m_body.empty() || m_paren) {
-            const std::size_t open = m_body.find('(');
-            const std::string_view name = m_body.empty()                   ? word_before(m_code, *m_paren)
-                                          : open == std::string_view::npos ? std::string_view{}
-                                                                           : word_before(m_body, open);
-            if (!is_a_name(name))
-                return std::nullopt;
-            found.push_back(name);
-            return found;
-        }
         const std::size_t before = found.size();
-        add_declared(head, found);
+        // Of branches that a condition leaves out, each may have opened what is closed once: all of them count.
+        for (const std::string_view body : m_bodies)
+            add_name(word_before(body, std::min(body.find('('), body.size())), found);
+        if (!in_body)
+            for (const std::size_t paren : m_parens)
+                add_name(word_before(m_code, paren), found);
+        if (!in_body && m_parens.empty())
+            add_declared(head, found);
         return found.size() == before ? std::nullopt : std::optional(found);
     }
 
@@ -201,6 +196,12 @@ private:
         bool found = false;
         for_each_word(text, [&](std::string_view word) { found |= word == wanted; });
         return found;
+    }
+
+    static void add_name(std::string_view word, std::vector<std::string_view>& found)
+    {
+        if (is_a_name(word))
+            found.push_back(word);
     }
 
     static bool is_a_name(std::string_view word)
@@ -257,12 +258,11 @@ private:
         });
         if (after_key) {
             m_unclear = class_name.empty() || head->find('(') != std::string_view::npos;
-            m_class = class_name;
-            m_settled = true;
+            m_classes.push_back(class_name);
         } else if (of_file) {
             m_settled = true;
         } else {
-            m_body = *head;  // the outermost is the function's
+            m_bodies.push_back(*head);
         }
     }
 
@@ -300,10 +300,10 @@ private:
 
     std::string_view m_code;
     std::size_t m_place;
-    std::size_t m_begin;                 // of the statement
-    std::optional<std::size_t> m_paren;  // the outermost one of the statement that is open at the place
-    std::string_view m_class;            // that it is a member of
-    std::string_view m_body;             // the head of the function in whose body it is
+    std::size_t m_begin;                      // of the statement
+    std::vector<std::size_t> m_parens;        // those of the statement that are open at the place
+    std::vector<std::string_view> m_classes;  // that it is inside of
+    std::vector<std::string_view> m_bodies;   // the heads of the bodies that it is in; the last is the function's
     bool m_settled = false;
     bool m_unclear = false;
     std::size_t m_walked = 0;

@@ -94,6 +94,11 @@ TEST(TextQuestions, a_callers_path_counts_where_a_way_to_it_is_mentioned)
     EXPECT_TRUE(of_program("g(1);", "struct S { S(int, n::place = n::place::current()); friend void g(S); };"));
     EXPECT_TRUE(of_program("h(1);", "template <class T> void h(T, n::place = n::place::current());"));
     EXPECT_TRUE(of_program("v<int>;", "template <class T> n::place v = n::place::current();"));
+    EXPECT_TRUE(of_program("A::f();", "#ifdef X\nstruct A {\n#else\nstruct B {\n#endif\n"
+                                      "static int f(n::place = n::place::current());\n};"));
+    EXPECT_TRUE(of_program("g();", "#ifdef X\nvoid f(\n#else\nvoid g(\n#endif\nn::place = n::place::current());"));
+    EXPECT_TRUE(of_program("f(1).current();", "#ifdef X\nauto f(int) {\n#else\nauto g(int) {\n#endif\n"
+                                              "if (true) { return n::place(); } }"));
     EXPECT_FALSE(ask({"#define HERE() __builtin_FILE()\n", "int x;"}).may_hold_any_path) << "nobody uses it";
     EXPECT_EQ(ask({"int x;", "#define HERE() __builtin_FILE()\nvoid f(const char* = HERE());"}).may_hold_its_own_path,
               (Answers{false, true}));
