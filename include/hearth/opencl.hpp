@@ -1,6 +1,7 @@
 #pragma once
 
 #include "hearth/compiled.hpp"
+#include "hearth/explain.hpp"
 
 #include <array>
 #include <chrono>
@@ -238,12 +239,9 @@ private:
 HEARTH_API Result<Program> build(Cache& cache, const Context& context, const Source& source,
                                  const BuildOptions& options = {});
 
-// The request that build() would look up. Nothing is built.
-struct Planned {
-    Request request;
-    std::string why_past_the_cache;  // why it would not be looked up; empty: it would
-};
-HEARTH_API Result<Planned> plan(const Device& device, const Source& source);
+// Whether build() would hit, and if not, what is different from the nearest entry. Nothing is built and nothing is
+// counted.
+HEARTH_API Result<Explanation> explain(Cache& cache, const Device& device, const Source& source);
 
 // How many stored binaries drivers have refused in this process.
 HEARTH_API std::uint64_t rejected_binaries() noexcept;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "hearth/compiled.hpp"
+#include "hearth/explain.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -60,11 +61,8 @@ public:
 // An Error means that nothing could be compiled at all: no library, no device, a text the linker cannot be given.
 HEARTH_API Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options = {});
 
-// The request that compile() would look up. Nothing is compiled.
-struct Planned {
-    Request request;
-    std::string why_past_the_cache;  // why it would not be looked up; empty: it would
-};
-HEARTH_API Result<Planned> plan(const Program& program, const CompileOptions& options = {});
+// Whether compile() would hit, and if not, what is different from the nearest entry. Nothing is compiled and nothing is
+// counted.
+HEARTH_API Result<Explanation> explain(Cache& cache, const Program& program, const CompileOptions& options = {});
 
 }  // namespace hearth::ptx

@@ -44,7 +44,7 @@ HEARTH_EXPORT int nvJitLinkCreate(void** handle, std::uint32_t count, const char
         std::vector<std::string> all;
         for (std::uint32_t i = 0; i < count; ++i) {
             if (options[i] == nullptr)
-                return static_cast<int>(k_link_null_input);
+                return k_link_null_input;
             all.emplace_back(options[i]);
         }
         auto link = std::make_unique<Link>();
@@ -63,7 +63,7 @@ HEARTH_EXPORT int nvJitLinkDestroy(void** handle)
     return guarded([&] {
         delete link;
         *handle = nullptr;
-        return static_cast<int>(k_link_success);
+        return k_link_success;
     });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compilers/ptx/stepped_link.hpp"
 #include "hearth/cache.hpp"
 #include "process_cache.hpp"
 
@@ -11,19 +12,16 @@
 
 namespace hearth::proxy {
 
-// The values of nvJitLinkResult that are returned here.
-enum LinkStatus : int { k_link_success = 0, k_link_internal = 6, k_link_null_input = 10 };
+using ptx::k_link_internal;
+using ptx::k_link_null_input;
+using ptx::k_link_success;
 
-// What a program's nvJitLinkHandle points to: the calls so far, and what can be asked after the last of them.
-//
-// Every call that changes something is a step with a key of its own, built from the key of the step before it and the
-// call's arguments. Its entry holds all that the program can then ask for. So each answer is what the real library gave
-// at this point, also for a refused input, and a link that was done before never loads the library.
+// What a program's nvJitLinkHandle points to: its link, and what can be asked after the last call.
 // Thread safety: as nvJitLink's own, one thread at a time.
 class Link {
 public:
-    Link() = default;
-    ~Link();
+    Link();
+    ~Link() { m_alive = 0; }
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
@@ -44,39 +42,14 @@ public:
 private:
     static constexpr std::uint64_t k_alive = 0x6865'6172'7468'6a6c;
 
-    enum class Kind : std::uint8_t { create, data, file, complete };
-    struct Call {
-        Kind kind = Kind::create;
-        std::vector<std::string> options{};
-        int type = 0;
-        Bytes data{};          // with a zero after it: nvJitLink reads PTX up to a zero, whatever size it is given
-        std::size_t size = 0;  // without the zero
-        std::string name{};
-        bool has_name = true;
-        bool has_data = true;
-
-        void hold(ByteView bytes);
-    };
-
-    int step(Call call);
-    // Repeats in the real library the calls that it has not had yet, and returns the status of the last one.
-    int catch_up();
+    int step(ptx::SteppedLink::Call call);
     int refuse(const std::string& why);
     void count(const Event& event);
-    Request request_of(const Call& call, const std::string& build) const;
-    Result<Artifact> make_step();
-    int apply(const Call& call);
-    Artifact seen(int status) const;
 
     std::uint64_t m_alive = k_alive;
-    std::vector<Call> m_calls;
-    std::size_t m_applied = 0;  // how many calls the real library has had
-    Key m_key;                  // of the last step
+    ptx::SteppedLink m_link;
     std::shared_ptr<const Artifact> m_seen;
-    void* m_real = nullptr;
-    int m_real_status = k_link_internal;  // of the last call in the real library
-    bool m_past_cache = false;
-    bool m_is_refused = false;  // because compiling is forbidden; it has been noted
+    std::string m_why_refused;  // compiling is forbidden; it has been noted
     Event m_event;              // all steps since the last note, as one compile
 };
 

@@ -32,7 +32,7 @@ LAYERS = {
     "modules": {"base", "gpu"},
     "engine": BELOW,
     "tiers/*": BELOW | {"remote"},
-    "compilers/common": {"base", "format", "watch"},
+    "compilers/common": {"base", "format", "gpu", "watch"},
     "compilers/*": BELOW | {"compilers/common", "recipes", "watch"},
     "config": BELOW | {"json", "engine", "remote", "tiers/*", "compilers/common", "compilers/*", "modules", "recipes",
                "watch"},

@@ -67,7 +67,8 @@ TEST_F(DropinLink, answers_what_was_linked_before)
     const ProcessResult second = served({});
     EXPECT_EQ(second.out, first.out);
     EXPECT_EQ(summary_of(second).value("compiled", -1), 0) << second.err;
-    EXPECT_EQ(summary_of(second).value("past_the_cache", -1), 0) << second.err;
+    // Under either spelling there is one link with a file that is not there.
+    EXPECT_EQ(summary_of(second).value("past_the_cache", -1), 2) << second.err;
     EXPECT_GT(summary_of(second).value("hits", 0), 0) << second.err;
 }
 
@@ -83,7 +84,10 @@ TEST_F(DropinLink, notes_a_link_with_all_of_its_steps)
     std::istringstream lines(read(scratch / "log"));
     for (std::string line; std::getline(lines, line);) {
         const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
-        EXPECT_EQ(event.value("outcome", ""), "hit") << line;
+        if (event.value("name", "") == "g.ptx")
+            EXPECT_EQ(event.value("reason", ""), "a file cannot be read") << line;
+        else
+            EXPECT_EQ(event.value("outcome", ""), "hit") << line;
         saved += event.value("saved_ms", 0.0);
     }
     double cost = 0;

@@ -225,6 +225,25 @@ TEST_F(Ptxas, stands_in_as_a_program_of_its_own)
     EXPECT_EQ(version.out, real({"--version"}).out);
 }
 
+TEST_F(Ptxas, keeps_nothing_whose_input_changed_while_it_was_compiled)
+{
+    // A ptxas that edits its input first, as long as the file "edit" is there. Real ones are large.
+    const fs::path slow = write("ptxas", "#!/bin/sh\n[ -e edit ] && sed -i s/first/second/ a.ptx\nexec " + m_real +
+                                             " \"$@\"\n#" + std::string(1'000'000, ' '));
+    fs::permissions(slow, fs::perms::owner_all);
+    const auto compile = [&] {
+        const ProcessResult result =
+            stand_in({"-arch=sm_80", "a.ptx", "-o", "out.cubin"}, {{"HEARTH_PTXAS", slow.string()}});
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        return read(scratch / "out.cubin");
+    };
+    write("edit", "");
+    EXPECT_NE(compile().find("second"), std::string::npos) << "what ptxas itself gives";
+    fs::remove(scratch / "edit");
+    write("a.ptx", k_ptx);
+    EXPECT_EQ(compile().find("second"), std::string::npos);
+}
+
 TEST_F(Ptxas, that_is_not_there_is_named)
 {
     const ProcessResult result = stand_in({"a.ptx"}, {{"HEARTH_PTXAS", "/no/such/ptxas"}});

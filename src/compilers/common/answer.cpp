@@ -1,6 +1,7 @@
 #include "compilers/common/answer.hpp"
 
 #include "base/error.hpp"
+#include "hearth/admin.hpp"
 #include "watch/manifest.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr std::uint32_t k_most_numbers = watch::Manifest::k_most_sets;
 
 Key manifest_key(const Question& question)
 {
-    return Key::of("hearth manifest", question.key.hex());
+    return Key::of("hearth manifest", question.request.key().hex());
 }
 
 Key result_key(const Key& question, std::uint32_t number)
@@ -33,7 +34,7 @@ Key stamps_key(const Question& question, const Bytes& conditions)
     std::string places = question.places.working_directory + "\n" + question.places.program_directory;
     for (const std::string& directory : question.places.directories)
         places.append("\n").append(directory);
-    return Key::of("hearth stamps", question.key.hex(), places, conditions.text());
+    return Key::of("hearth stamps", question.request.key().hex(), places, conditions.text());
 }
 
 // EntryKind::derived: as far as this machine knows.
@@ -107,7 +108,7 @@ std::vector<Candidate> candidates_of(Cache& cache, const Question& question, con
         }
     const std::uint32_t first = manifest.next - std::min(manifest.next, k_most_numbers);
     for (std::uint32_t number = first; number < manifest.next + k_most_numbers; ++number) {
-        const Key key = result_key(question.key, number);
+        const Key key = result_key(question.request, number);
         if (std::ranges::find(manifest.sets, key, &watch::ConditionSet::result) == manifest.sets.end())
             candidates.push_back({key, number});
     }
@@ -157,13 +158,15 @@ Result<Answer> past_the_cache(Cache& cache, const std::function<Result<Watched>(
 Result<Answer> answer(Cache& cache, const Question& question, std::function<Result<Watched>()> compile,
                       const GetOptions& options)
 {
+    if (!question.why_past_the_cache.empty())
+        return past_the_cache(cache, compile, question.why_past_the_cache);
     watch::Manifest manifest = manifest_of(cache, question, EntryKind::derived);
     std::vector<Candidate> candidates = candidates_of(cache, question, manifest);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const Candidate candidate = candidates[i];
         const auto state = std::make_shared<Compile>(compile);
         Result<Lookup> found = cache.get_or_compile(
-            candidate.key, [state, encoding = question.encoding] { return state->run(encoding); }, options);
+            candidate.key, [state, encoding = question.request.encoding()] { return state->run(encoding); }, options);
         const std::lock_guard lock(state->mutex);
         if (!found) {
             if (state->not_kept != nullptr)
@@ -208,7 +211,7 @@ Known look_up(Cache& cache, const Question& question)
     Known known;
     watch::Manifest manifest = manifest_of(cache, question, EntryKind::manifest);
     // What no manifest knows of may still be there, as when its manifest was lost.
-    for_each_result(cache, question.key, [&](const Key& key, const Lookup& result) {
+    for_each_result(cache, question.request, [&](const Key& key, const Lookup& result) {
         if (std::ranges::find(manifest.sets, key, &watch::ConditionSet::result) == manifest.sets.end())
             if (auto conditions = conditions_of(*result))
                 manifest.sets.push_back({key, *std::move(conditions)});
@@ -228,6 +231,31 @@ Known look_up(Cache& cache, const Question& question)
         }
     }
     return known;
+}
+
+Explanation explain(Cache& cache, const Question& question)
+{
+    Explanation explanation;
+    explanation.key = question.request.key();
+    explanation.why_past_the_cache = question.why_past_the_cache;
+    if (!explanation.why_past_the_cache.empty())
+        return explanation;
+    const Known known = look_up(cache, question);
+    if (!known.result && !known.nearest)
+        return hearth::explain(cache, question.request);
+    if (known.result) {
+        explanation.key = known.key;
+        explanation.tiers = admin::where(cache, known.key);
+        return explanation;
+    }
+    // An entry has the same question: what differs is something that its compile asked.
+    admin::list(cache, [&](const EntryRow& row) {
+        if (row.key == known.key)
+            explanation.nearest = row;
+        return !explanation.nearest;
+    });
+    explanation.differences = {{known.why, {}, {}}};
+    return explanation;
 }
 
 std::optional<std::vector<watch::Condition>> conditions_of(const Artifact& result)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "hearth/cache.hpp"
+#include "hearth/explain.hpp"
 #include "watch/condition.hpp"
 
 #include <functional>
@@ -22,10 +23,10 @@ namespace hearth::compilers {
 
 // Everything that is known before the compile, but for what it will read.
 struct Question {
-    Key key;
-    Bytes encoding{};  // Request::encoding(), for `hearth why`
+    Request request;
     std::string label{};
     watch::Places places{};
+    std::string why_past_the_cache{};  // not empty: it is compiled without the cache
 };
 
 // A compile that was watched.
@@ -53,6 +54,9 @@ struct Known {
     Lookup nearest{};   // that one's result
 };
 Known look_up(Cache& cache, const Question& question);
+
+// Whether answer() would hit, and if not, what is different from the nearest entry.
+Explanation explain(Cache& cache, const Question& question);
 
 // The conditions that a result carries. None if it carries none.
 std::optional<std::vector<watch::Condition>> conditions_of(const Artifact& result);

@@ -240,8 +240,8 @@ std::vector<std::string> environment_now()
         const std::string_view text(*variable);
         const std::string_view name = text.substr(0, text.find('='));
         // The part of OpenMP in these libraries is for code that they compile, and this is set for many programs. "_"
-        // is a shell's, and another for every command.
-        if (name.find('_', 1) != std::string_view::npos && name != "OMP_NUM_THREADS")
+        // is a shell's, and another for every command. Our own are none of theirs.
+        if (name.find('_', 1) != std::string_view::npos && name != "OMP_NUM_THREADS" && !name.starts_with("HEARTH_"))
             all.emplace_back(text);
     }
     std::sort(all.begin(), all.end());

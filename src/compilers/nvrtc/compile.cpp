@@ -33,7 +33,7 @@ void settle_log(Artifact& made, const Plan& plan, const std::vector<watch::Condi
         made.sections.push_back({k_paths_section, Bytes::copy_of(paths)});
 }
 
-Result<Artifact> compile_now(Library& library, const Program& program, const Plan& plan)
+Result<Artifact> compile_now(const Library& library, const Program& program, const Plan& plan)
 {
     HEARTH_TRY_SET(Artifact made, library.compile(program, plan.options));
     made.metadata.label = plan.program_name.substr(plan.program_name.find_last_of('/') + 1);
@@ -95,28 +95,17 @@ compilers::Told told_by(const Program& program, const Plan& plan)
 
 Result<compilers::Watched> compile_watched(const Program& program, const Plan& plan)
 {
-    HEARTH_TRY_SET(const std::shared_ptr<Library> library, Library::load(plan.compiler.path));
-    std::string why_not = plan.is_watched ? library->why_not_kept(plan.compiler) : std::string{};
-    if (why_not.empty() && float_mode() != plan.float_mode)
-        why_not = "it was asked for by a thread with another floating-point mode than that of the one that compiles";
-    if (!plan.is_watched || !why_not.empty()) {
-        HEARTH_TRY_SET(Artifact made, compile_now(*library, program, plan));
-        if (!plan.is_watched)
-            return compilers::Watched{std::move(made), watch::Conditions{}};
-        return compilers::Watched{std::move(made), error(Code::unavailable, "{}", why_not)};
-    }
-    watch::Recording recording;
-    Result<Artifact> made = compile_now(*library, program, plan);
-    const watch::EventLog& log = recording.finish();
-    HEARTH_TRY(made);
-    Result<watch::Conditions> conditions =
-        compilers::depends_on(log, plan.places, told_by(program, plan), k_known_libraries);
-    if (conditions) {
-        library->asked_variables().complete(*conditions);
-        hold_paths_in_log(made->text("log"), plan, *conditions);
-        settle_log(*made, plan, conditions->list);
-    }
-    return compilers::Watched{*std::move(made), std::move(conditions)};
+    HEARTH_TRY_SET(const Library library, Library::load(plan.compiler.path));
+    const auto compile = [&] { return compile_now(library, program, plan); };
+    return compilers::compile_watched(
+        library.compiler(), {plan.compiler.build_id, plan.float_mode, plan.is_kept}, compile,
+        [&](const watch::EventLog& log, Artifact& made) -> Result<watch::Conditions> {
+            HEARTH_TRY_SET(watch::Conditions conditions,
+                           compilers::depends_on(log, plan.places, told_by(program, plan), k_known_libraries));
+            hold_paths_in_log(made.text("log"), plan, conditions);
+            settle_log(made, plan, conditions.list);
+            return conditions;
+        });
 }
 
 Compiled compiled(const compilers::Answer& answer, const Plan& plan)
@@ -134,13 +123,6 @@ std::shared_ptr<const Program> borrowed(const Program& program)
 Result<compilers::Answer> answer(Cache& cache, const std::shared_ptr<const Program>& program,
                                  const std::shared_ptr<const Plan>& plan, const GetOptions& options)
 {
-    if (!plan->why_past_the_cache.empty()) {
-        HEARTH_TRY_SET(Lookup lookup, cache.compile_past_the_cache([&]() -> Result<Artifact> {
-            HEARTH_TRY_SET(const std::shared_ptr<Library> library, Library::load(plan->compiler.path));
-            return compile_now(*library, *program, *plan);
-        }));
-        return compilers::Answer{std::move(lookup), plan->why_past_the_cache, {}};
-    }
     return compilers::answer(
         cache, plan->question(), [program, plan] { return compile_watched(*program, *plan); }, options);
 }
@@ -165,6 +147,12 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
     record(cache, program, *plan, found ? &*found : nullptr);
     HEARTH_TRY(found);
     return compiled(*found, *plan);
+}
+
+Result<Explanation> explain(Cache& cache, const Program& program, const CompileOptions& options)
+{
+    HEARTH_TRY_SET(const Plan plan, make_plan(cache, program, options));
+    return compilers::explain(cache, plan.question());
 }
 
 Result<compilers::Answer> compile_plan(Cache& cache, const Program& program, Plan plan)

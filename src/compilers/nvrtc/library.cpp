@@ -32,19 +32,6 @@ enum NvrtcResult : int { k_success = 0, k_invalid_input = 3, k_invalid_option = 
 // Never destroyed: threads may still compile while the program ends.
 gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
 
-struct Loaded {
-    base::ForkSafeMutex mutex{base::LockLevel::engine};
-    std::map<std::string, std::shared_ptr<Library>> by_path;
-
-    std::shared_ptr<Library> find(const std::string& path)
-    {
-        const std::lock_guard lock(mutex);
-        const auto found = by_path.find(path);
-        return found == by_path.end() ? nullptr : found->second;
-    }
-};
-Loaded& g_loaded = *new Loaded;
-
 // None, with the reason in `why`, if it is not a library that could be loaded. A known file is not opened again.
 std::optional<Identity> identify_library(Cache& cache, const std::string& path, std::string& why)
 {
@@ -151,47 +138,18 @@ struct Library::Functions {
     std::vector<Output> outputs;
 };
 
-std::uint64_t float_mode()
-{
-    std::uint64_t mode = 0;
-#if defined(__x86_64__)
-    std::uint32_t control = 0;
-    asm volatile("stmxcsr %0" : "=m"(control));
-    mode = control & ~std::uint32_t{0x3f};  // without what has happened so far
-#elif defined(__aarch64__)
-    asm volatile("mrs %0, fpcr" : "=r"(mode));
-#endif
-    return mode;
-}
-
 std::vector<std::string> environment_of(Cache& cache, const Identity& compiler)
 {
-    const std::shared_ptr<Library> loaded = g_loaded.find(compiler.path);
-    std::vector<std::string> asked = compilers::asked_at_load(
-        cache, compiler.path, loaded ? loaded->environment_at_load() : compilers::environment_now());
+    std::vector<std::string> asked = compilers::environment_of(cache, compiler.path);
     // Is asked for in every compile, and so is a condition of each: a program may set it at any time.
     std::erase_if(asked, [](const std::string& variable) { return variable.starts_with(k_appended_flags); });
     return asked;
 }
 
-std::string Library::why_not_kept(const Identity& compiler) const
+Result<Library> Library::load(const std::string& path)
 {
-    if (m_watched == nullptr)
-        return fmt::format("what {} reads cannot be watched: {}", compiler.path, m_why_not_watched);
-    if (!m_watched->is_watched())
-        return fmt::format("another library has taken over the calls of {}", compiler.path);
-    if (m_build_id != compiler.build_id)
-        return fmt::format("{} was replaced after this process had loaded it", compiler.path);
-    return {};
-}
-
-Result<std::shared_ptr<Library>> Library::load(const std::string& path)
-{
-    if (std::shared_ptr<Library> known = g_loaded.find(path))
-        return known;
-    std::vector<std::string> environment = compilers::environment_now();
-    const Result<base::SharedLibrary> loaded = base::SharedLibrary::load(path);
-    HEARTH_TRY(loaded);
+    HEARTH_TRY_SET(compilers::LoadedCompiler* const compiler, compilers::LoadedCompiler::load(path));
+    const base::SharedLibrary* const loaded = &compiler->library();
     auto functions = std::make_shared<Functions>();
     base::FunctionFinder library(*loaded);
     library.need(functions->version, "nvrtcVersion");
@@ -223,16 +181,10 @@ Result<std::shared_ptr<Library>> Library::load(const std::string& path)
         if (size != nullptr && get != nullptr)
             functions->outputs.push_back({names.section, size, get});
     }
-    const std::shared_ptr<Library> made(new Library);
-    made->m_functions = std::move(functions);
-    made->m_build_id = base::loaded_build_id(loaded->handle());
-    made->m_environment = std::move(environment);
-    if (const Result<const watch::WatchedLibrary*> watched = watch::WatchedLibrary::watch(loaded->handle()))
-        made->m_watched = *watched;
-    else
-        made->m_why_not_watched = watched.error().message;
-    const std::lock_guard lock(g_loaded.mutex);
-    return g_loaded.by_path.emplace(path, made).first->second;
+    Library made;
+    made.m_functions = std::move(functions);
+    made.m_compiler = compiler;
+    return made;
 }
 
 std::string Library::version() const
@@ -262,12 +214,12 @@ Result<LibraryFacts> library_facts(Cache& cache, const std::string& configured)
     Error problem{Code::unavailable, fmt::format("{} does not tell its version.", compiler->path), {}};
     // "13 0 75 80 86 ..."
     const std::string text = compilers::fact_of_file(cache, "version", compiler->path, [&]() -> std::string {
-        const Result<std::shared_ptr<Library>> library = Library::load(compiler->path);
+        const Result<Library> library = Library::load(compiler->path);
         if (!library) {
             problem = library.error();
             return {};
         }
-        const LibraryFacts told = (*library)->facts();
+        const LibraryFacts told = library->facts();
         return fmt::format("{} {} {}", told.major, told.minor, fmt::join(told.architectures, " "));
     });
     LibraryFacts known;

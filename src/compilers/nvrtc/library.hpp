@@ -1,9 +1,8 @@
 #pragma once
 
-#include "compilers/common/depends_on.hpp"
+#include "compilers/common/loaded_compiler.hpp"
 #include "hearth/cache.hpp"
 #include "hearth/nvrtc.hpp"
-#include "watch/recording.hpp"
 
 #include <memory>
 #include <string>
@@ -26,33 +25,19 @@ Result<Identity> identify(Cache& cache, const std::string& configured);
 // The variable from which NVRTC takes more options for every compile, with the sign behind it.
 inline constexpr std::string_view k_appended_flags = "NVRTC_APPEND_FLAGS=";
 
-// What of the environment decides what this compiler does, besides what it asks for in a compile: as it was when the
-// library was loaded, or as it is now if this process has not loaded it.
+// As compilers::environment_of().
 std::vector<std::string> environment_of(Cache& cache, const Identity& compiler);
-
-// How the calling thread rounds and treats tiny numbers, and what it is where nobody has changed it.
-#if defined(__x86_64__)
-inline constexpr std::uint64_t k_usual_float_mode = 0x1f80;
-#else
-inline constexpr std::uint64_t k_usual_float_mode = 0;
-#endif
-std::uint64_t float_mode();
 
 // The functions of a loaded libnvrtc, which is watched.
 class Library {
 public:
-    // Loads it, once per process and path.
-    static Result<std::shared_ptr<Library>> load(const std::string& path);
+    // Loads it if this process has not.
+    static Result<Library> load(const std::string& path);
 
     // The whole result, also of a failed compile. An Error if NVRTC could not work at all.
     Result<Artifact> compile(const Program& program, const std::vector<std::string>& options) const;
 
-    // Why its results must not be kept: it cannot be watched, or the library in memory is not the one that was
-    // identified. Empty: they may be.
-    std::string why_not_kept(const Identity& compiler) const;
-    compilers::AskedVariables& asked_variables() { return m_asked_variables; }
-    const std::vector<std::string>& environment_at_load() const { return m_environment; }
-
+    compilers::LoadedCompiler& compiler() const { return *m_compiler; }
     std::string version() const;
     LibraryFacts facts() const;
 
@@ -61,11 +46,7 @@ private:
     Library() = default;
 
     std::shared_ptr<const Functions> m_functions;
-    std::string m_build_id;  // of the image in memory
-    std::vector<std::string> m_environment;
-    const watch::WatchedLibrary* m_watched = nullptr;  // null: m_why_not_watched
-    std::string m_why_not_watched;
-    compilers::AskedVariables m_asked_variables;
+    compilers::LoadedCompiler* m_compiler = nullptr;
 };
 
 // The section "names": every name expression and its lowered name.

@@ -1,7 +1,7 @@
 #include "compilers/nvrtc/plan.hpp"
 
 #include "base/error.hpp"
-#include "gpu/cuda/cuda_driver.hpp"
+#include "compilers/common/given_text.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -10,36 +10,20 @@ namespace hearth::nvrtc {
 
 namespace {
 
+using compilers::check_text;
+
 constexpr std::uint64_t k_request_version = 2;
-
-Status refuse(std::string message)
-{
-    return error(Code::invalid_argument, "{}", std::move(message));
-}
-
-// NVRTC takes zero-terminated strings: what follows a zero would silently be left out.
-Status check_text(std::string_view what, std::string_view text)
-{
-    const std::size_t zero = text.find('\0');
-    if (zero == std::string_view::npos)
-        return {};
-    return refuse(
-        fmt::format("{} has a zero byte at offset {}, where NVRTC would stop reading. Remove it.", what, zero));
-}
 
 Status check(const Program& program)
 {
-    if (Status status = check_text("The source", program.source); !status.ok())
-        return status;
+    HEARTH_TRY(check_text("The source", program.source));
     for (const Header& header : program.headers) {
-        if (Status status = check_text(fmt::format("The header \"{}\"", header.name), header.content); !status.ok())
-            return status;
+        HEARTH_TRY(check_text(fmt::format("The header \"{}\"", header.name), header.content));
         if (header.name.empty())
-            return refuse("A header has no name. Give it the name it is included by.");
+            return error(Code::invalid_argument, "A header has no name. Give it the name it is included by.");
     }
     for (const std::string& option : program.options)
-        if (Status status = check_text("An option", option); !status.ok())
-            return status;
+        HEARTH_TRY(check_text("An option", option));
     return {};
 }
 
@@ -48,17 +32,9 @@ Status settle_options(const Program& program, Plan& plan)
 {
     plan.options = program.options;
     plan.facts = read_options(plan.options);
-    if (program.target.empty())
+    HEARTH_TRY_SET(std::string target, compilers::named_target(program.target, plan.facts.target));
+    if (target.empty())
         return {};
-    if (!plan.facts.target.empty())
-        return refuse(fmt::format("The target is given twice: as \"{}\" and with the option -arch={}. Leave one out.",
-                                  program.target, plan.facts.target));
-    std::string target = program.target;
-    if (target == "device") {
-        Result<std::string> device = gpu::target_of_device(0);
-        HEARTH_TRY(device);
-        target = *std::move(device);
-    }
     plan.options.push_back("-arch=" + target);
     plan.facts.keyed.push_back(plan.options.back());
     plan.facts.target = std::move(target);
@@ -109,7 +85,7 @@ Request request_of(const Program& program, const Plan& plan)
 
 compilers::Question Plan::question() const
 {
-    return {request.key(), request.encoding(), program_name.substr(program_name.find_last_of('/') + 1), places};
+    return {request, program_name.substr(program_name.find_last_of('/') + 1), places, why_past_the_cache};
 }
 
 Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOptions& options)
@@ -118,13 +94,13 @@ Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOption
     Plan plan;
     HEARTH_TRY(settle_options(program, plan));
     plan.program_name = program.name.empty() ? std::string(k_unnamed) : program.name;
-    plan.float_mode = float_mode();
+    plan.float_mode = compilers::float_mode();
     plan.places = places_of(plan.program_name, plan.facts, working_directory());
     HEARTH_TRY_SET(plan.compiler, identify(cache, options.library));
-    plan.is_watched = cache.has_tiers();
-    if (plan.is_watched)
-        plan.environment = environment_of(cache, plan.compiler);
     plan.why_past_the_cache = plan.facts.why_past_the_cache;
+    if (cache.has_tiers())
+        plan.environment = environment_of(cache, plan.compiler);
+    plan.is_kept = cache.has_tiers() && plan.why_past_the_cache.empty();
     plan.request = request_of(program, plan);
     return plan;
 }

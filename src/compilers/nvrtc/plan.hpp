@@ -23,10 +23,10 @@ struct Plan {
     Identity compiler;
     std::vector<std::string> environment;  // what the compiler may have asked for when it was loaded: "NAME=value"
     std::string program_name;              // as NVRTC shows it
-    std::uint64_t float_mode = k_usual_float_mode;  // of the thread: NVRTC folds constants in it
+    std::uint64_t float_mode = compilers::k_usual_float_mode;  // of the thread: NVRTC folds constants in it
     watch::Places places;
     std::string why_past_the_cache;
-    bool is_watched = true;              // else nothing is kept, and what it depends on need not be known
+    bool is_kept = true;                 // else what it depends on need not be known
     Request request;                     // the question
     std::shared_ptr<const Shown> shown;  // null: the place where it is compiled
 

@@ -57,15 +57,6 @@ struct Job {
     NativeProgram program;  // guarded by mutex
 };
 
-Result<Lookup> look_up(Cache& cache, const Planned& planned, const std::shared_ptr<Job>& job,
-                       const BuildOptions& options)
-{
-    const auto make = [job] { return job->run(); };
-    if (!planned.why_past_the_cache.empty())
-        return cache.compile_past_the_cache(make);
-    return cache.get_or_compile(planned.request, make, {.deadline = options.deadline, .captures = Captures::owned});
-}
-
 }  // namespace
 
 ProgramState::~ProgramState()
@@ -178,14 +169,20 @@ std::uint64_t rejected_binaries() noexcept
 
 Result<Program> build(Cache& cache, const Context& context, const Source& source, const BuildOptions& options)
 {
-    const Result<Planned> planned = plan(context.device(), source);
-    HEARTH_TRY(planned);
+    HEARTH_TRY_SET(const compilers::Question question, question_of(context.device(), source));
     const auto job = std::make_shared<Job>(context.state(), source);
-    const auto state = std::make_shared<ProgramState>(context.state(), source, planned->request);
+    const auto state = std::make_shared<ProgramState>(context.state(), source, question.request);
     auto origin = ProgramState::Origin::source;
     for (bool may_be_refused = true;; may_be_refused = false) {
-        const Result<Lookup> found = look_up(cache, *planned, job, options);
-        HEARTH_TRY(found);
+        // Which files a driver reads is not known, and what might read some goes past the cache: no conditions.
+        HEARTH_TRY_SET(const compilers::Answer answer,
+                       compilers::answer(cache, question,
+                                         [job]() -> Result<compilers::Watched> {
+                                             HEARTH_TRY_SET(Artifact made, job->run());
+                                             return compilers::Watched{std::move(made), watch::Conditions{}};
+                                         },
+                                         {.deadline = options.deadline, .captures = Captures::owned}));
+        const Lookup* const found = &answer.lookup;
         const bool hit = !found->compiled();
         state->artifact = found->share();
         state->tier = hit ? found->tier() : std::string_view{};
@@ -207,15 +204,15 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
             return loaded.error();
         // relaxed: a count, which orders nothing.
         g_rejected.fetch_add(1, std::memory_order_relaxed);
-        cache.remove(planned->request.key());
+        cache.remove(question.request);
         state->outcome = Outcome::rebuilt;
         state->reason = loaded.error().message;
     }
-    if (!planned->why_past_the_cache.empty()) {
+    if (!question.why_past_the_cache.empty()) {
         state->outcome = Outcome::past_the_cache;
-        state->reason = planned->why_past_the_cache;
+        state->reason = question.why_past_the_cache;
     } else if (!state->artifact->failed() && state->artifact->bytes(k_binary_section).empty()) {
-        cache.remove(planned->request.key());
+        cache.remove(question.request);
         state->outcome = Outcome::past_the_cache;
         state->reason = "the driver gives no binary of it";
     } else if (!state->artifact->failed()) {

@@ -1,6 +1,7 @@
 #include "compilers/opencl/request.hpp"
 
 #include "base/error.hpp"
+#include "compilers/common/given_text.hpp"
 #include "compilers/common/text_questions.hpp"
 
 #include <algorithm>
@@ -21,14 +22,6 @@ Error refuse(std::string message)
     return error(Code::invalid_argument, "{}", std::move(message));
 }
 
-Status check_text(std::string_view what, std::string_view text)
-{
-    if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
-        return refuse(
-            fmt::format("{} has a zero byte at offset {}, where a driver may stop reading. Remove it.", what, zero));
-    return {};
-}
-
 Status check(const Device& device, const Source& source)
 {
     if (source.text.empty() && source.il.empty())
@@ -37,11 +30,9 @@ Status check(const Device& device, const Source& source)
         return refuse("Both OpenCL C and IL are given, and a program is made of one. Leave one out.");
     if (!source.il.empty() && device.il_version.empty())
         return refuse(fmt::format("Device \"{}\" takes no IL. Give OpenCL C, or choose another device.", device.name));
-    if (Status status = check_text("The source", source.text); !status.ok())
-        return status;
+    HEARTH_TRY(compilers::check_text("The source", source.text));
     for (const std::string& option : source.options)
-        if (Status status = check_text("An option", option); !status.ok())
-            return status;
+        HEARTH_TRY(compilers::check_text("An option", option));
     return {};
 }
 
@@ -104,6 +95,9 @@ std::string processor_features()
 // Each member of Source enters here but its name, which no output holds.
 Request request_of(const Device& device, const Source& source)
 {
+    // A member that is left out here does not compile.
+    const auto& [text, il, name, options] = source;
+    static_cast<void>(name);
     KeyBuilder key("opencl");
     key.number("request version", k_request_version)
         .text("platform", device.platform)
@@ -116,9 +110,9 @@ Request request_of(const Device& device, const Source& source)
         .number("address bits", device.address_bits)
         .text("processor", device.type == DeviceType::cpu ? processor_features() : std::string{})
         .list("driver settings", driver_settings())
-        .text("source", source.text)
-        .bytes("il", source.il)
-        .list("options", source.options);
+        .text("source", text)
+        .bytes("il", il)
+        .list("options", options);
     return key.build();
 }
 
@@ -129,10 +123,16 @@ std::string joined_options(const Source& source)
     return fmt::format("{}", fmt::join(source.options, " "));
 }
 
-Result<Planned> plan(const Device& device, const Source& source)
+Result<compilers::Question> question_of(const Device& device, const Source& source)
 {
     HEARTH_TRY(check(device, source));
-    return Planned{request_of(device, source), why_past_the_cache(source)};
+    return compilers::Question{request_of(device, source), source.name, {}, why_past_the_cache(source)};
+}
+
+Result<Explanation> explain(Cache& cache, const Device& device, const Source& source)
+{
+    HEARTH_TRY_SET(const compilers::Question question, question_of(device, source));
+    return compilers::explain(cache, question);
 }
 
 }  // namespace hearth::opencl

@@ -1,10 +1,11 @@
 #include "base/error.hpp"
+#include "compilers/common/given_text.hpp"
 #include "compilers/ptx/driver_link.hpp"
-#include "compilers/ptx/jit_link.hpp"
 #include "compilers/ptx/linker.hpp"
-#include "gpu/cuda/cuda_driver.hpp"
+#include "compilers/ptx/nvjitlink.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 
@@ -12,16 +13,11 @@ namespace hearth::ptx {
 
 namespace {
 
-constexpr std::uint64_t k_request_version = 1;
+using compilers::check_text;
+
+constexpr std::uint64_t k_request_version = 2;
 constexpr const char* k_unnamed = "ptx input";
 constexpr std::string_view k_arch = "-arch=";
-
-struct Plan {
-    Job job;
-    Identity linker;
-    Request request;
-    std::string why_past_the_cache;
-};
 
 Error refuse(std::string message)
 {
@@ -31,15 +27,6 @@ Error refuse(std::string message)
 std::string_view name_of(Linker linker)
 {
     return linker == Linker::driver ? "driver" : "nvjitlink";
-}
-
-// The linkers take zero-terminated strings: what follows a zero would silently be left out.
-Status check_text(std::string_view what, std::string_view text)
-{
-    if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
-        return refuse(fmt::format("{} has a zero byte at offset {}, where the linker would stop reading. Remove it.",
-                                  what, zero));
-    return {};
 }
 
 Status settle_text(const Program& program, Job& job)
@@ -54,112 +41,126 @@ Status settle_text(const Program& program, Job& job)
         return refuse(job.input == Input::ptx ? "The PTX is empty. Give the text of a module."
                                               : "The LTO-IR is empty. Give what NVRTC's -dlto gave.");
     if (job.input == Input::ptx)
-        if (Status status = check_text("The PTX", job.text); !status.ok())
-            return status;
+        HEARTH_TRY(check_text("The PTX", job.text));
     return check_text("The name", job.name);
 }
 
 Status settle_options(const Program& program, Job& job)
 {
     for (const std::string& option : program.options) {
-        if (Status status = check_text("An option", option); !status.ok())
-            return status;
+        HEARTH_TRY(check_text("An option", option));
         if (option.starts_with(k_arch))
             job.target = option.substr(k_arch.size());
     }
     job.options = program.options;
-    if (!program.target.empty() && !job.target.empty())
-        return refuse(fmt::format("The target is given twice: as \"{}\" and with the option -arch={}. Leave one out.",
-                                  program.target, job.target));
-    if (program.target.empty() && job.target.empty())
+    HEARTH_TRY_SET(std::string target, compilers::named_target(program.target, job.target));
+    if (!target.empty()) {
+        job.options.push_back(std::string(k_arch) + target);
+        job.target = std::move(target);
+    }
+    if (job.target.empty())
         return refuse("No target is given, and PTX becomes a CUBIN for one. Name it, such as \"sm_90\", or say "
                       "\"device\" for this machine's GPU.");
-    if (!program.target.empty()) {
-        job.target = program.target;
-        if (job.target == "device") {
-            Result<std::string> device = gpu::target_of_device(0);
-            HEARTH_TRY(device);
-            job.target = *std::move(device);
-        }
-        if (Status status = check_text("The target", job.target); !status.ok())
-            return status;
-        job.options.push_back(std::string(k_arch) + job.target);
-    }
     if (job.input == Input::lto_ir && std::find(job.options.begin(), job.options.end(), "-lto") == job.options.end())
         job.options.emplace_back("-lto");
     return {};
 }
 
-// Each member of Program enters here, the target as one of the options.
-Request request_of(const Job& job, const Identity& linker)
+Request request_of(const Plan& plan, const std::vector<std::string>& environment)
 {
+    // A member that is left out here does not compile.
+    const auto& [text, name, options, target, input] = plan.job;
+    static_cast<void>(target);  // one of the options
+    const auto& [linker, path, build, compiler, its_build] = plan.linker;
+    static_cast<void>(path);
+    static_cast<void>(compiler);
     KeyBuilder key("ptx");
     key.number("request version", k_request_version)
-        .text("linker", name_of(linker.linker))
-        .text("linker build", linker.build)
-        .text("input", job.input == Input::ptx ? "ptx" : "lto-ir")
-        .text("text", job.text)
-        .text("name", job.name)
-        .list("options", job.options);
+        .text("linker", name_of(linker))
+        .text("linker build", build)
+        .text("compiler build", its_build)
+        .list("environment", environment)
+        .number("float mode", plan.asked.float_mode)
+        .text("input", input == Input::ptx ? "ptx" : "lto-ir")
+        .text("text", text)
+        .text("name", name)
+        .list("options", options);
     return key.build();
 }
 
-Result<Plan> make_plan(const Program& program, const CompileOptions& options)
+std::string label_of(const Job& job)
 {
-    Plan plan;
-    HEARTH_TRY(settle_text(program, plan.job));
-    HEARTH_TRY(settle_options(program, plan.job));
-    Result<Identity> linker = identify(options);
-    HEARTH_TRY(linker);
-    plan.linker = *std::move(linker);
-    if (plan.linker.linker == Linker::driver)
-        if (std::string refusal = refusal_of_driver(plan.job); !refusal.empty())
-            return refuse(std::move(refusal));
-    for (const std::string& option : plan.job.options)
-        if (option == "-time" || option.starts_with("-time="))
-            plan.why_past_the_cache = "-time tells what no cache can know";
-    plan.request = request_of(plan.job, plan.linker);
-    return plan;
+    return job.name.substr(job.name.find_last_of('/') + 1);
 }
 
-Result<Artifact> compile_now(const Plan& plan)
+Result<Artifact> with_metadata(Result<Artifact> made, const Job& job)
 {
-    Result<Artifact> made = link(plan.linker, plan.job);
-    if (!made)
-        return made;
-    made->metadata.label = plan.job.name.substr(plan.job.name.find_last_of('/') + 1);
-    made->metadata.target = plan.job.target;
-    made->metadata.options = plan.job.options;
+    if (made) {
+        made->metadata.label = label_of(job);
+        made->metadata.target = job.target;
+        made->metadata.options = job.options;
+    }
     return made;
+}
+
+Result<compilers::Watched> compile_now(const Plan& plan)
+{
+    if (plan.linker.linker == Linker::driver) {
+        HEARTH_TRY_SET(Artifact made, with_metadata(link_with_driver(plan.job), plan.job));
+        if (const std::string why_not = why_not_kept(plan.linker); !why_not.empty())
+            return compilers::Watched{std::move(made), error(Code::unavailable, "{}", why_not)};
+        // The driver reads nothing but its input, as far as can be known: it cannot be watched.
+        return compilers::Watched{std::move(made), watch::Conditions{}};
+    }
+    HEARTH_TRY_SET(const NvJitLink linker, NvJitLink::load(plan.linker.path));
+    return compilers::compile_watched(
+        *linker.compiler, plan.asked, [&] { return with_metadata(link_with_nvjitlink(linker, plan.job), plan.job); },
+        [&](const watch::EventLog& log, const Artifact&) {
+            return watch::conditions_of(log, plan.question.places, k_libraries_of_linkers);
+        });
 }
 
 }  // namespace
 
-Result<Artifact> link(const Identity& identity, const Job& job)
+Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOptions& options)
 {
-    return identity.linker == Linker::driver ? link_with_driver(job) : link_with_nvjitlink(identity.path, job);
-}
-
-Result<Planned> plan(const Program& program, const CompileOptions& options)
-{
-    Result<Plan> plan = make_plan(program, options);
-    HEARTH_TRY(plan);
-    return Planned{std::move(plan->request), std::move(plan->why_past_the_cache)};
+    Plan plan;
+    HEARTH_TRY(settle_text(program, plan.job));
+    HEARTH_TRY(settle_options(program, plan.job));
+    HEARTH_TRY_SET(plan.linker, identify(cache, options));
+    const bool by_driver = plan.linker.linker == Linker::driver;
+    if (by_driver)
+        if (std::string refusal = refusal_of_driver(plan.job); !refusal.empty())
+            return refuse(std::move(refusal));
+    for (const std::string& option : plan.job.options)
+        if (option == "-time" || option.starts_with("-time="))
+            plan.question.why_past_the_cache = "-time tells what no cache can know";
+    plan.asked = {plan.linker.build, compilers::float_mode(),
+                  cache.has_tiers() && plan.question.why_past_the_cache.empty()};
+    const std::string& reads_variables = by_driver ? plan.linker.compiler : plan.linker.path;
+    plan.question.request = request_of(plan, cache.has_tiers() ? compilers::environment_of(cache, reads_variables)
+                                                               : std::vector<std::string>{});
+    plan.question.label = label_of(plan.job);
+    std::error_code ignored;
+    plan.question.places.working_directory = std::filesystem::current_path(ignored).string();
+    return plan;
 }
 
 Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options)
 {
-    Result<Plan> planned = make_plan(program, options);
-    HEARTH_TRY(planned);
+    HEARTH_TRY_SET(Plan planned, make_plan(cache, program, options));
     // Shared with the compile function, which may still run after we return: at a deadline, or if a server was quicker.
-    const auto plan = std::make_shared<const Plan>(*std::move(planned));
-    const auto make = [plan] { return compile_now(*plan); };
-    const Result<Lookup> found =
-        plan->why_past_the_cache.empty()
-            ? cache.get_or_compile(plan->request, make, {.deadline = options.deadline, .captures = Captures::owned})
-            : cache.compile_past_the_cache(make);
-    HEARTH_TRY(found);
-    return Compiled(CompileResult(*found, plan->request, plan->why_past_the_cache));
+    const auto plan = std::make_shared<const Plan>(std::move(planned));
+    HEARTH_TRY_SET(const compilers::Answer answer,
+                   compilers::answer(cache, plan->question, [plan] { return compile_now(*plan); },
+                                     {.deadline = options.deadline, .captures = Captures::owned}));
+    return Compiled(CompileResult(answer.lookup, plan->question.request, answer.why_past_the_cache, answer.key));
+}
+
+Result<Explanation> explain(Cache& cache, const Program& program, const CompileOptions& options)
+{
+    HEARTH_TRY_SET(const Plan plan, make_plan(cache, program, options));
+    return compilers::explain(cache, plan.question);
 }
 
 }  // namespace hearth::ptx

@@ -1,11 +1,13 @@
 #include "compilers/ptx/driver_link.hpp"
 
+#include "base/elf.hpp"
 #include "base/error.hpp"
 #include "base/shared_library.hpp"
 #include "base/text.hpp"
 
 #include <array>
 #include <cstdint>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
@@ -208,6 +210,22 @@ std::string refusal_of_driver(const Job& job)
             return fmt::format("The driver's linker knows no option \"{}\": it has -O0 to -O4, -g, -lineinfo, "
                                "-maxrregcount=N and -verbose. Leave it out, or install libnvJitLink.",
                                option);
+    return {};
+}
+
+std::string why_not_kept(const Identity& identity)
+{
+    for (const auto& [path, build] :
+         {std::pair(identity.path, identity.build), std::pair(identity.compiler, identity.its_build)}) {
+        void* const loaded = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+        if (loaded == nullptr)
+            return fmt::format("{} is not the driver's library that this process has loaded",
+                               path.empty() ? "no file that was found" : path);
+        const std::string in_memory = base::loaded_build_id(loaded);
+        ::dlclose(loaded);
+        if (in_memory != build)
+            return fmt::format("{} was replaced after this process had loaded it", path);
+    }
     return {};
 }
 

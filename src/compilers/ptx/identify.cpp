@@ -1,8 +1,6 @@
-#include "base/digest.hpp"
 #include "base/elf.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/hex.hpp"
 #include "compilers/ptx/linker.hpp"
 #include "gpu/library_memo.hpp"
 #include "hearth/libraries.hpp"
@@ -20,24 +18,9 @@ namespace {
 constexpr const char* k_configured = "HEARTH_NVJITLINK";
 constexpr const char* k_driver = "libcuda.so.1";
 constexpr const char* k_driver_compiler = "libnvidia-ptxjitcompiler.so.1";  // what the driver compiles PTX with
-constexpr std::uint64_t k_largest_library = std::uint64_t{1} << 30U;
 
 // Never destroyed: threads may still compile while the program ends.
 gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
-
-// Empty if the file cannot be read.
-std::string build_of(const std::string& path)
-{
-    base::Files& files = base::system_files();
-    if (std::string build_id = base::elf_build_id(files, path); !build_id.empty())
-        return build_id;
-    int error = 0;
-    const Bytes content = base::read_file(files, path.c_str(), k_largest_library, error);
-    if (error != 0)
-        return {};
-    const base::Sha256 sum = base::sha256(content);
-    return base::to_hex(std::as_bytes(std::span(sum)));
-}
 
 Error unusable(const std::string& path, const std::string& why)
 {
@@ -47,7 +30,7 @@ Error unusable(const std::string& path, const std::string& why)
 }
 
 // No identity and no error: none was found, and no path was configured.
-Result<std::optional<Identity>> find_nvjitlink(const std::string& configured_by_caller,
+Result<std::optional<Identity>> find_nvjitlink(Cache& cache, const std::string& configured_by_caller,
                                                std::vector<std::string>& passed_over)
 {
     std::string configured = configured_by_caller;
@@ -62,7 +45,7 @@ Result<std::optional<Identity>> find_nvjitlink(const std::string& configured_by_
                            : std::vector{std::filesystem::weakly_canonical(configured, ignored).string()};
     for (const std::string& path : candidates) {
         std::string mismatch = base::elf_mismatch(base::system_files(), path);
-        std::string build = mismatch.empty() ? build_of(path) : std::string{};
+        std::string build = mismatch.empty() ? build_of_file(cache, path) : std::string{};
         if (mismatch.empty() && build.empty())
             mismatch = "a file that cannot be read";
         if (mismatch.empty()) {
@@ -78,37 +61,38 @@ Result<std::optional<Identity>> find_nvjitlink(const std::string& configured_by_
 }
 
 // The driver's own version is in its file's name; the build-ids tell builds of one version apart.
-std::optional<Identity> find_driver()
+std::optional<Identity> find_driver(Cache& cache)
 {
     const std::vector<std::string> directories = loader_directories();
-    for (const std::string& path : files_matching(directories, k_driver)) {
-        if (!base::elf_mismatch(base::system_files(), path).empty())
-            continue;
-        Identity identity{Linker::driver, path, {}};
-        identity.build = std::filesystem::path(path).filename().string() + " " + build_of(path);
-        for (const std::string& compiler : files_matching(directories, k_driver_compiler))
-            if (base::elf_mismatch(base::system_files(), compiler).empty()) {
-                identity.build += " " + build_of(compiler);
-                break;
-            }
-        return identity;
-    }
-    return std::nullopt;
+    const auto first_of = [&](const char* name) -> std::string {
+        for (const std::string& path : files_matching(directories, name))
+            if (base::elf_mismatch(base::system_files(), path).empty())
+                return path;
+        return {};
+    };
+    Identity identity{Linker::driver, first_of(k_driver), {}};
+    if (identity.path.empty())
+        return std::nullopt;
+    identity.build = build_of_file(cache, identity.path);
+    identity.compiler = first_of(k_driver_compiler);
+    if (!identity.compiler.empty())
+        identity.its_build = build_of_file(cache, identity.compiler);
+    return identity;
 }
 
 }  // namespace
 
-Result<Identity> identify(const CompileOptions& options)
+Result<Identity> identify(Cache& cache, const CompileOptions& options)
 {
     std::vector<std::string> passed_over;
     if (options.linker != Linker::driver) {
-        Result<std::optional<Identity>> found = find_nvjitlink(options.library, passed_over);
+        Result<std::optional<Identity>> found = find_nvjitlink(cache, options.library, passed_over);
         HEARTH_TRY(found);
         if (*found)
             return **std::move(found);
     }
     if (options.linker != Linker::nvjitlink)
-        if (std::optional<Identity> driver = find_driver())
+        if (std::optional<Identity> driver = find_driver(cache))
             return *std::move(driver);
     return error(Code::unavailable,
                  "Nothing here turns PTX into a CUBIN: no {} was found{}{}. Install the CUDA toolkit, the Python "

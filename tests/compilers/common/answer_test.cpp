@@ -32,7 +32,7 @@ protected:
     {
         for (const char* name : {"a", "b", "other"})
             std::filesystem::create_directories(m_scratch / name);
-        m_question.key = Key::of("question", "one");
+        m_question.request = Request::of("question", "one");
         m_question.label = "k.cu";
         m_question.places = {"/", "", {m_scratch / "a", m_scratch / "b"}};
         m_cache.emplace(open());
@@ -127,9 +127,9 @@ TEST_F(Answering, goes_on_after_a_restart_and_without_its_manifest)
     write_file(m_scratch / "b/v.h", "two");
     EXPECT_EQ(ask(), "two compiled") << "the result of the other world has the first number";
     EXPECT_EQ(ask(), "two hit");
-    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.key.hex())));
+    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.request.key().hex())));
     EXPECT_EQ(ask(), "two hit");
-    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.key.hex())));
+    EXPECT_TRUE(m_cache->remove(Key::of("hearth manifest", m_question.request.key().hex())));
     write_file(m_scratch / "b/v.h", "one");
     EXPECT_EQ(ask(), "one hit");
 }
@@ -167,7 +167,7 @@ TEST_F(Answering, does_not_believe_what_was_known_of_the_files_of_another_result
         EXPECT_EQ(given->lookup->text(), content_of(question.places.directories[0] + "/v.h"));
     };
     trusting("b");
-    ASSERT_TRUE(m_cache->remove(m_question.key));
+    ASSERT_TRUE(m_cache->remove(m_question.request));
     trusting("other");  // takes the number that is free again
     trusting("b");
     trusting("other");

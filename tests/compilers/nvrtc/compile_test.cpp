@@ -225,29 +225,6 @@ TEST_F(NvrtcCompiles, a_library_for_another_processor_is_passed_over_and_said)
         << compiled.error().message;
 }
 
-TEST_F(NvrtcCompiles, another_build_of_the_compiler_is_a_miss)
-{
-    const Program program{.source = k_saxpy, .target = "sm_90"};
-    compile(program);
-    // The same library with another build-id, in another place.
-    const std::string library = files_matching(library_directories(), "libnvrtc.so*").front();
-    const std::string directory = std::filesystem::path(library).parent_path();
-    std::filesystem::create_directory(m_scratch / "other");
-    for (const std::string& builtins : files_matching({directory}, "libnvrtc-builtins.so*"))
-        std::filesystem::copy(builtins, m_scratch / "other");
-    std::string bytes = read_file(library);
-    const std::string name("GNU\0", 4);
-    const std::size_t note = bytes.find(std::string("\x14\0\0\0\x03\0\0\0", 8) + name);
-    if (note == std::string::npos)
-        GTEST_SKIP() << "this libnvrtc has no build-id of twenty bytes";
-    bytes[note + 12] ^= 1;
-    const std::string other = write("other/libnvrtc.so", bytes);
-    const auto elsewhere = [&] { return nvrtc::compile(*m_cache, program, {.library = other}).value(); };
-    EXPECT_EQ(elsewhere().outcome(), Outcome::compiled);
-    EXPECT_EQ(elsewhere().outcome(), Outcome::hit);
-    EXPECT_EQ(compile(program).outcome(), Outcome::hit);
-}
-
 TEST_F(NvrtcCompiles, sources_that_are_no_utf8_compile_as_nvrtc_compiles_them)
 {
     const Program program{.source = "// caf\xe9\n__global__ void k(int* x) { *x = 1; }", .target = "sm_90"};

@@ -1,4 +1,6 @@
+#include "compilers/opencl/request.hpp"
 #include "opencl_test.hpp"
+#include "watch/manifest.hpp"
 
 #include <thread>
 
@@ -64,9 +66,10 @@ TEST_F(OpenClPrograms, the_build_log_is_told_again_on_a_hit)
 TEST_F(OpenClPrograms, a_binary_that_the_driver_refuses_is_replaced_by_a_fresh_build)
 {
     Cache cache = open();
-    const Request request = opencl::plan(context().device(), saxpy_source()).value().request;
+    const Request request = opencl::question_of(context().device(), saxpy_source()).value().request;
     Artifact garbage;
     garbage.sections.push_back({"binary", Bytes::copy_of("this is no binary of any driver")});
+    garbage.sections.push_back({"hearth.conditions", watch::encode_conditions({})});
     ASSERT_TRUE(cache.insert(request, garbage).ok());
     const std::uint64_t before = opencl::rejected_binaries();
 

@@ -1,5 +1,6 @@
 // What is decided before anything is built. No OpenCL is needed for it.
 
+#include "compilers/opencl/request.hpp"
 #include "opencl_test.hpp"
 
 #include <set>
@@ -20,16 +21,18 @@ protected:
     }
     static Key key_of(const opencl::Device& device, const opencl::Source& source)
     {
-        return opencl::plan(device, source).value().request.key();
+        return opencl::question_of(device, source).value().request.key();
     }
     static std::string refusal_of(const opencl::Device& device, const opencl::Source& source)
     {
-        const Result<opencl::Planned> planned = opencl::plan(device, source);
-        return planned.ok() ? "" : planned.error().message;
+        const Result<compilers::Question> question = opencl::question_of(device, source);
+        return question.ok() ? "" : question.error().message;
     }
     static std::string bypass_of(const std::string& text, std::vector<std::string> options = {})
     {
-        return opencl::plan(some_device(), {.text = text, .options = std::move(options)}).value().why_past_the_cache;
+        return opencl::question_of(some_device(), {.text = text, .options = std::move(options)})
+            .value()
+            .why_past_the_cache;
     }
 
     IsolatedEnvironment m_environment;
@@ -84,7 +87,7 @@ TEST_F(OpenClRequests, a_source_that_cannot_be_given_is_refused)
 {
     EXPECT_EQ(refusal_of(some_device(), {}), "The source is empty. Give OpenCL C or IL.");
     EXPECT_EQ(refusal_of(some_device(), {.text = std::string("a\0b", 3)}),
-              "The source has a zero byte at offset 1, where a driver may stop reading. Remove it.");
+              "The source has a zero byte at offset 1, where a compiler would stop reading. Remove it.");
     EXPECT_EQ(refusal_of(some_device(), {.text = "a", .il = Bytes::copy_of("b")}),
               "Both OpenCL C and IL are given, and a program is made of one. Leave one out.");
     opencl::Device device = some_device();

@@ -1,6 +1,7 @@
 // What is decided before anything is linked: the request, and what is refused.
 
 #include "ptx_test.hpp"
+#include "watch/manifest.hpp"
 
 #include <filesystem>
 #include <set>
@@ -14,12 +15,14 @@ protected:
     PtxRequests() { m_environment.set("HEARTH_NVJITLINK", "/proc/self/exe"); }
 
     // A file that could be loaded, so that requests can be made where no libnvJitLink is; but it has no functions.
-    static Key key_of(const ptx::Program& program) { return ptx::plan(program).value().request.key(); }
-    static std::string refusal_of(const ptx::Program& program)
+    Key key_of(const ptx::Program& program) { return ptx::make_plan(m_cache, program).value().question.request.key(); }
+    std::string refusal_of(const ptx::Program& program, const ptx::CompileOptions& options = {})
     {
-        const Result<ptx::Planned> planned = ptx::plan(program);
+        const Result<ptx::Plan> planned = ptx::make_plan(m_cache, program, options);
         return planned.ok() ? "" : planned.error().message;
     }
+
+    Cache m_cache = open();
 };
 
 TEST_F(PtxRequests, every_member_of_a_program_is_in_its_key)
@@ -60,7 +63,7 @@ TEST_F(PtxRequests, a_zero_byte_in_the_middle_is_refused_with_its_place)
     std::string text = ptx_text();
     text[20] = '\0';
     EXPECT_EQ(refusal_of(program_of(text)),
-              "The PTX has a zero byte at offset 20, where the linker would stop reading. Remove it.");
+              "The PTX has a zero byte at offset 20, where a compiler would stop reading. Remove it.");
 }
 
 TEST_F(PtxRequests, an_empty_text_is_refused)
@@ -102,16 +105,16 @@ TEST_F(PtxRequests, a_library_for_another_processor_is_refused)
 
 TEST_F(PtxRequests, a_hit_does_not_load_the_linker)
 {
-    Cache cache = open();
     const ptx::Program program = program_of(ptx_text());
-    const Result<ptx::Compiled> missed = ptx::compile(cache, program);
+    const Result<ptx::Compiled> missed = ptx::compile(m_cache, program);
     ASSERT_FALSE(missed.ok()) << "what stands in for libnvJitLink cannot be loaded";
     EXPECT_EQ(missed.error().code, Code::unavailable) << missed.error().message;
 
     Artifact artifact;
     artifact.sections.push_back({"cubin", Bytes::copy_of("made elsewhere")});
-    ASSERT_TRUE(cache.insert(ptx::plan(program).value().request, artifact).ok());
-    const Result<ptx::Compiled> hit = ptx::compile(cache, program);
+    artifact.sections.push_back({"hearth.conditions", watch::encode_conditions({})});
+    ASSERT_TRUE(m_cache.insert(key_of(program), artifact).ok());
+    const Result<ptx::Compiled> hit = ptx::compile(m_cache, program);
     ASSERT_TRUE(hit.ok()) << hit.error().message;
     EXPECT_EQ(hit->outcome(), ptx::Outcome::hit);
     EXPECT_EQ(as_text(hit->cubin()), "made elsewhere");
@@ -119,18 +122,14 @@ TEST_F(PtxRequests, a_hit_does_not_load_the_linker)
 
 TEST_F(PtxRequests, the_driver_refuses_what_only_nvjitlink_knows)
 {
-    if (!found(ptx::Linker::driver)) {
-        const Result<ptx::Planned> planned = ptx::plan(program_of(ptx_text()), {.linker = ptx::Linker::driver});
-        EXPECT_NE(planned.error().message.find("no libcuda.so.1 (the driver) was found"), std::string::npos)
-            << planned.error().message;
+    if (const std::string why = why_not_there(ptx::Linker::driver); !why.empty()) {
+        EXPECT_NE(why.find("no libcuda.so.1 (the driver) was found"), std::string::npos) << why;
         GTEST_SKIP() << "There is no CUDA driver here.";
     }
     ptx::Program program = program_of(ptx_text());
     program.options = {"-kernels-used=store"};
-    const Result<ptx::Planned> planned = ptx::plan(program, {.linker = ptx::Linker::driver});
-    ASSERT_FALSE(planned.ok());
-    EXPECT_NE(planned.error().message.find("knows no option \"-kernels-used=store\""), std::string::npos)
-        << planned.error().message;
+    const std::string refusal = refusal_of(program, {.linker = ptx::Linker::driver});
+    EXPECT_NE(refusal.find("knows no option \"-kernels-used=store\""), std::string::npos) << refusal;
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ class PtxLinkers : public PtxTest, public testing::WithParamInterface<ptx::Linke
 protected:
     void SetUp() override
     {
-        if (!found(GetParam()))
-            GTEST_SKIP() << ptx::plan(program_of(ptx_text()), {.linker = GetParam()}).error().message;
+        if (const std::string why = why_not_there(GetParam()); !why.empty())
+            GTEST_SKIP() << why;
     }
     static Result<ptx::Compiled> compile(Cache& cache, const ptx::Program& program)
     {
@@ -109,7 +109,7 @@ class NvJitLink : public PtxTest {
 protected:
     void SetUp() override
     {
-        if (!found(ptx::Linker::nvjitlink))
+        if (!why_not_there(ptx::Linker::nvjitlink).empty())
             GTEST_SKIP() << "There is no libnvJitLink here.";
     }
     // What NVRTC makes of a kernel; a null artifact where there is no NVRTC.

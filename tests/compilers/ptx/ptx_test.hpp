@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compilers/ptx/linker.hpp"
 #include "hearth/ptx.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
@@ -36,7 +37,13 @@ inline ptx::Program program_of(std::string text)
 
 class PtxTest : public testing::Test {
 protected:
-    static bool found(ptx::Linker linker) { return ptx::plan(program_of(ptx_text()), {.linker = linker}).ok(); }
+    // Empty: that linker is there.
+    std::string why_not_there(ptx::Linker linker) const
+    {
+        Cache cache = open();
+        const Result<ptx::Plan> plan = ptx::make_plan(cache, program_of(ptx_text()), {.linker = linker});
+        return plan ? "" : plan.error().message;
+    }
     Cache open() const
     {
         CacheOptions options;

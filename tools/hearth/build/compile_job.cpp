@@ -72,18 +72,6 @@ Result<Explanation> explain_cuda(Cache& cache, const CompileArguments& arguments
     return nvrtc::explain(cache, program_of(arguments, job.file, job.target));
 }
 
-template <class Planned>
-Result<Explanation> explain_planned(Cache& cache, const Result<Planned>& planned)
-{
-    HEARTH_TRY(planned);
-    if (planned->why_past_the_cache.empty())
-        return explain(cache, planned->request);
-    Explanation past;
-    past.key = planned->request.key();
-    past.why_past_the_cache = planned->why_past_the_cache;
-    return past;
-}
-
 ptx::Program ptx_of(const CompileArguments& arguments, const CompileJob& job)
 {
     ptx::Program program;
@@ -101,7 +89,7 @@ void compile_ptx(Cache& cache, const CompileArguments& arguments, CompileReport&
 
 Result<Explanation> explain_ptx(Cache& cache, const CompileArguments& arguments, const CompileJob& job)
 {
-    return explain_planned(cache, ptx::plan(ptx_of(arguments, job)));
+    return ptx::explain(cache, ptx_of(arguments, job));
 }
 
 opencl::Source opencl_of(const CompileArguments& arguments, const CompileJob& job)
@@ -138,7 +126,7 @@ void compile_opencl(Cache& cache, const CompileArguments& arguments, CompileRepo
 Result<Explanation> explain_opencl(Cache& cache, const CompileArguments& arguments, const CompileJob& job)
 {
     HEARTH_TRY_SET(const opencl::Device device, device_of(job));
-    return explain_planned(cache, opencl::plan(device, opencl_of(arguments, job)));
+    return opencl::explain(cache, device, opencl_of(arguments, job));
 }
 
 struct Kind {

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 namespace hearth::cli {
 
@@ -117,24 +118,40 @@ std::string name_of(const std::vector<std::string>& words)
     end_as(end);
 }
 
+struct Input {
+    Bytes content;
+    struct timespec changed {};
+    ino_t file = 0;
+
+    friend bool operator==(const Input& one, const Input& other)
+    {
+        return one.content == other.content && one.file == other.file && one.changed.tv_sec == other.changed.tv_sec &&
+               one.changed.tv_nsec == other.changed.tv_nsec;
+    }
+};
+
 // Empty if one of them cannot be read.
-std::vector<Bytes> read_inputs(const PtxasCall& call)
+std::vector<Input> read_inputs(const PtxasCall& call)
 {
-    std::vector<Bytes> contents;
+    std::vector<Input> inputs;
     try {
-        for (const std::string& path : call.inputs)
-            contents.push_back(read_whole(path));
+        for (const std::string& path : call.inputs) {
+            struct stat status {};
+            if (::stat(path.c_str(), &status) != 0)
+                return {};
+            inputs.push_back({read_whole(path), status.st_ctim, status.st_ino});
+        }
     } catch (const Failure&) {
         return {};
     }
-    return contents;
+    return inputs;
 }
 
 class Job {
 public:
-    Job(std::string real, PtxasCall call, std::vector<Bytes> contents)
+    Job(std::string real, PtxasCall call, std::vector<Input> inputs)
         : m_real(std::move(real)), m_program(fs::path(m_real).filename().string()), m_call(std::move(call)),
-          m_contents(std::move(contents))
+          m_inputs(std::move(inputs))
     {
         for (std::size_t i = 0; i < m_call.inputs.size(); ++i)
             m_places.push_back(fmt::format("\x01hearth input {}\x01", i));
@@ -147,8 +164,8 @@ public:
             .text("compiler build", identity)
             .text("program", m_program)  // messages begin with it
             .list("options", m_call.options);
-        for (std::size_t i = 0; i < m_contents.size(); ++i)
-            key.bytes(fmt::format("input {}", i), m_contents[i]);
+        for (std::size_t i = 0; i < m_inputs.size(); ++i)
+            key.bytes(fmt::format("input {}", i), m_inputs[i].content);
         if (m_call.names_matter) {
             key.list("names", m_call.inputs);
             key.text("working directory", fs::current_path().string());
@@ -167,6 +184,9 @@ public:
         HEARTH_TRY_SET(const Captured ran, run_captured(command));
         if (ran.end.signal != 0)
             return Error{Code::io, fmt::format("ptxas was ended by signal {}.", ran.end.signal), ran.err};
+        // ptxas has read them again, by their names.
+        if (read_inputs(m_call) != m_inputs)
+            return hearth::error(Code::unavailable, "an input changed while it was compiled");
         Artifact artifact;
         artifact.status = ran.end.code;
         const auto keep = [&](const char* section, std::string_view text) {
@@ -204,7 +224,7 @@ private:
     std::string m_real;
     std::string m_program;  // the file name of the real ptxas
     PtxasCall m_call;
-    std::vector<Bytes> m_contents;
+    std::vector<Input> m_inputs;
     std::vector<std::string> m_places;  // what stands for the inputs' names in stored messages
 };
 
@@ -228,14 +248,14 @@ int run_ptxas(const Globals& globals, const PtxasArguments& arguments)
         if (!fs::is_regular_file(input, error))
             past("an input is not a regular file");
     }
-    std::vector<Bytes> contents = read_inputs(*call);
-    if (contents.empty())
+    std::vector<Input> inputs = read_inputs(*call);
+    if (inputs.empty())
         relay(real, words);
     Cache cache = open_cache(globals, Use::work);
     const std::string build = build_of_file(cache, real);
     if (build.empty())
         past("the real ptxas cannot be read");
-    const Job job(real, *call, std::move(contents));
+    const Job job(real, *call, std::move(inputs));
     const Result<Lookup> found = cache.get_or_compile(job.request(build), [&] { return job.make(); });
     const std::string name = name_of(call->inputs);
     if (!found) {
