@@ -131,6 +131,8 @@ public:
     bool races() const noexcept;
     // Whether anything is kept at all. If not, compilers need not find out what a result depends on.
     bool has_tiers() const noexcept;
+    // Whether output that holds a program's path may hold one without its directory (CacheOptions::stable_paths).
+    bool stable_paths() const noexcept;
     // Where compilers record what they are asked for; null: nowhere. docs/recipes.md.
     const Recording* recording() const noexcept;
 

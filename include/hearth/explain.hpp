@@ -28,6 +28,15 @@ struct Explanation {
 // Cost: reads the entries of the cache, at most `limit` of them.
 HEARTH_API Explanation explain(Cache& cache, const Request& request, std::size_t limit = 20'000);
 
+// Something that a result depends on besides its request: what its compile asked the system, and was told.
+struct Dependency {
+    std::string kind;   // "file", "absent", "directory", "variable", ...
+    std::string what;   // "cub/config.cuh in include directory 2", "NV_NVVM_VERSION"
+    std::string value;  // a digest, a variable's value, a link's target; empty where there is none
+};
+// None if the artifact is no result of a compiler.
+HEARTH_API std::vector<Dependency> dependencies(const Artifact& artifact);
+
 // Which fields differ between two requests.
 HEARTH_API std::vector<Difference> compare(const Request& here, const Request& there);
 

@@ -24,6 +24,10 @@ HEARTH_API std::string find_library(const std::vector<std::string>& names);
 // its content. Remembered in the cache. Empty: the file cannot be read.
 HEARTH_API std::string build_of_file(Cache& cache, const std::string& path);
 
+// Why Hearth cannot see what this compiler library reads, as a phrase; empty: it can. Results of one that cannot be
+// watched are not kept. Read from its file, without loading it.
+HEARTH_API std::string why_not_watched(const std::string& library);
+
 // Where the dynamic loader looks.
 HEARTH_API std::vector<std::string> loader_directories();
 

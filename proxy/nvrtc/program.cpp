@@ -26,11 +26,13 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts)
     return all;
 }
 
-// Precompiled headers leave a state that other calls ask for, so the real library does all of it.
+// Precompiled headers that are asked for by name leave a state that other calls ask for, so the real library does all
+// of it. Automatic ones (--pch) are only a means to compile faster; a program that is answered from the cache is told
+// that none was needed.
 bool leaves_a_state(std::string_view option)
 {
-    static constexpr std::array<std::string_view, 6> k_names{"pch",     "create-pch",  "use-pch",
-                                                             "pch-dir", "pch-verbose", "pch-messages"};
+    static constexpr std::array<std::string_view, 5> k_names{"create-pch", "use-pch", "pch-dir", "pch-verbose",
+                                                             "pch-messages"};
     if (!option.starts_with('-'))
         return false;
     option.remove_prefix(option.starts_with("--") ? 2 : 1);
@@ -126,6 +128,8 @@ int Program::compile(int count, const char* const* options)
     if (real_path().empty())
         return compile_real(fmt::format("no {} of NVIDIA's was found", k_soname));
     Cache* const store = cache();
+    if (store != nullptr && !store->has_tiers() && std::ranges::find(m_asked.options, "--pch") != m_asked.options.end())
+        return compile_real("the cache is turned off");
     return store != nullptr ? compile_cached(*store) : compile_real("no cache could be opened");
 }
 

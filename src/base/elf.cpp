@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t k_most_headers = 64;
 constexpr std::size_t k_most_note_bytes = 4096;
+constexpr std::size_t k_most_symbol_bytes = std::size_t{64} << 20U;
 
 #if defined(__x86_64__)
 constexpr auto k_machine = EM_X86_64;
@@ -109,6 +110,51 @@ std::string loaded_build_id(void* handle)
     };
     ::dl_iterate_phdr(look_at, &search);
     return search.found;
+}
+
+std::optional<std::vector<std::string>> elf_imports(Files& files, const std::string& path)
+{
+    const FileHandle file(files, files.open(path.c_str(), O_RDONLY, 0));
+    Elf64_Ehdr header;
+    if (!file.open() || read_exactly(files, file.fd(), &header, sizeof header, 0) != 0 || !is_elf(header) ||
+        !is_ours(header) || header.e_shentsize != sizeof(Elf64_Shdr))
+        return std::nullopt;
+    const auto section_at = [&](std::size_t index) -> std::optional<Elf64_Shdr> {
+        Elf64_Shdr section;
+        if (index >= header.e_shnum ||
+            read_exactly(files, file.fd(), &section, sizeof section, header.e_shoff + index * sizeof section) != 0)
+            return std::nullopt;
+        return section;
+    };
+    const auto content_of = [&](const Elf64_Shdr& section) -> std::optional<std::string> {
+        if (section.sh_size > k_most_symbol_bytes)
+            return std::nullopt;
+        std::string content(section.sh_size, '\0');
+        if (read_exactly(files, file.fd(), content.data(), content.size(), section.sh_offset) != 0)
+            return std::nullopt;
+        return content;
+    };
+    for (std::size_t i = 0; i < header.e_shnum; ++i) {
+        const std::optional<Elf64_Shdr> section = section_at(i);
+        if (!section)
+            return std::nullopt;
+        if (section->sh_type != SHT_DYNSYM)
+            continue;
+        const std::optional<Elf64_Shdr> names_section = section_at(section->sh_link);
+        const std::optional<std::string> symbols = content_of(*section);
+        const std::optional<std::string> names = names_section ? content_of(*names_section) : std::nullopt;
+        if (!symbols || !names)
+            return std::nullopt;
+        std::vector<std::string> imports;
+        for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols->size(); at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol;
+            std::memcpy(&symbol, symbols->data() + at, sizeof symbol);
+            if (symbol.st_shndx == SHN_UNDEF && symbol.st_name != 0 && symbol.st_name < names->size())
+                imports.emplace_back(names->c_str() + symbol.st_name);
+        }
+        return imports;
+    }
+    return std::nullopt;
 }
 
 std::string elf_mismatch(Files& files, const std::string& path)

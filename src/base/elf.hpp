@@ -2,7 +2,9 @@
 
 #include "base/files.hpp"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace hearth::base {
 
@@ -12,6 +14,9 @@ std::string elf_build_id(Files& files, const std::string& path);
 
 // The same of a library as it is in this process's memory, whatever lies at its path now. `handle`: what dlopen() gave.
 std::string loaded_build_id(void* handle);
+
+// The functions that it imports, read from the file without loading it. None if they cannot be read.
+std::optional<std::vector<std::string>> elf_imports(Files& files, const std::string& path);
 
 // Empty if the file is an ELF file that this process could load; otherwise a phrase that says what it is instead, such
 // as "a library for another kind of processor".

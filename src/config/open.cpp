@@ -136,6 +136,7 @@ Result<Cache> Cache::open(CacheOptions options)
     chosen.compiling = *resolved.compiling;
     chosen.max_parallel_compiles = *resolved.max_parallel_compiles;
     chosen.flight_wait = *resolved.flight_wait;
+    chosen.stable_paths = *resolved.stable_paths;
     chosen.race_under = *resolved.race_under;
     chosen.failure_ttl = *resolved.failure_ttl;
     chosen.maintenance = *resolved.maintenance;

@@ -256,6 +256,8 @@ std::vector<SettingRow> setting_rows()
             &CacheOptions::flight_wait, parse_duration, format_duration),
         row("race_under", "HEARTH_RACE_UNDER", "compiles expected to be quicker do not wait for servers; 0 is none",
             k_duration, &CacheOptions::race_under, parse_duration, format_duration),
+        flag("stable_paths", "HEARTH_STABLE_PATHS", "debug information names programs without their directories",
+             &CacheOptions::stable_paths, Switch::off, Switch::on),
         row("failure_ttl", "HEARTH_FAILURE_TTL", "how long a failed compile is remembered", k_duration,
             &CacheOptions::failure_ttl, parse_duration, format_duration),
         row(
@@ -304,6 +306,7 @@ CacheOptions preset_options(Preset preset)
     options.max_parallel_compiles = 0;
     options.flight_wait = std::chrono::minutes(1);
     options.race_under = std::chrono::milliseconds(0);
+    options.stable_paths = Switch::off;
     options.failure_ttl = std::chrono::minutes(1);
     options.maintenance = Maintenance::background;
     options.maintenance_interval = std::chrono::minutes(1);

@@ -64,6 +64,11 @@ bool Cache::has_tiers() const noexcept
     return m_parts->tiers.size() != 0;
 }
 
+bool Cache::stable_paths() const noexcept
+{
+    return m_parts->options.stable_paths == Switch::on;
+}
+
 bool Cache::races() const noexcept
 {
     return m_parts->flights.races();

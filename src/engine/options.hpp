@@ -18,6 +18,7 @@ struct EngineOptions {
     std::uint32_t max_parallel_compiles = 0;
     std::chrono::milliseconds flight_wait{60000};
     std::chrono::milliseconds race_under{0};
+    Switch stable_paths = Switch::off;
     std::chrono::milliseconds failure_ttl{60000};
     Maintenance maintenance = Maintenance::background;
     std::chrono::milliseconds maintenance_interval{60000};

@@ -67,7 +67,8 @@ void EventLog::add(const Event& event) noexcept
         return;
     }
     auto* const record = new (memory) Record{event};
-    record->event.at_ns = stamping_clock();
+    if (event.at_ns == 0)
+        record->event.at_ns = stamping_clock();
     char* const name = reinterpret_cast<char*>(record + 1);
     char* const answer = std::copy(event.name.begin(), event.name.end(), name);
     std::copy(event.answer.begin(), event.answer.end(), answer);

@@ -30,7 +30,7 @@ struct Event {
     std::string_view name{};    // a path as it was given, or a variable
     std::string_view answer{};  // a link's target, a real path, a variable's value
     FileIdentity file{};        // at the moment of the call
-    std::int64_t at_ns = 0;     // when it was added, by the clock that stamps files
+    std::int64_t at_ns = 0;     // by the clock that stamps files; 0: when it is added
 };
 
 // The clock by which the kernel stamps files; it moves in ticks of some milliseconds.

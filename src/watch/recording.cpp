@@ -1,6 +1,7 @@
 #include "watch/recording.hpp"
 
 #include "base/error.hpp"
+#include "base/fork.hpp"
 #include "watch/recorders.hpp"
 
 #include <algorithm>
@@ -31,6 +32,14 @@ struct Place {
 
 std::array<Place, k_most_recordings> g_places;
 std::atomic<std::size_t> g_places_used{0};  // those from here on were never taken
+
+// At namespace scope and never destroyed: a child that is forked while another thread makes it would wait for that
+// thread, and threads may still compile while the program ends.
+struct AllWatched {
+    base::ForkSafeMutex mutex{base::LockLevel::engine};
+    std::map<void*, std::unique_ptr<const WatchedLibrary>> by_handle;
+};
+AllWatched& g_watched = *new AllWatched;
 
 std::uintptr_t this_thread()
 {
@@ -96,27 +105,27 @@ const EventLog& Recording::finish()
 
 Result<const WatchedLibrary*> WatchedLibrary::watch(void* handle)
 {
-    static std::mutex& mutex = *new std::mutex;
-    static auto& known = *new std::map<void*, std::unique_ptr<const WatchedLibrary>>;
-    const std::lock_guard lock(mutex);
-    if (const auto found = known.find(handle); found != known.end())
+    const std::lock_guard lock(g_watched.mutex);
+    if (const auto found = g_watched.by_handle.find(handle); found != g_watched.by_handle.end())
         return found->second.get();
 
     HEARTH_TRY_SET(const ImportTable imports, ImportTable::of(handle));
+    std::vector<std::string_view> names;
+    names.reserve(imports.slots().size());
+    for (const ImportSlot& slot : imports.slots())
+        names.push_back(slot.name);
+    if (const std::string why = why_not_watched(names); !why.empty())
+        return error(Code::unavailable, "{}", why);
     auto watched = std::unique_ptr<WatchedLibrary>(new WatchedLibrary);
     std::vector<std::pair<const Recorder*, void*>> originals;
     for (const ImportSlot& slot : imports.slots()) {
         const Recorder* const recorder = recorder_of(slot.name);
-        if (recorder == nullptr) {
-            if (!asks_nothing(slot.name))
-                return error(Code::unavailable, "It imports \"{}\", and what that asks the system is not known.",
-                             slot.name);
+        if (recorder == nullptr)
             continue;
-        }
         void* const target = imports.target(slot);
         void* const before = recorder->original->load(std::memory_order_acquire);
         if (target == nullptr || (before != nullptr && before != target))
-            return error(Code::unavailable, "Its import \"{}\" leads to another function than that of other compilers.",
+            return error(Code::unavailable, "its import \"{}\" leads to another function than that of other compilers",
                          slot.name);
         originals.emplace_back(recorder, target);
         watched->m_slots.push_back({slot, recorder->function});
@@ -125,7 +134,7 @@ Result<const WatchedLibrary*> WatchedLibrary::watch(void* handle)
         recorder->original->store(target, std::memory_order_release);
     for (const Watched& one : watched->m_slots)
         HEARTH_TRY(imports.replace(one.slot, one.recorder));
-    return known.emplace(handle, std::move(watched)).first->second.get();
+    return g_watched.by_handle.emplace(handle, std::move(watched)).first->second.get();
 }
 
 bool WatchedLibrary::is_watched() const

@@ -222,6 +222,24 @@ protected:
     }
 };
 
+TEST_F(DropinLibrary, answers_programs_that_ask_for_automatic_precompiled_headers)
+{
+    ProcessOptions options = honest({});
+    options.environment["EVERY_CALL_PART"] = "pch";
+    const std::vector<std::string> command{program("every_call"), real_library()};
+    const auto ptx_of = [](const std::string& out) { return out.substr(out.find("  ptx size"), 50); };
+    const ProcessResult without = run_process(command, options);
+    for (const char* outcome : {"compiled", "hits"}) {
+        const ProcessResult with = hearth({"run", "--json", "--", command[0], command[1]}, options);
+        EXPECT_EQ(ptx_of(with.out), ptx_of(without.out));
+        // As where no precompiled header was needed.
+        EXPECT_NE(with.out.find("log 0 1 0: []"), std::string::npos) << with.out;
+        EXPECT_NE(with.out.find("heap 0, status 13"), std::string::npos) << with.out;
+        EXPECT_EQ(summary_of(with).value(outcome, 0), 1) << with.err;
+        EXPECT_EQ(summary_of(with).value("past_the_cache", -1), 0) << with.err;
+    }
+}
+
 TEST_F(DropinLibrary, compiles_nothing_past_the_cache_where_that_is_forbidden)
 {
     ProcessOptions options = honest({});

@@ -298,20 +298,27 @@ static void inner_door(void)
     printf("  destroy %d, %s\n", nv.DestroyProgram(&program), program ? "kept" : "null");
 }
 
-// What the compiler alone can do.
-static void past_the_cache(void)
+// Precompiled headers of a program that has no headers.
+static void precompiled(int count, const char* const* options)
 {
-    const char* sm[] = {"-arch=sm_80"};
-    const char* pch[] = {"-arch=sm_80", "--pch"};
     Program program = NULL;
-    int calls = 0;
     size_t heap = 4711;
     printf("pch: create %d\n", nv.CreateProgram(&program, k_plain, "pch.cu", 0, NULL, NULL));
-    printf("  compile %d\n", nv.CompileProgram(program, 2, pch));
+    printf("  compile %d\n", nv.CompileProgram(program, count, options));
     show_log(program);
     show_output("ptx", program, nv.GetPTXSize, nv.GetPTX);
     printf("  heap %d, status %d\n", nv.GetPCHHeapSizeRequired(program, &heap), nv.GetPCHCreateStatus(program));
     printf("  destroy %d\n", nv.DestroyProgram(&program));
+}
+
+// What the compiler alone can do.
+static void past_the_cache(void)
+{
+    const char* sm[] = {"-arch=sm_80"};
+    const char* pch[] = {"-arch=sm_80", "--pch", "--pch-messages=false"};
+    Program program = NULL;
+    int calls = 0;
+    precompiled(3, pch);
     printf("callback: create %d\n", nv.CreateProgram(&program, k_plain, "flow.cu", 0, NULL, NULL));
     printf("  set %d\n", nv.SetFlowCallback(program, never, &calls));
     printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
@@ -520,6 +527,11 @@ int main(int count, char** arguments)
     if (part && strcmp(part, "past") == 0) {
         past_the_cache();
         show_loaded();
+        return 0;
+    }
+    if (part && strcmp(part, "pch") == 0) {
+        const char* pch[] = {"-arch=sm_80", "--pch"};
+        precompiled(2, pch);
         return 0;
     }
     ordinary_compiles();

@@ -218,6 +218,25 @@ TEST_F(Fleet, a_poisoned_entry_is_never_loaded_where_signatures_are_demanded)
     EXPECT_EQ(third.stats().tiers[2].hits, 1U) << "what the reader made, it signed";
 }
 
+TEST_F(Fleet, what_failed_on_one_node_is_no_business_of_the_others)
+{
+    Cache one = node(1);
+    Cache other = node(2);
+    const Key key = numbered_key(1);
+    const auto fail = []() -> Result<Artifact> {
+        Artifact failed(std::string_view("an error of this machine's"));
+        failed.status = 6;
+        return failed;
+    };
+    ASSERT_TRUE(one.get_or_compile(key, fail).ok());
+    one.flush();
+    EXPECT_TRUE(one.find(key)->failed()) << "it is remembered here";
+    EXPECT_EQ(admin::push(one, "redis").value().entries, 0U);
+    EXPECT_FALSE(other.find(key));
+    const Result<Lookup> compiled = other.get_or_compile(key, [&]() -> Result<Artifact> { return made(key); });
+    EXPECT_TRUE(is_right(compiled, key));
+}
+
 TEST_F(Fleet, entries_are_pushed_and_pulled_in_batches)
 {
     constexpr std::uint64_t k_entries = 300;

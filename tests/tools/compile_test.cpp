@@ -158,6 +158,25 @@ TEST_F(Compile, without_a_cache_it_still_compiles)
     EXPECT_TRUE(std::filesystem::exists(out));
 }
 
+TEST_F(Compile, what_it_depends_on_is_shown)
+{
+    write("value.h", "#define VALUE 1\n");
+    const std::string file =
+        write("reads.cu", "#include \"value.h\"\n__global__ void k(int* p) { *p = VALUE; }\n").string();
+    const nlohmann::json row = json_of({"compile", file, "--arch", "sm_90", "--json"});
+    const nlohmann::json shown = json_of({"show", row.at("key"), "--json"});
+    const auto has = [&](const char* kind, const char* what) {
+        for (const nlohmann::json& one : shown.at("dependencies"))
+            if (one.at("kind") == kind && one.at("what") == what)
+                return true;
+        return false;
+    };
+    EXPECT_TRUE(has("file", "value.h beside the program")) << shown;
+    EXPECT_TRUE(has("not set", "NVRTC_APPEND_FLAGS")) << shown;
+    const std::string table = hearth({"show", row.at("key")}).out;
+    EXPECT_NE(table.find("value.h beside the program"), std::string::npos) << table;
+}
+
 TEST_F(Compile, ptx_becomes_a_cubin)
 {
     const std::string ptx = (scratch / "k.ptx").string();

@@ -64,12 +64,13 @@ public:
         add({.kind = Condition::Kind::place, .spot = {from, index, {}}, .text = path});
     }
 
-    void hold_all()
+    void hold_all(std::optional<std::size_t> stands_in)
     {
         hold(Spot::From::working_directory, 0);
         hold(Spot::From::program_directory, 0);
         for (std::size_t i = 0; i < m_places.directories.size(); ++i)
-            hold(Spot::From::directory, static_cast<std::uint16_t>(i));
+            if (i != stands_in || is_read_from(i))
+                hold(Spot::From::directory, static_cast<std::uint16_t>(i));
         // Debug information takes the working directory from here.
         const char* const working = std::getenv("PWD");
         add({.kind = working != nullptr ? Condition::Kind::variable : Condition::Kind::variable_unset,
@@ -100,6 +101,13 @@ public:
     }
 
 private:
+    bool is_read_from(std::size_t directory) const
+    {
+        return std::ranges::any_of(m_conditions.list, [&](const Condition& condition) {
+            return condition.kind == Condition::Kind::content && condition.spot.from == Spot::From::directory &&
+                   condition.spot.index == directory;
+        });
+    }
     void add(Condition condition) { add_condition(std::move(condition), m_conditions); }
 
     watch::Conditions& m_conditions;
@@ -219,14 +227,14 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
     if (!places.program_directory.empty() && may_name(texts, places.program_directory))
         paths.hold_whole_paths(Spot::From::program_directory, 0);
     if (told.all_paths_matter || answers.may_hold_any_path)
-        paths.hold_all();
+        paths.hold_all(told.stands_in);
     for (std::size_t i = 0; i < texts.size(); ++i) {
         if (!answers.may_hold_its_own_path[i])
             continue;
         if (i < told.sources.size())
             paths.hold(Spot::From::program_directory, 0);
         else if (i < files)
-            paths.hold_all();  // what an option means to the texts cannot be told
+            paths.hold_all({});  // what an option means to the texts cannot be told
         else
             paths.hold_path_of(read[i - files].path);
     }

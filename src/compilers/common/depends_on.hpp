@@ -22,6 +22,8 @@ struct Told {
     std::vector<std::string_view> sources;  // the program, and headers that were given with it
     std::vector<std::string> options;       // without include directories; name expressions
     bool all_paths_matter = false;          // the output holds them, as debug information does
+    // An include directory that stands in for the program's own: its path matters only if a file in it was read.
+    std::optional<std::size_t> stands_in{};
 };
 
 // Variables that a library asked for in this process, with the values that it was told first. A library may ask once

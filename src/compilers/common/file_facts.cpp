@@ -6,6 +6,7 @@
 #include "base/files.hpp"
 #include "base/hex.hpp"
 #include "hearth/libraries.hpp"
+#include "watch/recorders.hpp"
 #include "watch/source_file.hpp"
 
 #include <filesystem>
@@ -58,6 +59,12 @@ std::string digest_of_file(Cache& cache, const std::string& path)
 }
 
 }  // namespace compilers
+
+std::string why_not_watched(const std::string& library)
+{
+    const std::optional<std::vector<std::string>> imports = base::elf_imports(base::system_files(), library);
+    return imports ? watch::why_not_watched(*imports) : "its table of symbols cannot be read";
+}
 
 std::string build_of_file(Cache& cache, const std::string& path)
 {

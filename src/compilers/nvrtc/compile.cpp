@@ -1,6 +1,7 @@
 #include "base/error.hpp"
 #include "compilers/common/depends_on.hpp"
 #include "compilers/nvrtc/plan.hpp"
+#include "compilers/nvrtc/precompiled_headers.hpp"
 #include "compilers/nvrtc/record.hpp"
 #include "compilers/nvrtc/replay.hpp"
 #include "hearth/nvrtc.hpp"
@@ -17,6 +18,13 @@ constexpr const char* k_paths_section = "paths";
 // The driver, for a cache of NVRTC's own, and the headers that are part of NVRTC: both are identified otherwise.
 constexpr std::array<std::string_view, 2> k_known_libraries{"libnvrtc-builtins", "libcuda."};
 
+void set_log(Artifact& made, std::string_view log)
+{
+    std::erase_if(made.sections, [](const Section& section) { return section.name == "log"; });
+    if (!log.empty())
+        made.sections.push_back({"log", Bytes::copy_of(log)});
+}
+
 // Makes the log, and the list of paths in it, as if it had been compiled at the places that the plan shows.
 void settle_log(Artifact& made, const Plan& plan, const std::vector<watch::Condition>& conditions)
 {
@@ -25,9 +33,7 @@ void settle_log(Artifact& made, const Plan& plan, const std::vector<watch::Condi
     std::string log(made.text("log"));
     if (plan.shown && !log.empty()) {
         log = replay_log(log, paths_in_log(log, here, conditions), shown);
-        for (Section& section : made.sections)
-            if (section.name == "log")
-                section.data = Bytes::copy_of(log);
+        set_log(made, log);
     }
     if (const std::string paths = paths_in_log(log, shown, conditions); !paths.empty())
         made.sections.push_back({k_paths_section, Bytes::copy_of(paths)});
@@ -85,6 +91,8 @@ compilers::Told told_by(const Program& program, const Plan& plan)
     told.options.insert(told.options.end(), program.name_expressions.begin(), program.name_expressions.end());
     told.options.insert(told.options.end(), plan.environment.begin(), plan.environment.end());
     told.all_paths_matter = plan.facts.paths_matter;
+    if (plan.has_stable_name)
+        told.stands_in = 0;
     // How NVRTC reads options from its environment is not documented.
     if (const char* const flags = std::getenv("NVRTC_APPEND_FLAGS")) {
         told.options.emplace_back(flags);
@@ -99,20 +107,41 @@ Result<compilers::Watched> compile_watched(const Program& program, const Plan& p
     const auto compile = [&] { return compile_now(library, program, plan); };
     return compilers::compile_watched(
         library.compiler(), {plan.compiler.build_id, plan.float_mode, plan.is_kept}, compile,
-        [&](const watch::EventLog& log, Artifact& made) -> Result<watch::Conditions> {
+        [&](const watch::EventLog& seen, Artifact& made) -> Result<watch::Conditions> {
+            std::shared_ptr<const watch::EventLog> all(std::shared_ptr<void>(), &seen);
+            if (plan.facts.precompiles) {
+                std::string log(made.text("log"));
+                Result<std::shared_ptr<const watch::EventLog>> whole =
+                    with_precompiled(seen, log, plan.places.working_directory);
+                set_log(made, log);
+                HEARTH_TRY_SET(all, std::move(whole));
+            }
             HEARTH_TRY_SET(watch::Conditions conditions,
-                           compilers::depends_on(log, plan.places, told_by(program, plan), k_known_libraries));
+                           compilers::depends_on(*all, plan.places, told_by(program, plan), k_known_libraries));
             hold_paths_in_log(made.text("log"), plan, conditions);
             settle_log(made, plan, conditions.list);
             return conditions;
         });
 }
 
-Compiled compiled(const compilers::Answer& answer, const Plan& plan)
+Compiled compiled(const compilers::Answer& answer, const Plan& plan, const std::string& name)
 {
-    std::string log =
-        replay_log(answer.lookup->text("log"), answer.lookup->text(k_paths_section), {plan.program_name, plan.places});
+    std::string log = replay_log(answer.lookup->text("log"), answer.lookup->text(k_paths_section),
+                                 {name.empty() ? std::string(k_unnamed) : name, plan.places});
     return {CompileResult(answer.lookup, plan.request, answer.why_past_the_cache, answer.key), std::move(log)};
+}
+
+// A program whose output holds its path, under a name without its directory, as CacheOptions::stable_paths allows. Its
+// directory becomes the first to include from. None: its name stays.
+std::optional<Program> under_stable_name(const Cache& cache, const Program& program)
+{
+    const std::size_t slash = program.name.find_last_of('/');
+    if (!cache.stable_paths() || slash == std::string::npos || !read_options(program.options).paths_matter)
+        return std::nullopt;
+    Program stable = program;
+    stable.name = program.name.substr(slash + 1);
+    stable.options.insert(stable.options.begin(), "-I" + program.name.substr(0, std::max<std::size_t>(slash, 1)));
+    return stable;
 }
 
 std::shared_ptr<const Program> borrowed(const Program& program)
@@ -134,9 +163,12 @@ std::optional<std::string> Compiled::lowered_name(std::string_view expression) c
     return nvrtc::lowered_name(artifact().text("names"), expression);
 }
 
-Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options)
+Result<Compiled> compile(Cache& cache, const Program& given, const CompileOptions& options)
 {
+    const std::optional<Program> stable = under_stable_name(cache, given);
+    const Program& program = stable ? *stable : given;
     HEARTH_TRY_SET(Plan planned, make_plan(cache, program, options));
+    planned.has_stable_name = stable.has_value();
     // Shared with the compile, which may still run after we return: at a deadline, or if a server was quicker.
     // Otherwise it is done before we return, and the program need not be copied.
     const bool may_outlive = options.deadline.count() > 0 || cache.races();
@@ -146,12 +178,13 @@ Result<Compiled> compile(Cache& cache, const Program& program, const CompileOpti
                {.deadline = options.deadline, .captures = may_outlive ? Captures::owned : Captures::borrowed});
     record(cache, program, *plan, found ? &*found : nullptr);
     HEARTH_TRY(found);
-    return compiled(*found, *plan);
+    return compiled(*found, *plan, given.name);
 }
 
-Result<Explanation> explain(Cache& cache, const Program& program, const CompileOptions& options)
+Result<Explanation> explain(Cache& cache, const Program& given, const CompileOptions& options)
 {
-    HEARTH_TRY_SET(const Plan plan, make_plan(cache, program, options));
+    const std::optional<Program> stable = under_stable_name(cache, given);
+    HEARTH_TRY_SET(const Plan plan, make_plan(cache, stable ? *stable : given, options));
     return compilers::explain(cache, plan.question());
 }
 

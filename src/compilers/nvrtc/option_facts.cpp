@@ -95,9 +95,9 @@ bool is(std::string_view option, std::string_view name)
 // Options that write files, or whose result other calls ask for.
 std::string side_effect(std::string_view option)
 {
-    static constexpr std::array k_names{"create-pch",   "use-pch",     "pch",
-                                        "pch-dir",      "time",        "instantiate-templates-in-pch",
-                                        "pch-messages", "pch-verbose", "fdevice-time-trace"};
+    static constexpr std::array k_names{
+        "create-pch",   "use-pch",     "pch-dir",           "time", "instantiate-templates-in-pch",
+        "pch-messages", "pch-verbose", "fdevice-time-trace"};
     for (const std::string_view dashes : {"--", "-"})
         for (const char* name : k_names)
             if (is(option, fmt::format("{}{}", dashes, name)))
@@ -145,6 +145,10 @@ OptionFacts read_options(std::span<const std::string> options)
         // All of them as they stand: what they mean together is NVRTC's to know.
         if (read.kind == Read::Kind::include_directory && !plain)
             read.kind = Read::Kind::other;
+        if (option == "--pch" || option == "-pch") {
+            facts.precompiles = true;
+            continue;
+        }
         // What is found in an include directory is in the key; where it was found is not.
         if (read.kind != Read::Kind::include_directory)
             facts.keyed.push_back(option);

@@ -15,6 +15,7 @@ struct OptionFacts {
     // The output holds the program's path, the working directory and headers' paths: debug information, LTO-IR, OptiX
     // IR.
     bool paths_matter = false;
+    bool precompiles = false;        // --pch, which changes nothing in the output
     std::string why_past_the_cache;  // why a compile with these options must not be cached; empty: it may be
 };
 

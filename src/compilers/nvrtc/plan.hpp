@@ -25,6 +25,7 @@ struct Plan {
     std::string program_name;              // as NVRTC shows it
     std::uint64_t float_mode = compilers::k_usual_float_mode;  // of the thread: NVRTC folds constants in it
     watch::Places places;
+    bool has_stable_name = false;  // the first include directory stands in for the program's own
     std::string why_past_the_cache;
     bool is_kept = true;                 // else what it depends on need not be known
     Request request;                     // the question

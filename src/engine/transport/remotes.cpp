@@ -65,7 +65,8 @@ Result<TransferReport> admin::push(Cache& cache, std::string_view tier, const Ch
     HEARTH_TRY_SET(RemoteTier* const remote, remote_named(cache.parts().tiers, tier));
     std::vector<EntryRow> rows;
     cache.parts().stack.list([&](const EntryRow& row) {
-        if (row.metadata.compiler != engine::k_of_this_machine && (!choose || choose(row)))
+        // As in Stack::insert().
+        if (row.metadata.compiler != engine::k_of_this_machine && row.status == 0 && (!choose || choose(row)))
             rows.push_back(row);
         return true;
     });

@@ -44,8 +44,8 @@ public:
     virtual bool repeats_itself() { return true; }
     // What the file of Ask::reads may hold; another number, another result. Empty: this compiler reads no files.
     virtual std::string content(int /*number*/) { return {}; }
-    // A variable, "NAME=value", that it asks for, and that does not make compiles fail. Empty: there is none.
-    virtual std::string variable() { return {}; }
+    // Variables, "NAME=value", that it asks for, and that do not make compiles fail.
+    virtual std::vector<std::string> variables() { return {}; }
     // The file of the compiler. Empty: there is none that a program could name.
     virtual std::string library() { return {}; }
     // Files that lie beside it.

@@ -36,7 +36,10 @@ public:
     {
         return "__global__ void r(int* p) { *p = " + std::to_string(number) + "; }\n";
     }
-    std::string variable() override { return "NVRTC_APPEND_FLAGS=-DNOBODY_USES_IT"; }
+    std::vector<std::string> variables() override
+    {
+        return {"NVRTC_APPEND_FLAGS=-DNOBODY_USES_IT", "NV_NVVM_VERSION=nvvm-latest"};
+    }
     std::string library() override { return m_library; }
     std::string companions() override { return "libnvrtc-builtins.so*"; }
 

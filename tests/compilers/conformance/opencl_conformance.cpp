@@ -36,7 +36,7 @@ public:
                     built->failed() ? std::string(built->log()) : everything_in(built->artifact())};
     }
     bool repeats_itself() override { return false; }  // PoCL's binaries and logs hold names of temporary files
-    std::string variable() override { return "POCL_WORK_GROUP_METHOD=loopvec"; }
+    std::vector<std::string> variables() override { return {"POCL_WORK_GROUP_METHOD=loopvec"}; }
 };
 
 }  // namespace

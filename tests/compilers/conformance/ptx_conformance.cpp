@@ -35,7 +35,7 @@ public:
     {
         return m_linker == ptx::Linker::nvjitlink ? "-O" + std::to_string(number - 1) : "";
     }
-    std::string variable() override { return "CAN_FINALIZE_DEBUG=0"; }
+    std::vector<std::string> variables() override { return {"CAN_FINALIZE_DEBUG=0"}; }
     std::string library() override { return m_linker == ptx::Linker::nvjitlink ? m_library : ""; }
 
 protected:

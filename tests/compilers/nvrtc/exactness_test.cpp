@@ -313,6 +313,43 @@ TEST_F(NvrtcIsExact, where_the_library_is_replaced_under_a_process_that_has_load
     EXPECT_EQ(outcome("__global__ void b() {}"), Outcome::past_the_cache) << "the loaded library is the old one";
 }
 
+TEST_F(NvrtcIsExact, where_debug_information_from_a_new_directory_every_time_may_name_a_stable_path)
+{
+    CacheOptions options;
+    options.directory = m_scratch / "cache";
+    options.maintenance = Maintenance::by_hand;
+    options.stable_paths = Switch::on;
+    m_cache.reset();
+    m_cache.emplace(Cache::open(options).value());
+    const auto in = [&](const std::string& directory, const std::string& source) {
+        Program program = this->program(source, {"-lineinfo"});
+        program.name = m_scratch / (directory + "/k.cu");
+        return compile(program);
+    };
+    EXPECT_EQ(in("tmp1", "#define VALUE 1").outcome(), Outcome::compiled);
+    const nvrtc::Compiled elsewhere = in("tmp2", "#define VALUE 1");
+    EXPECT_EQ(elsewhere.outcome(), Outcome::hit);
+    EXPECT_EQ(elsewhere.ptx().find("tmp"), std::string_view::npos) << elsewhere.ptx();
+    EXPECT_NE(elsewhere.ptx().find("k.cu\""), std::string_view::npos);
+
+    // The log still names the program as it was given.
+    const std::string broken = "#define VALUE 1\n#error stop here";
+    in("tmp1", broken);
+    const nvrtc::Compiled failed = in("tmp2", broken);
+    EXPECT_EQ(failed.outcome(), Outcome::hit);
+    EXPECT_TRUE(failed.log().starts_with(m_scratch / "tmp2/k.cu(2): ")) << failed.log();
+    EXPECT_EQ(failed.log().find("tmp1"), std::string_view::npos) << failed.log();
+
+    // What lies beside the program is found, and its path is in the output.
+    const std::string with_header = "#include \"beside.h\"\n#define VALUE f()";
+    const std::string header = "__device__ inline int f() { return 1; }\n";
+    write("tmp1/beside.h", header);
+    write("tmp2/beside.h", header);
+    EXPECT_EQ(in("tmp1", with_header).outcome(), Outcome::compiled);
+    EXPECT_EQ(in("tmp2", with_header).outcome(), Outcome::compiled);
+    EXPECT_EQ(in("tmp2", with_header).outcome(), Outcome::hit);
+}
+
 TEST_F(NvrtcIsExact, for_many_include_cycles_missing_ends_and_paths_that_are_too_long)
 {
     write("i/a.h", "#include <b.h>\n");

@@ -48,8 +48,8 @@ TEST(NvrtcOptions, debug_information_and_intermediate_code_make_paths_matter)
 
 TEST(NvrtcOptions, options_with_side_effects_bypass)
 {
-    for (const char* option : {"--create-pch=x", "--use-pch=x", "--pch", "-pch", "--pch-dir=x", "--time=x", "-time=x",
-                               "--fdevice-time-trace=x"})
+    for (const char* option :
+         {"--create-pch=x", "--use-pch=x", "--pch-dir=x", "--time=x", "-time=x", "--fdevice-time-trace=x"})
         EXPECT_NE(read_options(Strings{"-std=c++20", option}).why_past_the_cache, "") << option;
     for (const char* option : {"-std=c++17", "--use_fast_math", "-DTIME=1", "--timeless", "-I/pch"})
         EXPECT_EQ(read_options(Strings{option}).why_past_the_cache, "") << option;

@@ -93,6 +93,10 @@ void advise(Findings& findings)
                                    [](const FoundCompiler& compiler) { return compiler.kind == "NVRTC"; });
     if (!nvrtc)
         advice.emplace_back("No NVRTC library was found. If it is installed, set CUDA_HOME to its CUDA toolkit.");
+    for (const FoundCompiler& compiler : findings.compilers)
+        if (!compiler.why_not_watched.empty())
+            advice.push_back(fmt::format("What {} compiles is not kept: {}. Use another build of it, and report this.",
+                                         compiler.path, compiler.why_not_watched));
     if (findings.gpus.empty())
         advice.emplace_back("No NVIDIA GPU was found: compiling and caching work, launching kernels does not.");
     else if (findings.driver.library.empty())
@@ -169,7 +173,9 @@ void print_as_json(const Findings& findings)
          {"tiers", Json::array_of(findings.tiers, [](const TierStatus& tier) { return as_json(tier); })},
          {"compilers", Json::array_of(findings.compilers,
                                       [](const FoundCompiler& compiler) -> Json {
-                                          return {{"kind", compiler.kind}, {"path", compiler.path}};
+                                          return {{"kind", compiler.kind},
+                                                  {"path", compiler.path},
+                                                  {"why_not_watched", compiler.why_not_watched}};
                                       })},
          {"opencl", Json::array_of(findings.opencl,
                                    [](const FoundOpenCl& icd) -> Json {
@@ -200,7 +206,10 @@ std::string state(const DirectoryFacts& directory)
 void print_machine(const Findings& findings, FactList& facts)
 {
     for (const FoundCompiler& compiler : findings.compilers)
-        facts.add(compiler.kind, printable(compiler.path));
+        facts.add(compiler.kind, printable(compiler.path) +
+                                     (compiler.why_not_watched.empty()
+                                          ? ""
+                                          : " (cannot be watched: " + printable(compiler.why_not_watched) + ")"));
     for (const FoundOpenCl& icd : findings.opencl)
         facts.add("OpenCL", fmt::format("{} ({})", printable(icd.library), printable(icd.file)));
     if (findings.opencl.empty())

@@ -2,6 +2,7 @@
 #include "cache/open_cache.hpp"
 #include "cache/rows.hpp"
 #include "hearth/admin.hpp"
+#include "hearth/explain.hpp"
 #include "hearth/units.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
@@ -28,6 +29,7 @@ struct Shown {
     const Artifact& artifact;
     std::vector<std::string> tiers;
     std::vector<Field> fields;
+    std::vector<Dependency> dependencies;
 };
 
 std::string_view kind_name(FieldKind kind)
@@ -62,7 +64,25 @@ void print_as_json(const Shown& shown)
                            {"digested", field.digested},
                            {"size", field.size}};
                }));
+    object.add("dependencies", Json::array_of(shown.dependencies, [](const Dependency& one) -> Json {
+                   return {{"kind", one.kind}, {"what", one.what}, {"value", one.value}};
+               }));
     print_json(object);
+}
+
+// What it depends on. A compile with many headers has hundreds of them.
+void print_dependencies(const std::vector<Dependency>& all)
+{
+    static constexpr std::size_t k_most = 25;
+    if (all.empty())
+        return;
+    print_out("\n");
+    Table table({{"DEPENDS ON"}, {"WHAT"}, {"VALUE"}});
+    for (std::size_t i = 0; i < std::min(all.size(), k_most); ++i)
+        table.add({all[i].kind, printable(all[i].what), printable(all[i].value)});
+    table.print();
+    if (all.size() > k_most)
+        print_out("and {} more: --json shows all.\n", all.size() - k_most);
 }
 
 std::string moment(WallTime time)
@@ -100,6 +120,7 @@ void print_for_people(const Shown& shown)
     facts.add("tiers", printable(fmt::format("{}", fmt::join(shown.tiers, ", "))));
     facts.print();
 
+    print_dependencies(shown.dependencies);
     print_out("\n");
     Table sections({{"SECTION"}, {"SIZE", Align::right}});
     for (const Section& section : shown.artifact.sections)
@@ -132,7 +153,7 @@ int run_show(const Globals& globals, const ShowArguments& arguments)
                              in_quotes(arguments.key)));
         return k_nothing;
     }
-    const Shown shown{*row, *found, tiers, Request(key, found->request).fields()};
+    const Shown shown{*row, *found, tiers, Request(key, found->request).fields(), dependencies(*found)};
     if (arguments.json)
         print_as_json(shown);
     else

@@ -65,9 +65,9 @@ std::vector<FoundCompiler> find_compilers()
     const std::vector<std::string> directories = library_directories();
     std::vector<FoundCompiler> found;
     for (const std::string& path : files_matching(directories, "libnvrtc.so*"))
-        found.push_back({"NVRTC", path});
+        found.push_back({"NVRTC", path, why_not_watched(path)});
     for (const std::string& path : files_matching(directories, "libnvJitLink.so*"))
-        found.push_back({"nvJitLink", path});
+        found.push_back({"nvJitLink", path, why_not_watched(path)});
     for (const char* program : {"nvcc", "clang", "g++"})
         if (const std::string path = program_on_path(program); !path.empty())
             found.push_back({program, path});
