@@ -14,6 +14,7 @@
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <unordered_map>
 
 namespace hearth::watch {
 
@@ -222,9 +223,9 @@ private:
 
 class Checker {
 public:
-    explicit Checker(const Places& places) : m_places(places) {}
+    explicit Checker(const Places& places, Stamps& stamps) : m_places(places), m_stamps(stamps) {}
 
-    bool holds(std::uint32_t index, const Condition& condition, Stamps::One& stamp)
+    bool holds(std::uint32_t index, const Condition& condition)
     {
         if (condition.kind == Kind::variable || condition.kind == Kind::variable_unset) {
             const char* const value = std::getenv(condition.name.c_str());
@@ -234,14 +235,11 @@ public:
             return path_of_place(condition.spot.from, condition.spot.index, m_places) == condition.text;
         if (condition.spot.from == Spot::From::directory && condition.spot.index >= m_places.directories.size())
             return false;
-        const std::string path = condition.spot.path(m_places);
+        const std::string& path = path_of(condition.spot);
         switch (condition.kind) {
         case Kind::content:
-            return has_content(path, condition.digest, stamp) && is_same_file(index, condition, stamp.file);
-        case Kind::present: {
-            const std::optional<FileIdentity> file = m_identify(path);
-            return file && is_same_file(index, condition, *file);
-        }
+            return has_content(path, condition.digest, m_stamps.of[index]) &&
+                   is_same_file(index, condition, m_stamps.of[index].file);
         case Kind::names: {
             int error = 0;
             return digest_of_names(path, error) == condition.digest && error == 0;
@@ -256,7 +254,9 @@ public:
         }
         default: {
             struct stat status {};
-            const int error = ::stat(path.c_str(), &status) == 0 ? 0 : errno;
+            const int error = m_stat(path, status);
+            if (condition.kind == Kind::present)
+                return error == 0 && S_ISREG(status.st_mode) && is_same_file(index, condition, identity_of(status));
             if (condition.kind == Kind::a_directory)
                 return error == 0 && S_ISDIR(status.st_mode);
             return condition.kind == Kind::absent ? is_absence(error) : error == condition.error;
@@ -265,16 +265,35 @@ public:
     }
 
 private:
+    // Hundreds of conditions are about the same few places. The text is overwritten by the next call.
+    const std::string& path_of(const Spot& spot)
+    {
+        if (m_path_size == 0 || spot.from != m_from || spot.index != m_index) {
+            m_from = spot.from;
+            m_index = spot.index;
+            m_path = Spot{spot.from, spot.index, {}}.path(m_places);
+            if (!m_path.ends_with('/'))
+                m_path.push_back('/');
+            m_path_size = m_path.size();
+        }
+        if (spot.rest.empty() || spot.rest.starts_with('/'))
+            m_whole = spot.path(m_places);
+        else
+            m_whole.assign(m_path, 0, m_path_size).append(spot.rest);
+        return m_whole;
+    }
+
     bool has_content(const std::string& path, const base::Sha256& digest, Stamps::One& stamp)
     {
-        const std::optional<FileIdentity> file = m_identify(path);
-        if (!file)
+        struct stat status {};
+        if (m_stat(path, status) != 0 || !S_ISREG(status.st_mode))
             return false;
-        if (stamp.settled && *file == stamp.file)
+        if (stamp.settled && identity_of(status) == stamp.file)
             return true;
         const std::optional<SourceFile> source = read_source(path);
         if (!source || base::sha256(as_bytes(source->text)) != digest)
             return false;
+        m_stamps.have_changed |= stamp.settled != source->settled || stamp.file != source->identity;
         stamp = {source->identity, source->settled};
         return true;
     }
@@ -284,9 +303,19 @@ private:
         return m_first.try_emplace({file.device, file.inode}, index).first->second == condition.same_file;
     }
 
+    struct HashOfFile {
+        std::size_t operator()(const FileKey& file) const { return file.inode * 31 + file.device; }
+    };
+
     const Places& m_places;
-    Identifier m_identify;
-    std::map<FileKey, std::uint32_t> m_first;
+    Stamps& m_stamps;
+    StatMany m_stat;
+    std::unordered_map<FileKey, std::uint32_t, HashOfFile> m_first;
+    Spot::From m_from = Spot::From::root;
+    std::uint16_t m_index = 0;
+    std::string m_path;  // of that place, with a slash behind it
+    std::size_t m_path_size = 0;
+    std::string m_whole;
 };
 
 }  // namespace
@@ -352,9 +381,9 @@ Result<Conditions> conditions_of(const EventLog& log, const Places& places,
 std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places)
 {
     stamps.of.resize(list.size());
-    Checker checker(places);
+    Checker checker(places, stamps);
     for (std::size_t i = 0; i < list.size(); ++i)
-        if (!checker.holds(static_cast<std::uint32_t>(i), list[i], stamps.of[i]))
+        if (!checker.holds(static_cast<std::uint32_t>(i), list[i]))
             return i;
     return list.size();
 }

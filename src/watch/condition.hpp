@@ -71,6 +71,7 @@ struct Stamps {
         bool settled = false;  // any later change would change the identity
     };
     std::vector<One> of;
+    bool have_changed = false;  // since they were read
 };
 
 struct Conditions {

@@ -105,39 +105,43 @@ std::optional<FileIdentity> identify(const std::string& path)
     return identity_of(stat);
 }
 
-Identifier::~Identifier()
+StatMany::~StatMany()
 {
-    for (const auto& [directory, fd] : m_directories)
-        if (fd.fd >= 0)
-            ::close(fd.fd);
+    for (const auto& [path, directory] : m_directories)
+        if (directory.fd >= 0)
+            ::close(directory.fd);
 }
 
-std::optional<FileIdentity> Identifier::operator()(const std::string& path)
+int StatMany::operator()(const std::string& path, struct stat& status)
 {
     const std::size_t slash = path.find_last_of('/');
     if (slash == std::string::npos || slash == 0)
-        return identify(path);
-    const std::string_view directory = std::string_view(path).substr(0, slash);
-    auto found = m_directories.find(directory);
-    if (found == m_directories.end()) {
-        found = m_directories.emplace(directory, Directory{}).first;
-        found->second.fd = ::open(found->first.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-        found->second.on_network = found->second.fd >= 0 && is_on_network(found->second.fd);
+        return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
+    const std::string_view parent = std::string_view(path).substr(0, slash);
+    if (m_last == nullptr || m_last->first != parent) {
+        auto found = m_directories.find(parent);
+        if (found == m_directories.end()) {
+            found = m_directories.emplace(parent, Directory{}).first;
+            Directory& opened = found->second;
+            opened.fd = ::open(found->first.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+            opened.error = opened.fd < 0 ? errno : 0;
+            opened.on_network = opened.fd >= 0 && is_on_network(opened.fd);
+        }
+        m_last = &*found;
     }
-    struct stat stat {};
-    const auto [fd, on_network] = found->second;
-    if (fd < 0)
-        return identify(path);  // most likely no such directory; or no free descriptor
+    const Directory& directory = m_last->second;
+    if (directory.error == ENOENT || directory.error == ENOTDIR)
+        return directory.error;
+    if (directory.fd < 0)  // perhaps no free descriptor
+        return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
     const char* const name = path.c_str() + slash + 1;
-    if (on_network) {
-        // Its attributes may be remembered ones. To open it asks the server.
-        const int file = ::openat(fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (directory.on_network) {
+        // What is known of it may be remembered. To open it asks the server.
+        const int file = ::openat(directory.fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (file >= 0)
             ::close(file);
     }
-    if (::fstatat(fd, name, &stat, 0) != 0 || !S_ISREG(stat.st_mode))
-        return std::nullopt;
-    return identity_of(stat);
+    return ::fstatat(directory.fd, name, &status, 0) == 0 ? 0 : errno;
 }
 
 bool is_on_network(int fd)

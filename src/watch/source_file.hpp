@@ -2,11 +2,13 @@
 
 #include "watch/file_identity.hpp"
 
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
+#include <unordered_map>
+#include <utility>
 
 // The user's files that a compile reads. Links are followed, as a compiler does.
 
@@ -17,22 +19,29 @@ FileIdentity identity_of(const struct stat& status);
 // None if there is no regular file of that name.
 std::optional<FileIdentity> identify(const std::string& path);
 
-// The same for many files of few directories: each directory's path is walked once.
-class Identifier {
+// stat() for many paths in few directories: each directory's path is walked once.
+class StatMany {
 public:
-    Identifier() = default;
-    ~Identifier();
-    Identifier(const Identifier&) = delete;
-    Identifier& operator=(const Identifier&) = delete;
+    StatMany() = default;
+    ~StatMany();
+    StatMany(const StatMany&) = delete;
+    StatMany& operator=(const StatMany&) = delete;
 
-    std::optional<FileIdentity> operator()(const std::string& path);
+    // 0, or errno.
+    int operator()(const std::string& path, struct stat& status);
 
 private:
     struct Directory {
         int fd = -1;
+        int error = 0;  // why there is no descriptor
         bool on_network = false;
     };
-    std::map<std::string, Directory, std::less<>> m_directories;
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+    std::unordered_map<std::string, Directory, Hash, std::equal_to<>> m_directories;
+    const std::pair<const std::string, Directory>* m_last = nullptr;  // paths come in the order of their directories
 };
 
 // Whether any change from now on will change the identity. A change within the clock's grain after the last one would

@@ -29,12 +29,12 @@ Key result_key(const Key& question, std::uint32_t number)
 }
 
 // Stamps are those of files of this machine, at the places of this question, for these conditions.
-Key stamps_key(const Question& question, const Bytes& conditions)
+Key stamps_key(const Question& question, std::string_view conditions)
 {
     std::string places = question.places.working_directory + "\n" + question.places.program_directory;
     for (const std::string& directory : question.places.directories)
         places.append("\n").append(directory);
-    return Key::of("hearth stamps", question.request.key().hex(), places, conditions.text());
+    return Key::of("hearth stamps", question.request.key().hex(), places, conditions);
 }
 
 // EntryKind::derived: as far as this machine knows.
@@ -46,28 +46,26 @@ watch::Manifest manifest_of(Cache& cache, const Question& question, EntryKind ki
     return {};
 }
 
-void keep_stamps(Cache& cache, const Question& question, const std::vector<watch::Condition>& list,
-                 const watch::Stamps& stamps)
+void keep_stamps(Cache& cache, const Question& question, const Key& key, const watch::Stamps& stamps)
 {
     Artifact artifact{watch::encode_stamps(stamps)};
     artifact.metadata.label = "stamps of " + question.label;
-    static_cast<void>(cache.insert(stamps_key(question, watch::encode_conditions(list)), std::move(artifact),
-                                   {.kind = EntryKind::derived}));
+    static_cast<void>(cache.insert(key, std::move(artifact), {.kind = EntryKind::derived}));
 }
 
-bool all_hold(Cache& cache, const Question& question, const std::vector<watch::Condition>& list)
+// `encoded`: the same conditions.
+bool all_hold(Cache& cache, const Question& question, const std::vector<watch::Condition>& list,
+              std::string_view encoded)
 {
+    const Key key = stamps_key(question, encoded);
     watch::Stamps stamps;
-    Bytes before;
-    if (const Lookup known = cache.peek(stamps_key(question, watch::encode_conditions(list)), EntryKind::derived))
-        if (std::optional<watch::Stamps> found = watch::decode_stamps(known->bytes())) {
+    if (const Lookup known = cache.peek(key, EntryKind::derived))
+        if (std::optional<watch::Stamps> found = watch::decode_stamps(known->bytes()))
             stamps = *std::move(found);
-            before = Bytes::copy_of(known->bytes());
-        }
     if (watch::first_broken(list, stamps, question.places) < list.size())
         return false;
-    if (watch::encode_stamps(stamps).text() != before.text())
-        keep_stamps(cache, question, list, stamps);
+    if (stamps.have_changed)
+        keep_stamps(cache, question, key, stamps);
     return true;
 }
 
@@ -101,11 +99,13 @@ struct Candidate {
 std::vector<Candidate> candidates_of(Cache& cache, const Question& question, const watch::Manifest& manifest)
 {
     std::vector<Candidate> candidates;
-    for (const watch::ConditionSet& set : manifest.sets)
-        if (all_hold(cache, question, set.conditions)) {
-            candidates.push_back({set.result, 0, watch::encode_conditions(set.conditions)});
+    for (const watch::ConditionSet& set : manifest.sets) {
+        Bytes encoded = watch::encode_conditions(set.conditions);
+        if (all_hold(cache, question, set.conditions, encoded.text())) {
+            candidates.push_back({set.result, 0, std::move(encoded)});
             break;
         }
+    }
     const std::uint32_t first = manifest.next - std::min(manifest.next, k_most_numbers);
     for (std::uint32_t number = first; number < manifest.next + k_most_numbers; ++number) {
         const Key key = result_key(question.request, number);
@@ -180,7 +180,8 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
         }
         Answer answer{*std::move(found), {}, candidate.key};
         if (state->conditions && answer.lookup.compiled() && !answer.lookup.waited()) {
-            keep_stamps(cache, question, state->conditions->list, state->conditions->stamps);
+            keep_stamps(cache, question, stamps_key(question, answer.lookup->text(k_conditions_section)),
+                        state->conditions->stamps);
             remember(cache, question, candidate.number, {candidate.key, state->conditions->list});
             return answer;
         }
@@ -188,7 +189,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
         if (candidate.holding && answer.lookup->text(k_conditions_section) == candidate.holding->text())
             return answer;
         std::optional<std::vector<watch::Condition>> conditions = conditions_of(*answer.lookup);
-        if (conditions && all_hold(cache, question, *conditions)) {
+        if (conditions && all_hold(cache, question, *conditions, answer.lookup->text(k_conditions_section))) {
             remember(cache, question, candidate.number, {candidate.key, *std::move(conditions)});
             return answer;
         }

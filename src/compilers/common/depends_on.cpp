@@ -226,7 +226,11 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
             paths.hold_whole_paths(Spot::From::directory, static_cast<std::uint16_t>(i));
     if (!places.program_directory.empty() && may_name(texts, places.program_directory))
         paths.hold_whole_paths(Spot::From::program_directory, 0);
-    if (told.all_paths_matter || answers.may_hold_any_path)
+    // A path that a text only says to be its own looks like one that the compiler tells.
+    const bool is_renamed = told.has_log && std::ranges::any_of(texts, [](const SourceText& text) {
+                                return may_have_line_directive(text.text);
+                            });
+    if (told.all_paths_matter || answers.may_hold_any_path || is_renamed)
         paths.hold_all(told.stands_in);
     for (std::size_t i = 0; i < texts.size(); ++i) {
         if (!answers.may_hold_its_own_path[i])

@@ -22,6 +22,7 @@ struct Told {
     std::vector<std::string_view> sources;  // the program, and headers that were given with it
     std::vector<std::string> options;       // without include directories; name expressions
     bool all_paths_matter = false;          // the output holds them, as debug information does
+    bool has_log = false;                   // which may hold paths too
     // An include directory that stands in for the program's own: its path matters only if a file in it was read.
     std::optional<std::size_t> stands_in{};
 };

@@ -172,6 +172,20 @@ TextFacts TextFacts::of_source(std::string_view text)
         if (!joined.is_clear || line.find('#') != std::string_view::npos || line.find("%:") != std::string_view::npos)
             add_words_of(line, facts.m_in_directives);
     }
+    // A directive goes on behind a comment that ends in another line.
+    for_each_directive(joined.text, [&](std::string_view directive) {
+        const std::string_view line = directive.substr(0, directive.find('\n'));
+        add_words_of(line, facts.m_in_directives);
+    });
+    const bool pastes = std::ranges::any_of(facts.m_definitions, &Definition::pastes);
+    for_each_directive(joined.text, [&](std::string_view directive) {
+        if (!pastes || !directive.starts_with("include"))
+            return;
+        directive.remove_prefix(std::min(directive.find_first_not_of("include_next"), directive.size()));
+        directive = without_space(directive);
+        facts.m_includes_what_is_pasted |= !directive.empty() && !directive.starts_with('<') &&
+                                           !directive.starts_with('"') && !directive.starts_with('\n');
+    });
     facts.finish();
     return facts;
 }
@@ -280,8 +294,8 @@ bool for_each_piece(const Pasted& pasted, const std::function<bool(std::string_v
         const std::string_view part = name.substr(start, end - start);
         if (part.size() == name.size())
             return 0;
-        if (std::all_of(part.begin(), part.end(), base::is_digit))
-            return 1;  // __LINE__ gives any
+        if (std::all_of(part.begin(), part.ends_with('L') ? part.end() - 1 : part.end(), base::is_digit))
+            return 1;  // __LINE__ gives any, and __cplusplus 201703L
         if (!is_piece(part))
             return 0;
         return part.size() > 1 ? 1 : 2;
@@ -358,7 +372,7 @@ std::vector<Pasted> letter_by_letter(std::span<const std::string_view> names)
 {
     std::vector<Pasted> all;
     for (const std::string_view name : names)
-        all.push_back({std::string(name), name.starts_with('_') ? name.size() : Pasted::k_few_letters});
+        all.push_back({std::string(name), name.size()});
     return all;
 }
 
@@ -386,17 +400,22 @@ TextAnswers ask_texts(std::span<const SourceText> sources)
     const Pasting pasted_program(texts, macros, {{std::string(k_programs_path), k_programs_path.size()}});
     Words own = macros.leading_to(hashes_of(k_own_path));
     // Macros that lead to what was found are ways to it too, and so on.
-    std::optional<Words> callers = macros.leading_to(hashes_of(k_callers_path));
-    for (std::size_t known = 0; callers && callers->size() != known;) {
-        known = callers->size();
-        callers = words_of_callers(sources, *std::move(callers));
-        if (callers)
-            callers = macros.leading_to(*std::move(callers));
+    Words callers = macros.leading_to(hashes_of(k_callers_path));
+    std::optional<std::set<std::string>> found{std::in_place};
+    for (std::size_t known = 0; found && callers.size() != known;) {
+        known = callers.size();
+        found = words_of_callers(sources, callers);
+        if (found)
+            for (const std::string& word : *found)
+                callers.insert(TextFacts::hash(word));
+        callers = macros.leading_to(std::move(callers));
     }
-    if (callers)
-        own.insert(callers->begin(), callers->end());
+    own.insert(callers.begin(), callers.end());
     const Words programs = macros.leading_to({TextFacts::hash(k_programs_path)});
     std::vector<Pasted> own_names = letter_by_letter(k_own_path);
+    if (found)
+        for (const std::string& word : *found)
+            own_names.push_back({word});
     for (const Word word : own)
         if (const std::string* const name = macros.name_of(word))
             own_names.push_back({*name});
@@ -404,7 +423,7 @@ TextAnswers ask_texts(std::span<const SourceText> sources)
     answers.may_hold_the_time = std::any_of(time.begin(), time.end(), [&](Word word) { return macros.mentions(word); });
     for (const TextFacts* text : texts) {
         answers.may_hold_the_time |= uses_any(*text, time) || pasted_time.is_possible_in(*text);
-        answers.may_hold_any_path |= !callers || uses_any(*text, programs) || pasted_caller.is_possible_in(*text) ||
+        answers.may_hold_any_path |= !found || uses_any(*text, programs) || pasted_caller.is_possible_in(*text) ||
                                      pasted_program.is_possible_in(*text);
         answers.may_hold_its_own_path.push_back(uses_any(*text, own) || pasted_own.is_possible_in(*text));
     }
@@ -419,9 +438,22 @@ bool may_have_directive(std::string_view source, std::string_view directive)
     return found;
 }
 
+bool may_have_line_directive(std::string_view source)
+{
+    bool found = false;
+    const Joined joined = join_lines(source);
+    for_each_directive(joined.text, [&](std::string_view rest) {
+        found |= rest.starts_with("line") || (!rest.empty() && base::is_digit(rest.front()));
+    });
+    return found;
+}
+
 bool may_name(std::span<const SourceText> texts, std::string_view path)
 {
     bool all = true;
+    // ## can put words together that stand nowhere.
+    if (std::ranges::any_of(texts, [](const SourceText& text) { return text.facts->includes_what_is_pasted(); }))
+        return true;
     for_each_word(path, [&](std::string_view part) {
         if (std::all_of(part.begin(), part.end(), base::is_digit))
             return;  // some macro of the compiler's stands for it

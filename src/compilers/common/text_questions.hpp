@@ -35,6 +35,8 @@ public:
     bool uses(Word word) const;
     // Where a directive may take it from: in a line that may have one, or in what a macro stands for.
     bool mentions(Word word) const;
+    // Has a computed #include, and macros with ##.
+    bool includes_what_is_pasted() const { return m_includes_what_is_pasted; }
     const std::vector<Word>& used() const { return m_used; }
     const std::vector<Definition>& definitions() const { return m_definitions; }
 
@@ -46,6 +48,7 @@ private:
     std::vector<Word> m_used;           // sorted
     std::vector<Word> m_in_directives;  // sorted
     std::vector<Definition> m_definitions;
+    bool m_includes_what_is_pasted = false;
 };
 
 struct TextAnswers {
@@ -64,6 +67,9 @@ TextAnswers ask_texts(std::span<const SourceText> sources);
 
 // Whether something in a source could be this directive, in a comment or a string too.
 bool may_have_directive(std::string_view source, std::string_view directive);
+
+// Whether it could give its lines another path: #line, or # 1 "file".
+bool may_have_line_directive(std::string_view source);
 
 // Whether every word of `path` is where a directive may take it from, so that a text could name that path itself.
 bool may_name(std::span<const SourceText> texts, std::string_view path);

@@ -81,9 +81,10 @@ void hold_paths_in_log(std::string_view log, const Plan& plan, watch::Conditions
     }
 }
 
-compilers::Told told_by(const Program& program, const Plan& plan)
+compilers::Told told_by(const Program& program, const Plan& plan, std::string_view log)
 {
     compilers::Told told;
+    told.has_log = !log.empty();
     told.sources.push_back(program.source);
     for (const Header& header : program.headers)
         told.sources.push_back(header.content);
@@ -116,8 +117,9 @@ Result<compilers::Watched> compile_watched(const Program& program, const Plan& p
                 set_log(made, log);
                 HEARTH_TRY_SET(all, std::move(whole));
             }
-            HEARTH_TRY_SET(watch::Conditions conditions,
-                           compilers::depends_on(*all, plan.places, told_by(program, plan), k_known_libraries));
+            HEARTH_TRY_SET(
+                watch::Conditions conditions,
+                compilers::depends_on(*all, plan.places, told_by(program, plan, made.text("log")), k_known_libraries));
             hold_paths_in_log(made.text("log"), plan, conditions);
             settle_log(made, plan, conditions.list);
             return conditions;

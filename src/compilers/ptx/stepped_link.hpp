@@ -3,6 +3,7 @@
 #include "compilers/common/answer.hpp"
 #include "compilers/ptx/nvjitlink.hpp"
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,7 +47,7 @@ public:
 
     // Empty: it does not.
     const std::string& why_past_the_cache() const { return m_why_past_the_cache; }
-    const std::vector<Call>& calls() const { return m_calls; }
+    const std::deque<Call>& calls() const { return m_calls; }
 
     // What a call's artifact says of the output in this section of k_link_sections: nvJitLink's status.
     static int status_of(const Artifact& artifact, const char* section);
@@ -66,7 +67,7 @@ private:
     std::string m_library;
     std::optional<NvJitLink> m_linker;
     NvJitLink::Handle m_handle = nullptr;
-    std::vector<Call> m_calls;
+    std::deque<Call> m_calls;             // stay where they are: nvJitLink keeps pointers to names and data
     std::vector<int> m_statuses;          // of the calls that have been answered
     std::optional<Artifact> m_last_seen;  // of the last call that the library had
     std::size_t m_applied = 0;            // how many calls the library has had

@@ -313,6 +313,58 @@ TEST_F(NvrtcIsExact, where_the_library_is_replaced_under_a_process_that_has_load
     EXPECT_EQ(outcome("__global__ void b() {}"), Outcome::past_the_cache) << "the loaded library is the old one";
 }
 
+// A header whose functions learn their callers' paths, in forms that a reader of declarations would not see through.
+TEST_F(NvrtcIsExact, where_a_program_may_tell_its_path_by_a_default_argument)
+{
+    const std::string where = "__device__ inline const char* where(const char* f = __builtin_FILE()) { return f; }\n";
+    const std::pair<std::string, std::string> cases[] = {
+        {where + "#define LOG(level) wh##level()\n", "LOG(ere)"},
+        {"#define DEFINE(name) __device__ inline const char* name(const char* f = __builtin_FILE()) { return f; }\n"
+         "DEFINE(where)\n",
+         "where()"},
+        {"#ifdef A\n__device__ inline void f(int) {\n#else\n__device__ inline void f(long) {\n#endif\n}\n" + where,
+         "where()"},
+        {"#define SOURCES \"src/*.cu\"\n" + where + "/* */", "where()"},
+        {"typedef struct Loc_ { const char* f = __builtin_FILE(); } Loc;\n", "Loc{}.f"},
+    };
+    for (const auto& [header, call] : cases) {
+        write("i/h.h", header);
+        const std::string source = "#include <h.h>\n__global__ void k(const char** p) { *p = " + call + "; }\n";
+        for (const char* directory : {"first", "second"}) {
+            const Program program{.source = source,
+                                  .name = m_scratch / (std::string(directory) + "/k.cu"),
+                                  .options = {include("i")},
+                                  .target = "compute_90"};
+            expect_as_bare(compile(program), program);
+        }
+    }
+}
+
+TEST_F(NvrtcIsExact, where_a_log_shows_a_path_that_the_source_only_says_to_be_its_own)
+{
+    for (const char* directory : {"gen1", "gen2"}) {
+        Program program = this->program("#define VALUE 1\n#line 1 \"gen1/k.cu\"\n#warning heed this");
+        program.name = std::string(directory) + "/k.cu";
+        expect_as_bare(compile(program), program);
+    }
+}
+
+TEST_F(NvrtcIsExact, where_an_absolute_path_is_included_in_unusual_ways)
+{
+    const std::string first = m_scratch / "p1/inc/h.h";
+    const std::string put_together =
+        "#define S_(x) #x\n#define S(x) S_(x)\n#define J(a, b) a##b\n#include S(" + (m_scratch / "J(p,1)/inc/h.h)");
+    for (const std::string& line : {"#include \"" + first + "\"", "# /*\n*/ include \"" + first + "\"", put_together}) {
+        write("p1/inc/h.h", "#define VALUE 1\n");
+        write("p2/inc/h.h", "#define VALUE 1\n");
+        const Program before = program(line, {include("p1/inc")});
+        expect_as_bare(compile(before), before);
+        write("p1/inc/h.h", "#define VALUE 3\n");
+        const Program after = program(line, {include("p2/inc")});
+        expect_as_bare(compile(after), after);
+    }
+}
+
 TEST_F(NvrtcIsExact, where_debug_information_from_a_new_directory_every_time_may_name_a_stable_path)
 {
     CacheOptions options;

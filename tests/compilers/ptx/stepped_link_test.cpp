@@ -130,6 +130,25 @@ TEST_F(SteppedLinks, a_call_that_nvjitlink_ends_otherwise_than_it_was_answered_f
     EXPECT_NE(told.text("error log").find("Try the link again"), std::string_view::npos) << told.text("error log");
 }
 
+// nvJitLink keeps the pointer to a name that it is given.
+TEST_F(SteppedLinks, a_failed_link_names_its_input)
+{
+    std::string text = ptx_text(1);
+    text.insert(text.find(".visible"), ".extern .func helper();\n");
+    text.insert(text.find("    ret;"), "    call helper;\n");
+    for (const char* time : {"miss", "hit"}) {
+        SteppedLink link(m_library);
+        answer(link, create());
+        answer(link, data(text, "short.ptx"));
+        link.add({.kind = Kind::complete});
+        const Result<compilers::Answer> completed = link.answer(m_cache);
+        const Artifact told = completed ? *completed->lookup : link.ask_the_library("a test");
+        EXPECT_NE(told.status, 0) << time;
+        EXPECT_NE(told.text("error log").find("'short.ptx'"), std::string_view::npos)
+            << time << ": " << told.text("error log");
+    }
+}
+
 TEST_F(SteppedLinks, calls_in_another_order_are_another_link)
 {
     const auto link_of = [&](const std::string& first, const std::string& second) {
