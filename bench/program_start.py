@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long Python programs take to start that compile kernels, in fresh processes.
 
-  program_start.py HEARTH [cupy|torch]      HEARTH is the command; exit 1 where the package or a GPU is missing
+  program_start.py HEARTH [cupy|cupy66|torch]      HEARTH is the command; exit 1 where the package or a GPU is missing
 
 Cold; with the package's own cache warm; and under `hearth run` with a warm cache while the package's own is empty: in turn,
 so that all see the same machine. The driver's cache is off. Prints medians in milliseconds: of the process, and of its steps.
@@ -16,6 +16,7 @@ import tempfile
 import time
 
 ROUNDS = 7
+COLD_ROUNDS = 3
 MODULE = r"""
 #include <cuda_fp16.h>
 extern "C" __global__ void saxpy(int n, float a, const float* x, float* y)
@@ -36,6 +37,19 @@ def start_cupy(step):
     step("elementwise")
 
 
+def start_cupy_66(step):
+    """66 kernels: six of each of eleven types."""
+    import cupy
+
+    cupy.cuda.runtime.free(0)  # the context
+    step("import")
+    for dtype in "bhilBHILefd":
+        x = cupy.arange(100, dtype=dtype)
+        x + x, x * x, x > 1, x.sum(), x.max()
+    cupy.cuda.Device().synchronize()
+    step("66 kernels")
+
+
 def start_torch(step):
     import torch
 
@@ -49,7 +63,7 @@ def start_torch(step):
     step("_compile_kernel")
 
 
-PROGRAMS = {"cupy": start_cupy, "torch": start_torch}
+PROGRAMS = {"cupy": start_cupy, "cupy66": start_cupy_66, "torch": start_torch}
 
 
 def child(program):
@@ -93,12 +107,20 @@ def measure(hearth, program):
             return 1
         served = [hearth, "run", "--"]
         run(served, program, {**own_cache(fresh), "HEARTH_DIR": cache})
-        ways = {"cold": ([], fresh), "its own cache warm": ([], own), "hearth run, warm": (served, fresh)}
+        ways = {
+            "cold": ([], fresh, {}),
+            "its own cache warm": ([], own, {}),
+            "hearth run, warm": (served, fresh, {}),
+        }
+        if program.startswith("cupy"):
+            ways["the same, no files"] = (served, fresh, {"CUPY_CACHE_IN_MEMORY": "1"})
         times = {name: [] for name in ways}
-        for _ in range(ROUNDS):
-            for name, (prefix, folder) in ways.items():
+        for turn in range(ROUNDS):
+            for name, (prefix, folder, more) in ways.items():
+                if name == "cold" and turn >= COLD_ROUNDS:
+                    continue
                 shutil.rmtree(fresh, ignore_errors=True)
-                times[name].append(run(prefix, program, {**own_cache(folder), "HEARTH_DIR": cache}))
+                times[name].append(run(prefix, program, {**own_cache(folder), "HEARTH_DIR": cache, **more}))
         steps = list(times["cold"][0])
         print(f"{program + ', ms':<22}" + "".join(f"{name:>19}" for name in steps))
         for name, rows in times.items():
