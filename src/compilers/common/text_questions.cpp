@@ -294,8 +294,10 @@ bool for_each_piece(const Pasted& pasted, const std::function<bool(std::string_v
         const std::string_view part = name.substr(start, end - start);
         if (part.size() == name.size())
             return 0;
-        if (std::all_of(part.begin(), part.ends_with('L') ? part.end() - 1 : part.end(), base::is_digit))
-            return 1;  // __LINE__ gives any, and __cplusplus 201703L
+        // __LINE__ gives any, and __cplusplus 201703L.
+        const std::string_view number = part.size() > 1 && part.ends_with('L') ? part.substr(0, part.size() - 1) : part;
+        if (std::all_of(number.begin(), number.end(), base::is_digit))
+            return 1;
         if (!is_piece(part))
             return 0;
         return part.size() > 1 ? 1 : 2;
@@ -372,7 +374,7 @@ std::vector<Pasted> letter_by_letter(std::span<const std::string_view> names)
 {
     std::vector<Pasted> all;
     for (const std::string_view name : names)
-        all.push_back({std::string(name), name.size()});
+        all.push_back({std::string(name), name.starts_with('_') ? name.size() : Pasted::k_few_letters});
     return all;
 }
 

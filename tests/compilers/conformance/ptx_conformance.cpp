@@ -35,7 +35,12 @@ public:
     {
         return m_linker == ptx::Linker::nvjitlink ? "-O" + std::to_string(number - 1) : "";
     }
-    std::vector<std::string> variables() override { return {"CAN_FINALIZE_DEBUG=0"}; }
+    // What the driver asks for cannot be watched; its compiler's library has no such name.
+    std::vector<std::string> variables() override
+    {
+        return m_linker == ptx::Linker::nvjitlink ? std::vector<std::string>{"CAN_FINALIZE_DEBUG=0"}
+                                                  : std::vector<std::string>{};
+    }
     std::string library() override { return m_linker == ptx::Linker::nvjitlink ? m_library : ""; }
 
 protected:
