@@ -122,6 +122,28 @@ void process_that_compiles_nothing(Report& report)
     report.add_beside("run.true", times.first * 1e3, "ms", "the same, started without", times.second * 1e3);
 }
 
+// One small hit, and all that a process is besides.
+void whole_processes(Report& report, const std::string& directory)
+{
+    const std::vector<std::string> empty{beside("hearth_bench_empty")};
+    const std::vector<std::string> library{beside("hearth_bench_one_hit"), directory};
+    const std::string real = find_library({"libnvrtc.so.13", "libnvrtc.so.12"});
+    if (real.empty())
+        return;
+    const std::vector<std::string> unchanged{beside("hearth"), "run", "--", beside("hearth_bench_one_compile"), real};
+    const auto row = [&](const char* name, const std::vector<std::string>& words, double bar) {
+        run_to_its_end(words);  // compiles
+        const Pair times = side_by_side(
+            k_processes, [&] { run_to_its_end(words); }, [&] { run_to_its_end(empty); });
+        report.add(name, (times.first - times.second) * 1e3, "ms", bar);
+        return times.first;
+    };
+    const double by_library = row("process.small_hit.over_an_empty_program", library, 1.5);
+    const double by_run = row("process.small_hit.hearth_run.over_an_empty_program", unchanged, 1.5);
+    report.add_beside("process.small_hit.hearth_run", by_run * 1e3, "ms", "the same by the library", by_library * 1e3,
+                      1.5);
+}
+
 void hits(Report& report, const std::string& directory)
 {
     const Dropin opened;
@@ -174,6 +196,7 @@ void bench_run(Report& report)
     const Scratch scratch;
     ::setenv("HEARTH_DIR", scratch.path("cache").c_str(), 1);
     process_that_compiles_nothing(report);
+    whole_processes(report, scratch.path("cache"));
     hits(report, scratch.path("cache"));
     ::unsetenv("HEARTH_DIR");
 }

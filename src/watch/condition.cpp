@@ -235,7 +235,31 @@ public:
             return path_of_place(condition.spot.from, condition.spot.index, m_places) == condition.text;
         if (condition.spot.from == Spot::From::directory && condition.spot.index >= m_places.directories.size())
             return false;
+        std::swap(m_whole, m_before);
         const std::string& path = path_of(condition.spot);
+        // A path in two of the places is told twice, one after the other. Here both lead to the same file.
+        const Condition* const before = std::exchange(m_held, nullptr);
+        if (before != nullptr && path == m_before && is_the_same(condition, *before)) {
+            m_stamps.of[index] = m_stamps.of[index - 1];
+            m_held = &condition;
+            return true;
+        }
+        if (!holds_at(path, index, condition))
+            return false;
+        m_held = &condition;
+        return true;
+    }
+
+private:
+    static bool is_the_same(const Condition& one, const Condition& other)
+    {
+        return one.kind == other.kind && one.digest == other.digest && one.text == other.text &&
+               one.error == other.error &&
+               (one.same_file == other.same_file || one.kind == Kind::absent || one.kind == Kind::a_directory);
+    }
+
+    bool holds_at(const std::string& path, std::uint32_t index, const Condition& condition)
+    {
         switch (condition.kind) {
         case Kind::content:
             return has_content(path, condition.digest, m_stamps.of[index]) &&
@@ -264,23 +288,24 @@ public:
         }
     }
 
-private:
-    // Hundreds of conditions are about the same few places. The text is overwritten by the next call.
+    // Hundreds of conditions are about the same few places. The text is overwritten by the next call but one.
     const std::string& path_of(const Spot& spot)
     {
-        if (m_path_size == 0 || spot.from != m_from || spot.index != m_index) {
-            m_from = spot.from;
-            m_index = spot.index;
-            m_path = Spot{spot.from, spot.index, {}}.path(m_places);
-            if (!m_path.ends_with('/'))
-                m_path.push_back('/');
-            m_path_size = m_path.size();
-        }
-        if (spot.rest.empty() || spot.rest.starts_with('/'))
+        if (spot.rest.empty() || spot.rest.starts_with('/')) {
             m_whole = spot.path(m_places);
-        else
-            m_whole.assign(m_path, 0, m_path_size).append(spot.rest);
-        return m_whole;
+            return m_whole;
+        }
+        const std::size_t place =
+            spot.from == Spot::From::directory ? k_other_places + spot.index : static_cast<std::size_t>(spot.from);
+        if (m_paths.size() <= place)
+            m_paths.resize(place + 1);
+        std::string& path = m_paths[place];
+        if (path.empty()) {
+            path = Spot{spot.from, spot.index, {}}.path(m_places);
+            if (!path.ends_with('/'))
+                path.push_back('/');
+        }
+        return m_whole.assign(path).append(spot.rest);
     }
 
     bool has_content(const std::string& path, const base::Sha256& digest, Stamps::One& stamp)
@@ -311,11 +336,11 @@ private:
     Stamps& m_stamps;
     StatMany m_stat;
     std::unordered_map<FileKey, std::uint32_t, HashOfFile> m_first;
-    Spot::From m_from = Spot::From::root;
-    std::uint16_t m_index = 0;
-    std::string m_path;  // of that place, with a slash behind it
-    std::size_t m_path_size = 0;
+    static constexpr std::size_t k_other_places = 3;
+    std::vector<std::string> m_paths;  // of the places, with a slash behind each
     std::string m_whole;
+    const Condition* m_held = nullptr;  // the condition before, if it was about a path
+    std::string m_before;               // its path
 };
 
 }  // namespace

@@ -274,6 +274,29 @@ bool uses_any(const TextFacts& text, const Words& words)
     return std::any_of(text.used().begin(), text.used().end(), [&](Word word) { return words.contains(word); });
 }
 
+// Whether some text uses a word. Most of those that are asked for are in none of hundreds of texts: a bit of the word's
+// hash tells that.
+class UsedAnywhere {
+public:
+    explicit UsedAnywhere(std::span<const TextFacts* const> texts) : m_texts(texts), m_bits(k_bits)
+    {
+        for (const TextFacts* text : texts)
+            for (const Word word : text->used())
+                m_bits[word % k_bits] = true;
+    }
+
+    bool operator()(Word word) const
+    {
+        return m_bits[word % k_bits] &&
+               std::any_of(m_texts.begin(), m_texts.end(), [&](const TextFacts* text) { return text->uses(word); });
+    }
+
+private:
+    static constexpr std::size_t k_bits = std::size_t{1} << 22U;
+    std::span<const TextFacts* const> m_texts;
+    std::vector<bool> m_bits;
+};
+
 // A name that ## may put together of pieces.
 struct Pasted {
     std::string name;
@@ -328,13 +351,12 @@ bool for_each_piece(const Pasted& pasted, const std::function<bool(std::string_v
 // the text, or in a macro that it uses.
 class Pasting {
 public:
-    Pasting(std::span<const TextFacts* const> texts, const Macros& macros, std::vector<Pasted> names)
+    Pasting(const UsedAnywhere& used, const Macros& macros, std::vector<Pasted> names)
         : m_pasting(macros.leading_to(macros.pasting()))
     {
         const auto is_anywhere = [&](std::string_view part) {
             const Word word = TextFacts::hash(part);
-            return macros.mentions(word) ||
-                   std::any_of(texts.begin(), texts.end(), [&](const TextFacts* text) { return text->uses(word); });
+            return macros.mentions(word) || used(word);
         };
         if (!m_pasting.empty())
             for (Pasted& name : names)
@@ -396,10 +418,11 @@ TextAnswers ask_texts(std::span<const SourceText> sources)
     for (const SourceText& source : sources)
         texts.push_back(source.facts);
     const Macros macros(texts);
-    const Pasting pasted_time(texts, macros, letter_by_letter(k_time));
+    const UsedAnywhere used(texts);
+    const Pasting pasted_time(used, macros, letter_by_letter(k_time));
     const Words time = hashes_of(k_time);
-    const Pasting pasted_caller(texts, macros, letter_by_letter(k_callers_path));
-    const Pasting pasted_program(texts, macros, {{std::string(k_programs_path), k_programs_path.size()}});
+    const Pasting pasted_caller(used, macros, letter_by_letter(k_callers_path));
+    const Pasting pasted_program(used, macros, {{std::string(k_programs_path), k_programs_path.size()}});
     Words own = macros.leading_to(hashes_of(k_own_path));
     // Macros that lead to what was found are ways to it too, and so on.
     Words callers = macros.leading_to(hashes_of(k_callers_path));
@@ -421,7 +444,7 @@ TextAnswers ask_texts(std::span<const SourceText> sources)
     for (const Word word : own)
         if (const std::string* const name = macros.name_of(word))
             own_names.push_back({*name});
-    const Pasting pasted_own(texts, macros, std::move(own_names));
+    const Pasting pasted_own(used, macros, std::move(own_names));
     answers.may_hold_the_time = std::any_of(time.begin(), time.end(), [&](Word word) { return macros.mentions(word); });
     for (const TextFacts* text : texts) {
         answers.may_hold_the_time |= uses_any(*text, time) || pasted_time.is_possible_in(*text);

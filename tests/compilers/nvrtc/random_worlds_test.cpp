@@ -118,7 +118,8 @@ protected:
             m_defined = any(2) == 0;
             return true;
         case 10:  // the time stamps alone
-            if (std::filesystem::is_regular_file(path))
+            // Links may lead in a circle.
+            if (std::error_code ignored; std::filesystem::is_regular_file(path, ignored))
                 std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now());
             return false;
         default:
