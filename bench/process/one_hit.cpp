@@ -1,5 +1,5 @@
 // A program that uses the library for one kernel: DIRECTORY is the cache.
-#include <hearth/hearth.hpp>
+#include "hearth/hearth.hpp"
 
 int main(int count, char** arguments)
 {

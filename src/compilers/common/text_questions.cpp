@@ -463,14 +463,41 @@ bool may_have_directive(std::string_view source, std::string_view directive)
     return found;
 }
 
-bool may_have_line_directive(std::string_view source)
+namespace {
+
+// `# /*`, a new line, `*/ line 1 "x"`.
+bool may_hide_line_directive(std::string_view joined)
 {
     bool found = false;
-    const Joined joined = join_lines(source);
-    for_each_directive(joined.text, [&](std::string_view rest) {
-        found |= rest.starts_with("line") || (!rest.empty() && base::is_digit(rest.front()));
-    });
+    for_each_directive(joined, [&](std::string_view rest) { found |= rest.starts_with("line"); });
     return found;
+}
+
+}  // namespace
+
+bool may_have_line_directive(std::string_view source)
+{
+    // In one line: `#line 1 "x"`, `# 1 "x"`, perhaps behind the end of a comment.
+    const auto is_one = [](std::string_view line) {
+        for (const std::string_view mark : {"#", "%:", "?\?="}) {
+            std::string_view rest = without_space(line);
+            if (!rest.starts_with(mark))
+                continue;
+            rest = without_space(rest.substr(mark.size()));
+            if (rest.starts_with("line") ||
+                (!rest.empty() && base::is_digit(rest.front()) && rest.find('"') != std::string_view::npos))
+                return true;
+        }
+        return false;
+    };
+    const Joined joined = join_lines(source);
+    for (std::string_view lines = joined.text; !lines.empty();) {
+        const std::string_view line = base::take_until('\n', lines);
+        const std::size_t end = line.rfind("*/");
+        if (is_one(line) || (end != std::string_view::npos && is_one(line.substr(end + 2))))
+            return true;
+    }
+    return may_hide_line_directive(joined.text);
 }
 
 bool may_name(std::span<const SourceText> texts, std::string_view path)

@@ -106,6 +106,15 @@ TEST(TextQuestions, a_callers_path_counts_where_a_way_to_it_is_mentioned)
     EXPECT_TRUE(ask({"int x;", "#define HERE() __builtin_FILE()\nvoid f(const char* = HERE());"}).may_hold_any_path);
 }
 
+TEST(TextQuestions, lines_are_given_another_path_by_a_directive_and_by_nothing_else)
+{
+    for (const char* source : {"#line 1 \"x\"", "  # line 3", "# 1 \"x.cu\" 2", "%: line 4", "/* a */ #line 1",
+                               "int x; /*\n*/ #line 1", "# /*\n*/ line 1", "#\\\nline 1"})
+        EXPECT_TRUE(compilers::may_have_line_directive(source)) << source;
+    for (const char* source : {"// issue #1234", "f(\"#1\");", "#define X 1", "int line;", "#if 1", "#pragma once"})
+        EXPECT_FALSE(compilers::may_have_line_directive(source)) << source;
+}
+
 TEST(TextQuestions, a_path_can_be_named_by_a_text_that_has_all_its_words)
 {
     const TextFacts facts = TextFacts::of_source("#define DIR /opt/inc\n#include STR(DIR/x.h)\n");
