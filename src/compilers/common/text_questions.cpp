@@ -278,21 +278,25 @@ bool uses_any(const TextFacts& text, const Words& words)
 // hash tells that.
 class UsedAnywhere {
 public:
-    explicit UsedAnywhere(std::span<const TextFacts* const> texts) : m_texts(texts), m_bits(k_bits)
+    explicit UsedAnywhere(std::span<const TextFacts* const> texts) : m_texts(texts)
     {
+        std::size_t words = 1;
+        for (const TextFacts* text : texts)
+            words += text->used().size();
+        m_bits.resize(words * k_bits_a_word);
         for (const TextFacts* text : texts)
             for (const Word word : text->used())
-                m_bits[word % k_bits] = true;
+                m_bits[word % m_bits.size()] = true;
     }
 
     bool operator()(Word word) const
     {
-        return m_bits[word % k_bits] &&
+        return m_bits[word % m_bits.size()] &&
                std::any_of(m_texts.begin(), m_texts.end(), [&](const TextFacts* text) { return text->uses(word); });
     }
 
 private:
-    static constexpr std::size_t k_bits = std::size_t{1} << 22U;
+    static constexpr std::size_t k_bits_a_word = 16;
     std::span<const TextFacts* const> m_texts;
     std::vector<bool> m_bits;
 };
