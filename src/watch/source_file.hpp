@@ -37,7 +37,7 @@ private:
         bool on_network = false;
     };
     struct Hash {
-        using is_transparent = void;
+        using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard's name
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
     };
     std::unordered_map<std::string, Directory, Hash, std::equal_to<>> m_directories;

@@ -30,17 +30,16 @@ public:
         bool line_start = true;
         while (m_at < m_text.size()) {
             const char c = m_text[m_at];
+            const bool behind_word = m_at > 0 && is_word(m_text[m_at - 1]);
             if (m_text.substr(m_at, 2) == "//")
                 blank_to(m_text.find('\n', m_at));
             else if (m_text.substr(m_at, 2) == "/*")
                 blank_to(end_of("*/", m_at + 2));
             else if (c == '#' && line_start)
                 take_directive();
-            else if (c == '"' && m_at > 0 && is_word(m_text[m_at - 1]))
-                return std::nullopt;  // a raw string, or a literal of some kind
-            else if (c == '\'' && m_at > 0 && is_word(m_text[m_at - 1]) && !base::is_digit(m_text[m_at - 1]))
-                return std::nullopt;
-            else if (c == '"' || (c == '\'' && !(m_at > 0 && is_word(m_text[m_at - 1]))))  // 1'000 is a number
+            else if ((c == '"' && behind_word) || (c == '\'' && behind_word && !base::is_digit(m_text[m_at - 1])))
+                return std::nullopt;                           // a raw string, or a literal of some kind
+            else if (c == '"' || (c == '\'' && !behind_word))  // 1'000 is a number
                 blank_to(end_of_quoted(m_at));
             else {
                 m_depth += c == '{' ? 1 : c == '}' ? -1 : 0;
@@ -199,12 +198,11 @@ private:
                 scope.name = word;  // the last: attributes may stand before it
             after_key |= is_class_key(word);
         });
-        if (!m_parens.empty() || std::string_view("=,]").find(before) != std::string_view::npos)
+        if (!m_parens.empty() || std::string_view("=,]").find(before) != std::string_view::npos ||
+            has_word(*head, "enum"))
             scope.kind = Kind::value;
         else if (has_word(*head, "namespace") || has_word(*head, "extern"))
             scope.kind = Kind::file;
-        else if (has_word(*head, "enum"))
-            scope.kind = Kind::value;
         else if (after_key && head->find('(') == std::string_view::npos)
             scope.kind = Kind::its_class;
         else if (head->find('(') != std::string_view::npos || is_in(Kind::body))
