@@ -50,7 +50,7 @@ soak: ## the tests with their long parts HEARTH_SOAK times as long (20 when not 
 	@scripts/configure release build build test
 	@$(call BUILD,build,hearth_tests)
 	@cmake -D HEARTH_TEST_TIMEOUT_FACTOR=1000 build >/dev/null
-	@status=0; HEARTH_SOAK=$${HEARTH_SOAK:-20} ctest --preset soak --parallel $(JOBS) || status=$$?; \
+	@status=0; HEARTH_SOAK=$${HEARTH_SOAK:-20} HEARTH_WHOLE_MATRIX=1 ctest --preset soak --parallel $(JOBS) || status=$$?; \
 	cmake -D HEARTH_TEST_TIMEOUT_FACTOR=1 build >/dev/null; exit $$status
 
 format: ## rewrite the sources as .clang-format wants them

@@ -1,9 +1,15 @@
 # cmake --install gives headers, library, command, find_package(hearth) and pkg-config. The prefix may be moved
 # afterwards: nothing that is installed holds an absolute path.
 include(CMakePackageConfigHelpers)
+option(HEARTH_INSTALL_SYMBOLS "Install with the symbols that debuggers and profilers show, ten times as large" OFF)
+if(NOT HEARTH_INSTALL_SYMBOLS)
+  install(CODE "set(CMAKE_INSTALL_DO_STRIP 1)")
+endif()
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/hearth")
 
 install(DIRECTORY include/hearth DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
 install(TARGETS hearth EXPORT hearth-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 # Remote stores are beside the library, where it looks for them.
 get_property(stores GLOBAL PROPERTY HEARTH_STORES)
@@ -14,7 +20,8 @@ endif()
 get_property(dropins GLOBAL PROPERTY HEARTH_DROPINS)
 if(dropins)
   install(TARGETS ${dropins} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/hearth")
-  install(PROGRAMS "${PROJECT_BINARY_DIR}/dropin/ptxas" DESTINATION "${CMAKE_INSTALL_LIBDIR}/hearth")
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/dropin/ptxas" "${PROJECT_BINARY_DIR}/dropin/ptxas-blackwell"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/hearth")
 endif()
 install(EXPORT hearth-targets NAMESPACE hearth:: DESTINATION "${package_dir}")
 if(TARGET hearth_tool)

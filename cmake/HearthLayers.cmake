@@ -57,9 +57,11 @@ endfunction()
 #
 #   hearth_store(tiers/redis redis DEPENDS base remote NEEDS OpenSSL::SSL)
 #
+# KINDS names other kinds of servers that it serves too.
+#
 # Tests link hearth_NAME_store, which has the same objects.
 function(hearth_store folder name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;NEEDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;NEEDS;KINDS" ${ARGN})
   foreach(need IN LISTS ARG_NEEDS)
     if(NOT TARGET ${need})
       message(STATUS "Remotes of kind ${name} are left out: ${need} not found")
@@ -79,6 +81,7 @@ function(hearth_store folder name)
   target_link_options(hearth_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/store.map")
   set_target_properties(hearth_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   set_property(GLOBAL APPEND PROPERTY HEARTH_STORES hearth_${name})
+  set_property(GLOBAL APPEND PROPERTY HEARTH_SERVER_KINDS ${name} ${ARG_KINDS})
   # Building the library also builds the stores that it loads, so that they can be installed.
   add_dependencies(hearth hearth_${name})
 endfunction()

@@ -37,12 +37,20 @@ std::unique_ptr<Opened> open()
 
 // What is still on its way to disk or to a server goes out before the program ends. The cache stays: another thread may
 // be in the middle of a compile.
-__attribute__((destructor)) void at_exit() noexcept
+void flush() noexcept
 try {
     if (Opened* opened = g_opened.load(std::memory_order_acquire); opened != nullptr && opened->cache)
         opened->cache->flush();
 } catch (...) {
     return;  // the program has ended: there is nobody to tell
+}
+
+std::atomic<bool> g_flushes_at_exit{false};
+
+// Where flush_at_exit() could not.
+__attribute__((destructor)) void at_end() noexcept
+{
+    flush();
 }
 
 }  // namespace
@@ -58,6 +66,12 @@ Cache* cache()
             opened = made.release();
     }
     return opened->cache.get();
+}
+
+void flush_at_exit() noexcept
+{
+    if (!g_flushes_at_exit.exchange(true, std::memory_order_relaxed))
+        std::atexit(flush);
 }
 
 bool making_is_forbidden()

@@ -10,6 +10,10 @@ namespace hearth::proxy {
 // library. With HEARTH_DISABLE it is a cache that holds nothing.
 Cache* cache();
 
+// Once something was compiled, and is sent. That has to go out before OpenSSL is taken down, which a store uses: what
+// is registered last comes first when the program ends, and by then the stores have been asked.
+void flush_at_exit() noexcept;
+
 // Whether this process may compile nothing (HEARTH_FORBID_COMPILE), with a cache or without.
 bool making_is_forbidden();
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct Artifact {
     std::chrono::nanoseconds cost{0};  // how long the compile took
     WallTime created{};                // set on insert when left empty
     WallTime expires{};                // never, when left empty
+    // Whether this process inserted it, and so may sign it. It is no part of the value, and is kept nowhere.
+    bool is_from_here = false;
 
     Artifact() = default;
     // One unnamed section: for a compile function whose result is plain bytes.
@@ -76,7 +79,13 @@ struct Artifact {
         return total;
     }
 
-    friend bool operator==(const Artifact&, const Artifact&) = default;
+    friend bool operator==(const Artifact& a, const Artifact& b)
+    {
+        const auto value = [](const Artifact& x) {
+            return std::tie(x.sections, x.metadata, x.request, x.status, x.cost, x.created, x.expires);
+        };
+        return value(a) == value(b);
+    }
 };
 
 }  // namespace hearth

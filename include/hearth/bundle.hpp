@@ -22,6 +22,7 @@ class Cache;
 struct BundleOptions {
     std::string path{};
     std::string name = "bundle";
+    std::uint64_t max_entry_bytes = 1_GiB;  // of one entry, unpacked
     Trust trust{};  // signatures demanded: the bundle as a whole must be signed by one of the trusted keys
 };
 

@@ -29,6 +29,12 @@ enum class EntryKind : std::uint8_t {
     manifest,  // what is known of a question before it is compiled: not counted, and sent to servers
 };
 
+// How far a change goes.
+enum class Reach : std::uint8_t {
+    this_machine,  // what others use too, on servers, stays
+    everywhere,
+};
+
 struct InsertOptions {
     std::string tier{};  // only into this one; empty: the fastest that can hold it, and every persistent one
     EntryKind kind = EntryKind::result;
@@ -61,7 +67,13 @@ struct Recording {
 };
 
 // The cache: several tiers, fastest first, behind one lookup. (hearth/admin.hpp has the functions for operators.)
-// Thread safety: every function, from any thread. Not copyable; movable while no other thread uses it.
+// Thread safety: every function, from any thread. Not copyable; movable while no other thread uses it. One that was
+// moved from finds nothing, and answers with errors.
+// Lifetime: leases outlive it. Whatever runs on its workers may own the last of it; what waits for a worker when it is
+// closed is given an Error.
+// Re-entrance: compile functions may use the cache; of those that ask for each other in a circle, one gets an Error.
+// (What a compile function waits for by a future, or by a thread of its own, is not seen.) on_evict may look things up,
+// but what it inserts is refused and what it removes stays.
 // Failure: a broken tier costs hits, never the program. No exception leaves this class; what a compile function throws
 // comes back as an Error.
 // Cost: a hit in memory takes no lock, allocates nothing and writes no cache line that another thread reads.
@@ -81,8 +93,8 @@ public:
     Lookup peek(const Key& key, EntryKind kind = EntryKind::result);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options = {});
     Result<InsertReport> insert(const Request& request, Artifact artifact, const InsertOptions& options = {});
-    // Removes it from every tier. Returns whether any tier had it.
-    bool remove(const Key& key);
+    // Removes it from every tier, or from those of this machine. Returns whether any of them had it.
+    bool remove(const Key& key, Reach reach = Reach::everywhere);
 
     // Looks the entry up, and compiles it if it is missing. Threads and processes of this machine that ask for the same
     // key wait for one compile.
@@ -139,9 +151,11 @@ public:
     // For Hearth itself: what a cache is made of.
     struct Parts;
     explicit Cache(std::unique_ptr<Parts> parts);
-    Parts& parts() noexcept { return *m_parts; }
+    Parts& parts() const noexcept { return m_parts ? *m_parts : no_parts(); }
 
 private:
+    static Parts& no_parts();
+
     // not_asked: the servers are raced against the compile.
     enum class Servers : std::uint8_t { asked, not_asked };
 

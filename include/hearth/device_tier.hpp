@@ -90,10 +90,11 @@ public:
     }
     Lease& operator=(Lease&& other) noexcept
     {
-        std::swap(m_slot, other.m_slot);
-        std::swap(m_entry, other.m_entry);
-        std::swap(m_region, other.m_region);
-        std::swap(m_device, other.m_device);
+        Lease held(std::move(other));  // so that `other` holds nothing, and what this one held is let go now
+        std::swap(m_slot, held.m_slot);
+        std::swap(m_entry, held.m_entry);
+        std::swap(m_region, held.m_region);
+        std::swap(m_device, held.m_device);
         return *this;
     }
     Lease(const Lease&) = delete;

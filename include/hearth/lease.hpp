@@ -35,8 +35,9 @@ public:
     }
     ArtifactLease& operator=(ArtifactLease&& other) noexcept
     {
-        std::swap(m_owner, other.m_owner);
-        std::swap(m_slot, other.m_slot);
+        ArtifactLease held(std::move(other));  // so that `other` holds nothing, and what this one held is let go now
+        std::swap(m_owner, held.m_owner);
+        std::swap(m_slot, held.m_slot);
         return *this;
     }
     ArtifactLease(const ArtifactLease&) = delete;

@@ -46,6 +46,7 @@ struct CacheOptions {
     std::optional<std::string> vram_backend{};  // "auto", "cuda", "opencl", "webgpu" or "host"
     std::optional<std::uint64_t> disk_bytes{};
     std::optional<std::uint64_t> disk_entries{};
+    std::optional<std::uint64_t> max_entry_bytes{};
     std::optional<std::chrono::seconds> max_age{};
     std::optional<int> compression{};
     std::optional<Access> access{};

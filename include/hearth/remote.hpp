@@ -31,7 +31,7 @@ struct RemoteOptions {
     // A lookup that has no reply after this time is sent a second time, and the first reply counts. 0: never.
     std::chrono::milliseconds hedge_after{0};
     std::chrono::milliseconds write_timeout{5000};  // of a write, which nobody waits for
-    std::uint64_t max_entry_bytes = 256_MiB;        // larger ones are neither fetched nor sent
+    std::uint64_t max_entry_bytes = 256_MiB;        // larger ones, packed or not, are neither fetched nor sent
     std::uint64_t queue_bytes = 64_MiB;             // on their way out; what does not fit is dropped and counted
     std::uint64_t queue_entries = 1024;
     std::chrono::milliseconds exit_wait{2000};  // for what is still on its way, when the cache is closed
@@ -40,6 +40,7 @@ struct RemoteOptions {
     Trust trust{};
     // Where processes of this machine tell each other that a server is down; empty: each finds out by itself.
     std::string state_directory{};
+    Users state_users = Users::one;  // of the directory in which that is
 };
 
 // A tier on a server; nothing is asked of it before it is needed.

@@ -40,6 +40,8 @@ struct TierTraits {
 struct TierUsage {
     std::uint64_t bytes = 0;
     std::uint64_t entries = 0;
+    // Beside the entries and their budget: what was set aside because it was not trusted, and folders of older formats.
+    std::uint64_t aside_bytes = 0;
 };
 
 // What a tier is to shrink to.
@@ -171,7 +173,9 @@ struct DiskOptions {
     std::uint64_t max_bytes = 10_GiB;
     std::uint64_t max_entries = 0;    // 0: no limit
     std::chrono::seconds max_age{0};  // 0: no limit
-    int compression = 1;              // zstd level; 0 stores sections as they are
+    // Of one entry, unpacked. A file is a promise of memory that anybody could make.
+    std::uint64_t max_entry_bytes = 1_GiB;
+    int compression = 1;  // zstd level; 0 stores sections as they are
     Access access = Access::read_write;
     Users users = Users::one;
     Trust trust{};

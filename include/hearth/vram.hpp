@@ -35,8 +35,6 @@ private:
     Vram() = default;
     Vram(Cache::Parts& parts, std::size_t place, DeviceTier* tier) : m_parts(&parts), m_place(place), m_tier(tier) {}
 
-    Result<StoreReport> store(const Key& key, const Entry& entry, const device::Placement& placement) const;
-
     Cache::Parts* m_parts = nullptr;
     std::size_t m_place = 0;
     DeviceTier* m_tier = nullptr;

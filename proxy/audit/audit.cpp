@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <initializer_list>
 #include <link.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,11 +53,27 @@ bool g_on = false;
 // For `hearth doctor --program`: reports every compiler's library that would be used as it is, and replaces none.
 bool g_explaining = false;
 
+// Whether a variable says one of these words, in letters of either case, as src/config reads it, which cannot be used
+// here.
+bool says(const char* variable, std::initializer_list<const char*> words)
+{
+    const char* const text = std::getenv(variable);
+    for (const char* word : words)
+        if (text != nullptr && ::strcasecmp(text, word) == 0)
+            return true;
+    return false;
+}
+
+bool is_quiet()
+{
+    return std::getenv("HEARTH_QUIET") != nullptr && !says("HEARTH_QUIET", {"", "0", "false", "no", "off"});
+}
+
 // Whatever happens, the program runs. If it runs without Hearth, one line says so.
 void say(const char* library, const char* why)
 {
     static bool said = false;
-    if (!g_explaining && (said || std::getenv("HEARTH_QUIET") != nullptr))
+    if (!g_explaining && (said || is_quiet()))
         return;
     said = true;
     char line[k_path + 256];
@@ -67,20 +84,10 @@ void say(const char* library, const char* why)
         return;
 }
 
-// Reads HEARTH_DISABLE as src/config does, which cannot be used here.
-bool is_disabled()
-{
-    const char* text = std::getenv("HEARTH_DISABLE");
-    for (const char* yes : {"1", "true", "yes", "on"})
-        if (text != nullptr && std::strcmp(text, yes) == 0)
-            return true;
-    return false;
-}
-
 void prepare()
 {
     g_explaining = std::getenv("HEARTH_EXPLAIN") != nullptr;
-    if (is_disabled())
+    if (says("HEARTH_DISABLE", {"1", "true", "yes", "on"}))
         return;
     // Our drop-ins are beside this library.
     Dl_info own{};

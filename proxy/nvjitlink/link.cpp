@@ -36,10 +36,7 @@ int Link::step(Call call)
     const auto start = std::chrono::steady_clock::now();
     const bool completes = call.kind == Kind::complete;
     m_link.add(std::move(call));
-    Cache* const store = m_link.why_past_the_cache().empty() ? cache() : nullptr;
-    std::optional<Result<compilers::Answer>> answer;
-    if (store != nullptr)
-        answer = m_link.answer(*store);
+    const std::optional<Result<compilers::Answer>> answer = ask_the_cache();
     Event event;
     if (answer && answer->ok()) {
         const compilers::Answer& known = **answer;
@@ -66,6 +63,20 @@ int Link::step(Call call)
         m_event = {};
     }
     return m_seen->status;
+}
+
+// None: it is past the cache, or there is no cache.
+std::optional<Result<compilers::Answer>> Link::ask_the_cache()
+try {
+    Cache* const store = m_link.why_past_the_cache().empty() ? cache() : nullptr;
+    if (store == nullptr)
+        return std::nullopt;
+    std::optional<Result<compilers::Answer>> answer = m_link.answer(*store);
+    if (answer && *answer && (*answer)->lookup.compiled())
+        flush_at_exit();
+    return answer;
+} catch (...) {
+    return error(Code::unavailable, "The cache failed: {}", what_was_thrown());
 }
 
 void Link::count(const Event& event)
@@ -160,12 +171,19 @@ int Link::get(const char* section, void* out) const
     return status;
 }
 
-int link_version(unsigned* major, unsigned* minor)
+namespace {
+
+int real_version(unsigned* major, unsigned* minor)
 {
-    const auto ask = [&] {
-        auto* const version = reinterpret_cast<int (*)(unsigned*, unsigned*)>(real_function("nvJitLinkVersion"));
-        return version != nullptr ? version(major, minor) : k_link_internal;
-    };
+    auto* const version = reinterpret_cast<int (*)(unsigned*, unsigned*)>(real_function("nvJitLinkVersion"));
+    return version != nullptr ? version(major, minor) : k_link_internal;
+}
+
+}  // namespace
+
+int link_version(unsigned* major, unsigned* minor)
+try {
+    const auto ask = [&] { return real_version(major, minor); };
     Cache* const store = major != nullptr && minor != nullptr ? cache() : nullptr;
     const std::string build = store != nullptr ? build_of_file(*store, real_path()) : std::string{};
     if (build.empty())
@@ -181,6 +199,8 @@ int link_version(unsigned* major, unsigned* minor)
     if (!known || std::sscanf(std::string((*known)->text()).c_str(), "%u %u", major, minor) != 2)
         return ask();
     return k_link_success;
+} catch (...) {
+    return real_version(major, minor);
 }
 
 }  // namespace hearth::proxy

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ private:
     static constexpr std::uint64_t k_alive = 0x6865'6172'7468'6a6c;
 
     int step(ptx::SteppedLink::Call call);
+    std::optional<Result<compilers::Answer>> ask_the_cache();
     int refuse(const std::string& why);
     void count(const Event& event);
 

@@ -73,12 +73,14 @@ int compile_foreign(void* handle, int count, const char* const* options)
 
 // Version and targets of the real library, remembered in the cache.
 std::optional<nvrtc::LibraryFacts> facts()
-{
+try {
     Cache* const store = !real_path().empty() ? cache() : nullptr;
     if (store == nullptr)
         return std::nullopt;
     Result<nvrtc::LibraryFacts> known = nvrtc::library_facts(*store, real_path());
     return known ? std::optional(*std::move(known)) : std::nullopt;
+} catch (...) {
+    return std::nullopt;  // the real library is asked
 }
 
 }  // namespace

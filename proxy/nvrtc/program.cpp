@@ -1,5 +1,6 @@
 #include "nvrtc/program.hpp"
 
+#include "base/error.hpp"
 #include "process_cache.hpp"
 #include "real.hpp"
 
@@ -127,16 +128,27 @@ int Program::compile(int count, const char* const* options)
         return compile_real("precompiled headers");
     if (real_path().empty())
         return compile_real(fmt::format("no {} of NVIDIA's was found", k_soname));
+    return compile_through_cache();
+}
+
+// Whatever goes wrong in the cache, the real library does it.
+int Program::compile_through_cache()
+try {
     Cache* const store = cache();
     if (store != nullptr && !store->has_tiers() && std::ranges::find(m_asked.options, "--pch") != m_asked.options.end())
         return compile_real("the cache is turned off");
     return store != nullptr ? compile_cached(*store) : compile_real("no cache could be opened");
+} catch (...) {
+    begin({});
+    return compile_real("the cache failed: " + what_was_thrown());
 }
 
 int Program::compile_cached(Cache& store)
 {
     const auto start = std::chrono::steady_clock::now();
     Result<nvrtc::Compiled> compiled = nvrtc::compile(store, m_asked, {.library = real_path()});
+    if (compiled && compiled->outcome() != Outcome::hit)
+        flush_at_exit();
     const double spent = milliseconds_since(start);
     if (!compiled) {
         if (compiled.error().code == Code::compile_forbidden)

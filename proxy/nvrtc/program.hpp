@@ -70,6 +70,7 @@ private:
     std::string_view made(const Output& output) const;
     // A compile begins: the PTX and the log of the last one are gone, whatever the result.
     void begin(std::string log);
+    int compile_through_cache();
     int compile_cached(Cache& store);
     int compile_real(const std::string& reason);
     int refuse(const std::string& why, double spent_ms);

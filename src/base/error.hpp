@@ -2,7 +2,9 @@
 
 #include "hearth/result.hpp"
 
+#include <exception>
 #include <fmt/format.h>
+#include <string>
 #include <utility>
 
 // How an Error is created, and how one is handed on.
@@ -17,6 +19,16 @@ template <class... Arguments>
 Error error(Code code, fmt::format_string<Arguments...> sentence, Arguments&&... arguments)
 {
     return {code, fmt::format(sentence, std::forward<Arguments>(arguments)...), {}};
+}
+
+// For a catch block: the words of what was thrown, to end a sentence with.
+inline std::string what_was_thrown()
+try {
+    throw;
+} catch (const std::exception& thrown) {
+    return thrown.what();
+} catch (...) {
+    return "something that is no std::exception.";
 }
 
 }  // namespace hearth

@@ -49,9 +49,9 @@ void fill(const struct stat& from, FileStat& to)
 
 class SystemFiles final : public Files {
 public:
-    int open(const char* path, int flags, unsigned mode) override
+    int open(At at, int flags, unsigned mode) override
     {
-        return or_errno(::open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode));
+        return or_errno(::openat(at.folder, at.name, flags | O_CLOEXEC | O_NOFOLLOW, mode));
     }
     int close(int fd) override { return or_errno(::close(fd)); }
     ssize_t pread(int fd, void* buffer, std::size_t size, std::uint64_t offset) override
@@ -77,24 +77,31 @@ public:
         fill(found, out);
         return 0;
     }
-    int stat(const char* path, FileStat& out) override
+    int stat(At at, FileStat& out) override
     {
         struct stat found {};
-        if (::lstat(path, &found) < 0)
+        if (::fstatat(at.folder, at.name, &found, AT_SYMLINK_NOFOLLOW) < 0)
             return -errno;
         fill(found, out);
         return 0;
     }
-    int rename(const char* from, const char* to) override { return or_errno(::rename(from, to)); }
-    int unlink(const char* path) override { return or_errno(::unlink(path)); }
-    int mkdir(const char* path, unsigned mode) override { return or_errno(::mkdir(path, mode)); }
-    int rmdir(const char* path) override { return or_errno(::rmdir(path)); }
-    int list(const char* path, std::vector<std::string>& names) override
+    int chmod(int fd, unsigned mode) override { return or_errno(::fchmod(fd, mode)); }
+    int rename(At from, At to) override { return or_errno(::renameat(from.folder, from.name, to.folder, to.name)); }
+    int unlink(At at) override { return or_errno(::unlinkat(at.folder, at.name, 0)); }
+    int mkdir(At at, unsigned mode) override { return or_errno(::mkdirat(at.folder, at.name, mode)); }
+    int rmdir(At at) override { return or_errno(::unlinkat(at.folder, at.name, AT_REMOVEDIR)); }
+    int list(At at, std::vector<std::string>& names) override
     {
         names.clear();
-        DIR* directory = ::opendir(path);
-        if (!directory)
-            return -errno;
+        const int fd = open(at, O_RDONLY | O_DIRECTORY, 0);
+        if (fd < 0)
+            return fd;
+        DIR* directory = ::fdopendir(fd);
+        if (!directory) {
+            const int failure = errno;
+            ::close(fd);
+            return -failure;
+        }
         errno = 0;
         while (const dirent* item = ::readdir(directory)) {
             const std::string_view name = item->d_name;
@@ -171,7 +178,7 @@ int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset)
     return 0;
 }
 
-Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error)
+Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error, FileStat* about)
 {
     // Non-blocking, so that a FIFO put where a file should be cannot hang the caller.
     const FileHandle file(files, files.open(path, O_RDONLY | O_NONBLOCK, 0));
@@ -183,6 +190,8 @@ Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error)
         error = -EFBIG;
     if (error != 0)
         return {};
+    if (about)
+        *about = stat;
     Bytes bytes = Bytes::make(stat.size, [&](std::span<std::byte> buffer) {
         error = read_exactly(files, file.fd(), buffer.data(), buffer.size(), 0);
     });
@@ -230,10 +239,58 @@ std::optional<std::string> read_small_file(const std::string& path)
     return error == 0 ? std::optional<std::string>(bytes.text()) : std::nullopt;
 }
 
+namespace {
+
+constexpr unsigned k_for_others = 0077;  // no umask in use takes anything from the owner
+
+}  // namespace
+
+unsigned mode_for_sharing(Files& files, const std::string& directory)
+{
+    static constexpr unsigned k_inherited = 02777;  // not the sticky bit: others could not evict
+    static constexpr unsigned k_everyone = 0777;
+    FileStat stat;
+    return files.stat((directory + "/.").c_str(), stat) == 0 ? stat.mode & k_inherited : k_everyone;
+}
+
+int create_file(Files& files, At at, int flags, unsigned mode)
+{
+    const int fd = files.open(at, flags | O_CREAT | O_EXCL, mode);
+    if (fd >= 0 && (mode & k_for_others) != 0)
+        files.chmod(fd, mode);  // where there are no modes, it serves as it is
+    return fd;
+}
+
+int make_folder(Files& files, At at, unsigned mode)
+{
+    const int made = files.mkdir(at, mode);
+    if (made != 0 || (mode & k_for_others) == 0)
+        return made;
+    const FileHandle folder(files, files.open(at, O_RDONLY | O_DIRECTORY, 0));
+    if (folder.open())
+        files.chmod(folder.fd(), mode);
+    return 0;
+}
+
+int open_or_create(Files& files, At at, int flags, unsigned mode)
+{
+    static constexpr int k_attempts = 8;  // others may create and remove it all the while
+    int fd = -ENOENT;
+    for (int attempt = 0; attempt < k_attempts && (fd == -ENOENT || fd == -EEXIST); ++attempt) {
+        fd = files.open(at, flags, 0);
+        if (fd == -ENOENT)
+            fd = create_file(files, at, flags, mode);
+        if (fd == -ENOENT)
+            break;  // it is the folder that is missing
+    }
+    return fd;
+}
+
 int make_directories(Files& files, const std::string& path, unsigned mode)
 {
+    static constexpr unsigned k_parents = 0755;
     const auto make = [&] {
-        const int made = files.mkdir(path.c_str(), mode);
+        const int made = make_folder(files, path.c_str(), mode);
         // With a slash behind it, a link to a directory means that directory.
         FileStat there;
         if (made != -EEXIST || files.stat((path + "/").c_str(), there) == 0)
@@ -246,9 +303,24 @@ int make_directories(Files& files, const std::string& path, unsigned mode)
     const std::size_t slash = path.find_last_of('/');
     if (slash == std::string::npos || slash == 0)
         return made;
-    if (const int parent = make_directories(files, path.substr(0, slash), mode); parent != 0)
+    if (const int parent = make_directories(files, path.substr(0, slash), mode & k_parents); parent != 0)
         return parent;
     return make();
+}
+
+FileHandle open_folder(Files& files, const std::string& top, std::string_view path)
+{
+    static constexpr int k_folder = O_PATH | O_DIRECTORY;
+    // With a dot behind it, a link to a directory means that directory.
+    FileHandle folder(files, files.open((top + "/.").c_str(), k_folder, 0));
+    path.remove_prefix(top.size());
+    while (folder.open() && !path.empty()) {
+        path.remove_prefix(1);
+        const std::string name(path.substr(0, path.find('/')));
+        folder = FileHandle(files, files.open({folder.fd(), name}, k_folder, 0));
+        path.remove_prefix(name.size());
+    }
+    return folder;
 }
 
 std::string describe(const char* action, const std::string& path, int error)

@@ -5,8 +5,10 @@
 #include "hearth/result.hpp"
 
 #include <cstdint>
+#include <fcntl.h>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -26,6 +28,16 @@ struct FileStat {
     WallTime changed{};  // when anything about it last changed; no program can set it
 };
 
+// A name in an open folder, or a path. It does not own the name.
+struct At {
+    At(const char* path) : name(path) {}  // implicit: a path is the usual case
+    At(int in_folder, const char* its_name) : folder(in_folder), name(its_name) {}
+    At(int in_folder, const std::string& its_name) : At(in_folder, its_name.c_str()) {}
+
+    int folder = AT_FDCWD;
+    const char* name;
+};
+
 // The file operations Hearth uses, one virtual function each, so that a test can fail the n-th of them or record
 // them all and cut the power between any two.
 // Thread safety: all of it. Errors: what would be -1 with errno comes back as -errno; nothing throws.
@@ -33,20 +45,21 @@ class Files {
 public:
     virtual ~Files() = default;
 
-    // Flags as in open(2). Descriptors are always close-on-exec and never follow a link in the last component.
-    virtual int open(const char* path, int flags, unsigned mode) = 0;
+    // No operation follows a link in the last component. Flags as in open(2); descriptors are always close-on-exec.
+    virtual int open(At at, int flags, unsigned mode) = 0;
     virtual int close(int fd) = 0;
     virtual ssize_t pread(int fd, void* buffer, std::size_t size, std::uint64_t offset) = 0;
     virtual ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) = 0;
     virtual int truncate(int fd, std::uint64_t size) = 0;
     virtual int sync(int fd) = 0;
     virtual int stat(int fd, FileStat& out) = 0;
-    virtual int stat(const char* path, FileStat& out) = 0;  // of the link itself, if it is one
-    virtual int rename(const char* from, const char* to) = 0;
-    virtual int unlink(const char* path) = 0;
-    virtual int mkdir(const char* path, unsigned mode) = 0;
-    virtual int rmdir(const char* path) = 0;
-    virtual int list(const char* path, std::vector<std::string>& names) = 0;  // without . and ..
+    virtual int stat(At at, FileStat& out) = 0;  // of the link itself, if it is one
+    virtual int chmod(int fd, unsigned mode) = 0;
+    virtual int rename(At from, At to) = 0;
+    virtual int unlink(At at) = 0;
+    virtual int mkdir(At at, unsigned mode) = 0;
+    virtual int rmdir(At at) = 0;
+    virtual int list(At at, std::vector<std::string>& names) = 0;  // without . and ..
     // Takes an exclusive lock on the open file; it ends with the last descriptor. -EWOULDBLOCK when another holds it.
     virtual int try_lock(int fd) = 0;
 };
@@ -79,8 +92,8 @@ private:
 int read_exactly(Files& files, int fd, void* buffer, std::size_t size, std::uint64_t offset);
 int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset);
 
-// The whole file, or -errno in `error` and no bytes. A file larger than `limit` is -EFBIG.
-Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error);
+// The whole file, or -errno in `error` and no bytes. A file larger than `limit` is -EFBIG. `about`: what was read.
+Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error, FileStat* about = nullptr);
 
 // The content of a small file of the user, which may lie behind links. None: it cannot be read, or is over 1 MiB.
 std::optional<std::string> read_small_file(const std::string& path);
@@ -89,8 +102,21 @@ std::optional<std::string> read_small_file(const std::string& path);
 // that users may put behind links. If it cannot be found out, the path itself.
 std::string real_path(const std::string& path);
 
-// Creates the directory and its missing parents, all with `mode`. 0 or -errno.
+// The mode of what is created below a directory that several users share: the directory's own. 0777 if it is missing.
+unsigned mode_for_sharing(Files& files, const std::string& directory);
+// What is created for several users gets exactly this mode, whatever the umask takes away. -EEXIST if it is there.
+int create_file(Files& files, At at, int flags, unsigned mode);
+int make_folder(Files& files, At at, unsigned mode);
+// Opens the file, or creates it like that.
+int open_or_create(Files& files, At at, int flags, unsigned mode);
+
+// Creates the directory with `mode`, and its missing parents without leave for others to write. 0 or -errno.
 int make_directories(Files& files, const std::string& path, unsigned mode);
+
+// Opens the folder `path` at or below `top`, one name at a time. `top` may be a link of the user's. Below it no link is
+// followed (-ENOTDIR), so that whoever can write there cannot lead us to files elsewhere. What is opened is good for
+// naming things in it.
+FileHandle open_folder(Files& files, const std::string& top, std::string_view path);
 
 // "open /x/y: No such file or directory (2)"
 std::string describe(const char* action, const std::string& path, int error);

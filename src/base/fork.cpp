@@ -1,5 +1,7 @@
 #include "base/fork.hpp"
 
+#include "base/slow_mutex.hpp"
+
 #include <array>
 #include <atomic>
 #include <pthread.h>
@@ -21,6 +23,7 @@ struct ForkRegistry {
     std::mutex mutex;
     std::array<std::unordered_set<ForkSafeMutex*>, static_cast<std::size_t>(LockLevel::end)> locks;
     std::unordered_set<ForkGuard*> guards;
+    std::atomic<std::uint64_t> begun_and_ended{0};
 
     static ForkRegistry& own()
     {
@@ -44,10 +47,12 @@ struct ForkRegistry {
         for (const auto& level : locks)
             for (ForkSafeMutex* lock : level)
                 lock->lock();
+        ++begun_and_ended;
     }
 
     void in_parent()
     {
+        ++begun_and_ended;
         for (const auto& level : locks)
             for (ForkSafeMutex* lock : level)
                 lock->unlock();
@@ -57,8 +62,11 @@ struct ForkRegistry {
     void in_child()
     {
         in_parent();
-        for (const ForkGuard* guard : guards)
+        std::erase_if(guards, [](const ForkGuard* guard) {
+            const bool is_last = guard->m_calls == ForkGuard::Calls::once;
             guard->m_in_child();
+            return is_last;
+        });
     }
 
     void move_to(ForkRegistry& other)
@@ -87,6 +95,11 @@ void use_fork_registry(void* registry)
     ForkRegistry::own().move_to(*others);
 }
 
+std::uint64_t forks_begun_and_ended()
+{
+    return ForkRegistry::instance().begun_and_ended;
+}
+
 ForkSafeMutex::ForkSafeMutex(LockLevel level) : m_level(level)
 {
     ForkRegistry& all = ForkRegistry::instance();
@@ -101,7 +114,7 @@ ForkSafeMutex::~ForkSafeMutex()
     all.at(m_level).erase(this);
 }
 
-ForkGuard::ForkGuard(std::function<void()> in_child) : m_in_child(std::move(in_child))
+ForkGuard::ForkGuard(std::function<void()> in_child, Calls calls) : m_in_child(std::move(in_child)), m_calls(calls)
 {
     ForkRegistry& all = ForkRegistry::instance();
     const std::lock_guard lock(all.mutex);

@@ -38,7 +38,10 @@ private:
 // did not come along.
 class ForkGuard {
 public:
-    explicit ForkGuard(std::function<void()> in_child);
+    // `once`: of an object on a thread's stack, which in the child of another thread's fork is nobody's, and is used
+    // for something else before that child forks again.
+    enum class Calls : std::uint8_t { always, once };
+    explicit ForkGuard(std::function<void()> in_child, Calls calls = Calls::always);
     ~ForkGuard();
     ForkGuard(const ForkGuard&) = delete;
     ForkGuard& operator=(const ForkGuard&) = delete;
@@ -46,6 +49,7 @@ public:
 private:
     friend struct ForkRegistry;
     const std::function<void()> m_in_child;
+    const Calls m_calls;
 };
 
 // This code may be in a process several times: in the library, and in libraries of ours that it loads. Before a fork

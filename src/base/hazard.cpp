@@ -3,6 +3,7 @@
 #include "base/fork.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -11,14 +12,18 @@ namespace hearth::base {
 
 // One for the process and never destroyed: leases may outlive every cache, and threads outlive main().
 struct HazardDomain {
-    ForkSafeMutex mutex{LockLevel::reclaim};
-    std::atomic<HazardSlot*> slots{nullptr};
-    HazardSlot* free_slots = nullptr;                                   // guarded by mutex
-    Reclaimable* retired = nullptr;                                     // guarded by mutex
-    std::size_t retired_count = 0;                                      // guarded by mutex
-    std::vector<std::pair<const Reclaimable*, HazardSlot*>> announced;  // guarded by mutex; kept for its memory
+    ForkSafeMutex mutex{LockLevel::reclaim};  // guards all that follows
+    HazardSlot* slots = nullptr;
+    std::size_t slot_count = 0;
+    HazardSlot* free_slots = nullptr;
+    Reclaimable* waiting = nullptr;  // retired since the last scan
+    std::size_t waiting_count = 0;
+    std::size_t retired_count = 0;        // waiting, being scanned, or held
+    std::vector<Reclaimable*> asked_for;  // kept for its memory
+    std::size_t slots_visited = 0;
 
     static Reclaimable*& next(Reclaimable* object) { return object->m_next_retired; }
+    static std::size_t& holders(Reclaimable* object) { return object->m_holders; }
 
     HazardSlot* take()
     {
@@ -29,10 +34,10 @@ struct HazardDomain {
             for (std::size_t i = 0; i < k_block; ++i) {
                 block[i].next_free = free_slots;
                 free_slots = &block[i];
-                block[i].next = slots.load(std::memory_order_relaxed);
-                // release: pairs with the acquire in gather().
-                slots.store(&block[i], std::memory_order_release);
+                block[i].next = slots;
+                slots = &block[i];
             }
+            slot_count += k_block;
         }
         HazardSlot* slot = free_slots;
         free_slots = slot->next_free;
@@ -46,67 +51,104 @@ struct HazardDomain {
         free_slots = slot;
     }
 
-    // One walk over the slots serves all retired objects: there may be thousands of leases and thousands of evictions.
-    void gather()
-    {
-        announced.clear();
-        for (HazardSlot* slot = slots.load(std::memory_order_acquire); slot; slot = slot->next)
-            // acquire: pairs with the release in release_slot().
-            if (const Reclaimable* object = slot->object.load(std::memory_order_acquire))
-                announced.emplace_back(object, slot);
-        std::sort(announced.begin(), announced.end());
-    }
-
-    bool is_protected(const Reclaimable* object) const
-    {
-        const auto first =
-            std::lower_bound(announced.begin(), announced.end(), std::pair(object, static_cast<HazardSlot*>(nullptr)));
-        for (auto it = first; it != announced.end() && it->first == object; ++it)
-            it->second->wanted.store(true, std::memory_order_relaxed);
-        return first != announced.end() && first->first == object;
-    }
-
     void retire(std::span<Reclaimable* const> objects)
     {
         if (objects.empty())
             return;
-        heavy_barrier();
         {
             const std::lock_guard lock(mutex);
             for (Reclaimable* object : objects) {
-                next(object) = retired;
-                retired = object;
+                next(object) = waiting;
+                waiting = object;
             }
+            waiting_count += objects.size();
             retired_count += objects.size();
+            if (waiting_count < slot_count / k_slots_for_one)
+                return;
         }
-        reclaim();
+        scan();
     }
 
-    void reclaim()
+    // One barrier and one walk over the slots serve all that wait: there may be thousands of leases and of evictions.
+    void scan()
+    {
+        Reclaimable* scanned = nullptr;
+        {
+            const std::lock_guard lock(mutex);
+            scanned = std::exchange(waiting, nullptr);
+            waiting_count = 0;
+        }
+        // Not under the lock, which releases take. What is retired meanwhile waits for the next scan.
+        heavy_barrier();
+        Reclaimable* to_free = nullptr;
+        {
+            const std::lock_guard lock(mutex);
+            for (HazardSlot* slot = ask_for(scanned); slot; slot = slot->next)
+                visit(*slot, to_free);
+            for (Reclaimable* object : asked_for)
+                if (holders(object) == 0)
+                    add_to(to_free, object);
+        }
+        free_all(to_free);
+    }
+
+    // Lists what this scan is about, each without holders so far. Returns the first slot.
+    HazardSlot* ask_for(Reclaimable* scanned)
+    {
+        asked_for.clear();
+        while (scanned) {
+            Reclaimable* object = std::exchange(scanned, next(scanned));
+            holders(object) = 0;
+            asked_for.push_back(object);
+        }
+        std::sort(asked_for.begin(), asked_for.end(), std::less<>());
+        return slots;
+    }
+
+    // What a slot names may have been freed long ago, if its reader has yet to look again: it is compared, never read.
+    void visit(HazardSlot& slot, Reclaimable*& to_free)
+    {
+        ++slots_visited;
+        // acquire: pairs with the release in release_slot() and announce().
+        const Reclaimable* object = slot.object.load(std::memory_order_acquire);
+        // A release that met the scan that asked for it.
+        if (Reclaimable* wanted = slot.wanted.load(std::memory_order_relaxed); wanted && wanted != object) {
+            slot.wanted.store(nullptr, std::memory_order_relaxed);
+            if (--holders(wanted) == 0)
+                add_to(to_free, wanted);
+        }
+        const auto found = std::lower_bound(asked_for.begin(), asked_for.end(), object, std::less<>());
+        if (object && found != asked_for.end() && *found == object) {
+            slot.wanted.store(*found, std::memory_order_relaxed);
+            ++holders(*found);
+        }
+    }
+
+    void hold_no_longer(HazardSlot& slot)
     {
         Reclaimable* to_free = nullptr;
         {
             const std::lock_guard lock(mutex);
-            gather();
-            Reclaimable** link = &retired;
-            while (*link) {
-                Reclaimable* object = *link;
-                if (is_protected(object)) {
-                    link = &next(object);
-                } else {
-                    *link = next(object);
-                    next(object) = to_free;
-                    to_free = object;
-                    --retired_count;
-                }
-            }
+            Reclaimable* wanted = slot.wanted.load(std::memory_order_relaxed);
+            slot.wanted.store(nullptr, std::memory_order_relaxed);
+            if (wanted && --holders(wanted) == 0)
+                add_to(to_free, wanted);
         }
-        // Destructors run outside the lock: they may release leases of their own.
-        while (to_free) {
-            Reclaimable* object = to_free;
-            to_free = next(object);
-            delete object;
-        }
+        free_all(to_free);
+    }
+
+    void add_to(Reclaimable*& list, Reclaimable* object)
+    {
+        next(object) = list;
+        list = object;
+        --retired_count;
+    }
+
+    // Destructors run outside the lock: they may release leases of their own.
+    static void free_all(Reclaimable* list)
+    {
+        while (list)
+            delete std::exchange(list, next(list));
     }
 };
 
@@ -124,16 +166,16 @@ HazardDomain& domain()
 
 // Lets a thread keep free slots from now on, and gives them back when it ends.
 struct SlotsOfThread {
-    SlotsOfThread() { detail::t_free_slot_count = 0; }
+    SlotsOfThread() { detail::t_own.free_slot_count = 0; }
     SlotsOfThread(const SlotsOfThread&) = delete;
     SlotsOfThread& operator=(const SlotsOfThread&) = delete;
     ~SlotsOfThread()
     {
-        while (HazardSlot* slot = detail::t_free_slots) {
-            detail::t_free_slots = slot->next_free;
+        while (HazardSlot* slot = detail::t_own.free_slots) {
+            detail::t_own.free_slots = slot->next_free;
             domain().give_back(slot);
         }
-        detail::t_free_slot_count =
+        detail::t_own.free_slot_count =
             detail::k_free_slots_kept;  // releases in later thread-local destructors go straight to the domain
     }
 };
@@ -141,10 +183,6 @@ struct SlotsOfThread {
 }  // namespace
 
 namespace detail {
-
-// Full to begin with, so that the first release of a thread that has taken no slot comes to give_slot_back() too.
-thread_local constinit int t_free_slot_count = k_free_slots_kept;
-thread_local constinit HazardSlot* t_free_slots = nullptr;
 
 namespace {
 
@@ -165,20 +203,25 @@ HazardSlot* take_slot() noexcept
 void give_slot_back(HazardSlot* slot) noexcept
 {
     keep_slots_until_thread_ends();
-    if (t_free_slot_count >= k_free_slots_kept) {
+    if (t_own.free_slot_count >= k_free_slots_kept) {
         domain().give_back(slot);
         return;
     }
-    slot->next_free = t_free_slots;
-    t_free_slots = slot;
-    ++t_free_slot_count;
+    slot->next_free = t_own.free_slots;
+    t_own.free_slots = slot;
+    ++t_own.free_slot_count;
+}
+
+void hold_no_longer(HazardSlot* slot) noexcept
+{
+    domain().hold_no_longer(*slot);
 }
 
 }  // namespace detail
 
 void reclaim() noexcept
 {
-    domain().reclaim();
+    domain().scan();
 }
 
 void retire(std::span<Reclaimable* const> objects) noexcept
@@ -191,6 +234,13 @@ std::size_t retired_count() noexcept
     HazardDomain& all = domain();
     const std::lock_guard lock(all.mutex);
     return all.retired_count;
+}
+
+std::size_t slots_visited() noexcept
+{
+    HazardDomain& all = domain();
+    const std::lock_guard lock(all.mutex);
+    return all.slots_visited;
 }
 
 }  // namespace hearth::base

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/barrier.hpp"
+#include "base/of_thread.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -13,17 +14,20 @@
 //   p = source.load()            (acquire)    source.store(other)
 //   slot->object.store(p)        (release)    heavy_barrier()
 //   light_barrier()                           for every slot: slot->object.load() == p ?
-//   source.load() == p ?                        slot->wanted.store(true), keep p : free p
-//   use p
+//   source.load() == p ?                        slot->wanted.store(p), count it among p's holders
+//   use p                                     no holders: free p
 //   slot->object.store(null)     (release)
 //   slot->wanted.load() ?        (relaxed)
-//     -> reclaim what was kept
+//     -> one holder less; the last frees p
 //
 // The barriers (base/barrier.hpp) make sure that either the reader sees that the source has changed or the remover sees
-// the announcement: nothing is freed in use. There is no barrier between the reader's last two steps, which keeps
+// the announcement: nothing is freed in use. An object has as many holders as there are slots whose `wanted` names it;
+// both change under the domain's lock only. There is no barrier between the reader's last two steps, which keeps
 // releases cheap. So an object kept because of a lease is freed by the release of that lease, unless release and scan
-// meet within nanoseconds; then by the next retire() or reclaim().
-// Cost: a reader writes its slot's own cache line and reads nothing that others write; no barrier instruction.
+// meet within nanoseconds; then by the slot's next release or the next scan, whichever comes first.
+// Cost: a reader writes its slot's own cache line and reads nothing that others write; no barrier instruction. A
+// release is O(1), also of what was retired. A scan visits all slots, and comes once for every k_slots_for_one of them
+// that is retired: where there are fewer than twice as many slots, that is at once.
 
 namespace hearth::base {
 
@@ -37,40 +41,41 @@ public:
 
 private:
     friend struct HazardDomain;
-    Reclaimable* m_next_retired = nullptr;
+    // Retired objects wait in a list for a scan. One that the scan finds protected is in no list: slots name it.
+    union {
+        Reclaimable* m_next_retired = nullptr;
+        std::size_t m_holders;
+    };
 };
 
 struct alignas(64) HazardSlot {
     std::atomic<const Reclaimable*> object{nullptr};
-    std::atomic<bool> wanted{false};  // its object has been retired: whoever releases it reclaims
-    HazardSlot* next_free = nullptr;  // in a thread's or the process's list of free slots
-    HazardSlot* next = nullptr;       // in the list of all slots, which only grows
+    std::atomic<Reclaimable*> wanted{nullptr};  // retired, and this slot is one of its holders
+    HazardSlot* next_free = nullptr;            // in a thread's or the process's list of free slots
+    HazardSlot* next = nullptr;                 // in the list of all slots, which only grows
 };
+
+inline constexpr std::size_t k_slots_for_one = 256;
 
 namespace detail {
 
-// The thread's free slots: taking one is a pop from memory that only this thread uses. thread_index.hpp says why these
-// are plain words.
-extern thread_local constinit HazardSlot* t_free_slots __attribute__((tls_model("initial-exec")));
-extern thread_local constinit int t_free_slot_count __attribute__((tls_model("initial-exec")));
-inline constexpr int k_free_slots_kept = 16;
-
 HazardSlot* take_slot() noexcept;
 void give_slot_back(HazardSlot* slot) noexcept;
+void hold_no_longer(HazardSlot* slot) noexcept;
 
 }  // namespace detail
 
-// Frees what was retired and is no longer protected.
+// Frees all that was retired and is no longer protected.
 void reclaim() noexcept;
 
 // A slot of the calling thread's, free to announce in. Never fails short of running out of memory.
 inline HazardSlot* acquire_slot() noexcept
 {
-    HazardSlot* slot = detail::t_free_slots;
+    HazardSlot* slot = detail::t_own.free_slots;
     if (!slot)
         return detail::take_slot();
-    detail::t_free_slots = slot->next_free;
-    --detail::t_free_slot_count;
+    detail::t_own.free_slots = slot->next_free;
+    --detail::t_own.free_slot_count;
     return slot;
 }
 
@@ -79,15 +84,13 @@ inline void release_slot(HazardSlot* slot) noexcept
 {
     // release: pairs with the scan's load, so that what the reader did with the object comes before its end.
     slot->object.store(nullptr, std::memory_order_release);
-    if (slot->wanted.load(std::memory_order_relaxed)) {
-        slot->wanted.store(false, std::memory_order_relaxed);
-        reclaim();
-    }
-    if (detail::t_free_slot_count >= detail::k_free_slots_kept)
+    if (slot->wanted.load(std::memory_order_relaxed))
+        detail::hold_no_longer(slot);
+    if (detail::t_own.free_slot_count >= detail::k_free_slots_kept)
         return detail::give_slot_back(slot);
-    slot->next_free = detail::t_free_slots;
-    detail::t_free_slots = slot;
-    ++detail::t_free_slot_count;
+    slot->next_free = detail::t_own.free_slots;
+    detail::t_own.free_slots = slot;
+    ++detail::t_own.free_slot_count;
 }
 
 // Announces `object` in `slot`. The caller must then check again that the object is still reachable.
@@ -98,15 +101,16 @@ inline void announce(HazardSlot* slot, const Reclaimable* object) noexcept
     light_barrier();
 }
 
-// Frees the objects, which no new reader can reach, as soon as no slot names them: now, or when the last lease ends.
-// One heavy barrier for all of them.
+// Frees the objects, which no new reader can reach, once no slot names them: when the next scan finds none, or when the
+// last lease ends that it finds. One heavy barrier for all that a scan serves.
 void retire(std::span<Reclaimable* const> objects) noexcept;
 inline void retire(Reclaimable* object) noexcept
 {
     retire({&object, 1});
 }
 
-// Objects retired and not yet freed. For tests.
+// For tests: objects retired and not yet freed, and slots that scans have visited so far.
 std::size_t retired_count() noexcept;
+std::size_t slots_visited() noexcept;
 
 }  // namespace hearth::base

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <csignal>
 #include <thread>
 #include <utility>
@@ -23,13 +24,32 @@ private:
     sigset_t m_before{};
 };
 
+// For tests: the next starts fail, as they do where the system gives a process no more threads.
+void fail_thread_starts(int next) noexcept;
+bool is_start_to_fail() noexcept;
+
 // Starts a std::thread or std::jthread that takes no such signals; threads and processes that it starts take none
-// either. Every thread of ours is started here.
-template <class Thread = std::thread, class Work>
-Thread start_thread(Work&& work)
-{
+// either. Every thread of ours is started here. False: none can be had, and `thread` is as it was; whoever asked does
+// without. What `work` throws ends that thread, never the host program.
+template <class Thread, class Work>
+bool try_start_thread(Thread& thread, Work&& work) noexcept
+try {
+    if (is_start_to_fail())
+        return false;
+    auto contained = [work = std::forward<Work>(work)]<class... Stop>(
+        Stop... stop) mutable requires std::invocable<decltype(work)&, Stop...>
+    {
+        try {
+            work(std::move(stop)...);
+        } catch (...) {
+            return;  // those who have somebody to tell catch it themselves
+        }
+    };
     const SignalsBlocked inherited;
-    return Thread(std::forward<Work>(work));
+    thread = Thread(std::move(contained));
+    return true;
+} catch (...) {
+    return false;
 }
 
 }  // namespace hearth::base

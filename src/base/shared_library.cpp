@@ -2,8 +2,11 @@
 
 #include "base/error.hpp"
 
+#include <charconv>
+#include <cstdint>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fstream>
 
 namespace hearth::base {
 
@@ -21,6 +24,24 @@ Result<SharedLibrary> SharedLibrary::load(const std::string& path)
 void* SharedLibrary::symbol(const char* name) const
 {
     return ::dlsym(m_handle, name);
+}
+
+std::string mapped_file(const void* address)
+{
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    std::ifstream maps("/proc/self/maps");
+    // "ffff8000-ffff9000 r-xp 00000000 fe:01 1234    /usr/lib/libx.so"
+    for (std::string line; std::getline(maps, line);) {
+        const char* const end = line.data() + line.size();
+        std::uintptr_t from = 0;
+        std::uintptr_t to = 0;
+        const char* const dash = std::from_chars(line.data(), end, from, 16).ptr;
+        if (dash == end || std::from_chars(dash + 1, end, to, 16).ec != std::errc{} || wanted < from || wanted >= to)
+            continue;
+        const std::size_t path = line.find('/');
+        return path == std::string::npos ? std::string{} : line.substr(path);
+    }
+    return {};
 }
 
 }  // namespace hearth::base

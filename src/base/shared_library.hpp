@@ -28,6 +28,10 @@ private:
     void* m_handle;
 };
 
+// The file that the code or data at an address was mapped from; empty if that cannot be found out. The dynamic loader
+// knows it by the name it was asked for, which under `hearth run` is that of another library.
+std::string mapped_file(const void* address);
+
 // Fills a table of a library's functions, one after the other, and remembers whether one of them is not there.
 class FunctionFinder {
 public:

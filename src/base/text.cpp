@@ -52,9 +52,11 @@ std::vector<std::string_view> words_of(std::string_view text)
 
 std::optional<bool> parse_bool(std::string_view text)
 {
-    if (text == "1" || text == "on" || text == "yes" || text == "true")
+    std::string word(text);
+    std::ranges::transform(word, word.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+    if (word == "1" || word == "on" || word == "yes" || word == "true")
         return true;
-    if (text == "0" || text == "off" || text == "no" || text == "false")
+    if (word == "0" || word == "off" || word == "no" || word == "false")
         return false;
     return std::nullopt;
 }

@@ -45,7 +45,7 @@ std::optional<Number> parse_number(std::string_view text)
     return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
 }
 
-// 1, on, yes or true; 0, off, no or false.
+// 1, on, yes or true; 0, off, no or false; in letters of either case.
 std::optional<bool> parse_bool(std::string_view text);
 
 // The text cut to a sane length, with '?' for what is not printable: for quoting strangers in our messages.

@@ -35,7 +35,7 @@ struct Holder {
         Numbers& all = numbers();
         const std::lock_guard lock(all.mutex);
         all.free.insert(index);
-        detail::t_thread_number = 0;
+        detail::t_own.number = 0;
     }
 };
 
@@ -43,7 +43,7 @@ struct Holder {
 
 namespace detail {
 
-thread_local constinit std::size_t t_thread_number = 0;
+thread_local constinit OfThread t_own;
 
 std::size_t take_thread_number() noexcept
 {
@@ -56,7 +56,7 @@ std::size_t take_thread_number() noexcept
         holder.index = *all.free.begin();
         all.free.erase(all.free.begin());
     }
-    t_thread_number = holder.index + 1;
+    t_own.number = holder.index + 1;
     return holder.index;
 }
 

@@ -2,13 +2,71 @@
 
 #include "base/own_thread.hpp"
 
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
 namespace hearth::base {
 
 namespace {
 
-thread_local const Workers* t_worker_of = nullptr;
+thread_local const void* t_worker_of = nullptr;
+
+// Tasks tell their own troubles to those who wait for them. What else they throw has nobody to go to.
+void run(const Workers::Task& task, Workers::Call call) noexcept
+try {
+    task(call);
+} catch (...) {
+    return;
+}
 
 }  // namespace
+
+struct Workers::State : std::enable_shared_from_this<State> {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t most = 0;  // and one more for each that has stepped aside
+    std::size_t idle = 0;
+    bool stopping = false;
+    std::deque<Task> tasks;
+    std::vector<std::thread> threads;
+
+    // Called under the lock.
+    bool add_thread()
+    {
+        if (try_start_thread(threads.emplace_back(), [self = shared_from_this()] { self->work(); }))
+            return true;
+        threads.pop_back();
+        return false;
+    }
+
+    void work()
+    {
+        t_worker_of = this;
+        std::unique_lock lock(mutex);
+        for (;;) {
+            ++idle;
+            changed.wait(lock, [&] { return stopping || !tasks.empty(); });
+            --idle;
+            if (stopping)
+                return;
+            Task task = std::move(tasks.front());
+            tasks.pop_front();
+            lock.unlock();
+            run(task, Call::run);
+            task = nullptr;  // before the lock is taken again: what it owns may submit more, or close the cache
+            lock.lock();
+        }
+    }
+};
+
+Workers::Workers(std::size_t most) : m_state(std::make_shared<State>())
+{
+    m_state->most = most;
+}
 
 Workers::~Workers()
 {
@@ -18,67 +76,60 @@ Workers::~Workers()
 void Workers::stop()
 {
     std::deque<Task> given_up;
+    std::vector<std::thread> threads;
     {
-        const std::lock_guard lock(m_mutex);
-        m_stopping = true;
-        given_up.swap(m_tasks);
+        const std::lock_guard lock(m_state->mutex);
+        m_state->stopping = true;
+        given_up.swap(m_state->tasks);
+        threads.swap(m_state->threads);
     }
-    m_changed.notify_all();
+    m_state->changed.notify_all();
     for (const Task& task : given_up)
-        task(Call::cancelled);
-    for (std::thread& thread : m_threads)
-        if (thread.joinable())
+        run(task, Call::cancelled);
+    for (std::thread& thread : threads) {
+        if (thread.get_id() == std::this_thread::get_id())
+            thread.detach();
+        else
             thread.join();
+    }
 }
 
 void Workers::submit(Task task)
 {
-    {
-        std::unique_lock lock(m_mutex);
-        if (m_stopping) {
-            lock.unlock();
-            task(Call::cancelled);
-            return;
-        }
-        m_tasks.push_back(std::move(task));
-        if (m_idle < m_tasks.size() && m_threads.size() < m_most)
-            m_threads.push_back(start_thread([this] { work(); }));
+    State& state = *m_state;
+    std::unique_lock lock(state.mutex);
+    const bool wanted = state.idle <= state.tasks.size() && state.threads.size() < state.most;
+    // Where no thread can be had, the caller does the work: those that are there may all wait for this very task.
+    const bool by_caller = !state.stopping && wanted && !state.add_thread();
+    if (!state.stopping && !by_caller) {
+        state.tasks.push_back(std::move(task));
+        lock.unlock();
+        state.changed.notify_one();
+        return;
     }
-    m_changed.notify_one();
+    const Call call = state.stopping ? Call::cancelled : Call::run;
+    lock.unlock();
+    run(task, call);
 }
 
-Workers::StepAside::StepAside(Workers& workers) : m_workers(t_worker_of == &workers ? &workers : nullptr)
+Workers::StepAside::StepAside(Workers& workers)
+    : m_state(t_worker_of == workers.m_state.get() ? workers.m_state : nullptr)
 {
-    if (!m_workers)
+    if (!m_state)
         return;
-    const std::lock_guard lock(m_workers->m_mutex);
-    ++m_workers->m_most;
+    const std::lock_guard lock(m_state->mutex);
+    ++m_state->most;
+    // Somebody may be waiting for one of these.
+    if (m_state->tasks.size() > m_state->idle && m_state->threads.size() < m_state->most)
+        m_state->add_thread();
 }
 
 Workers::StepAside::~StepAside()
 {
-    if (!m_workers)
+    if (!m_state)
         return;
-    const std::lock_guard lock(m_workers->m_mutex);
-    --m_workers->m_most;
-}
-
-void Workers::work()
-{
-    t_worker_of = this;
-    std::unique_lock lock(m_mutex);
-    for (;;) {
-        ++m_idle;
-        m_changed.wait(lock, [&] { return m_stopping || !m_tasks.empty(); });
-        --m_idle;
-        if (m_stopping)
-            return;
-        const Task task = std::move(m_tasks.front());
-        m_tasks.pop_front();
-        lock.unlock();
-        task(Call::run);
-        lock.lock();
-    }
+    const std::lock_guard lock(m_state->mutex);
+    --m_state->most;
 }
 
 }  // namespace hearth::base

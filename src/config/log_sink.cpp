@@ -26,4 +26,17 @@ LogSink log_sink(const std::string& where)
     };
 }
 
+LogSink contained(LogSink sink)
+{
+    if (!sink)
+        return {};
+    return [sink = std::move(sink)](LogLevel level, std::string_view message) {
+        try {
+            sink(level, message);
+        } catch (...) {
+            return;  // there is nobody else to tell
+        }
+    };
+}
+
 }  // namespace hearth::config

@@ -3,13 +3,16 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "config/default_tiers.hpp"
 #include "config/log_sink.hpp"
 #include "engine/parts.hpp"
 #include "hearth/bundle.hpp"
 #include "hearth/cache.hpp"
 #include "hearth/device_tier.hpp"
 #include "hearth/remote.hpp"
-#include "remote/remote_options.hpp"
+#include "policy/guarded_policy.hpp"
+#include "remote/server_kinds.hpp"
+#include "remote/url.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -29,9 +32,10 @@ bool is_name(std::string_view name)
     return !name.empty() && name.size() <= k_longest_name && std::all_of(name.begin(), name.end(), plain);
 }
 
-// Whose signatures a tier trusts. The settings name the tier itself, or all tiers of its kind. A key that cannot be
-// read is logged, and leaves the tier with less trust, never with more.
-Trust trust_of(const std::string& tier, std::string_view kind, const CacheOptions& options, const LogSink& log)
+// Whose signatures a tier trusts. The settings name the tier itself, all of its kind, or servers as addresses do. A key
+// that cannot be read is logged, and leaves the tier with less trust, never with more.
+Trust trust_of(const std::string& tier, std::string_view kind, const CacheOptions& options, const LogSink& log,
+               const remotes::ServerKind* server = nullptr)
 {
     Trust trust;
     const auto complain = [&](const Error& error) {
@@ -39,7 +43,8 @@ Trust trust_of(const std::string& tier, std::string_view kind, const CacheOption
             log(LogLevel::warning, error.message);
     };
     for (const std::string& name : *options.demand_signatures)
-        if (name == tier || name == kind || name == "all")
+        if (name == tier || name == kind || name == "all" ||
+            (server != nullptr && remotes::kind_of_server(name) == server))
             trust.signatures = Signatures::demanded;
     for (const std::string& text : *options.trusted_keys) {
         if (const Result<PublicKey> key = PublicKey::parse(text))
@@ -58,7 +63,7 @@ Trust trust_of(const std::string& tier, std::string_view kind, const CacheOption
     return trust;
 }
 
-std::vector<TierSpec> default_tiers(const CacheOptions& options, const LogSink& log)
+std::vector<TierSpec> tiers_of(const CacheOptions& options, const LogSink& log)
 {
     std::vector<TierSpec> tiers;
     if (*options.memory_bytes != 0)
@@ -71,28 +76,29 @@ std::vector<TierSpec> default_tiers(const CacheOptions& options, const LogSink& 
     on_disk.directory = *options.directory;
     on_disk.max_bytes = *options.disk_bytes;
     on_disk.max_entries = *options.disk_entries;
+    on_disk.max_entry_bytes = *options.max_entry_bytes;
     on_disk.max_age = *options.max_age;
     on_disk.compression = *options.compression;
     on_disk.access = *options.access;
     on_disk.users = *options.users;
     on_disk.trust = trust_of("disk", "disk", options, log);
     tiers.push_back(disk(std::move(on_disk)));
-    std::set<std::string> names{"memory", "vram", "disk"};
-    for (const std::string& path : *options.bundles) {
-        BundleOptions one{.path = path};
-        for (int number = 2; !names.insert(one.name).second; ++number)
-            one.name = fmt::format("bundle{}", number);
+    const config::DefaultTiers names = config::default_tiers(options);
+    for (std::size_t i = 0; i < names.bundles.size(); ++i) {
+        BundleOptions one{.path = options.bundles->at(i)};
+        one.name = names.bundles[i];
+        one.max_entry_bytes = *options.max_entry_bytes;
         one.trust = trust_of(one.name, "bundles", options, log);
         tiers.push_back(bundle(std::move(one)));
     }
-    for (const std::string& url : *options.remotes) {
-        RemoteOptions one{.url = url};
-        const Result<remotes::Resolved> known = remotes::resolve_options(one);
-        one.name = known ? known->options.name : "remote";
-        for (int number = 2; !names.insert(one.name).second; ++number)
-            one.name = fmt::format("{}{}", known ? known->options.name : "remote", number);
-        one.trust = trust_of(one.name, "remotes", options, log);
+    for (std::size_t i = 0; i < names.remotes.size(); ++i) {
+        RemoteOptions one{.url = options.remotes->at(i)};
+        one.name = names.remotes[i];
+        one.max_entry_bytes = *options.max_entry_bytes;
+        const Result<remotes::Url> url = remotes::parse_url(one.url);
+        one.trust = trust_of(one.name, "remotes", options, log, url ? remotes::kind_of_server(url->scheme) : nullptr);
         one.state_directory = *options.directory + "/remotes";
+        one.state_users = *options.users;
         tiers.push_back(remote(std::move(one)));
     }
     return tiers;
@@ -113,12 +119,12 @@ Result<Cache> Cache::open(CacheOptions options)
     Settings settings = resolve(std::move(options));
     CacheOptions& resolved = settings.options;
     engine::EngineOptions chosen;
-    chosen.log = resolved.log ? resolved.log : config::log_sink(*resolved.log_to);
+    chosen.log = config::contained(resolved.log ? resolved.log : config::log_sink(*resolved.log_to));
     if (chosen.log)
         for (const std::string& problem : settings.problems)
             chosen.log(LogLevel::warning, problem);
     if (*resolved.caching == Switch::on)
-        chosen.tiers = resolved.tiers.empty() ? default_tiers(resolved, chosen.log) : std::move(resolved.tiers);
+        chosen.tiers = resolved.tiers.empty() ? tiers_of(resolved, chosen.log) : std::move(resolved.tiers);
     std::set<std::string_view> names;
     for (const TierSpec& tier : chosen.tiers) {
         if (!is_name(tier.name))
@@ -132,7 +138,9 @@ Result<Cache> Cache::open(CacheOptions options)
                          tier.name);
     }
     const PolicyOptions policy{.promote_after = *resolved.promote_after};
-    chosen.policy = resolved.policy ? resolved.policy : *resolved.policy_name == "lru" ? lru(policy) : gdsf(policy);
+    chosen.policy = resolved.policy                  ? policy::guarded(resolved.policy, chosen.log)
+                    : *resolved.policy_name == "lru" ? lru(policy)
+                                                     : gdsf(policy);
     chosen.compiling = *resolved.compiling;
     chosen.max_parallel_compiles = *resolved.max_parallel_compiles;
     chosen.flight_wait = *resolved.flight_wait;

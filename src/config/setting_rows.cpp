@@ -3,11 +3,14 @@
 #include "config/setting_rows.hpp"
 
 #include "base/text.hpp"
+#include "config/default_tiers.hpp"
 #include "hearth/device_tier.hpp"
 #include "hearth/units.hpp"
 #include "remote/remote_options.hpp"
+#include "remote/server_kinds.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <optional>
 
 namespace hearth::config {
@@ -63,6 +66,7 @@ SettingRow row(const char* name, const char* environment, const char* meaning, c
 {
     return {false,
             {},
+            nullptr,
             name,
             environment,
             meaning,
@@ -92,36 +96,54 @@ SettingRow flag(const char* name, const char* environment, const char* meaning, 
     return row(name, environment, meaning, "0 or 1", member, read, write);
 }
 
+// What is wrong with a word of a list; empty: nothing.
+using Objection = std::string (*)(const CacheOptions&, std::string_view);
+
 // The same for a list of words.
 SettingRow words(const char* name, const char* environment, const char* meaning, const char* takes,
-                 std::optional<std::vector<std::string>> CacheOptions::*member,
-                 const std::function<bool(const std::string&)>& usable,
-                 const std::function<std::string(const std::string&)>& write)
+                 std::optional<std::vector<std::string>> CacheOptions::*member, Objection objection = nullptr,
+                 std::string (*write)(const std::string&) = nullptr)
 {
-    const auto split = [usable](std::string_view text) -> std::optional<std::vector<std::string>> {
-        std::vector<std::string> all;
-        if (text == "none")
-            return all;
+    SettingRow setting;
+    setting.many = true;
+    setting.name = name;
+    setting.environment = environment;
+    setting.meaning = meaning;
+    setting.takes = takes;
+    setting.is_set = [member](const CacheOptions& options) { return (options.*member).has_value(); };
+    setting.parse = [member, objection](CacheOptions& options, std::string_view text) {
+        std::vector<std::string> usable;
         for (const std::string_view word : base::words_of(text))
-            all.emplace_back(word);
-        if (all.empty() || text.find('\0') != std::string_view::npos || !std::all_of(all.begin(), all.end(), usable))
-            return std::nullopt;
-        return all;
+            if (!objection || objection(options, word).empty())
+                usable.emplace_back(word);
+        if (usable.empty() || text.find('\0') != std::string_view::npos)
+            return false;
+        if (text == "none")
+            usable.clear();
+        options.*member = std::move(usable);
+        return true;
     };
-    const auto join = [write](const std::vector<std::string>& all) {
+    setting.show = [member, write](const CacheOptions& options) {
         std::string text;
-        for (const std::string& word : all)
-            text += (text.empty() ? "" : " ") + write(word);
+        for (const std::string& word : *(options.*member))
+            text += (text.empty() ? "" : " ") + (write ? write(word) : word);
         return text.empty() ? std::string("none") : text;
     };
-    SettingRow setting = row(name, environment, meaning, takes, member, split, join);
-    setting.many = true;
+    if (objection)
+        setting.objections = [objection](const CacheOptions& options, std::string_view text) {
+            std::vector<std::string> all;
+            for (const std::string_view word : base::words_of(text))
+                if (std::string one = objection(options, word); !one.empty())
+                    all.push_back(std::move(one));
+            return all;
+        };
     return setting;
 }
 
-SettingRow with_reason(SettingRow setting, std::function<std::string(std::string_view)> reason)
+// What counts, should a text be nothing that it takes.
+SettingRow otherwise(const char* careful, SettingRow setting)
 {
-    setting.reason = std::move(reason);
+    setting.careful = careful;
     return setting;
 }
 
@@ -139,23 +161,31 @@ std::string shown_address(const std::string& text)
     return url ? url->shown() : "(no address)";
 }
 
-bool is_address(const std::string& text)
+// Does not repeat the text, which may hold a password.
+std::string about_address(const CacheOptions& /*options*/, std::string_view word)
 {
-    return remotes::resolve_options({.url = text}).ok();
+    const Result<remotes::Resolved> resolved = remotes::resolve_options({.url = std::string(word)});
+    return resolved || word == "none" ? std::string{} : resolved.error().message;
 }
 
-// Why the first invalid address is invalid; the reason does not repeat the text.
-std::string about_addresses(std::string_view text)
+std::string about_tier(const CacheOptions& options, std::string_view word)
 {
-    for (const std::string_view word : base::words_of(text))
-        if (const Result<remotes::Resolved> resolved = remotes::resolve_options({.url = std::string(word)}); !resolved)
-            return resolved.error().message;
-    return "It holds no address.";
+    const DefaultTiers tiers = default_tiers(options);
+    std::vector<std::string_view> known{"all", "bundles", "remotes", "disk"};
+    known.insert(known.end(), tiers.bundles.begin(), tiers.bundles.end());
+    known.insert(known.end(), tiers.remotes.begin(), tiers.remotes.end());
+    if (word == "none" || std::ranges::find(known, word) != known.end() || remotes::kind_of_server(word) != nullptr)
+        return {};
+    return fmt::format("There is no tier \"{}\", but {}. Until it is put right, all have to be signed.",
+                       base::printable(word), base::listed(known));
 }
 
 constexpr const char* k_size = "a size such as 512M or 10GiB";
 constexpr const char* k_duration = "a duration such as 250ms, 12h or 30d";
 constexpr const char* k_number = "a whole number";
+constexpr const char* k_size_limit = "a size such as 512M or 10GiB, or none";
+constexpr const char* k_number_limit = "a whole number from 1, or none";
+constexpr const char* k_age_limit = "a duration such as 250ms, 12h or 30d, or none";
 
 }  // namespace
 
@@ -163,17 +193,21 @@ constexpr const char* k_number = "a whole number";
 // for it.
 std::vector<SettingRow> setting_rows()
 {
+    const auto count = [](std::string_view text) { return base::parse_number<std::uint32_t>(text); };
     const auto number_text = [](auto number) { return std::to_string(number); };
-    const auto any_word = [](const std::string&) { return true; };
-    const auto as_it_is = [](const std::string& word) { return word; };
-    const auto optional_size = [](std::string_view text) {
-        return text == "none" ? std::optional<std::uint64_t>(0) : parse_size(text);
+    // A limit of nothing would keep nothing, and is not what anybody means by 0.
+    const auto limit = [](std::string_view text, std::optional<std::uint64_t> read) {
+        return text == "none" ? std::optional<std::uint64_t>(0) : read == 0U ? std::nullopt : read;
+    };
+    const auto size_limit = [limit](std::string_view text) { return limit(text, parse_size(text)); };
+    const auto number_limit = [limit](std::string_view text) {
+        return limit(text, base::parse_number<std::uint64_t>(text));
     };
     const auto optional_age = [](std::string_view text) -> std::optional<std::chrono::seconds> {
         if (text == "none")
             return std::chrono::seconds(0);
         const auto duration = parse_duration(text);
-        if (!duration)
+        if (!duration || duration->count() == 0)
             return std::nullopt;
         return std::chrono::ceil<std::chrono::seconds>(*duration);  // half a second is short, not "no limit"
     };
@@ -199,15 +233,20 @@ std::vector<SettingRow> setting_rows()
                 return device::backend_named(text) ? std::optional<std::string>(text) : std::nullopt;
             },
             [](const std::string& name) { return name; }),
-        row("max_bytes", "HEARTH_MAX_BYTES", "budget of the disk tier", k_size, &CacheOptions::disk_bytes,
-            optional_size, size_text),
+        row("max_bytes", "HEARTH_MAX_BYTES", "budget of the disk tier", k_size_limit, &CacheOptions::disk_bytes,
+            size_limit, size_text),
+        row("max_entries", "HEARTH_MAX_ENTRIES", "most entries on disk", k_number_limit, &CacheOptions::disk_entries,
+            number_limit, limit_text),
         row(
-            "max_entries", "HEARTH_MAX_ENTRIES", "most entries on disk", k_number, &CacheOptions::disk_entries,
+            "max_entry_bytes", "HEARTH_MAX_ENTRY_BYTES",
+            "most that one entry may take, unpacked; larger ones are neither loaded nor sent", k_size,
+            &CacheOptions::max_entry_bytes,
             [](std::string_view text) {
-                return text == "none" ? std::optional<std::uint64_t>(0) : base::parse_number<std::uint64_t>(text);
+                const auto size = parse_size(text);
+                return size == 0U ? std::nullopt : size;
             },
-            limit_text),
-        row("max_age", "HEARTH_MAX_AGE", "entries older than this are not used", k_duration, &CacheOptions::max_age,
+            format_size),
+        row("max_age", "HEARTH_MAX_AGE", "entries older than this are not used", k_age_limit, &CacheOptions::max_age,
             optional_age, [](std::chrono::seconds age) { return age.count() == 0 ? "none" : format_duration(age); }),
         row(
             "compression", "HEARTH_COMPRESSION", "zstd level of entries on disk; 0 for none", "a number from 0 to 19",
@@ -217,26 +256,25 @@ std::vector<SettingRow> setting_rows()
                 return level && *level >= 0 && *level <= 19 ? level : std::nullopt;
             },
             number_text),
-        flag("read_only", "HEARTH_READ_ONLY", "read the directory but never write to it", &CacheOptions::access,
-             Access::read_write, Access::read_only),
+        otherwise("1", flag("read_only", "HEARTH_READ_ONLY", "read the directory but never write to it",
+                            &CacheOptions::access, Access::read_write, Access::read_only)),
         flag("shared", "HEARTH_SHARED", "the directory may belong to another user", &CacheOptions::users, Users::one,
              Users::many),
         words("bundles", "HEARTH_BUNDLES", "files of entries that ship with an application, asked after the disk",
-              "paths of bundles, with blanks between", &CacheOptions::bundles, any_word, as_it_is),
-        with_reason(words("remote", "HEARTH_REMOTE", "servers that a fleet shares, asked after this machine's tiers",
-                          "addresses such as redis://cache:6379, with blanks between", &CacheOptions::remotes,
-                          is_address, shown_address),
-                    about_addresses),
+              "paths of bundles, with blanks between", &CacheOptions::bundles),
+        words("remote", "HEARTH_REMOTE", "servers that a fleet shares, asked after this machine's tiers",
+              "addresses such as redis://cache:6379, with blanks between", &CacheOptions::remotes, about_address,
+              shown_address),
         row(
             "sign_with", "HEARTH_SIGN_WITH", "signing key for what is stored and sent", "the path of a file",
             &CacheOptions::sign_with,
             [](std::string_view text) { return text == "none" ? std::optional<std::string>("") : parse_path(text); },
             [](const std::string& path) { return path.empty() ? "none" : path; }),
         words("trusted_keys", "HEARTH_TRUSTED_KEYS", "whose signatures count",
-              "public keys or files of them, with blanks between", &CacheOptions::trusted_keys, any_word, as_it_is),
-        words("demand_signatures", "HEARTH_DEMAND_SIGNATURES", "tiers that take signed entries only",
-              "names of tiers, with blanks between, or bundles or remotes for all of those",
-              &CacheOptions::demand_signatures, any_word, as_it_is),
+              "public keys or files of them, with blanks between", &CacheOptions::trusted_keys),
+        otherwise("all", words("demand_signatures", "HEARTH_DEMAND_SIGNATURES", "tiers that take signed entries only",
+                               "names of tiers, with blanks between, or bundles or remotes for all of those",
+                               &CacheOptions::demand_signatures, about_tier)),
         row(
             "policy", "HEARTH_POLICY", "what is evicted first", "gdsf or lru", &CacheOptions::policy_name,
             [](std::string_view text) {
@@ -244,14 +282,14 @@ std::vector<SettingRow> setting_rows()
             },
             [](const std::string& name) { return name; }),
         row("promote_after", "HEARTH_PROMOTE_AFTER", "uses after which an entry moves one tier up", k_number,
-            &CacheOptions::promote_after, base::parse_number<std::uint32_t>, number_text),
+            &CacheOptions::promote_after, count, number_text),
         once_called("forbid_make", "HEARTH_FORBID_MAKE",
-                    flag("forbid_compile", "HEARTH_FORBID_COMPILE", "a miss is an error, not a compile",
-                         &CacheOptions::compiling, Compiling::allowed, Compiling::forbidden)),
+                    otherwise("1", flag("forbid_compile", "HEARTH_FORBID_COMPILE", "a miss is an error, not a compile",
+                                        &CacheOptions::compiling, Compiling::allowed, Compiling::forbidden))),
         once_called("max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES",
                     row("max_parallel_compiles", "HEARTH_MAX_PARALLEL_COMPILES",
                         "compiles at once in this process; 0 for no limit", k_number,
-                        &CacheOptions::max_parallel_compiles, base::parse_number<std::uint32_t>, number_text)),
+                        &CacheOptions::max_parallel_compiles, count, number_text)),
         row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile", k_duration,
             &CacheOptions::flight_wait, parse_duration, format_duration),
         row("race_under", "HEARTH_RACE_UNDER", "compiles expected to be quicker do not wait for servers; 0 is none",
@@ -291,6 +329,7 @@ CacheOptions preset_options(Preset preset)
     options.vram_backend = "auto";
     options.disk_bytes = 10_GiB;
     options.disk_entries = 0;
+    options.max_entry_bytes = 256_MiB;
     options.max_age = std::chrono::seconds(0);
     options.compression = 1;
     options.access = Access::read_write;

@@ -11,8 +11,10 @@ namespace hearth::config {
 
 struct SettingRow {
     bool many = false;  // a list: words with blanks between, or an array in the file
-    // Why a value cannot be used, for values that must not be shown.
-    std::function<std::string(std::string_view)> reason{};
+    // Of a list: what is wrong with each word that cannot be used. The others are.
+    std::function<std::vector<std::string>(const CacheOptions&, std::string_view)> objections{};
+    // What counts where a text has something that cannot be used, and to pass over it would open a door.
+    const char* careful = nullptr;
     const char* name;
     const char* environment;
     const char* meaning;

@@ -71,10 +71,13 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
         if (known == settings.end())
             problems.push_back(fmt::format(
                 "{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
-        else if (value.kind == Kind::object || value.kind == Kind::null || !holds_texts(value, known->many))
-            problems.push_back(fmt::format("file {}: {} takes {}, not a JSON {}; it was passed over.", path, name,
-                                           known->takes, to_string(value.kind)));
-        else
+        else if (value.kind == Kind::object || value.kind == Kind::null || !holds_texts(value, known->many)) {
+            problems.push_back(fmt::format(
+                "file {}: {} takes {}, not a JSON {}; {}.", path, name, known->takes, to_string(value.kind),
+                known->careful != nullptr ? fmt::format("{} counts", known->careful) : "it was passed over"));
+            if (known->careful != nullptr)
+                values.emplace_back(known->name, known->careful);
+        } else
             values.emplace_back(known->name, as_setting_text(value));
     }
     return values;
@@ -102,17 +105,31 @@ Settings resolve(CacheOptions given)
     for (const SettingRow& setting : config::setting_rows()) {
         Setting shown{setting.name, {}, "option", setting.environment, setting.meaning};
         const auto try_text = [&](std::string_view text, const std::string& source) {
-            if (setting.parse(options, text)) {
+            const std::vector<std::string> objections =
+                setting.objections ? setting.objections(options, text) : std::vector<std::string>{};
+            bool is_read = setting.parse(options, text);
+            if (is_read && objections.empty()) {
                 shown.source = source;
                 return true;
             }
-            settings.problems.push_back(setting.reason ? fmt::format("{}: {} takes {}; it was passed over. {}", source,
-                                                                     setting.name, setting.takes, setting.reason(text))
-                                                       : fmt::format("{}: {} takes {}, not \"{}\"; it was passed over.",
-                                                                     source, setting.name, setting.takes, text));
-            return false;
+            if (setting.careful != nullptr)
+                is_read = setting.parse(options, setting.careful);
+            const std::string fate = setting.careful != nullptr ? fmt::format("{} counts", setting.careful)
+                                     : is_read                  ? "the others count"
+                                                                : "it was passed over";
+            for (const std::string& objection : objections)
+                settings.problems.push_back(
+                    fmt::format("{}: {} takes {}; {}. {}", source, setting.name, setting.takes, fate, objection));
+            if (objections.empty())
+                settings.problems.push_back(
+                    fmt::format("{}: {} takes {}, not \"{}\"; {}.", source, setting.name, setting.takes, text, fate));
+            if (is_read)
+                shown.source = source;
+            return is_read;
         };
         bool set = setting.is_set(options);
+        if (set && setting.careful != nullptr)
+            try_text(setting.show(options), "option");
         for (const char* variable : {setting.environment, setting.old_environment}) {
             const char* const text = variable != nullptr ? std::getenv(variable) : nullptr;
             if (!set && text != nullptr && *text != '\0')

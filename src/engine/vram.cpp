@@ -40,10 +40,18 @@ Result<device::Lease> Vram::load(const Key& key, const device::Placement& placem
     if (device::Lease found = lease(key, there))
         return found;
     if (!copy_to_device(key, placement.device).ok()) {
-        const Lookup elsewhere = m_parts->stack.find(key);
+        engine::Stack& stack = m_parts->stack;
+        const engine::Writes::Ticket read = stack.writes().now();
+        const Lookup elsewhere = stack.find(key);
         if (!elsewhere)
             return error(Code::not_found, "Entry {} is in no tier ({}).", key.hex(), to_string(elsewhere.why()));
-        HEARTH_TRY(store(key, Entry(elsewhere.share()), placement));
+        const auto copy = [&]() -> Result<StoreReport> {
+            const engine::Writes::Copy copying(stack.writes(), key, read);
+            if (!copying)
+                return error(Code::unavailable, "Entry {} was written while it was loaded.", key.hex());
+            return m_tier->store_at(key, Entry(elsewhere.share()), placement, m_parts->tiers[m_place].victims);
+        };
+        HEARTH_TRY(stack.settle_store(m_place, copy(), read));
     }
     if (device::Lease found = lease(key, there))
         return found;
@@ -78,23 +86,27 @@ Result<device::HostCopy> Vram::read_many(std::span<const Key> keys) const
     return copy;
 }
 
-Result<StoreReport> Vram::store(const Key& key, const Entry& entry, const device::Placement& placement) const
-{
-    return m_parts->stack.settle_store(m_place,
-                                       m_tier->store_at(key, entry, placement, m_parts->tiers[m_place].victims));
-}
-
 Result<InsertReport> Vram::insert(const Key& key, Artifact artifact, const device::Placement& placement) const
 {
     if (!m_tier)
         return no_vram();
+    if (!engine::Stack::may_change())
+        return engine::Stack::not_in_on_evict();
     if (artifact.created == WallTime{})
         artifact.created = m_parts->options.clock->now();
-    HEARTH_TRY(store(key, Entry(std::make_shared<const Artifact>(std::move(artifact))), placement));
-    // An older value must not be found in another tier.
-    for (std::size_t i = 0; i < m_parts->tiers.size(); ++i)
-        if (i != m_place)
-            m_parts->tiers[i]->remove(key);
+    const Entry entry(std::make_shared<const Artifact>(std::move(artifact)));
+    engine::Stack& stack = m_parts->stack;
+    const engine::Writes::Ticket before = stack.writes().now();
+    const auto write = [&] {
+        const engine::Writes::Write writing(stack.writes(), key);
+        Result<StoreReport> stored = m_tier->store_at(key, entry, placement, m_parts->tiers[m_place].victims);
+        // An older value must not be found in another tier of this machine. Servers are for others too.
+        for (std::size_t i = 0; i < m_parts->tiers.size() && stored.ok(); ++i)
+            if (i != m_place && !m_parts->tiers[i].traits.remote)
+                m_parts->tiers[i]->remove(key);
+        return stored;
+    };
+    HEARTH_TRY(stack.settle_store(m_place, write(), before));
     m_parts->counters.add<&Stats::stores>();
     return InsertReport{{m_parts->tiers[m_place].name}, {}};
 }
@@ -108,8 +120,15 @@ Status Vram::copy_to_device(const Key& key, int device) const
 {
     if (!m_tier)
         return no_vram();
-    HEARTH_TRY(
-        m_parts->stack.settle_store(m_place, m_tier->copy_to_device(key, device, m_parts->tiers[m_place].victims)));
+    engine::Stack& stack = m_parts->stack;
+    const engine::Writes::Ticket read = stack.writes().now();
+    const auto copy = [&]() -> Result<StoreReport> {
+        const engine::Writes::Copy copying(stack.writes(), key, read);
+        if (!copying)
+            return error(Code::unavailable, "Entry {} is being written.", key.hex());
+        return m_tier->copy_to_device(key, device, m_parts->tiers[m_place].victims);
+    };
+    HEARTH_TRY(stack.settle_store(m_place, copy(), read));
     return {};
 }
 

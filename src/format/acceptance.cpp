@@ -6,11 +6,11 @@
 
 namespace hearth::format {
 
-DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& trust)
+DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& trust, std::uint64_t most)
 {
     if (trust.signatures == Signatures::demanded && !is_signed_by(trust.trusted, key, bytes))
         return {nullptr, Miss::untrusted};
-    return decode_entry(bytes, key);
+    return decode_entry(bytes, key, most);
 }
 
 bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance)
@@ -25,7 +25,7 @@ bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance
 
 Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& acceptance)
 {
-    DecodedEntry decoded = decode_trusted(bytes, key, acceptance.trust);
+    DecodedEntry decoded = decode_trusted(bytes, key, acceptance.trust, acceptance.max_bytes);
     if (!decoded.artifact)
         return Found::miss(decoded.why);
     if (is_too_old(decoded.artifact->created, decoded.artifact->expires, acceptance))
@@ -37,18 +37,14 @@ Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& accepta
     return found;
 }
 
-Result<Bytes> prepare_entry(const Key& key, const Entry& entry, const Trust& trust, Keeps keeps,
-                            const EncodeOptions& options)
+Result<Bytes> prepare_entry(const Key& key, const Entry& entry, const Trust& trust, const EncodeOptions& options)
 {
     Bytes bytes = entry.encoded();
     if (bytes.empty()) {
         HEARTH_TRY_SET(bytes, encode_entry(key, *entry.artifact(), options));
     }
-    if (trust.sign_with.empty())
-        return bytes;
-    const bool is_signed =
-        keeps == Keeps::any_signature ? has_signature(bytes) : is_signed_by(trust.trusted, key, bytes);
-    return is_signed ? bytes : sign_entry(key, bytes, trust.sign_with.front());
+    const bool signs = !trust.sign_with.empty() && entry.artifact()->is_from_here && !has_signature(bytes);
+    return signs ? sign_entry(key, bytes, trust.sign_with.front()) : bytes;
 }
 
 }  // namespace hearth::format

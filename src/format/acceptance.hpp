@@ -5,7 +5,6 @@
 #include "hearth/trust.hpp"
 
 #include <chrono>
-#include <cstdint>
 
 // The only way in which bytes from a disk, a bundle or a server become an entry that is used, and the only way in which
 // an entry becomes bytes that are stored or sent.
@@ -16,11 +15,13 @@ namespace hearth::format {
 struct Acceptance {
     const Trust& trust;
     const Clock& clock;
-    std::chrono::seconds max_age{0};  // 0: only entries with an expiry of their own expire
+    std::chrono::seconds max_age{0};                 // 0: only entries with an expiry of their own expire
+    std::uint64_t max_bytes = k_max_artifact_bytes;  // unpacked; a larger one is Miss::other_version
 };
 
 // decode_entry(); if signatures are demanded, the signature is checked first: Miss::untrusted.
-DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& trust);
+DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& trust,
+                            std::uint64_t most = k_max_artifact_bytes);
 
 bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance);
 
@@ -28,14 +29,9 @@ bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance
 // lengths, sums and key (corrupt), age (expired). `encoded` is left empty: the caller, who has the bytes, may fill it.
 Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& acceptance);
 
-// Which signature an entry keeps if there is a key to sign it with.
-enum class Keeps : std::uint8_t {
-    any_signature,
-    trusted_signature,  // of a key that is trusted here: it says who compiled the entry
-};
-
-// The entry's bytes. They are encoded unless an earlier tier has done that, and signed if there is a key for it.
-Result<Bytes> prepare_entry(const Key& key, const Entry& entry, const Trust& trust, Keeps keeps,
-                            const EncodeOptions& options = {});
+// The entry's bytes, which are encoded unless an earlier tier has done that. What this process inserted is signed, if
+// there is a key for it. What came from elsewhere keeps the signature it came with, or none: to sign it would say that
+// its compile was seen here.
+Result<Bytes> prepare_entry(const Key& key, const Entry& entry, const Trust& trust, const EncodeOptions& options = {});
 
 }  // namespace hearth::format

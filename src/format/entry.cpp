@@ -274,7 +274,7 @@ Result<Bytes> encode_entry(const Key& key, const Artifact& artifact, const Encod
     });
 }
 
-DecodedEntry decode_entry(const Bytes& entry, const Key& expected)
+DecodedEntry decode_entry(const Bytes& entry, const Key& expected, std::uint64_t most)
 try {
     const ByteView bytes = without_signature(entry);
     Fixed fixed;
@@ -289,6 +289,8 @@ try {
     Table table;
     if (!read_table(bytes.subspan(k_entry_fixed_size, fixed.table_size), fixed, table))
         return {nullptr, Miss::corrupt};
+    if (table.raw > most)
+        return {nullptr, Miss::other_version};
 
     auto artifact = std::make_shared<Artifact>();
     artifact->metadata = std::move(table.metadata);

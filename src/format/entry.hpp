@@ -52,7 +52,8 @@ struct DecodedEntry {
 
 // Verifies everything before anything is used: lengths, both sums, and that the key inside is the one asked for. A
 // signature behind the entry is ignored: callers that demand one have checked it before.
-DecodedEntry decode_entry(const Bytes& entry, const Key& expected);
+// Nothing is unpacked of one that would take more than `most`: Miss::other_version.
+DecodedEntry decode_entry(const Bytes& entry, const Key& expected, std::uint64_t most = k_max_artifact_bytes);
 
 // What a listing needs. It is read from the first bytes of an entry alone, and verified by the head's own sum.
 struct EntryHead {

@@ -66,9 +66,10 @@ Result<ModuleLease> load_here(ModuleTable& table, const gpu::CudaDriver& driver,
     const auto replace = [&](const Error& rejection) -> Result<Bytes> {
         if (compiled.compiled.outcome() != nvrtc::Outcome::hit)
             return rejection;  // it was compiled just now: it would be the same again
-        cache.remove(compiled.key);
+        // What one node's driver rejects may be good for the others.
+        cache.remove(compiled.key, Reach::this_machine);
         Result<CompiledHere> made = compile_here(driver, cache, program, options);
-        // A tier that cannot be written still has the rejected image: then compile past all tiers.
+        // A server, or a tier that cannot be written, still has the rejected image: then compile past all tiers.
         if (made && as_text(made->image) == as_text(compiled.image))
             made = compile_past_tiers(driver, program, options);
         HEARTH_TRY(made);

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 namespace hearth::cuda {
@@ -63,11 +62,12 @@ PreloadReport load_all(const Result<Place>& place, std::size_t count, const Prel
     const unsigned wanted =
         options.threads != 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, k_most_threads);
     std::vector<std::thread> threads;
-    try {
-        while (threads.size() + 1 < std::min<std::size_t>(wanted, count))
-            threads.push_back(base::start_thread(work));
-    } catch (const std::system_error&) {
-        // As many as the system gives; this thread works too.
+    // As many as the system gives; this thread works too.
+    while (threads.size() + 1 < std::min<std::size_t>(wanted, count)) {
+        std::thread thread;
+        if (!base::try_start_thread(thread, [&] { work(); }))
+            break;
+        threads.push_back(std::move(thread));
     }
     work();
     for (std::thread& thread : threads)
@@ -139,9 +139,10 @@ PreloadReport preload_hottest(Cache& cache, std::size_t count, const PreloadOpti
         const Lookup found = cache.peek(row.key);
         if (!found || found->bytes("cubin").empty())
             return Outcome::skipped;
-        // Only its key is known here, so the next caller that asks for it compiles it.
+        // Only its key is known here, so the next caller that asks for it compiles it. What one node's driver rejects
+        // may be good for the others.
         const auto replace = [&](const Error& rejection) -> Result<Bytes> {
-            cache.remove(row.key);
+            cache.remove(row.key, Reach::this_machine);
             return rejection;
         };
         const Result<ModuleLease> module =

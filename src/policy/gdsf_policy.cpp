@@ -16,6 +16,9 @@ static_assert(GdsfPolicy::k_least_exponent == -96 && GdsfPolicy::k_classes == 31
 
 // If no cost is known, entries are still ranked by size and frequency.
 constexpr double k_least_cost = 1e-9;
+// A day: no compile takes longer. One entry that claims to be worth centuries would move the clock so far, once it is
+// evicted, that what others are worth is lost in rounding.
+constexpr double k_greatest_cost = 24 * 60 * 60;
 
 // Stamps and clocks come back from disk. A value that no clock can have reached is not believed: it would keep its
 // entry for ever, and every density added to it would be lost in rounding.
@@ -30,7 +33,8 @@ bool is_believable(double clock)
 
 double GdsfPolicy::density(const Resident& entry, std::uint32_t uses)
 {
-    const double cost = entry.cost > k_least_cost ? entry.cost : k_least_cost;  // false for NaN, too
+    // The first comparison is false for NaN, too.
+    const double cost = entry.cost > k_least_cost ? std::min(entry.cost, k_greatest_cost) : k_least_cost;
     const double bytes = static_cast<double>(std::max<std::uint64_t>(entry.bytes, 1));
     return std::clamp((uses + 1.0) * cost / bytes, k_least_density, k_greatest_density);
 }

@@ -4,6 +4,8 @@
 #include "base/wire.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <ctime>
 #include <fcntl.h>
 
 namespace hearth::remotes {
@@ -27,9 +29,17 @@ base::Checksum sum_of(ByteView bytes)
 
 }  // namespace
 
-Breaker::Breaker(std::string path, Clock now, base::Files& files)
-    : m_path(std::move(path)), m_now(std::move(now)), m_files(files)
+Breaker::Breaker(std::string path, Clock now, Users users, base::Files& files)
+    : m_path(std::move(path)), m_now(std::move(now)), m_users(users), m_files(files)
 {
+}
+
+std::uint64_t Breaker::wall_ns()
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(now.tv_sec, 0)) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 bool Breaker::is_down() const
@@ -124,6 +134,24 @@ void Breaker::set(const State& state)
     m_pause_ms.store(state.pause_ms, std::memory_order_relaxed);
 }
 
+// The file is in a folder of the cache directory, which may be shared and may have to be made.
+base::FileHandle Breaker::open_file()
+{
+    const std::size_t slash = m_path.rfind('/');
+    const std::string folder = m_path.substr(0, slash);
+    const std::string directory = folder.substr(0, folder.rfind('/'));
+    const unsigned mode = m_users == Users::many ? base::mode_for_sharing(m_files, directory) : 0700;
+    base::FileHandle at = base::open_folder(m_files, directory, folder);
+    if (at.error() == ENOENT) {
+        base::make_directories(m_files, directory, mode);
+        base::make_folder(m_files, folder.c_str(), mode);
+        at = base::open_folder(m_files, directory, folder);
+    }
+    if (!at.open())
+        return at;
+    return {m_files, base::open_or_create(m_files, {at.fd(), m_path.substr(slash + 1)}, O_RDWR, mode & 0666U)};
+}
+
 // Called under the lock. If the file cannot be opened, each process uses only what it finds out itself.
 int Breaker::file()
 {
@@ -131,11 +159,7 @@ int Breaker::file()
         return -1;
     if (!m_tried_to_open) {
         m_tried_to_open = true;
-        const std::string folder = m_path.substr(0, m_path.rfind('/'));
-        int fd = m_files.open(m_path.c_str(), O_RDWR | O_CREAT, 0600);
-        if (fd < 0 && base::make_directories(m_files, folder, 0700) == 0)
-            fd = m_files.open(m_path.c_str(), O_RDWR | O_CREAT, 0600);
-        m_file = base::FileHandle(m_files, fd);
+        m_file = open_file();
     }
     return m_file.open() ? m_file.fd() : -1;
 }

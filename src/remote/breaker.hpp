@@ -2,6 +2,7 @@
 
 #include "base/files.hpp"
 #include "base/fork.hpp"
+#include "hearth/tier.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -29,9 +30,11 @@ namespace hearth::remotes {
 class Breaker {
 public:
     using Clock = std::function<std::uint64_t()>;  // wall-clock nanoseconds
+    // Exact to a few milliseconds, which is enough here. Lookups read it while a server is down.
+    static std::uint64_t wall_ns();
 
-    // Without a path the state is this process's alone.
-    explicit Breaker(std::string path, Clock now, base::Files& files = base::system_files());
+    // Without a path the state is this process's alone. `users`: of the directory in which its folder is.
+    explicit Breaker(std::string path, Clock now, Users users = Users::one, base::Files& files = base::system_files());
 
     // Whether allows() would return false after a look at the clock alone.
     bool rests() const
@@ -66,10 +69,12 @@ private:
     State read_file();
     void write_file(const State& state);
     int file();
+    base::FileHandle open_file();
     void set(const State& state);
 
     const std::string m_path;
     const Clock m_now;
+    const Users m_users;
     base::Files& m_files;
     std::atomic<std::uint64_t> m_down_until{0};
     std::atomic<std::uint64_t> m_look_again{0};  // when to read next what others have found out

@@ -20,6 +20,14 @@ struct Answers {
     bool decided() const { return best && (best->ok() || answered == asked); }
 };
 
+// A request that throws has failed: whoever waits for it is told.
+Hedge::Answer answer_to(const Hedge::Ask& ask)
+try {
+    return ask();
+} catch (...) {
+    return error(Code::unavailable, "The request threw: {}", what_was_thrown());
+}
+
 }  // namespace
 
 Hedge::Answer Hedge::first_of_two(const Ask& ask, std::chrono::milliseconds after)
@@ -28,7 +36,7 @@ Hedge::Answer Hedge::first_of_two(const Ask& ask, std::chrono::milliseconds afte
     const auto send = [&] {
         m_threads->submit([answers, ask](base::Workers::Call call) {
             Answer answer = call == base::Workers::Call::run
-                                ? ask()
+                                ? answer_to(ask)
                                 : Answer(error(Code::unavailable, "The remote is being closed."));
             const std::lock_guard lock(answers->mutex);
             ++answers->answered;

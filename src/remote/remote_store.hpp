@@ -19,6 +19,10 @@
 // What a remote tier needs from a server: bytes under names. There is one implementation per protocol, in a library of
 // its own that is loaded only if a remote of that kind is configured (remote/store_library.hpp).
 
+namespace hearth {
+enum class Users : std::uint8_t;  // hearth/tier.hpp
+}
+
 namespace hearth::remotes {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
@@ -28,6 +32,9 @@ struct StoreOptions {
     std::chrono::milliseconds connect_timeout{100};
     std::uint64_t max_object_bytes = 0;  // a larger one is refused before memory is allocated for it
     std::size_t max_connections = 8;     // kept open, and used at once by one process
+    // Where the processes of this machine tell each other which of its servers rest; empty: nowhere.
+    std::string state_file{};
+    Users state_users{};
 };
 
 struct Object {
@@ -92,6 +99,8 @@ public:
     // Removes the object if it holds exactly `bytes`. False: it is gone, or another's.
     virtual Result<bool> remove_if(std::string_view name, ByteView bytes, SteadyTime deadline) = 0;
 
+    // Whether some of its servers are left alone for now, and others answer: an error says nothing about the whole.
+    virtual bool is_partly_down() { return false; }
     // In a forked child, connections belong to the parent. They are closed here without a message to the server.
     virtual void after_fork() noexcept = 0;
     // "redis 7.0.15 at 127.0.0.1:6379", or less if it cannot be reached. May ask the server.

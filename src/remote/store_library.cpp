@@ -20,10 +20,9 @@ constinit std::atomic<Stores> g_stores{Stores::of_programs};
 
 std::string folder_of_this_library()
 {
-    Dl_info info{};
-    if (::dladdr(&k_here, &info) == 0 || info.dli_fname == nullptr)
-        return {};
-    const std::string path = info.dli_fname;
+    std::string path = base::mapped_file(&k_here);
+    if (Dl_info info{}; path.empty() && ::dladdr(&k_here, &info) != 0 && info.dli_fname != nullptr)
+        path = info.dli_fname;
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? std::string{} : path.substr(0, slash + 1);
 }

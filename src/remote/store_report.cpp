@@ -43,7 +43,7 @@ Report StoreTier::report()
     report.leases = m_leases_taken.load(std::memory_order_relaxed);
     report.lease_waits = m_lease_waits.load(std::memory_order_relaxed);
     const std::lock_guard lock(m_mutex);
-    report.problem = m_problem;
+    report.problem = report.state == State::down && m_problem.empty() ? std::string(k_found_by_another) : m_problem;
     report.lease_problem = m_lease_problem;
     return report;
 }
@@ -54,6 +54,8 @@ std::string StoreTier::note()
     std::string note = now.server;
     if (now.state == State::down)
         note += fmt::format(", down: {}", now.problem);
+    else if (RemoteStore* const store = m_store.load(std::memory_order_acquire); store && store->is_partly_down())
+        note += fmt::format(", partly down: {}", now.problem);
     if (now.queued != 0)
         note += fmt::format(", {} on their way out", now.queued);
     if (now.dropped != 0)

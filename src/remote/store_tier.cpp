@@ -7,7 +7,6 @@
 #include "remote/store_library.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <fmt/format.h>
 
 namespace hearth {
@@ -20,15 +19,6 @@ constexpr int k_most_attempts = 5;
 // An entry that was found altered or unsigned is not fetched again for this long.
 constexpr std::uint64_t k_quarantine_ns = 600'000'000'000;
 constexpr std::size_t k_most_quarantined = 4096;
-
-std::uint64_t wall_ns()
-{
-    // Exact to a few milliseconds, which is enough for a breaker. Lookups read it while a server is down.
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(now.tv_sec, 0)) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::string state_file(const RemoteOptions& options, const Url& url)
 {
@@ -55,7 +45,7 @@ Breaker::Failure kind_of(const Error& error)
 
 StoreTier::StoreTier(RemoteOptions options, Url url, const TierContext& context, Opener open)
     : m_options(std::move(options)), m_url(std::move(url)), m_clock(*context.clock), m_log(context.log),
-      m_open(std::move(open)), m_breaker(state_file(m_options, m_url), wall_ns),
+      m_open(std::move(open)), m_breaker(state_file(m_options, m_url), Breaker::wall_ns, m_options.state_users),
       m_writes(
           {m_options.queue_bytes, m_options.queue_entries}, [this](std::span<Outgoing> batch) { return send(batch); },
           [this] { return renew_leases(); })
@@ -103,7 +93,9 @@ Result<RemoteStore*> StoreTier::opened()
     Result<std::unique_ptr<RemoteStore>> made = m_open({.url = m_url,
                                                         .connect_timeout = m_options.connect_timeout,
                                                         .max_object_bytes = m_options.max_entry_bytes,
-                                                        .max_connections = StoreOptions{}.max_connections});
+                                                        .max_connections = StoreOptions{}.max_connections,
+                                                        .state_file = state_file(m_options, m_url),
+                                                        .state_users = m_options.state_users});
     const std::lock_guard lock(m_mutex);
     if (m_owned)
         return m_owned.get();
@@ -123,7 +115,7 @@ Result<RemoteStore*> StoreTier::reached()
     if (!m_breaker.allows()) {
         const std::lock_guard lock(m_mutex);
         return error(Code::unavailable, "{} is left alone for now: {}", m_url.shown(),
-                     m_problem.empty() ? std::string("another process found it down.") : m_problem);
+                     m_problem.empty() ? std::string(k_found_by_another) : m_problem);
     }
     return opened_or_down();
 }
@@ -144,7 +136,12 @@ void StoreTier::settle(const Error* error)
         m_breaker.succeeded();  // it answered
         return;
     }
-    m_breaker.failed(kind_of(*error));
+    // acquire: as in opened().
+    RemoteStore* const store = m_store.load(std::memory_order_acquire);
+    if (store != nullptr && store->is_partly_down())
+        m_breaker.succeeded();  // the rest of it answers
+    else
+        m_breaker.failed(kind_of(*error));
     {
         const std::lock_guard lock(m_mutex);
         m_problem = error->message;
@@ -164,7 +161,7 @@ Found StoreTier::accept(const Key& key, const Result<std::optional<Bytes>>& got)
         return Found::miss(Miss::absent);
     const Bytes& bytes = **got;
     m_fetched_bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
-    Found found = format::accept_entry(bytes, key, {m_options.trust, m_clock});
+    Found found = format::accept_entry(bytes, key, {m_options.trust, m_clock, {}, m_options.max_entry_bytes});
     if (found) {
         found.uses = 1;
         found.encoded = std::make_unique<const Bytes>(bytes);
@@ -230,10 +227,11 @@ Result<std::optional<Bytes>> StoreTier::get(RemoteStore& store, const Key& key)
 
 Result<Bytes> StoreTier::to_send(const Key& key, const Entry& entry) const
 {
-    HEARTH_TRY_SET(Bytes bytes, format::prepare_entry(key, entry, m_options.trust, format::Keeps::trusted_signature));
-    if (bytes.size() > m_options.max_entry_bytes)
+    HEARTH_TRY_SET(Bytes bytes, format::prepare_entry(key, entry, m_options.trust));
+    if (const std::uint64_t most = std::max<std::uint64_t>(bytes.size(), entry.artifact()->size());
+        most > m_options.max_entry_bytes)
         return error(Code::too_large, "Entry of {} bytes is larger than tier \"{}\" sends ({}). Raise max_entry_bytes.",
-                     bytes.size(), m_options.name, m_options.max_entry_bytes);
+                     most, m_options.name, m_options.max_entry_bytes);
     return bytes;
 }
 
@@ -250,8 +248,10 @@ Result<StoreReport> StoreTier::store(const Key& key, const Entry& entry, Victims
     m_used.store(true, std::memory_order_relaxed);
     if (!m_writes.add({Outgoing::Kind::object, key.hex(), std::move(bytes)})) {
         m_dropped.fetch_add(1, std::memory_order_relaxed);
-        return error(Code::unavailable, "Tier \"{}\" has too much on its way out already; this entry is not sent.",
-                     m_options.name);
+        return error(
+            Code::unavailable,
+            "Tier \"{}\" has too much on its way out already, or no thread to send it; this entry is not sent.",
+            m_options.name);
     }
     return StoreReport{size, false, {}};
 }
@@ -320,13 +320,13 @@ bool StoreTier::remove(const Key& key)
 {
     if (m_options.access == Access::read_only)
         return false;
+    // Or it would arrive after this and undo it, be it days later, when the server is back.
+    const bool was_on_its_way = m_writes.drop(key.hex(), m_options.exit_wait);
     const Result<RemoteStore*> store = reached();
     if (!store)
-        return false;
-    // Outgoing entries are sent first: otherwise they would arrive after this and undo it.
-    m_writes.flush(m_options.exit_wait);
+        return was_on_its_way;
     const Result<bool> removed = settled((*store)->remove(key.hex(), read_deadline()));
-    return removed.ok() && *removed;
+    return was_on_its_way || (removed.ok() && *removed);
 }
 
 void StoreTier::flush()

@@ -18,6 +18,8 @@
 
 namespace hearth::remotes {
 
+inline constexpr std::string_view k_found_by_another = "another process of this machine could not reach it.";
+
 // Entries on a server that a RemoteStore talks to. They are verified on arrival and sent in the background. A server
 // that fails is left alone for a while. Nothing is loaded, connected or started before it is first needed.
 //   store_tier.cpp     lookups, stores, outgoing entries

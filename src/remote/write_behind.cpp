@@ -28,24 +28,29 @@ WriteBehind::~WriteBehind()
     stop(std::chrono::milliseconds(0));
 }
 
-bool WriteBehind::add(Outgoing outgoing)
-{
+// Called from destructors, too: nothing is thrown, and where there is no memory or no thread, there is no room either.
+bool WriteBehind::add(Outgoing outgoing) noexcept
+try {
     {
         const std::lock_guard lock(m_mutex);
         const bool object = outgoing.kind == Outgoing::Kind::object;
         if (m_ending || (object && (m_waiting.entries + 1 > m_bounds.entries ||
                                     m_waiting.bytes + outgoing.bytes.size() > m_bounds.bytes)))
             return false;
+        if (!has_thread())
+            return false;
+        const std::uint64_t bytes = outgoing.bytes.size();
+        m_queue.push_back(std::move(outgoing));
         if (object) {
             ++m_waiting.entries;
-            m_waiting.bytes += outgoing.bytes.size();
+            m_waiting.bytes += bytes;
         }
-        m_queue.push_back(std::move(outgoing));
         m_woken = true;
-        start_thread();
     }
     m_changed.notify_all();
     return true;
+} catch (...) {
+    return false;
 }
 
 void WriteBehind::wake()
@@ -53,18 +58,32 @@ void WriteBehind::wake()
     {
         const std::lock_guard lock(m_mutex);
         m_woken = true;
-        start_thread();
+        static_cast<void>(has_thread());
     }
     m_changed.notify_all();
 }
 
-// Called under the lock.
-void WriteBehind::start_thread()
+// Starts the thread if there is none. Called under the lock.
+bool WriteBehind::has_thread() noexcept
 {
-    if (m_running || m_ending)
-        return;
-    m_running = true;
-    m_thread = base::start_thread([this] { work(); });
+    if (!m_running && !m_ending)
+        m_running = base::try_start_thread(m_thread, [this] { work(); });
+    return m_running;
+}
+
+// What is thrown, such as std::bad_alloc, is a failure like another: it is tried again later.
+std::vector<bool> WriteBehind::send(std::span<Outgoing> batch) const noexcept
+try {
+    return m_send(batch);
+} catch (...) {
+    return {};
+}
+
+std::chrono::milliseconds WriteBehind::tick() const noexcept
+try {
+    return m_tick();
+} catch (...) {
+    return k_try_again;
 }
 
 void WriteBehind::work()
@@ -74,14 +93,14 @@ void WriteBehind::work()
     for (;;) {
         m_woken = false;
         lock.unlock();
-        const std::chrono::milliseconds tick = m_tick();
+        const std::chrono::milliseconds again = tick();
         lock.lock();
         const bool out_of_time = m_ending && std::chrono::steady_clock::now() >= m_end;
         if (out_of_time || (m_ending && m_queue.empty()))
             return;
         if (m_queue.empty() || failed) {
             failed = false;
-            auto pause = tick.count() > 0 ? tick : std::chrono::milliseconds(k_long);
+            auto pause = again.count() > 0 ? again : std::chrono::milliseconds(k_long);
             if (!m_queue.empty())
                 pause = std::min(pause, k_try_again);
             m_changed.wait_for(lock, pause, [&] { return m_woken || m_ending; });
@@ -89,28 +108,75 @@ void WriteBehind::work()
             if (m_queue.empty())
                 continue;
         }
-        std::vector<Outgoing> batch;
-        std::uint64_t bytes = 0;
-        while (!m_queue.empty() && batch.size() < k_batch_entries && (batch.empty() || bytes < k_batch_bytes)) {
-            bytes += m_queue.front().bytes.size();
-            batch.push_back(std::move(m_queue.front()));
-            m_queue.pop_front();
-        }
+        std::vector<Outgoing> batch = take_batch();
         lock.unlock();
-        const std::vector<bool> done = m_send(batch);
+        const std::vector<bool> done = send(batch);
         lock.lock();
-        for (std::size_t i = batch.size(); i > 0; --i) {
-            Outgoing& one = batch[i - 1];
-            if (!done[i - 1]) {
-                failed = true;
-                m_queue.push_front(std::move(one));
-            } else if (one.kind == Outgoing::Kind::object) {
-                --m_waiting.entries;
-                m_waiting.bytes -= one.bytes.size();
-            }
-        }
+        failed = !settle_batch(batch, done);
         m_changed.notify_all();
     }
+}
+
+std::vector<Outgoing> WriteBehind::take_batch()
+{
+    std::vector<Outgoing> batch;
+    std::uint64_t bytes = 0;
+    while (!m_queue.empty() && batch.size() < k_batch_entries && (batch.empty() || bytes < k_batch_bytes)) {
+        bytes += m_queue.front().bytes.size();
+        m_sending.push_back({m_queue.front().name});
+        batch.push_back(std::move(m_queue.front()));
+        m_queue.pop_front();
+    }
+    return batch;
+}
+
+// What is to be tried again goes back to the front. Returns whether there was nothing of that kind.
+bool WriteBehind::settle_batch(std::vector<Outgoing>& batch, const std::vector<bool>& done)
+{
+    bool all = true;
+    for (std::size_t i = batch.size(); i-- > 0;) {
+        if ((i < done.size() && done[i]) || m_sending[i].dropped) {
+            forget(batch[i]);
+        } else {
+            all = false;
+            m_queue.push_front(std::move(batch[i]));
+        }
+    }
+    m_sending.clear();
+    return all;
+}
+
+void WriteBehind::forget(const Outgoing& outgoing)
+{
+    if (outgoing.kind != Outgoing::Kind::object)
+        return;
+    --m_waiting.entries;
+    m_waiting.bytes -= outgoing.bytes.size();
+}
+
+bool WriteBehind::drop(std::string_view name, std::chrono::milliseconds limit)
+{
+    bool was_here = false;
+    {
+        std::unique_lock lock(m_mutex);
+        std::erase_if(m_queue, [&](const Outgoing& one) {
+            const bool goes = one.kind == Outgoing::Kind::object && one.name == name;
+            if (goes)
+                forget(one);
+            was_here |= goes;
+            return goes;
+        });
+        bool is_sending = false;
+        for (Sending& sending : m_sending)
+            if (sending.name == name)
+                is_sending = sending.dropped = true;
+        was_here |= is_sending;
+        if (is_sending)
+            m_changed.wait_for(lock, limit,
+                               [&] { return std::ranges::find(m_sending, name, &Sending::name) == m_sending.end(); });
+    }
+    m_changed.notify_all();
+    return was_here;
 }
 
 bool WriteBehind::flush(std::chrono::milliseconds limit)
@@ -145,6 +211,7 @@ WriteBehind::Waiting WriteBehind::waiting() const
 void WriteBehind::forget_parent() noexcept
 {
     m_queue.clear();
+    m_sending.clear();
     m_waiting = {};
     m_running = false;
     // Replaced, not destroyed: its internal lock may be held by a thread that does not exist in the child.

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -46,8 +47,11 @@ public:
     WriteBehind(const WriteBehind&) = delete;
     WriteBehind& operator=(const WriteBehind&) = delete;
 
-    // False: there is no room. The end of a lease always fits.
-    bool add(Outgoing outgoing);
+    // False: there is no room, or no thread to send it. The end of a lease always fits.
+    bool add(Outgoing outgoing) noexcept;
+    // Forgets the object of that name. If it is being sent, waits until it has been, at most that long. Returns whether
+    // it was on its way.
+    bool drop(std::string_view name, std::chrono::milliseconds limit);
     // Makes the thread call `Tick` again.
     void wake();
     // Waits until nothing is left, at most that long. Returns whether nothing is left.
@@ -62,8 +66,18 @@ public:
     Waiting waiting() const;
 
 private:
+    struct Sending {
+        std::string name;
+        bool dropped = false;  // if it cannot be sent now, it is not sent later either
+    };
+
     void work();
-    void start_thread();
+    std::vector<Outgoing> take_batch();
+    bool settle_batch(std::vector<Outgoing>& batch, const std::vector<bool>& done);
+    void forget(const Outgoing& outgoing);
+    bool has_thread() noexcept;
+    std::vector<bool> send(std::span<Outgoing> batch) const noexcept;
+    std::chrono::milliseconds tick() const noexcept;
     void forget_parent() noexcept;
 
     const Bounds m_bounds;
@@ -72,6 +86,7 @@ private:
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};
     std::condition_variable_any m_changed;
     std::deque<Outgoing> m_queue;
+    std::vector<Sending> m_sending;  // the batch that is under way
     Waiting m_waiting;
     bool m_woken = false;
     bool m_running = false;

@@ -101,11 +101,11 @@ bool ResidentStore::contains(const Key& key)
     return node && !expired(*node);
 }
 
-bool ResidentStore::expired(const Node& node) const
+bool ResidentStore::expired(const Node& node, WallTime now) const
 {
     const std::chrono::seconds max_age(m_max_age.load(std::memory_order_relaxed));
-    return (node.expires != WallTime{} && m_clock.now() >= node.expires) ||
-           (max_age.count() > 0 && node.about().created <= base::time_before(m_clock.now(), max_age));
+    return (node.expires != WallTime{} && now >= node.expires) ||
+           (max_age.count() > 0 && node.about().created <= base::time_before(now, max_age));
 }
 
 void ResidentStore::set_careful()
@@ -348,7 +348,7 @@ Departed ResidentStore::set_limits(const Limits& limits)
     m_limits = limits;
     m_max_age = limits.max_age.count();
     set_careful();
-    depart_expired(EvictionCause::limit_lowered, departed);
+    depart_expired(0, ~std::size_t{0} / 2, EvictionCause::limit_lowered, departed);
     make_room(nullptr, EvictionCause::limit_lowered, departed);
     return departed;
 }
@@ -356,21 +356,27 @@ Departed ResidentStore::set_limits(const Limits& limits)
 Departed ResidentStore::depart_expired()
 {
     Departed departed;
-    const std::lock_guard lock(m_mutex);
-    advance();
-    depart_expired(EvictionCause::age, departed);
+    std::size_t slot = 0;
+    do {
+        const std::lock_guard lock(m_mutex);
+        advance();
+        slot = depart_expired(slot, k_slots_at_once, EvictionCause::age, departed);
+    } while (slot != 0);
     return departed;
 }
 
-void ResidentStore::depart_expired(EvictionCause cause, Departed& departed)
+// Looks at some slots of the table. Returns where to go on, or 0.
+std::size_t ResidentStore::depart_expired(std::size_t slot, std::size_t count, EvictionCause cause, Departed& departed)
 {
+    const WallTime now = m_clock.now();
     std::vector<Node*> old;
-    m_table.for_each([&](Node& node) {
-        if (expired(node))
+    const std::size_t next = m_table.for_some(slot, count, [&](Node& node) {
+        if (expired(node, now))
             old.push_back(&node);
     });
     for (Node* node : old)
         take_out(*node, cause, departed, false);
+    return next;
 }
 
 void ResidentStore::set_policy(std::unique_ptr<Policy> policy)

@@ -58,6 +58,8 @@ public:
         Miss why = Miss::absent;
     };
 
+    static constexpr std::size_t k_slots_at_once = 4096;
+
     ResidentStore(std::string name, const Clock& clock, std::unique_ptr<Policy> policy, const Limits& limits);
 
     Hit find(const Key& key);  // counts as a use
@@ -89,6 +91,7 @@ public:
     Limits limits() const;
     // Returns what has expired and what no longer fits.
     Departed set_limits(const Limits& limits);
+    // Takes the lock for k_slots_at_once at a time: others get in between.
     Departed depart_expired();
     // Evicts until no more than the goal is left, whatever the limits are.
     Departed evict_to(const EvictTo& goal);
@@ -107,14 +110,15 @@ private:
     Hit find_carefully(const Key& key, ResidentTable::Protected found);
     ResidentTable::Protected make_sure(const Key& key, ResidentTable::Protected found);
     void set_careful();
-    bool expired(const Node& node) const;
+    bool expired(const Node& node) const { return expired(node, m_clock.now()); }
+    bool expired(const Node& node, WallTime now) const;
     std::uint64_t advance();
     void take_out(Node& node, EvictionCause cause, Departed& departed, bool worth_keeping = true);
     std::optional<Error> refusal(const Resident& entry) const;
     void make_room(const Node* spare, EvictionCause cause, Departed& departed);
     Node* victim(const Node* spare);
     bool over(const Node* spare) const;
-    void depart_expired(EvictionCause cause, Departed& departed);
+    std::size_t depart_expired(std::size_t slot, std::size_t count, EvictionCause cause, Departed& departed);
     void put_locked(std::unique_ptr<Node> owned, Departed& old, Departed& victims);
 
     const std::string m_name;

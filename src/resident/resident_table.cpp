@@ -1,5 +1,7 @@
 #include "resident/resident_table.hpp"
 
+#include <algorithm>
+
 namespace hearth::resident {
 
 namespace {
@@ -113,10 +115,18 @@ void ResidentTable::grow()
 
 void ResidentTable::for_each(const std::function<void(Node&)>& visit) const
 {
+    for_some(0, m_tables.back()->mask + 1, visit);
+}
+
+std::size_t ResidentTable::for_some(std::size_t slot, std::size_t count, const std::function<void(Node&)>& visit) const
+{
     const Table& table = *m_tables.back();
-    for (std::size_t i = 0; i <= table.mask; ++i)
-        if (Node* node = table.slots[i].node.load(std::memory_order_relaxed))
+    const std::size_t size = table.mask + 1;
+    const std::size_t end = std::min(size, slot + count);
+    for (; slot < end; ++slot)
+        if (Node* node = table.slots[slot].node.load(std::memory_order_relaxed))
             visit(*node);
+    return slot < size ? slot : 0;
 }
 
 }  // namespace hearth::resident

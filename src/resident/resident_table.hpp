@@ -85,6 +85,9 @@ public:
     Node* take(const Key& key) noexcept;  // the node it removed, or null
     std::size_t size() const noexcept { return m_size; }
     void for_each(const std::function<void(Node&)>& visit) const;
+    // Visits what is in `count` slots from `slot` on. Returns the slot to go on with, or 0 when all were visited. If
+    // entries change between two calls, some may be visited twice or not at all.
+    std::size_t for_some(std::size_t slot, std::size_t count, const std::function<void(Node&)>& visit) const;
 
 private:
     struct Slot {

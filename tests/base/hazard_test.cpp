@@ -232,6 +232,76 @@ TEST(Hazard, an_artifact_lease_keeps_its_artifact_and_shares_it)
     EXPECT_EQ(shared->text(), "bytes");
 }
 
+TEST(Hazard, an_artifact_lease_that_is_assigned_from_holds_nothing)
+{
+    ArtifactLease first(std::make_shared<const Artifact>("first"));
+    const std::weak_ptr<const Artifact> of_first = first.share();
+    ArtifactLease second(std::make_shared<const Artifact>("second"));
+    first = std::move(second);
+    EXPECT_TRUE(of_first.expired());
+    EXPECT_FALSE(second);  // NOLINT(bugprone-use-after-move): what a moved-from lease says is what is asked
+    EXPECT_EQ(first->text(), "second");
+}
+
+// Counted in slots that scans visit: each such visit costs a cache line.
+TEST(Hazard, releasing_leases_on_departed_objects_visits_no_slots)
+{
+    constexpr std::size_t k_leases = 4000;
+    const std::size_t before = base::retired_count();
+    std::vector<HazardSlot*> slots;
+    std::vector<base::Reclaimable*> things;
+    for (std::size_t i = 0; i < k_leases; ++i) {
+        things.push_back(new Thing);
+        slots.push_back(base::acquire_slot());
+        base::announce(slots.back(), things.back());
+    }
+    base::retire(things);
+    EXPECT_EQ(base::retired_count(), before + k_leases);
+    const std::size_t visited = base::slots_visited();
+    for (HazardSlot* const slot : slots)
+        base::release_slot(slot);
+    EXPECT_EQ(base::slots_visited(), visited);
+    EXPECT_EQ(base::retired_count(), before);
+}
+
+TEST(Hazard, retiring_beside_many_leases_visits_few_slots_for_each)
+{
+    constexpr std::size_t k_leases = 100'000;
+    constexpr std::size_t k_retired = 10'000;
+    const std::size_t before = base::retired_count();
+    std::atomic<Thing*> popular{new Thing};
+    std::vector<HazardSlot*> slots;
+    for (std::size_t i = 0; i < k_leases; ++i) {
+        slots.push_back(base::acquire_slot());
+        protect(slots.back(), popular);
+    }
+    const std::size_t visited = base::slots_visited();
+    for (std::size_t i = 0; i < k_retired; ++i)
+        base::retire(new Thing);
+    EXPECT_LE(base::slots_visited() - visited, 2 * base::k_slots_for_one * k_retired);
+    for (HazardSlot* const slot : slots)
+        base::release_slot(slot);
+    base::retire(popular.load());
+    base::reclaim();
+    EXPECT_EQ(base::retired_count(), before);
+}
+
+TEST(Hazard, a_lease_that_is_moved_on_to_another_object_gives_the_first_one_up)
+{
+    const std::size_t before = base::retired_count();
+    std::atomic<Thing*> first{new Thing};
+    std::atomic<Thing*> second{new Thing};
+    HazardSlot* const slot = base::acquire_slot();
+    protect(slot, first);
+    base::retire(first.exchange(nullptr));
+    protect(slot, second);
+    base::retire(second.exchange(nullptr));
+    base::reclaim();
+    EXPECT_EQ(base::retired_count(), before + 1) << "the first is gone, the second is held";
+    base::release_slot(slot);
+    EXPECT_EQ(base::retired_count(), before);
+}
+
 // Readers that hold several leases at a time, hand some to other threads, and look at what they hold to the last
 // moment; writers that replace and retire under them. A reclaimer that is early shows as a mark of 0, or to a sanitizer
 // as a use after free; one that is late, in the counts at the end.

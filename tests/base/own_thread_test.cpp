@@ -29,16 +29,42 @@ void expect_only_faults_are_taken(const sigset_t& mask)
 TEST(OwnThread, takes_no_signals_but_those_of_its_own_faults)
 {
     sigset_t seen{};
-    start_thread([&] { seen = mask_here(); }).join();
+    std::thread thread;
+    ASSERT_TRUE(try_start_thread(thread, [&] { seen = mask_here(); }));
+    thread.join();
     expect_only_faults_are_taken(seen);
-    start_thread<std::jthread>([&](const std::stop_token&) { seen = mask_here(); }).join();
+    std::jthread stoppable;
+    ASSERT_TRUE(try_start_thread(stoppable, [&](const std::stop_token&) { seen = mask_here(); }));
+    stoppable.join();
     expect_only_faults_are_taken(seen);
+}
+
+TEST(OwnThread, a_start_that_fails_says_so_and_the_next_one_may_succeed)
+{
+    bool ran = false;
+    std::thread thread;
+    fail_thread_starts(2);
+    EXPECT_FALSE(try_start_thread(thread, [&] { ran = true; }));
+    EXPECT_FALSE(try_start_thread(thread, [&] { ran = true; }));
+    EXPECT_FALSE(thread.joinable());
+    ASSERT_TRUE(try_start_thread(thread, [&] { ran = true; }));
+    thread.join();
+    EXPECT_TRUE(ran);
+}
+
+TEST(OwnThread, what_its_work_throws_ends_the_thread_and_not_the_program)
+{
+    std::thread thread;
+    ASSERT_TRUE(try_start_thread(thread, [] { throw 42; }));
+    thread.join();
 }
 
 TEST(OwnThread, leaves_what_its_starter_takes_as_it_was)
 {
     const sigset_t before = mask_here();
-    start_thread([] {}).join();
+    std::thread thread;
+    ASSERT_TRUE(try_start_thread(thread, [] {}));
+    thread.join();
     const sigset_t after = mask_here();
     for (int signal = 1; signal < NSIG; ++signal)
         EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;

@@ -40,11 +40,11 @@ TEST(Text, numbers_are_read_whole_or_not_at_all)
 
 TEST(Text, yes_and_no_have_four_words_each)
 {
-    for (const char* text : {"1", "on", "yes", "true"})
+    for (const char* text : {"1", "on", "yes", "true", "True", "YES"})
         EXPECT_EQ(parse_bool(text), true) << text;
-    for (const char* text : {"0", "off", "no", "false"})
+    for (const char* text : {"0", "off", "no", "false", "Off"})
         EXPECT_EQ(parse_bool(text), false) << text;
-    for (const char* text : {"", "2", "Yes", "maybe", " 1"})
+    for (const char* text : {"", "2", "ye", "maybe", " 1"})
         EXPECT_EQ(parse_bool(text), std::nullopt) << text;
 }
 

@@ -114,12 +114,28 @@ TEST_F(Opening, signatures_are_demanded_of_bundles_by_name_or_all_at_once)
         Cache cache = Cache::open().value();
         EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "disk"})) << word;
     }
-    for (const char* const word : {"remotes", "disk", "bundle2"}) {
+    for (const char* const word : {"remotes", "disk"}) {
         m_environment.set("HEARTH_DEMAND_SIGNATURES", word);
         Cache cache = Cache::open().value();
         EXPECT_EQ(names_of_tiers(cache), (Names{"memory", "disk", "bundle"})) << word;
         EXPECT_FALSE(admin::tiers(cache)[2].traits.demands_signatures);
     }
+}
+
+TEST_F(Opening, signatures_are_demanded_of_servers_as_their_addresses_name_them)
+{
+    m_environment.set("HEARTH_TRUSTED_KEYS", SigningKey::generate()->public_key().text());
+    m_environment.set("HEARTH_REMOTE", "rediss://a:1 redis://b:2?name=prod");
+    for (const char* const word : {"redis", "rediss", "remotes", "all"}) {
+        m_environment.set("HEARTH_DEMAND_SIGNATURES", word);
+        Cache cache = Cache::open().value();
+        for (const TierStatus& tier : admin::tiers(cache))
+            EXPECT_TRUE(tier.traits.demands_signatures || !tier.traits.remote) << word << ": " << tier.name;
+    }
+    m_environment.set("HEARTH_DEMAND_SIGNATURES", "prod");
+    Cache cache = Cache::open().value();
+    EXPECT_FALSE(admin::tiers(cache)[2].traits.demands_signatures);
+    EXPECT_TRUE(admin::tiers(cache)[3].traits.demands_signatures);
 }
 
 TEST_F(Opening, with_tiers_of_ones_own_uses_those)

@@ -65,6 +65,11 @@ protected:
     {
         return setting.name == "directory" ? "environment HOME" : "default";
     }
+    // To pass over a wrong value of these would open a door.
+    static bool is_careful(const SettingCase& setting)
+    {
+        return setting.name == "demand_signatures" || setting.name == "forbid_compile" || setting.name == "read_only";
+    }
 };
 
 TEST_P(EachSetting, comes_from_the_options_then_the_environment_then_the_file_then_the_default)
@@ -97,9 +102,9 @@ TEST_P(EachSetting, that_cannot_be_used_is_told_and_the_next_source_counts)
     const SettingCase& setting = GetParam();
     m_environment.set("HOME", "/home/someone");
     // Any text is a path, a key's or a tier's name; and an address is not repeated.
-    const std::set<std::string> take_any{"directory",         "log",    "sign_with", "trusted_keys",
-                                         "demand_signatures", "remote", "record",    "bundles"};
-    if (!take_any.contains(setting.name)) {
+    const std::set<std::string> take_any{"directory", "log",    "sign_with", "trusted_keys",
+                                         "remote",    "record", "bundles"};
+    if (!take_any.contains(setting.name) && !is_careful(setting)) {
         m_environment.set(setting.environment, "nonsense");
         file("{\"" + setting.name + "\": " + setting.in_file + "}");
         const Settings settings = resolve();
@@ -114,8 +119,8 @@ TEST_P(EachSetting, that_cannot_be_used_is_told_and_the_next_source_counts)
     for (const std::string text : {"[1]", "{}", "null", R"("")", R"("zero\u0000byte")"}) {
         file("{\"" + setting.name + "\": " + text + "}");
         const Settings settings = resolve();
-        EXPECT_EQ(value_of(settings, setting.name), setting.by_default);
-        EXPECT_EQ(source_of(settings, setting.name), default_source(setting));
+        EXPECT_EQ(value_of(settings, setting.name) == setting.by_default, !is_careful(setting)) << text;
+        EXPECT_EQ(source_of(settings, setting.name), is_careful(setting) ? file_source() : default_source(setting));
         ASSERT_EQ(settings.problems.size(), 1U) << text;
         EXPECT_TRUE(settings.problems[0].starts_with(file_source() + ": " + setting.name + " takes "))
             << settings.problems[0];
@@ -144,6 +149,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](CacheOptions& options) { options.disk_entries = 5; }, "5"},
                     SettingCase{"max_age", "HEARTH_MAX_AGE", "none", R"("30d")", "30d", "12h", "12h",
                                 [](CacheOptions& options) { options.max_age = 90s; }, "90s"},
+                    SettingCase{"max_entry_bytes", "HEARTH_MAX_ENTRY_BYTES", "256 MiB", R"("1G")", "1 GiB", "2M",
+                                "2 MiB", [](CacheOptions& options) { options.max_entry_bytes = 3_MiB; }, "3 MiB"},
                     SettingCase{"compression", "HEARTH_COMPRESSION", "1", "19", "19", "0", "0",
                                 [](CacheOptions& options) { options.compression = 3; }, "3"},
                     SettingCase{"read_only", "HEARTH_READ_ONLY", "false", "true", "true", "no", "false",
@@ -217,6 +224,7 @@ TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
                                                "vram_backend",
                                                "max_bytes",
                                                "max_entries",
+                                               "max_entry_bytes",
                                                "max_age",
                                                "compression",
                                                "read_only",
@@ -286,16 +294,63 @@ TEST_F(Sources, wrong_values_are_told_with_what_is_taken)
     EXPECT_EQ(
         settings.problems,
         (std::vector<std::string>{
-            "environment HEARTH_MAX_BYTES: max_bytes takes a size such as 512M or 10GiB, not \"10 parsecs\"; it was "
-            "passed over.",
-            "environment HEARTH_MAX_ENTRIES: max_entries takes a whole number, not \"-5\"; it was passed over.",
-            "environment HEARTH_MAX_AGE: max_age takes a duration such as 250ms, 12h or 30d, not \"-1d\"; it was "
-            "passed over.",
+            "environment HEARTH_MAX_BYTES: max_bytes takes a size such as 512M or 10GiB, or none, not \"10 parsecs\"; "
+            "it "
+            "was passed over.",
+            "environment HEARTH_MAX_ENTRIES: max_entries takes a whole number from 1, or none, not \"-5\"; it was "
+            "passed "
+            "over.",
+            "environment HEARTH_MAX_AGE: max_age takes a duration such as 250ms, 12h or 30d, or none, not \"-1d\"; it "
+            "was passed over.",
             "environment HEARTH_COMPRESSION: compression takes a number from 0 to 19, not \"20\"; it was passed over.",
             "environment HEARTH_PROMOTE_AFTER: promote_after takes a whole number, not \"4294967296\"; it was passed "
             "over."}));
     EXPECT_EQ(value_of(settings, "compression"), "1");
     EXPECT_EQ(value_of(settings, "max_entries"), "none");
+}
+
+TEST_F(Sources, what_cannot_be_read_closes_a_door_and_opens_none)
+{
+    for (const char* text : {"remote", "Remotes", "All", "remotes,bundles", "disk dsik", "bundle2"}) {
+        m_environment.set("HEARTH_DEMAND_SIGNATURES", text);
+        const Settings settings = resolve();
+        EXPECT_EQ(value_of(settings, "demand_signatures"), "all") << text;
+        ASSERT_EQ(settings.problems.size(), 1U) << text;
+        EXPECT_NE(settings.problems[0].find("all have to be signed"), std::string::npos) << settings.problems[0];
+    }
+    m_environment.unset("HEARTH_DEMAND_SIGNATURES");
+    CacheOptions options;
+    options.demand_signatures = {{"Remotes"}};
+    EXPECT_EQ(value_of(resolve(options), "demand_signatures"), "all");
+    m_environment.set("HEARTH_REMOTE", "redis://a:1?name=fast");
+    options.demand_signatures = {{"fast"}};
+    EXPECT_EQ(value_of(resolve(options), "demand_signatures"), "fast");
+    for (const char* text : {"True", "YES", "1", "maybe", "2"}) {
+        m_environment.set("HEARTH_FORBID_COMPILE", text);
+        EXPECT_EQ(value_of(resolve(), "forbid_compile"), "true") << text;
+    }
+    m_environment.set("HEARTH_FORBID_COMPILE", "Off");
+    EXPECT_EQ(value_of(resolve(), "forbid_compile"), "false");
+}
+
+TEST_F(Sources, one_address_that_is_none_leaves_the_others)
+{
+    m_environment.set("HEARTH_REMOTE", "redis:/x redis://good:1");
+    const Settings settings = resolve();
+    EXPECT_EQ(value_of(settings, "remote"), "redis://good:1");
+    ASSERT_EQ(settings.problems.size(), 1U);
+    EXPECT_NE(settings.problems[0].find("; the others count. "), std::string::npos) << settings.problems[0];
+}
+
+TEST_F(Sources, a_limit_of_nothing_is_no_way_to_say_none)
+{
+    for (const char* name : {"MAX_BYTES", "MAX_ENTRIES", "MAX_AGE"}) {
+        m_environment.set(std::string("HEARTH_") + name, "0");
+        const Settings settings = resolve();
+        ASSERT_EQ(settings.problems.size(), 1U) << name;
+        EXPECT_NE(settings.problems[0].find(", or none, not \"0\""), std::string::npos) << settings.problems[0];
+        m_environment.unset(std::string("HEARTH_") + name);
+    }
 }
 
 TEST_F(Sources, old_names_go_on_working_and_the_new_ones_are_shown)

@@ -14,9 +14,12 @@ namespace hearth::test {
 struct TierHooks {
     std::function<std::optional<Miss>(const Key&)> find{};
     std::function<std::optional<Error>(const Key&)> store{};
+    std::function<void(const Key&)> found{};
     std::function<void(const Key&)> peeked{};
+    std::function<void(const Key&)> contains{};
     std::function<void(const FlightAttempt&)> flight_tried{};
     std::function<void(std::stop_token)> maintain{};
+    std::optional<TierTraits> traits{};
 };
 
 // A tier around another, to watch it, hold it up or make it fail.
@@ -25,12 +28,15 @@ public:
     HookedTier(std::unique_ptr<Tier> inner, TierHooks hooks) : m_inner(std::move(inner)), m_hooks(std::move(hooks)) {}
 
     std::string_view name() const override { return m_inner->name(); }
-    TierTraits traits() const override { return m_inner->traits(); }
+    TierTraits traits() const override { return m_hooks.traits.value_or(m_inner->traits()); }
     Found find(const Key& key) override
     {
         if (const std::optional<Miss> instead = m_hooks.find ? m_hooks.find(key) : std::nullopt)
             return Found::miss(*instead);
-        return m_inner->find(key);
+        Found found = m_inner->find(key);
+        if (m_hooks.found)
+            m_hooks.found(key);
+        return found;
     }
     Found peek(const Key& key) override
     {
@@ -45,7 +51,13 @@ public:
             return *instead;
         return m_inner->store(key, entry, victims);
     }
-    bool contains(const Key& key) override { return m_inner->contains(key); }
+    bool contains(const Key& key) override
+    {
+        const bool there = m_inner->contains(key);
+        if (m_hooks.contains)
+            m_hooks.contains(key);
+        return there;
+    }
     bool remove(const Key& key) override { return m_inner->remove(key); }
     void clear() override { m_inner->clear(); }
     TierUsage usage() override { return m_inner->usage(); }

@@ -330,6 +330,55 @@ TEST_F(Making, a_make_that_waits_for_one_that_waits_for_its_place_does_not_deadl
     EXPECT_EQ(cache.stats().compiles, 2U);
 }
 
+TEST_F(Making, of_compiles_that_ask_for_each_other_in_a_circle_one_is_told_and_all_end)
+{
+    for (const int count : {2, 3, 5}) {
+        Cache cache = open({memory(0)});
+        std::latch all_lead(count);
+        std::atomic<int> refused{0};
+        std::vector<std::thread> threads;
+        for (int i = 0; i < count; ++i)
+            threads.emplace_back([&, mine = numbered_key(static_cast<std::uint64_t>(i)),
+                                  next = numbered_key(static_cast<std::uint64_t>((i + 1) % count))] {
+                const Result<Lookup> got = cache.get_or_compile(mine, [&]() -> Result<std::string> {
+                    all_lead.arrive_and_wait();
+                    const Result<Lookup> other = cache.get_or_compile(next, [] { return "never"; });
+                    if (!other) {
+                        ++refused;
+                        EXPECT_EQ(other.error().code, Code::invalid_argument);
+                        EXPECT_NE(other.error().message.find(next.hex()), std::string::npos);
+                    }
+                    return std::string("compiled");
+                });
+                ASSERT_TRUE(got.ok());
+                EXPECT_EQ((*got)->text(), "compiled");
+            });
+        for (std::thread& thread : threads)
+            thread.join();
+        EXPECT_EQ(refused, 1) << count;
+    }
+}
+
+TEST_F(Making, a_circle_through_a_worker_is_seen_too)
+{
+    std::atomic<int> refused{0};
+    Cache cache = open({memory(0)});
+    const auto asks = [&](std::uint64_t key, const CompileFunction& compile, const GetOptions& options) {
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(key), compile, options);
+        refused += !got && got.error().code == Code::invalid_argument;
+        return Artifact("compiled");
+    };
+    const CompileFunction asks_for_one = [&] { return asks(1, [] { return Artifact("never"); }, {}); };
+    const CompileFunction asks_for_two = [&] {
+        return asks(2, asks_for_one, {.deadline = 1h, .captures = Captures::owned});
+    };
+    const Result<Lookup> got = cache.get_or_compile(numbered_key(1), asks_for_two);
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ((*got)->text(), "compiled");
+    wait_until([&] { return cache.find(numbered_key(2)).hit(); });
+    EXPECT_EQ(refused, 1);
+}
+
 TEST_F(Making, a_maker_that_asks_for_its_own_key_gets_a_clear_error)
 {
     Cache cache = open_usual();

@@ -71,6 +71,16 @@ TEST(Acceptance, where_signatures_are_demanded_nothing_else_is_looked_at_without
               to_string(Miss::untrusted));
 }
 
+TEST(Acceptance, an_entry_that_would_take_more_memory_than_it_may_is_not_unpacked)
+{
+    const ManualClock clock;
+    const Artifact zeros(Bytes::copy_of(std::string(1 << 20, '\0')));
+    const Bytes small = encode_entry(k_key, zeros).value();
+    ASSERT_LT(small.size(), 1000U);
+    EXPECT_EQ(taken(small, k_key, {{}, clock, {}, 1 << 20}), "hit");
+    EXPECT_EQ(taken(small, k_key, {{}, clock, {}, (1 << 20) - 1}), to_string(Miss::other_version));
+}
+
 TEST(Acceptance, an_entry_ends_when_it_says_and_when_it_is_older_than_wanted)
 {
     ManualClock clock;
@@ -87,26 +97,25 @@ TEST(Acceptance, an_entry_ends_when_it_says_and_when_it_is_older_than_wanted)
     EXPECT_EQ(taken(lasting, k_key, {{}, clock}), "hit");
 }
 
-TEST(Preparation, an_entry_is_encoded_unless_it_was_and_signed_where_there_is_a_key)
+TEST(Preparation, an_entry_is_encoded_unless_it_was_and_signed_where_it_was_inserted)
 {
     const auto artifact = test::sample_artifact(k_key, 500);
     const Bytes plain = encode_entry(k_key, *artifact).value();
     const Bytes as_it_was = encode_entry(k_key, *artifact, {.checksum = base::ChecksumKind::sha256}).value();
-    EXPECT_EQ(prepare_entry(k_key, Entry(artifact), {}, Keeps::any_signature).value(), plain);
-    EXPECT_EQ(prepare_entry(k_key, Entry(artifact, as_it_was), {}, Keeps::any_signature).value(), as_it_was);
+    EXPECT_EQ(prepare_entry(k_key, Entry(artifact), {}).value(), plain);
+    EXPECT_EQ(prepare_entry(k_key, Entry(artifact, as_it_was), {}).value(), as_it_was);
 
     const SigningKey ours = SigningKey::generate().value();
     const SigningKey theirs = SigningKey::generate().value();
     const Trust trust{.trusted = {ours.public_key()}, .sign_with = {ours}};
     const Bytes by_us = sign_entry(k_key, plain, ours).value();
     const Bytes by_them = sign_entry(k_key, plain, theirs).value();
-    for (const Keeps keeps : {Keeps::any_signature, Keeps::trusted_signature}) {
-        EXPECT_EQ(prepare_entry(k_key, Entry(artifact), trust, keeps).value(), by_us);
-        EXPECT_EQ(prepare_entry(k_key, Entry(artifact, by_us), trust, keeps).value(), by_us);
-        EXPECT_EQ(prepare_entry(k_key, Entry(artifact, by_them), {}, keeps).value(), by_them) << "no key to sign with";
-    }
-    EXPECT_EQ(prepare_entry(k_key, Entry(artifact, by_them), trust, Keeps::any_signature).value(), by_them);
-    EXPECT_EQ(prepare_entry(k_key, Entry(artifact, by_them), trust, Keeps::trusted_signature).value(), by_us);
+    EXPECT_EQ(prepare_entry(k_key, Entry(artifact), trust).value(), plain) << "it came from elsewhere";
+    artifact->is_from_here = true;
+    EXPECT_EQ(prepare_entry(k_key, Entry(artifact), trust).value(), by_us);
+    for (const Bytes& bytes : {by_us, by_them})
+        for (const Trust& any : {trust, Trust{}})
+            EXPECT_EQ(prepare_entry(k_key, Entry(artifact, bytes), any).value(), bytes) << "it keeps its signature";
 }
 
 }  // namespace hearth::format

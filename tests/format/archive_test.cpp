@@ -94,7 +94,7 @@ public:
     {
         return offset + size > m_room ? -ENOSPC : SingleFile::pwrite(fd, buffer, size, offset);
     }
-    int rename(const char* /*from*/, const char* /*to*/) override
+    int rename(base::At /*from*/, base::At /*to*/) override
     {
         m_renamed = true;
         return 0;

@@ -127,12 +127,12 @@ public:
         m_room -= size;
         return SingleFile::pwrite(fd, buffer, size, offset);
     }
-    int rename(const char* /*from*/, const char* /*to*/) override
+    int rename(base::At /*from*/, base::At /*to*/) override
     {
         ++m_renamed;
         return 0;
     }
-    int unlink(const char* /*path*/) override
+    int unlink(base::At /*at*/) override
     {
         ++m_unlinked;
         return 0;

@@ -34,7 +34,7 @@ struct Machine {
     Breaker process()
     {
         return Breaker(
-            "state/remote", [this] { return now; }, file);
+            "state/remote", [this] { return now; }, Users::one, file);
     }
 };
 

@@ -37,7 +37,7 @@ TEST_F(ConfigurationFile, nested_deeper_than_any_stack_is_told_and_passed_over)
     ASSERT_EQ(settings.problems.size(), 1U);
     EXPECT_EQ(settings.problems[0],
               "file " + (m_scratch / "config.json") +
-                  ": max_bytes takes a size such as 512M or 10GiB, not a JSON array; it was passed "
+                  ": max_bytes takes a size such as 512M or 10GiB, or none, not a JSON array; it was passed "
                   "over.");
     EXPECT_EQ(settings.find("max_entries")->value, "7");
 }
@@ -71,7 +71,7 @@ TEST(BreakerFile, with_a_pause_of_weeks_does_not_end_the_process)
     out.raw(std::as_bytes(std::span(sum)).first(8));
     SingleFile file(out.out());
     remotes::Breaker breaker(
-        "state/remote", [&] { return now; }, file);
+        "state/remote", [&] { return now; }, Users::one, file);
     EXPECT_TRUE(breaker.allows());
     breaker.failed(remotes::Breaker::Failure::server);
     EXPECT_FALSE(breaker.allows());

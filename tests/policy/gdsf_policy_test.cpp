@@ -48,6 +48,15 @@ TEST(GdsfPolicy, of_equal_size_the_cheaper_to_compile_goes_first)
     EXPECT_EQ(tier.evicted(), std::vector<std::uint64_t>{2});
 }
 
+TEST(GdsfPolicy, a_cost_counts_as_a_day_at_most)
+{
+    constexpr double k_day = 24 * 60 * 60;
+    const auto density = [](double cost) { return GdsfPolicy::density(Resident(key_of(1), 1, cost), 0); };
+    EXPECT_GT(density(k_day), density(k_day / 2));
+    for (const double more : {k_day * 2, 9.2e9, std::numeric_limits<double>::infinity()})
+        EXPECT_EQ(density(more), density(k_day)) << more;
+}
+
 TEST(GdsfPolicy, of_equal_cost_the_larger_goes_first)
 {
     TestTier tier(gdsf(), 1000);

@@ -30,14 +30,21 @@ protected:
     // Nothing but the drop-in libraries' own place tells where their stores lie.
     ProcessResult served(const std::string& program, const fs::path& directory)
     {
+        return served(std::vector<std::string>{program, m_library}, directory);
+    }
+    ProcessResult served(const std::vector<std::string>& command, const fs::path& directory)
+    {
         ProcessOptions options;
         options.environment = {{"HEARTH_DIR", directory.string()},
-                               {"HEARTH_REMOTE", fmt::format("redis://127.0.0.1:{}", m_redis->port())},
+                               {"HEARTH_REMOTE", fmt::format("redis://127.0.0.1:{}{}", m_redis->port(), m_prefix)},
                                {"HEARTH_LOG", "stderr"},
                                {"LD_LIBRARY_PATH", fs::path(m_library).parent_path().string()}};
-        return hearth({"run", "--json", "--", program, m_library}, options);
+        std::vector<std::string> arguments{"run", "--json", "--"};
+        arguments.insert(arguments.end(), command.begin(), command.end());
+        return hearth(arguments, options);
     }
     std::string m_library;
+    std::string m_prefix;
     std::optional<RedisServer> m_redis;
 };
 
@@ -55,6 +62,36 @@ TEST_F(DropinRemote, what_one_machine_compiled_another_finds_on_the_server)
     EXPECT_EQ(summary_of(answered).value("compiled", -1), 0) << answered.err;
 }
 
+TEST_F(DropinRemote, is_reached_however_a_program_comes_to_the_library)
+{
+    const std::string programs = HEARTH_PROGRAMS;
+    const std::string soname = fs::path(m_library).filename().string();
+    std::vector<std::vector<std::string>> commands{{programs + "/own_new", m_library}, {programs + "/own_new", soname}};
+    for (const char* linked : {"/every_call_enable_new_dtags", "/every_call_disable_new_dtags"})
+        if (fs::exists(programs + linked))
+            commands.push_back({programs + linked});
+    if (fs::exists("/usr/bin/python3"))
+        commands.push_back(
+            {"/usr/bin/python3", "-c",
+             "import ctypes\n"
+             "n = ctypes.CDLL('" +
+                 soname +
+                 "')\n"
+                 "p = ctypes.c_void_p()\n"
+                 "assert n.nvrtcCreateProgram(ctypes.byref(p), b'__global__ void k() {}', b'k.cu', 0, None, "
+                 "None) == 0\n"
+                 "assert n.nvrtcCompileProgram(p, 0, None) == 0\n"});
+    int number = 0;
+    for (const std::vector<std::string>& command : commands) {
+        m_prefix = fmt::format("?prefix={}:", number);
+        const ProcessResult first = served(command, scratch / std::to_string(++number));
+        EXPECT_GE(summary_of(first).value("compiled", 0), 1) << command.back() << ": " << first.err;
+        const ProcessResult second = served(command, scratch / std::to_string(++number));
+        EXPECT_GE(summary_of(second)["by_tier"].value("redis", 0), 1) << command.back() << ": " << second.err;
+        EXPECT_EQ((first.err + second.err).find("cannot be loaded"), std::string::npos) << first.err << second.err;
+    }
+}
+
 TEST_F(DropinRemote, stores_for_drop_ins_have_the_cpp_library_inside)
 {
     for (const char* name : {"redis", "http"}) {
@@ -66,7 +103,7 @@ TEST_F(DropinRemote, stores_for_drop_ins_have_the_cpp_library_inside)
         for (const char* foreign : {"libstdc++", "libgcc_s", "libfmt"})
             EXPECT_EQ(needed.out.find(foreign), std::string::npos) << name << ": " << needed.out;
         const ProcessResult shown = run_process({"/bin/sh", "-c", "nm -D --defined-only " + file + " | cut -d' ' -f3"});
-        EXPECT_EQ(shown.out, "hearth_open_store_2\n") << name;
+        EXPECT_EQ(shown.out, "hearth_open_store_3\n") << name;
     }
 }
 

@@ -120,6 +120,20 @@ TEST_F(Ptxas, begins_messages_with_the_name_of_the_real_one)
     EXPECT_EQ(stand_in({"broken.ptx", "-o", "x"}).err, real({"broken.ptx", "-o", "x"}).err);
 }
 
+TEST_F(Ptxas, the_one_that_triton_has_for_newer_gpus_is_served_too)
+{
+    if (std::string(HEARTH_DROPINS).empty())
+        GTEST_SKIP() << "The drop-in libraries are not built here.";
+    for (const char* name : {"ptxas", "ptxas-blackwell", "elsewhere"})
+        fs::create_symlink(m_real, scratch / name);
+    m_real = (scratch / "ptxas").string();
+    const std::string twice = "for time in 1 2; do $TRITON_PTXAS_BLACKWELL_PATH -arch sm_80 a.ptx -o x; done";
+    const nlohmann::json beside = summary_of(twice);
+    EXPECT_EQ(beside.at("hits"), 1) << beside;
+    const nlohmann::json named = summary_of("export HEARTH_PTXAS_BLACKWELL=$PWD/elsewhere; " + twice);
+    EXPECT_EQ(named.at("compiled"), 1) << "another name is another program: " << named;
+}
+
 TEST_F(Ptxas, writes_into_the_file_that_is_there)
 {
     ASSERT_EQ(real({"-arch", "sm_80", "a.ptx", "-o", "expected"}).exit_code, 0);
@@ -152,7 +166,7 @@ TEST_F(Ptxas, compiles_are_in_the_summary)
         GTEST_SKIP() << "The drop-in libraries are not built here.";
     const nlohmann::json first = summary_of("$ptxas -arch sm_80 a.ptx -o x");
     EXPECT_EQ(first.value("compiled", 0), 1) << first;
-    EXPECT_GT(first.value("spent_ms", 0.0), 0) << first;
+    EXPECT_GT(first.value("spent_seconds", 0.0), 0) << first;
     EXPECT_EQ(first["slowest"].at(0).value("name", ""), "a.ptx") << first;
     EXPECT_EQ(first["slowest"].at(0).value("reason", ""), "absent") << first;
 
@@ -160,11 +174,11 @@ TEST_F(Ptxas, compiles_are_in_the_summary)
     EXPECT_EQ(second.value("hits", 0), 1) << second;
     EXPECT_EQ(second["by_tier"].value("disk", 0), 1) << second;
     EXPECT_EQ(second.value("compiled", -1), 0) << second;
-    EXPECT_GT(second.value("saved_ms", 0.0), 0) << second;
+    EXPECT_GT(second.value("saved_seconds", 0.0), 0) << second;
 
     const nlohmann::json past = summary_of("$ptxas -arch sm_80 --input-as-string \"$(cat a.ptx)\" -o x");
     EXPECT_EQ(past.value("past_the_cache", 0), 1) << past;
-    EXPECT_GT(past.value("spent_ms", 0.0), 0) << past;
+    EXPECT_GT(past.value("spent_seconds", 0.0), 0) << past;
 
     const nlohmann::json forbidden =
         summary_of("$ptxas -arch sm_90 a.ptx -o x; $ptxas --input-as-string x -o x", {"--forbid-compile"});

@@ -1,5 +1,6 @@
 #include "remote/breaker.hpp"
 
+#include "support/acting_as.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <fstream>
@@ -33,6 +34,30 @@ TEST_F(BreakerTest, lets_everything_through_while_the_server_works)
         breaker.succeeded();
     }
     EXPECT_FALSE(breaker.is_down());
+}
+
+TEST_F(BreakerTest, two_users_of_a_shared_directory_tell_each_other_whatever_their_umask)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can act as two users";
+    const test::WithUmask mask(077);
+    ASSERT_EQ(::chmod(m_scratch.path().c_str(), 0777), 0);
+    const auto shared = [&] {
+        return Breaker(
+            m_scratch / "cache/remotes/one", [this] { return m_now; }, Users::many);
+    };
+    {
+        const test::ActingAs first(12345);
+        shared().failed(Breaker::Failure::server);
+    }
+    {
+        const test::ActingAs second(23456);
+        Breaker breaker = shared();
+        EXPECT_FALSE(breaker.allows());
+        breaker.succeeded();
+    }
+    const test::ActingAs first(12345);
+    EXPECT_TRUE(shared().allows());
 }
 
 TEST_F(BreakerTest, one_failure_of_the_server_is_enough)

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <set>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
@@ -166,6 +167,7 @@ TEST_F(Fleet, a_server_that_is_gone_costs_hits_and_nothing_else)
     EXPECT_EQ(other.stats().outages, 1U) << "an outage is no miss";
     EXPECT_EQ(other.stats().misses_in_all(), 0U);
     EXPECT_EQ(other.stats().tiers[2].remote->state, remotes::State::down);
+    EXPECT_EQ(other.stats().tiers[2].stores, 0U) << "nothing has arrived";
     EXPECT_EQ(other.find(key).tier(), "memory");
 }
 
@@ -192,6 +194,52 @@ TEST_F(Fleet, a_server_that_hangs_costs_one_deadline)
         found = other.find(key);
     ASSERT_TRUE(found.hit()) << other.stats().tiers[2].remote->problem;
     EXPECT_EQ(found.tier(), "redis");
+}
+
+// Capability 67.
+TEST_F(Fleet, one_dead_master_of_a_cluster_takes_only_its_own_entries_away)
+{
+    RedisCluster cluster;
+    ASSERT_TRUE(cluster.is_up());
+    constexpr std::uint64_t k_entries = 30;
+    const auto master_of = [&](std::uint64_t i) { return cluster.master_of("hearth:" + numbered_key(i).hex()); };
+    CacheOptions options;
+    options.tiers = {remote({.url = "redis+cluster://" + cluster.hosts() + "?timeout=2s",
+                             .name = "cluster",
+                             .state_directory = m_scratch / "remotes"})};
+    Cache cache = Cache::open(options).value();
+    std::set<std::size_t> masters;
+    for (std::uint64_t i = 0; i < k_entries; ++i) {
+        ASSERT_TRUE(cache.insert(numbered_key(i), made(numbered_key(i))).ok());
+        masters.insert(master_of(i));
+    }
+    cache.flush();
+    ASSERT_EQ(masters.size(), RedisCluster::k_masters);
+    const std::size_t dead = master_of(0);
+    std::vector<bool> is_lost;
+    for (std::uint64_t i = 0; i < k_entries; ++i)
+        is_lost.push_back(master_of(i) == dead);
+    for (std::size_t node = 0; node < RedisCluster::k_nodes; ++node) {
+        if (!masters.contains(node))
+            cluster.server(node).kill();  // or a replica would take over
+        else
+            EXPECT_EQ(redis_cli(cluster.port(node), {"CONFIG", "SET", "cluster-require-full-coverage", "no"}), "OK");
+    }
+    cluster.server(dead).process().signal(SIGSTOP);  // it does not even refuse
+
+    Cache fresh = Cache::open(options).value();
+    for (Cache* one : {&cache, &fresh})
+        for (int round = 0; round < 3; ++round)
+            for (std::uint64_t i = 0; i < k_entries; ++i)
+                EXPECT_EQ(one->find(numbered_key(i)).hit(), !is_lost[i]) << "round " << round << ", entry " << i;
+    EXPECT_EQ(cache.stats().tiers[0].remote->state, remotes::State::working);
+    EXPECT_FALSE(cache.stats().tiers[0].remote->problem.empty());
+
+    cluster.server(dead).process().signal(SIGCONT);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (!cache.find(numbered_key(0)).hit() && std::chrono::steady_clock::now() < give_up)
+        continue;
+    EXPECT_TRUE(cache.find(numbered_key(0)).hit()) << "and it is asked again when it is back";
 }
 
 // Capability 72.

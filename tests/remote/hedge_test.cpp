@@ -33,6 +33,14 @@ TEST(Hedge, an_answer_in_time_is_asked_for_once)
     EXPECT_EQ(asked, 1);
 }
 
+TEST(Hedge, a_request_that_throws_is_an_error_and_nobody_waits_for_it)
+{
+    Hedge hedge;
+    const auto answer = hedge.first_of_two([]() -> Hedge::Answer { throw std::bad_alloc(); }, 1h);
+    ASSERT_FALSE(answer.ok());
+    EXPECT_EQ(answer.error().code, Code::unavailable);
+}
+
 TEST(Hedge, a_request_without_answer_is_sent_again_and_the_first_answer_counts)
 {
     Hedge hedge;

@@ -233,13 +233,17 @@ TEST_F(StoreTierTest, a_writer_with_a_key_signs_what_it_sends)
 {
     const SigningKey signer = SigningKey::generate().value();
     const auto writer = open({.trust = {Signatures::not_asked, {}, {signer}}});
-    put(*writer, 1);
+    const auto compiled = test::sample_artifact(numbered_key(1), 2000);
+    compiled->is_from_here = true;
+    ASSERT_TRUE(writer->store(numbered_key(1), Entry(compiled), Victims::discard).ok());
+    put(*writer, 2);
     writer->flush();
     const auto reader = open({.trust = {Signatures::demanded, {signer.public_key()}, {}}});
     const Found found = reader->find(numbered_key(1));
     ASSERT_TRUE(found);
     EXPECT_TRUE(format::is_signed_by(std::vector{signer.public_key()}, numbered_key(1), *found.encoded))
         << "and goes on with its signature";
+    EXPECT_EQ(reader->find(numbered_key(2)).why, Miss::untrusted) << "what came from elsewhere is not signed here";
 }
 
 TEST_F(StoreTierTest, one_holder_of_a_lease_and_the_next_finds_what_was_made)

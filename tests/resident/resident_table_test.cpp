@@ -272,4 +272,27 @@ TEST(ResidentTable, readers_never_miss_what_stays_while_the_table_grows)
     }
 }
 
+TEST(ResidentTable, slices_visit_every_node_once)
+{
+    ResidentTable table;
+    std::map<Key, int> visits;
+    for (std::uint64_t i = 0; i < 3000; ++i)
+        table.put(node_for(test::numbered_key(i)));
+    std::size_t slices = 0;
+    std::size_t slot = 0;
+    do {
+        int in_this = 0;
+        slot = table.for_some(slot, 100, [&](Node& node) {
+            ++visits[node.resident.key];
+            ++in_this;
+        });
+        EXPECT_LE(in_this, 100);
+        ++slices;
+    } while (slot != 0);
+    EXPECT_GT(slices, 30U);
+    EXPECT_EQ(visits.size(), 3000U);
+    for (const auto& [key, times] : visits)
+        EXPECT_EQ(times, 1);
+}
+
 }  // namespace hearth::resident

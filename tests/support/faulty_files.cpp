@@ -40,9 +40,9 @@ bool FaultyFiles::strikes(FileOperation operation, bool creates)
     return number >= m_fault.first && number - m_fault.first < m_fault.times;
 }
 
-int FaultyFiles::open(const char* path, int flags, unsigned mode)
+int FaultyFiles::open(base::At at, int flags, unsigned mode)
 {
-    return strikes(FileOperation::open, (flags & O_CREAT) != 0) ? error() : ForwardingFiles::open(path, flags, mode);
+    return strikes(FileOperation::open, (flags & O_CREAT) != 0) ? error() : ForwardingFiles::open(at, flags, mode);
 }
 
 int FaultyFiles::close(int fd)
@@ -81,35 +81,40 @@ int FaultyFiles::stat(int fd, base::FileStat& out)
     return strikes(FileOperation::stat) ? error() : ForwardingFiles::stat(fd, out);
 }
 
-int FaultyFiles::stat(const char* path, base::FileStat& out)
+int FaultyFiles::stat(base::At at, base::FileStat& out)
 {
-    return strikes(FileOperation::stat) ? error() : ForwardingFiles::stat(path, out);
+    return strikes(FileOperation::stat) ? error() : ForwardingFiles::stat(at, out);
 }
 
-int FaultyFiles::rename(const char* from, const char* to)
+int FaultyFiles::chmod(int fd, unsigned mode)
+{
+    return strikes(FileOperation::chmod) ? error() : ForwardingFiles::chmod(fd, mode);
+}
+
+int FaultyFiles::rename(base::At from, base::At to)
 {
     return strikes(FileOperation::rename) ? error() : ForwardingFiles::rename(from, to);
 }
 
-int FaultyFiles::unlink(const char* path)
+int FaultyFiles::unlink(base::At at)
 {
-    return strikes(FileOperation::unlink) ? error() : ForwardingFiles::unlink(path);
+    return strikes(FileOperation::unlink) ? error() : ForwardingFiles::unlink(at);
 }
 
-int FaultyFiles::mkdir(const char* path, unsigned mode)
+int FaultyFiles::mkdir(base::At at, unsigned mode)
 {
-    return strikes(FileOperation::mkdir) ? error() : ForwardingFiles::mkdir(path, mode);
+    return strikes(FileOperation::mkdir) ? error() : ForwardingFiles::mkdir(at, mode);
 }
 
-int FaultyFiles::rmdir(const char* path)
+int FaultyFiles::rmdir(base::At at)
 {
-    return strikes(FileOperation::rmdir) ? error() : ForwardingFiles::rmdir(path);
+    return strikes(FileOperation::rmdir) ? error() : ForwardingFiles::rmdir(at);
 }
 
-int FaultyFiles::list(const char* path, std::vector<std::string>& names)
+int FaultyFiles::list(base::At at, std::vector<std::string>& names)
 {
     names.clear();
-    return strikes(FileOperation::list) ? error() : ForwardingFiles::list(path, names);
+    return strikes(FileOperation::list) ? error() : ForwardingFiles::list(at, names);
 }
 
 int FaultyFiles::try_lock(int fd)

@@ -41,19 +41,20 @@ public:
     std::uint64_t count(FileOperation operation) const { return m_counts[static_cast<std::size_t>(operation)]; }
     std::uint64_t count() const;
 
-    int open(const char* path, int flags, unsigned mode) override;
+    int open(base::At at, int flags, unsigned mode) override;
     int close(int fd) override;
     ssize_t pread(int fd, void* buffer, std::size_t size, std::uint64_t offset) override;
     ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override;
     int truncate(int fd, std::uint64_t size) override;
     int sync(int fd) override;
     int stat(int fd, base::FileStat& out) override;
-    int stat(const char* path, base::FileStat& out) override;
-    int rename(const char* from, const char* to) override;
-    int unlink(const char* path) override;
-    int mkdir(const char* path, unsigned mode) override;
-    int rmdir(const char* path) override;
-    int list(const char* path, std::vector<std::string>& names) override;
+    int stat(base::At at, base::FileStat& out) override;
+    int chmod(int fd, unsigned mode) override;
+    int rename(base::At from, base::At to) override;
+    int unlink(base::At at) override;
+    int mkdir(base::At at, unsigned mode) override;
+    int rmdir(base::At at) override;
+    int list(base::At at, std::vector<std::string>& names) override;
     int try_lock(int fd) override;
 
 private:

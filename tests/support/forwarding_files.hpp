@@ -14,6 +14,7 @@ enum class FileOperation : std::uint8_t {
     truncate,
     sync,
     stat,
+    chmod,
     rename,
     unlink,
     mkdir,
@@ -21,7 +22,7 @@ enum class FileOperation : std::uint8_t {
     list,
     try_lock,
 };
-inline constexpr std::size_t k_file_operations = 13;
+inline constexpr std::size_t k_file_operations = 14;
 
 // Hands every operation on to another Files: what watches or disturbs a few of them overrides those.
 // Thread safety: that of the other.
@@ -29,7 +30,7 @@ class ForwardingFiles : public base::Files {
 public:
     explicit ForwardingFiles(base::Files& inner) : m_inner(inner) {}
 
-    int open(const char* path, int flags, unsigned mode) override { return m_inner.open(path, flags, mode); }
+    int open(base::At at, int flags, unsigned mode) override { return m_inner.open(at, flags, mode); }
     int close(int fd) override { return m_inner.close(fd); }
     ssize_t pread(int fd, void* buffer, std::size_t size, std::uint64_t offset) override
     {
@@ -42,12 +43,13 @@ public:
     int truncate(int fd, std::uint64_t size) override { return m_inner.truncate(fd, size); }
     int sync(int fd) override { return m_inner.sync(fd); }
     int stat(int fd, base::FileStat& out) override { return m_inner.stat(fd, out); }
-    int stat(const char* path, base::FileStat& out) override { return m_inner.stat(path, out); }
-    int rename(const char* from, const char* to) override { return m_inner.rename(from, to); }
-    int unlink(const char* path) override { return m_inner.unlink(path); }
-    int mkdir(const char* path, unsigned mode) override { return m_inner.mkdir(path, mode); }
-    int rmdir(const char* path) override { return m_inner.rmdir(path); }
-    int list(const char* path, std::vector<std::string>& names) override { return m_inner.list(path, names); }
+    int stat(base::At at, base::FileStat& out) override { return m_inner.stat(at, out); }
+    int chmod(int fd, unsigned mode) override { return m_inner.chmod(fd, mode); }
+    int rename(base::At from, base::At to) override { return m_inner.rename(from, to); }
+    int unlink(base::At at) override { return m_inner.unlink(at); }
+    int mkdir(base::At at, unsigned mode) override { return m_inner.mkdir(at, mode); }
+    int rmdir(base::At at) override { return m_inner.rmdir(at); }
+    int list(base::At at, std::vector<std::string>& names) override { return m_inner.list(at, names); }
     int try_lock(int fd) override { return m_inner.try_lock(fd); }
 
 private:

@@ -18,23 +18,35 @@ std::vector<Change> RecordingFiles::changes() const
     return m_changes;
 }
 
-std::string RecordingFiles::relative(const char* path) const
+std::optional<std::string> RecordingFiles::relative(base::At at) const
 {
-    const std::string whole = path;
-    return whole.starts_with(m_folder) ? whole.substr(m_folder.size()) : std::string();
+    std::string whole = at.name;
+    if (at.folder != AT_FDCWD) {
+        const auto folder = m_folders.find(at.folder);
+        if (folder == m_folders.end())
+            return std::nullopt;
+        whole = m_folder + folder->second + (folder->second.empty() ? "" : "/") + whole;
+    }
+    if (whole.ends_with("/."))
+        whole.pop_back();
+    if (!whole.starts_with(m_folder))
+        return std::nullopt;
+    return whole.substr(m_folder.size());
 }
 
-int RecordingFiles::open(const char* path, int flags, unsigned mode)
+int RecordingFiles::open(base::At at, int flags, unsigned mode)
 {
     const std::lock_guard lock(m_mutex);
-    const int fd = ForwardingFiles::open(path, flags, mode);
-    const std::string name = relative(path);
-    if (fd < 0 || name.empty())
+    const int fd = ForwardingFiles::open(at, flags, mode);
+    const std::optional<std::string> name = relative(at);
+    if (fd < 0 || !name)
         return fd;
-    auto named = m_named.find(name);
+    if ((flags & O_DIRECTORY) != 0)
+        m_folders[fd] = *name;
+    auto named = m_named.find(*name);
     if (named == m_named.end() && (flags & O_CREAT) != 0) {
-        named = m_named.emplace(name, ++m_last_file).first;
-        m_changes.push_back({.kind = Kind::create, .file = named->second, .path = name});
+        named = m_named.emplace(*name, ++m_last_file).first;
+        m_changes.push_back({.kind = Kind::create, .file = named->second, .path = *name});
     }
     m_open[fd] = named == m_named.end() ? 0 : named->second;
     return fd;
@@ -44,6 +56,7 @@ int RecordingFiles::close(int fd)
 {
     const std::lock_guard lock(m_mutex);
     m_open.erase(fd);
+    m_folders.erase(fd);
     return ForwardingFiles::close(fd);
 }
 
@@ -77,25 +90,26 @@ int RecordingFiles::sync(int fd)
     return result;
 }
 
-int RecordingFiles::rename(const char* from, const char* to)
+int RecordingFiles::rename(base::At from, base::At to)
 {
     const std::lock_guard lock(m_mutex);
     const int result = ForwardingFiles::rename(from, to);
-    const auto named = m_named.find(relative(from));
+    const auto named = m_named.find(relative(from).value_or(""));
     if (result == 0 && named != m_named.end()) {
-        const std::uint64_t file = named->second;
+        const auto [path, file] = *named;
+        const std::string target = relative(to).value_or("");
         m_named.erase(named);
-        m_named[relative(to)] = file;
-        m_changes.push_back({.kind = Kind::rename, .file = file, .path = relative(from), .to = relative(to)});
+        m_named[target] = file;
+        m_changes.push_back({.kind = Kind::rename, .file = file, .path = path, .to = target});
     }
     return result;
 }
 
-int RecordingFiles::unlink(const char* path)
+int RecordingFiles::unlink(base::At at)
 {
     const std::lock_guard lock(m_mutex);
-    const int result = ForwardingFiles::unlink(path);
-    const auto named = m_named.find(relative(path));
+    const int result = ForwardingFiles::unlink(at);
+    const auto named = m_named.find(relative(at).value_or(""));
     if (result == 0 && named != m_named.end()) {
         m_changes.push_back({.kind = Kind::unlink, .file = named->second, .path = named->first});
         m_named.erase(named);
@@ -103,21 +117,21 @@ int RecordingFiles::unlink(const char* path)
     return result;
 }
 
-int RecordingFiles::mkdir(const char* path, unsigned mode)
+int RecordingFiles::mkdir(base::At at, unsigned mode)
 {
     const std::lock_guard lock(m_mutex);
-    const int result = ForwardingFiles::mkdir(path, mode);
-    if (result == 0 && !relative(path).empty())
-        m_changes.push_back({.kind = Kind::mkdir, .path = relative(path)});
+    const int result = ForwardingFiles::mkdir(at, mode);
+    if (const auto name = relative(at); result == 0 && name)
+        m_changes.push_back({.kind = Kind::mkdir, .path = *name});
     return result;
 }
 
-int RecordingFiles::rmdir(const char* path)
+int RecordingFiles::rmdir(base::At at)
 {
     const std::lock_guard lock(m_mutex);
-    const int result = ForwardingFiles::rmdir(path);
-    if (result == 0 && !relative(path).empty())
-        m_changes.push_back({.kind = Kind::rmdir, .path = relative(path)});
+    const int result = ForwardingFiles::rmdir(at);
+    if (const auto name = relative(at); result == 0 && name)
+        m_changes.push_back({.kind = Kind::rmdir, .path = *name});
     return result;
 }
 

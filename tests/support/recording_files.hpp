@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -33,24 +34,26 @@ public:
 
     std::vector<Change> changes() const;
 
-    int open(const char* path, int flags, unsigned mode) override;
+    int open(base::At at, int flags, unsigned mode) override;
     int close(int fd) override;
     ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override;
     int truncate(int fd, std::uint64_t size) override;
     int sync(int fd) override;
-    int rename(const char* from, const char* to) override;
-    int unlink(const char* path) override;
-    int mkdir(const char* path, unsigned mode) override;
-    int rmdir(const char* path) override;
+    int rename(base::At from, base::At to) override;
+    int unlink(base::At at) override;
+    int mkdir(base::At at, unsigned mode) override;
+    int rmdir(base::At at) override;
 
 private:
-    std::string relative(const char* path) const;
+    // Where it is in the folder; none if it is elsewhere, empty if it is the folder itself.
+    std::optional<std::string> relative(base::At at) const;
 
     const std::string m_folder;
     mutable std::mutex m_mutex;
     std::vector<Change> m_changes;
     std::map<std::string, std::uint64_t> m_named;  // files by their present names
     std::map<int, std::uint64_t> m_open;           // files by descriptor; 0 for a directory
+    std::map<int, std::string> m_folders;          // open folders, by descriptor
     std::uint64_t m_last_file = 0;
 };
 

@@ -22,7 +22,7 @@ public:
 
     std::string& content() { return m_content; }
 
-    int open(const char* /*path*/, int /*flags*/, unsigned /*mode*/) override { return k_fd; }
+    int open(base::At /*at*/, int /*flags*/, unsigned /*mode*/) override { return k_fd; }
     int close(int /*fd*/) override { return 0; }
     ssize_t pread(int /*fd*/, void* buffer, std::size_t size, std::uint64_t offset) override
     {
@@ -58,12 +58,13 @@ public:
         out.links = 1;
         return 0;
     }
-    int stat(const char* /*path*/, base::FileStat& out) override { return stat(k_fd, out); }
-    int rename(const char* /*from*/, const char* /*to*/) override { return 0; }
-    int unlink(const char* /*path*/) override { return 0; }
-    int mkdir(const char* /*path*/, unsigned /*mode*/) override { return -ENOSYS; }
-    int rmdir(const char* /*path*/) override { return -ENOSYS; }
-    int list(const char* /*path*/, std::vector<std::string>& names) override
+    int stat(base::At /*at*/, base::FileStat& out) override { return stat(k_fd, out); }
+    int chmod(int /*fd*/, unsigned /*mode*/) override { return 0; }
+    int rename(base::At /*from*/, base::At /*to*/) override { return 0; }
+    int unlink(base::At /*at*/) override { return 0; }
+    int mkdir(base::At /*at*/, unsigned /*mode*/) override { return -ENOSYS; }
+    int rmdir(base::At /*at*/) override { return -ENOSYS; }
+    int list(base::At /*at*/, std::vector<std::string>& names) override
     {
         names.clear();
         return -ENOTDIR;

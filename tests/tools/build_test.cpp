@@ -45,7 +45,7 @@ TEST_F(Build, what_was_recorded_is_listed)
     EXPECT_EQ(rows[0].at("options"), Words{"-arch=sm_90"});
     EXPECT_EQ(rows[0].at("uses"), 2);
     EXPECT_EQ(rows[0].at("processes"), 2);
-    EXPECT_GT(rows[0].at("first_use_ms").get<double>(), 0);
+    EXPECT_GT(rows[0].at("first_use_seconds").get<double>(), 0);
     EXPECT_EQ(rows[0].at("compiler"), "nvrtc 98.1");
     EXPECT_EQ(rows[0].at("source_bytes"), 22);
     EXPECT_EQ(rows[0].at("key").get<std::string>().size(), 64U);
@@ -335,25 +335,29 @@ TEST_F(Build, stopped_by_a_signal_leaves_nothing_behind)
     record("w.cu", "__global__ void w() { WAITS }");
     const std::string mark = (scratch / "waiting").string();
     const std::string bundle = (scratch / "app.bundle").string();
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::setenv("HEARTH_NVRTC", HEARTH_FAKE_NVRTC, 1);
-        ::setenv("TMPDIR", (scratch / "tmp").c_str(), 1);
-        ::setenv("FAKENVRTCWAITS", mark.c_str(), 1);
-        const int null = ::open("/dev/null", O_RDWR);
-        ::dup2(null, STDERR_FILENO);
-        ::execl(HEARTH_COMMAND, "hearth", "build", m_recipes.c_str(), "-o", bundle.c_str(), nullptr);
-        ::_exit(127);
-    }
-    while (!fs::exists(mark) && ::waitpid(child, nullptr, WNOHANG) == 0)
-        std::this_thread::yield();
-    ASSERT_EQ(::kill(child, SIGINT), 0);
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 128 + SIGINT);
+    EXPECT_EQ(
+        stopped(
+            {"build", m_recipes, "-o", bundle}, SIGINT, [&] { return fs::exists(mark); },
+            {{"HEARTH_NVRTC", HEARTH_FAKE_NVRTC}, {"TMPDIR", (scratch / "tmp").string()}, {"FAKENVRTCWAITS", mark}}),
+        128 + SIGINT);
     EXPECT_TRUE(fs::is_empty(scratch / "tmp"));
     EXPECT_FALSE(fs::exists(bundle));
+}
+
+TEST_F(Build, a_compile_that_is_stopped_by_a_signal_is_no_compile_error)
+{
+    const std::string mark = (scratch / "waiting").string();
+    const std::string file = write("w.cu", "__global__ void w() { WAITS }").string();
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        fs::remove(mark);
+        EXPECT_EQ(stopped({"compile", file, "--target", "sm_90", "-o", "w.ptx"}, signal,
+                          [&] { return fs::exists(mark); },
+                          {{"HEARTH_NVRTC", HEARTH_FAKE_NVRTC}, {"FAKENVRTCWAITS", mark}}),
+                  128 + signal);
+    }
+    EXPECT_FALSE(fs::exists(scratch / "w.ptx"));
+    for (const nlohmann::json& row : json_lines_of({"ls", "--json"}))
+        EXPECT_EQ(row.at("status"), 0) << "no failure is remembered: " << row;
 }
 
 TEST_F(Build, stopped_as_soon_as_there_is_something_to_leave_behind_leaves_nothing)
@@ -361,24 +365,11 @@ TEST_F(Build, stopped_as_soon_as_there_is_something_to_leave_behind_leaves_nothi
     record("w.cu", "__global__ void w() { WAITS }");
     const std::string mark = (scratch / "waiting").string();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            ::setenv("HEARTH_NVRTC", HEARTH_FAKE_NVRTC, 1);
-            ::setenv("HEARTH_DIR", cache.c_str(), 1);
-            ::setenv("TMPDIR", (scratch / "tmp").c_str(), 1);
-            ::setenv("FAKENVRTCWAITS", mark.c_str(), 1);
-            const int null = ::open("/dev/null", O_RDWR);
-            ::dup2(null, STDERR_FILENO);
-            ::execl(HEARTH_COMMAND, "hearth", "build", m_recipes.c_str(), nullptr);
-            ::_exit(127);
-        }
-        while (fs::is_empty(scratch / "tmp") && ::waitpid(child, nullptr, WNOHANG) == 0)
-            std::this_thread::yield();
-        ASSERT_EQ(::kill(child, signal), 0);
-        int status = 0;
-        ASSERT_EQ(::waitpid(child, &status, 0), child);
-        ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
-        EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
+        EXPECT_EQ(stopped({"build", m_recipes}, signal, [&] { return !fs::is_empty(scratch / "tmp"); },
+                          {{"HEARTH_NVRTC", HEARTH_FAKE_NVRTC},
+                           {"TMPDIR", (scratch / "tmp").string()},
+                           {"FAKENVRTCWAITS", mark}}),
+                  128 + signal);
         EXPECT_TRUE(fs::is_empty(scratch / "tmp"));
     }
 }

@@ -206,6 +206,8 @@ TEST_F(BundleCommand, a_signed_one_is_demanded_as_a_whole)
     put("saxpy", noise(1000));
     ASSERT_EQ(hearth({"keygen", "build.key"}).exit_code, 0);
     const std::string key = json_of({"keygen", "other.key", "--json"}).at("public_key");
+    EXPECT_EQ(hearth({"keygen", "--public", "other.key"}).out, key + "\n");
+    EXPECT_EQ(hearth({"keygen", "--public", "missing.key"}).exit_code, 3);
     hearth({"bundle", "create", "plain.bundle"});
     hearth({"bundle", "create", "signed.bundle", "--sign-with", "other.key"});
     EXPECT_EQ(json_of({"bundle", "ls", "signed.bundle", "--facts", "--json"}).at("signed_by"), key);

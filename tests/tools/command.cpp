@@ -6,7 +6,10 @@
 #include <random>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -49,6 +52,40 @@ ProcessResult Command::hearth(const std::vector<std::string>& words, ProcessOpti
     EXPECT_FALSE(result.timed_out) << "hearth " << (words.empty() ? "" : words.front()) << " hangs";
     EXPECT_TRUE(result.timed_out || result.signal == 0) << "ended by signal " << result.signal;
     return result;
+}
+
+std::optional<int> Command::stopped(const std::vector<std::string>& words, int signal,
+                                    const std::function<bool()>& begun,
+                                    const std::map<std::string, std::string>& environment)
+{
+    std::vector<const char*> command{"hearth"};
+    for (const std::string& word : words)
+        command.push_back(word.c_str());
+    command.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::setenv("HEARTH_DIR", cache.c_str(), 1);
+        for (const auto& [name, value] : environment)
+            ::setenv(name.c_str(), value.c_str(), 1);
+        const int null = ::open("/dev/null", O_RDWR);
+        ::dup2(null, STDOUT_FILENO);
+        ::dup2(null, STDERR_FILENO);
+        static_cast<void>(::chdir(scratch.c_str()));
+        ::execv(HEARTH_COMMAND, const_cast<char* const*>(command.data()));
+        ::_exit(127);
+    }
+    int status = 0;
+    bool ended = false;
+    while (!ended && !begun()) {
+        ended = ::waitpid(child, &status, WNOHANG) != 0;
+        std::this_thread::yield();
+    }
+    if (!ended) {
+        EXPECT_EQ(::kill(child, signal), 0);
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+    }
+    EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+    return ended || !WIFEXITED(status) ? std::nullopt : std::optional(WEXITSTATUS(status));
 }
 
 nlohmann::json Command::json_of(const std::vector<std::string>& words)

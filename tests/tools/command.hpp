@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +22,10 @@ protected:
 
     // hearth WORDS, watched: a command that hangs or is ended by a signal fails the test.
     ProcessResult hearth(const std::vector<std::string>& words, ProcessOptions options = {});
+    // Starts hearth WORDS with HEARTH_DIR set, sends it the signal once `begun` says so, and returns its exit code.
+    // None: it ended before it could be stopped.
+    std::optional<int> stopped(const std::vector<std::string>& words, int signal, const std::function<bool()>& begun,
+                               const std::map<std::string, std::string>& environment = {});
     // What it printed as JSON: one object, or one a line.
     nlohmann::json json_of(const std::vector<std::string>& words);
     std::vector<nlohmann::json> json_lines_of(const std::vector<std::string>& words);

@@ -50,7 +50,7 @@ TEST_F(Compile, twice_gives_the_same_bytes_and_log_and_the_second_is_a_hit_from_
     EXPECT_EQ(row.at("target"), "sm_90");
     EXPECT_EQ(row.at("key").get<std::string>().size(), 64U);
     EXPECT_EQ(row.at("sections").at("cubin"), read(first).size());
-    EXPECT_GE(row.at("ms").get<double>(), 0);
+    EXPECT_GE(row.at("seconds").get<double>(), 0);
 }
 
 TEST_F(Compile, a_hit_does_not_open_the_compiler)
@@ -98,8 +98,52 @@ TEST_F(Compile, several_targets_are_one_object_a_line_and_files_in_a_directory)
     ASSERT_EQ(rows.size(), 3U);
     for (const char* name : {"k.sm_80.cubin", "k.sm_90.cubin", "k.compute_90.ptx"})
         EXPECT_TRUE(std::filesystem::exists(scratch / "out" / name)) << name;
-    EXPECT_EQ(hearth({"compile", m_file, "--arch", "sm_80,sm_90", "-o", (scratch / "one").string()}).exit_code, 2)
-        << "several results and no directory";
+    EXPECT_EQ(hearth({"compile", m_file, "--arch", "sm_80,sm_90", "-o", write("one", "").string()}).exit_code, 2)
+        << "several results and a file";
+}
+
+TEST_F(Compile, a_directory_for_results_is_created)
+{
+    EXPECT_EQ(hearth({"compile", m_file, "--target", "sm_80,sm_90", "-o", "build/kernels"}).exit_code, 0);
+    EXPECT_TRUE(std::filesystem::exists(scratch / "build/kernels/k.sm_90.cubin"));
+    EXPECT_EQ(hearth({"compile", m_file, "--target", "sm_90", "-o", "build/one/"}).exit_code, 0);
+    EXPECT_TRUE(std::filesystem::exists(scratch / "build/one/k.sm_90.cubin"));
+}
+
+TEST_F(Compile, a_dash_is_standard_output_and_takes_one_result)
+{
+    ASSERT_EQ(hearth({"compile", m_file, "--target", "sm_90", "-o", "k.cubin"}).exit_code, 0);
+    const ProcessResult written = hearth({"compile", m_file, "--target", "sm_90", "-o", "-"});
+    EXPECT_EQ(written.exit_code, 0);
+    EXPECT_EQ(written.out, read(scratch / "k.cubin"));
+    EXPECT_EQ(hearth({"compile", m_file, "--target", "sm_80,sm_90", "-o", "-"}).exit_code, 2);
+    EXPECT_EQ(hearth({"compile", m_file, "--target", "sm_90", "-o", "-", "--json"}).exit_code, 2);
+    EXPECT_FALSE(std::filesystem::exists(scratch / "-"));
+}
+
+TEST_F(Compile, lto_ir_is_given_when_it_is_asked_for)
+{
+    ASSERT_EQ(hearth({"compile", m_file, "--target", "sm_90", "--emit", "ltoir", "-o", "a"}).exit_code, 0);
+    ASSERT_EQ(hearth({"compile", m_file, "--target", "sm_90", "--emit", "ltoir", "-o", "b", "--", "-dlto"}).exit_code,
+              0);
+    EXPECT_NE(read(scratch / "a"), "");
+    EXPECT_EQ(read(scratch / "a"), read(scratch / "b"));
+}
+
+TEST_F(Compile, without_a_gpu_the_target_is_the_newest_that_the_compiler_knows)
+{
+    if (!nlohmann::json::parse(hearth({"doctor", "--json"}).out).at("gpus").empty())
+        GTEST_SKIP() << "there is a GPU";
+    const ProcessResult compiled = hearth({"compile", m_file, "--json"});
+    ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+    const auto row = nlohmann::json::parse(compiled.out);
+    const std::string target = row.at("target");
+    EXPECT_EQ(target.substr(0, 3), "sm_");
+    EXPECT_TRUE(row.at("sections").contains("cubin")) << row;
+    EXPECT_NE(compiled.err.find("the target is " + target), std::string::npos) << compiled.err;
+    EXPECT_EQ(hearth({"why", m_file}).exit_code, 0) << "the same target";
+    const auto chosen = nlohmann::json::parse(hearth({"compile", m_file, "--json", "--", "-arch=sm_80"}).out);
+    EXPECT_EQ(chosen.at("target"), "") << "the options choose";
 }
 
 TEST_F(Compile, options_behind_two_dashes_reach_the_compiler)
@@ -189,6 +233,19 @@ TEST_F(Compile, ptx_becomes_a_cubin)
     const ProcessResult bad =
         hearth({"compile", write("bad.ptx", ".version 9.0\nnonsense\n").string(), "--arch", "sm_90"});
     EXPECT_EQ(bad.exit_code, 4) << bad.err;
+}
+
+TEST_F(Why, a_failure_that_is_remembered_is_no_hit)
+{
+    const std::string bad = write("bad.cu", "__global__ void k() { undeclared = 1; }").string();
+    hearth({"compile", bad, "--target", "sm_90"});
+    const ProcessResult told = hearth({"why", bad, "--target", "sm_90"});
+    EXPECT_EQ(told.exit_code, 4);
+    EXPECT_EQ(told.out.substr(0, 5), "error") << told.out;
+    const ProcessResult json = hearth({"why", bad, "--target", "sm_90", "--json"});
+    EXPECT_EQ(json.exit_code, 4);
+    EXPECT_EQ(nlohmann::json::parse(json.out).at("outcome"), "error");
+    EXPECT_EQ(json_lines_of({"ls", "--failed", "--json"}).size(), 1U);
 }
 
 TEST_F(Why, a_hit_a_changed_option_and_a_changed_header)

@@ -1,7 +1,8 @@
 // A compiler for tests of what stands around one: it does what words in its source say.
 //   FAILS        a compile error; FAILS_LATER is one to the second version of it alone
 //   DIES         ends the process, where FAKENVRTCDIES is set
-//   WAITS        for ever, where FAKENVRTCWAITS names a file to make first
+//   WAITS        until a signal of its own handlers comes, where FAKENVRTCWAITS names a file to make first; then it is
+//                a compile error, as with the real one
 //   PRINTS       writes to standard output; MUTTERS does not end its line
 //   ERASES       removes what a cache in a folder of TMPDIR holds, where FAKENVRTCERASES is set
 // What it "compiles" to is its options and the priorities of its process.
@@ -12,10 +13,12 @@
 // It is watched as a real one is, so it imports nothing that is not known to ask nothing: what it has to do besides is
 // found by name at run time.
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <initializer_list>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -98,9 +101,11 @@ FAKE int nvrtcCompileProgram(void* handle, int count, const char* const* options
     if (says("DIES") && std::getenv("FAKENVRTCDIES") != nullptr)
         std::abort();
     if (const char* mark = std::getenv("FAKENVRTCWAITS"); says("WAITS") && mark != nullptr) {
+        for (const int stopping : {SIGINT, SIGTERM})
+            hidden<void*(int, void (*)(int))>("signal")(stopping, [](int) {});
         std::fclose(std::fopen(mark, "w"));
-        for (;;)
-            hidden<int()>("pause")();
+        hidden<int()>("pause")();
+        return 6;
     }
     if (says("PRINTS"))
         hidden<int(int, const char*, ...)>("dprintf")(1, "a line of its own\n");

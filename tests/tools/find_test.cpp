@@ -46,7 +46,7 @@ TEST_F(List, json_has_an_object_a_line_with_every_field)
                                  std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z)")));
     EXPECT_TRUE(row.at("last_used").is_null()) << "never used";
     EXPECT_EQ(row.at("uses"), 0);
-    EXPECT_DOUBLE_EQ(row.at("cost_ms").get<double>(), 1500.0);
+    EXPECT_DOUBLE_EQ(row.at("cost_seconds").get<double>(), 1.5);
     EXPECT_EQ(row.at("tier"), "disk");
 }
 
@@ -82,6 +82,56 @@ TEST_F(List, patterns_match_labels_as_globs_and_keys_by_their_beginning)
     EXPECT_EQ(labels(json_lines_of({"ls", "--json", key.substr(0, 10)})), (std::set<std::string>{"saxpy"}));
     EXPECT_EQ(labels(json_lines_of({"ls", "--json", "*"})).size(), 5U);
     EXPECT_EQ(hearth({"ls", "sax"}).exit_code, 1) << "a pattern matches the whole label";
+}
+
+TEST_F(List, options_beside_the_pattern_choose_among_its_matches)
+{
+    put("a", "1", {"--target", "sm_80", "--compiler", "nvrtc 12.9"});
+    put("b", "2", {"--target", "sm_90", "--compiler", "nvrtc 13.0"});
+    put("c", "3", {"--target", "sm_90", "--compiler", "clang"});
+    const auto shown = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"ls", "--json"});
+        return labels(json_lines_of(words));
+    };
+    EXPECT_EQ(shown({"--target", "sm_90"}), (std::set<std::string>{"b", "c"}));
+    EXPECT_EQ(shown({"--compiler", "nvrtc"}), (std::set<std::string>{"a", "b"}));
+    EXPECT_EQ(shown({"--compiler", "nvrtc 13.*"}), (std::set<std::string>{"b"}));
+    EXPECT_EQ(shown({"[ab]", "--target", "sm_90"}), (std::set<std::string>{"b"}));
+    EXPECT_EQ(shown({"--older-than", "0s"}).size(), 3U);
+    EXPECT_EQ(shown({"--older-than", "1h"}).size(), 0U);
+    EXPECT_EQ(hearth({"ls", "--failed"}).exit_code, 1);
+    EXPECT_EQ(hearth({"ls", "--failed"}).err, "hearth: Nothing matches --failed.\n");
+    EXPECT_EQ(json_of({"export", "some", "--target", "sm_90", "--json"}).at("entries"), 2);
+    EXPECT_EQ(json_of({"bundle", "create", "other", "--compiler", "clang", "--json"}).at("entries"), 1);
+    EXPECT_EQ(json_of({"rm", "--target", "sm_90", "--json"}).at("removed_entries"), 2);
+}
+
+TEST_F(List, what_hearth_keeps_for_itself_is_shown_only_with_all)
+{
+    put("k", "1");
+    put("digest", "2", {"--compiler", "hearth"});
+    EXPECT_EQ(labels(json_lines_of({"ls", "--json"})), (std::set<std::string>{"k"}));
+    EXPECT_EQ(labels(json_lines_of({"ls", "--json", "--all"})), (std::set<std::string>{"digest", "k"}));
+    const ProcessResult hidden = hearth({"ls", "digest"});
+    EXPECT_EQ(hidden.exit_code, 1);
+    EXPECT_NE(hidden.err.find("--all"), std::string::npos) << hidden.err;
+}
+
+TEST_F(List, a_label_that_it_shows_can_be_given_to_show_and_get)
+{
+    const std::string first = put("key 1", "1", {"--label", "k.cu", "--target", "sm_80"});
+    EXPECT_EQ(hearth({"get", "k.cu"}).out, "1");
+    EXPECT_EQ(json_of({"show", "k.cu", "--json"}).at("key"), first);
+    const std::string second = put("key 2", "2", {"--label", "k.cu", "--target", "sm_90"});
+    for (const char* command : {"show", "get"}) {
+        const ProcessResult several = hearth({command, "k.cu"});
+        EXPECT_EQ(several.exit_code, 2);
+        EXPECT_NE(several.err.find(first.substr(0, 12) + " (k.cu, sm_80)"), std::string::npos) << several.err;
+        EXPECT_NE(several.err.find(second.substr(0, 12) + " (k.cu, sm_90)"), std::string::npos) << several.err;
+    }
+    EXPECT_EQ(hearth({"get", "k.cu", "--target", "sm_90"}).out, "2");
+    put("k.cu", "3");
+    EXPECT_EQ(hearth({"get", "k.cu"}).out, "3") << "the key comes first";
 }
 
 TEST_F(List, nothing_that_matches_exits_1_and_an_empty_cache_0)
@@ -184,7 +234,7 @@ TEST_F(Remove, removes_what_matches_and_says_how_many)
     put("test_b", "2");
     put("kept", "3");
     const auto answer = json_of({"rm", "test_*", "--json"});
-    EXPECT_EQ(answer.at("removed"), 2);
+    EXPECT_EQ(answer.at("removed_entries"), 2);
     EXPECT_EQ(hearth({"get", "test_a"}).exit_code, 1);
     EXPECT_EQ(hearth({"get", "kept"}).exit_code, 0);
     const ProcessResult one = hearth({"rm", "kept"});
@@ -205,7 +255,8 @@ TEST_F(Remove, takes_the_key_itself_whatever_its_label)
 {
     put("a[1]*", "bytes", {"--label", "something else"});
     put("a1", "other");
-    EXPECT_EQ(json_of({"rm", "a[1]*", "--json"}).at("removed"), 2) << "the key by its spelling, the label by the glob";
+    EXPECT_EQ(json_of({"rm", "a[1]*", "--json"}).at("removed_entries"), 2)
+        << "the key by its spelling, the label by the glob";
 }
 
 TEST_F(Remove, an_empty_pattern_does_not_take_everything_without_a_label)

@@ -189,7 +189,7 @@ TEST_F(Prewarm, a_bundle_is_copied_to_the_disk)
     const nlohmann::json second = prewarm_json({"--bundle", bundle()});
     EXPECT_EQ(second.at("already_there"), 3);
     EXPECT_EQ(second.at("bytes"), 0);
-    EXPECT_GT(second.at("bytes_read"), 0);
+    EXPECT_GT(second.at("read_bytes"), 0);
     // Carrying entries is no use of them.
     EXPECT_EQ(json_of({"stats", "--json"}).at("misses").at("absent"), 0);
 }
@@ -238,7 +238,7 @@ TEST_F(Prewarm, the_most_used_are_read_and_verified)
     const nlohmann::json all = prewarm_json({"--top", "10"});
     EXPECT_EQ(all.at("exit"), 0);
     EXPECT_EQ(all.at("already_there"), 4);
-    EXPECT_GT(all.at("bytes_read"), 80'000);
+    EXPECT_GT(all.at("read_bytes"), 80'000);
     const ProcessResult one = prewarm({"--top", "1"});
     EXPECT_EQ(one.out.find("Read 1 entry ("), 0U) << one.out;
     EXPECT_EQ(prewarm_json({"--top", "10", "--max-size", "50KB"}).at("already_there"), 2);

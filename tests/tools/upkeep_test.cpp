@@ -1,6 +1,7 @@
 // stats, gc, verify, clear, export and import: what operators do to a cache (33, 34, 70).
 #include "command.hpp"
 
+#include <csignal>
 #include <fstream>
 
 namespace hearth::test {
@@ -40,7 +41,7 @@ TEST_F(Statistics, json_is_one_object_with_exact_counts_of_every_process)
     EXPECT_EQ(disk.at("stores"), 1);
     EXPECT_EQ(disk.at("evictions"), 0);
     for (const char* name : {"p50", "p99", "mean"})
-        EXPECT_GT(disk.at("latency_us").at(name).get<double>(), 0.0) << name;
+        EXPECT_GT(disk.at("latency_seconds").at(name).get<double>(), 0.0) << name;
 }
 
 TEST_F(Statistics, zero_lookups_give_rate_0)
@@ -101,6 +102,19 @@ TEST_F(Clean, without_options_goes_by_the_configured_limits)
     const ProcessResult result = hearth({"gc"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_NE(result.out.find("Removed 0 entries"), std::string::npos) << result.out;
+}
+
+TEST_F(Clean, what_lies_beside_the_entries_is_shown_and_goes_with_clear)
+{
+    put("k", "bytes");
+    const std::filesystem::path quarantine = cache / "quarantine";
+    std::filesystem::create_directory(quarantine);
+    std::ofstream(quarantine / std::string(64, 'a')) << noise(5000);
+    EXPECT_NE(hearth({"doctor"}).out.find("4.9 KiB in quarantine"), std::string::npos);
+    EXPECT_EQ(json_of({"gc", "--json"}).at("left_aside_bytes"), 5000);
+    EXPECT_NE(hearth({"gc"}).out.find("4.9 KiB more in quarantine"), std::string::npos);
+    EXPECT_EQ(json_of({"clear", "--yes", "--json"}).at("removed_aside_bytes"), 5000);
+    EXPECT_TRUE(std::filesystem::is_empty(quarantine));
 }
 
 TEST_F(Clean, sizes_and_times_that_are_none_are_wrong_usage)
@@ -188,7 +202,7 @@ TEST_F(Clear, needs_to_be_told_yes_where_it_cannot_ask)
     EXPECT_NE(refused.err.find("--yes"), std::string::npos) << refused.err;
     EXPECT_EQ(hearth({"get", "k"}).exit_code, 0);
 
-    EXPECT_EQ(json_of({"clear", "--yes", "--json"}).at("removed"), 1);
+    EXPECT_EQ(json_of({"clear", "--yes", "--json"}).at("removed_entries"), 1);
     EXPECT_EQ(hearth({"get", "k"}).exit_code, 1);
     EXPECT_EQ(json_of({"stats", "--json"}).at("tiers").at(1).at("used_bytes"), 0);
 }
@@ -217,7 +231,7 @@ TEST_F(ExportAndImport, entries_move_to_another_directory_with_their_metadata)
     EXPECT_EQ(hearth({"--dir", other, "get", "a"}).out, noise(10000));
     const auto shown = json_of({"--dir", other, "show", "a", "--json"});
     EXPECT_EQ(shown.at("target"), "sm_90");
-    EXPECT_DOUBLE_EQ(shown.at("cost_ms").get<double>(), 3000.0);
+    EXPECT_DOUBLE_EQ(shown.at("cost_seconds").get<double>(), 3.0);
     EXPECT_EQ(json_of({"--dir", other, "import", "all.hearth", "--json"}).at("already_there"), 2);
 }
 
@@ -269,7 +283,54 @@ TEST_F(ExportAndImport, a_file_that_is_no_export_is_a_failure_with_a_sentence)
         EXPECT_EQ(result.exit_code, 3) << file;
         EXPECT_EQ(result.err.rfind("hearth: ", 0), 0U) << result.err;
     }
+    put("k", "bytes");
     EXPECT_EQ(hearth({"export", "no/such/folder/file"}).exit_code, 3);
+}
+
+TEST_F(ExportAndImport, a_good_export_is_not_replaced_by_an_empty_one)
+{
+    put("k", "bytes");
+    ASSERT_EQ(hearth({"export", "keep.hearth"}).exit_code, 0);
+    const std::string before = read(scratch / "keep.hearth");
+    const ProcessResult nothing = hearth({"--dir", "typo", "export", "keep.hearth"});
+    EXPECT_EQ(nothing.exit_code, 1);
+    EXPECT_NE(nothing.err.find("There is nothing in the cache"), std::string::npos) << nothing.err;
+    EXPECT_EQ(read(scratch / "keep.hearth"), before);
+    put("more", "bytes");
+    EXPECT_EQ(hearth({"export", "keep.hearth"}).exit_code, 0) << "an export may be replaced by another";
+    EXPECT_NE(read(scratch / "keep.hearth"), before);
+}
+
+TEST_F(ExportAndImport, stopped_while_a_file_is_written_leaves_none_behind)
+{
+    for (int i = 0; i < 16; ++i)
+        put("k" + std::to_string(i), noise(1 << 20));
+    const auto files = [&] {
+        return std::distance(std::filesystem::directory_iterator(scratch), std::filesystem::directory_iterator());
+    };
+    const auto before = files();
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"export", "out"}, std::vector<std::string>{"bundle", "create", "out"}})
+        for (const int signal : {SIGINT, SIGTERM}) {
+            // It may be done before it is stopped, and then it is asked again.
+            std::optional<int> code;
+            for (int attempt = 0; attempt < 100 && code.value_or(0) == 0; ++attempt) {
+                std::filesystem::remove(scratch / "out");
+                code = stopped(words, signal, [&] { return files() > before; });
+            }
+            EXPECT_EQ(code, 128 + signal);
+            EXPECT_EQ(files(), before) << "beside what was there";
+        }
+}
+
+TEST_F(ExportAndImport, a_file_that_is_no_export_is_not_replaced_by_one)
+{
+    put("k", "bytes");
+    write("letter.txt", "Dear cache, ...");
+    const ProcessResult refused = hearth({"export", "letter.txt"});
+    EXPECT_EQ(refused.exit_code, 3);
+    EXPECT_NE(refused.err.find("is not an export"), std::string::npos) << refused.err;
+    EXPECT_EQ(read(scratch / "letter.txt"), "Dear cache, ...");
 }
 
 }  // namespace hearth::test

@@ -2,6 +2,7 @@
 #include "command.hpp"
 
 #include <fstream>
+#include <regex>
 
 #include <unistd.h>
 
@@ -55,11 +56,20 @@ TEST_F(Help, every_command_has_a_sentence_options_and_examples)
     }
 }
 
-TEST_F(Help, version_is_one_line)
+TEST_F(Help, the_usage_line_shows_what_is_passed_on)
+{
+    EXPECT_NE(hearth({"run", "--help"}).out.find("Usage: hearth run [options] -- COMMAND\n"), std::string::npos);
+    EXPECT_NE(hearth({"compile", "--help"}).out.find("Usage: hearth compile [options] FILE... [-- OPTIONS]\n"),
+              std::string::npos);
+}
+
+TEST_F(Help, the_version_has_the_commit_the_compilers_and_the_kinds_of_servers)
 {
     const ProcessResult result = hearth({"--version"});
     EXPECT_EQ(result.exit_code, 0);
-    EXPECT_EQ(result.out.rfind("hearth ", 0), 0U) << result.out;
+    EXPECT_TRUE(std::regex_match(result.out, std::regex("hearth [0-9.]+ \\(commit ([0-9a-f]{12,}|unknown)\\)\n"
+                                                        "compilers: [^\n]+\nservers: [^\n]+\n")))
+        << result.out;
 }
 
 TEST_F(WrongUsage, exits_2_with_a_hint_at_help_and_touches_nothing)
@@ -96,6 +106,13 @@ TEST_F(WrongUsage, exits_2_with_a_hint_at_help_and_touches_nothing)
         EXPECT_NE(result.err.find("--help"), std::string::npos) << result.err;
     }
     EXPECT_FALSE(std::filesystem::exists(cache));
+}
+
+TEST_F(WrongUsage, a_command_that_was_probably_meant_is_named)
+{
+    EXPECT_NE(hearth({"complie"}).err.find("Did you mean compile?"), std::string::npos);
+    EXPECT_NE(hearth({"bundle", "creat"}).err.find("Did you mean create?"), std::string::npos);
+    EXPECT_EQ(hearth({"nonsense"}).err.find("Did you mean"), std::string::npos);
 }
 
 TEST_F(WrongUsage, no_command_at_all_shows_the_help_on_standard_error)

@@ -7,7 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace hearth::compilers {
 
@@ -24,203 +28,6 @@ constexpr std::array<std::string_view, 3> k_callers_path{"__builtin_FILE", "__bu
                                                          "__builtin_source_location"};
 // In a header too this is the path of the program.
 constexpr std::string_view k_programs_path = "__BASE_FILE__";
-
-std::string_view without_blanks(std::string_view text)
-{
-    const std::size_t first = text.find_first_not_of(" \t\v\f\r");
-    return first == std::string_view::npos ? std::string_view{} : text.substr(first);
-}
-
-// Blanks and block comments, which may span lines.
-std::string_view without_space(std::string_view text)
-{
-    while (true) {
-        text = without_blanks(text);
-        if (!text.starts_with("/*"))
-            return text;
-        const std::size_t end = text.find("*/", 2);
-        if (end == std::string_view::npos)
-            return {};
-        text.remove_prefix(end + 2);
-    }
-}
-
-// Visits what follows the mark of a directive. Whatever could be one counts as one, in comments and strings too.
-template <class Visit>
-void for_each_directive(std::string_view joined, Visit&& visit)
-{
-    for (const std::string_view mark : {"#", "%:", "?\?="})
-        for (std::size_t at = joined.find(mark); at != std::string_view::npos; at = joined.find(mark, at + 1))
-            visit(without_space(joined.substr(at + mark.size())));
-}
-
-// Whether a line that begins as a directive is one as a whole: it may as well be the end of a comment or of a raw
-// string, with code behind it.
-bool is_nothing_else(std::string_view line)
-{
-    if (line.find("*/") != std::string_view::npos || line.find("/*") != std::string_view::npos)
-        return false;
-    for (std::size_t quote = line.find('"'); quote != std::string_view::npos; quote = line.find('"', quote + 1)) {
-        static constexpr std::size_t k_longest_delimiter = 16;
-        const std::size_t from = quote - std::min(quote, k_longest_delimiter + 1);
-        const std::string_view before = line.substr(from, quote - from);
-        const std::size_t close = before.rfind(')');
-        if (close != std::string_view::npos && before.find_first_of(" (\\\t", close) == std::string_view::npos)
-            return false;
-    }
-    return true;
-}
-
-// Comments, and directives that put nothing into the output by themselves. (A macro that is defined counts where it is
-// used.)
-bool is_silent(std::string_view line)
-{
-    static constexpr std::array<std::string_view, 10> k_silent{"define", "undef", "if",      "ifdef", "ifndef",
-                                                               "elif",   "else",  "elifdef", "endif", "elifndef"};
-    line = without_blanks(line);
-    if (line.starts_with("//"))
-        return true;
-    if (!line.starts_with('#'))
-        return false;
-    line = without_blanks(line.substr(1));
-    const auto end = static_cast<std::size_t>(std::find_if_not(line.begin(), line.end(), is_word) - line.begin());
-    const std::string_view directive = line.substr(0, end);
-    if (directive == "include" || directive == "include_next") {
-        const std::string_view name = without_blanks(line.substr(end));
-        return name.starts_with('<') || name.starts_with('"');  // else it is computed
-    }
-    return std::ranges::find(k_silent, directive) != k_silent.end();
-}
-
-}  // namespace
-
-Joined join_lines(std::string_view source)
-{
-    Joined joined;
-    joined.is_clear = source.find("?\?") == std::string_view::npos;  // trigraphs
-    joined.text.reserve(source.size());
-    std::size_t from = 0;
-    for (std::size_t at = source.find('\\'); at != std::string_view::npos; at = source.find('\\', at + 1)) {
-        const std::string_view behind = without_blanks(source.substr(at + 1));
-        if (!behind.starts_with('\n'))
-            continue;
-        joined.is_clear &= source[at + 1] == '\n';
-        joined.text.append(source, from, at - from);
-        at = static_cast<std::size_t>(behind.data() - source.data());
-        from = at + 1;
-    }
-    joined.text.append(source, from);
-    // Some compilers take this for the end of a continued line.
-    for (std::size_t at = joined.text.find("?\?/\n"); at != std::string::npos; at = joined.text.find("?\?/\n", at))
-        joined.text.erase(at, 4);
-    return joined;
-}
-
-Word TextFacts::hash(std::string_view word)
-{
-    return std::hash<std::string_view>{}(word);
-}
-
-void TextFacts::add_words_of(std::string_view text, std::vector<Word>& words)
-{
-    for_each_word(text, [&](std::string_view word) { words.push_back(hash(word)); });
-}
-
-// `rest` follows the word "define".
-void TextFacts::define(std::string_view rest)
-{
-    rest = without_space(rest);
-    const auto end = static_cast<std::size_t>(std::find_if_not(rest.begin(), rest.end(), is_word) - rest.begin());
-    if (end == 0)
-        return;
-    // To the end of the line in which its last comment ends.
-    std::size_t stop = std::min(rest.find('\n'), rest.size());
-    for (std::size_t open = rest.find("/*"); open < stop; open = rest.find("/*", open + 2)) {
-        const std::size_t close = rest.find("*/", open + 2);
-        stop = close == std::string_view::npos ? rest.size()
-                                               : std::max(stop, std::min(rest.find('\n', close), rest.size()));
-    }
-    Definition definition{std::string(rest.substr(0, end)), {}, false};
-    const std::string_view body = rest.substr(end, stop - end);
-    for_each_word(body, [&](std::string_view word) { definition.body.push_back(hash(word)); });
-    for (const std::string_view paste : {"##", "%:%:", "?\?=?\?=", "#?\?=", "?\?=#"})
-        definition.pastes |= body.find(paste) != std::string_view::npos;
-    m_definitions.push_back(std::move(definition));
-}
-
-void TextFacts::finish()
-{
-    for (std::vector<Word>* words : {&m_used, &m_in_directives}) {
-        std::sort(words->begin(), words->end());
-        words->erase(std::unique(words->begin(), words->end()), words->end());
-    }
-}
-
-TextFacts TextFacts::of_source(std::string_view text)
-{
-    TextFacts facts;
-    const Joined joined = join_lines(text);
-    for_each_directive(joined.text, [&](std::string_view directive) {
-        if (directive.starts_with("define"))
-            facts.define(directive.substr(6));
-    });
-    std::string_view rest = joined.text;
-    while (!rest.empty()) {
-        const std::string_view line = base::take_until('\n', rest);
-        if (!joined.is_clear || !is_silent(line) || !is_nothing_else(line))
-            add_words_of(line, facts.m_used);
-        if (!joined.is_clear || line.find('#') != std::string_view::npos || line.find("%:") != std::string_view::npos)
-            add_words_of(line, facts.m_in_directives);
-    }
-    // A directive goes on behind a comment that ends in another line.
-    for_each_directive(joined.text, [&](std::string_view directive) {
-        const std::string_view line = directive.substr(0, directive.find('\n'));
-        add_words_of(line, facts.m_in_directives);
-    });
-    const bool pastes = std::ranges::any_of(facts.m_definitions, &Definition::pastes);
-    for_each_directive(joined.text, [&](std::string_view directive) {
-        if (!pastes || !directive.starts_with("include"))
-            return;
-        directive.remove_prefix(std::min(directive.find_first_not_of("include_next"), directive.size()));
-        directive = without_space(directive);
-        facts.m_includes_what_is_pasted |= !directive.empty() && !directive.starts_with('<') &&
-                                           !directive.starts_with('"') && !directive.starts_with('\n');
-    });
-    facts.finish();
-    return facts;
-}
-
-TextFacts TextFacts::of_option(std::string_view option)
-{
-    TextFacts facts;
-    for (const std::string_view name : {"-D", "--define-macro"})
-        if (option.starts_with(name)) {
-            std::string_view rest = without_blanks(option.substr(name.size()));
-            if (rest.starts_with('='))
-                rest = without_blanks(rest.substr(1));
-            facts.define(rest);
-        }
-    add_words_of(option, facts.m_in_directives);
-    if (facts.m_definitions.empty())
-        add_words_of(option, facts.m_used);
-    facts.finish();
-    return facts;
-}
-
-bool TextFacts::uses(Word word) const
-{
-    return std::binary_search(m_used.begin(), m_used.end(), word);
-}
-
-bool TextFacts::mentions(Word word) const
-{
-    return std::binary_search(m_in_directives.begin(), m_in_directives.end(), word) ||
-           std::any_of(m_definitions.begin(), m_definitions.end(), [&](const Definition& definition) {
-               return std::ranges::find(definition.body, word) != definition.body.end();
-           });
-}
-
-namespace {
 
 // Every definition of every macro that a compile may have seen. Any of them may hold at any place.
 class Macros {
@@ -310,11 +117,16 @@ struct Pasted {
     static constexpr std::size_t k_few_letters = 2;
 };
 
+// The ways to put a longer name together are not counted: there may be one.
+constexpr std::size_t k_longest_read = 256;
+
 // Visits every piece of every way to put `pasted` together from at least two pieces. Returns whether there is a way.
 bool for_each_piece(const Pasted& pasted, const std::function<bool(std::string_view)>& is_piece,
                     const std::function<void(std::string_view)>& visit)
 {
     const std::string_view name = pasted.name;
+    if (name.size() > k_longest_read)
+        return true;
     const std::size_t most = std::min(pasted.most_letters, name.size());
     // 0: no piece; else what it costs of the letters, plus 1.
     const auto cost = [&](std::size_t start, std::size_t end) -> std::size_t {
@@ -421,6 +233,10 @@ TextAnswers ask_texts(std::span<const SourceText> sources)
     texts.reserve(sources.size());
     for (const SourceText& source : sources)
         texts.push_back(source.facts);
+    if (std::ranges::any_of(texts, &TextFacts::is_tangled))
+        return {.may_hold_the_time = true,
+                .may_hold_any_path = true,
+                .may_hold_its_own_path = std::vector<bool>(sources.size(), true)};
     const Macros macros(texts);
     const UsedAnywhere used(texts);
     const Pasting pasted_time(used, macros, letter_by_letter(k_time));
@@ -459,56 +275,13 @@ TextAnswers ask_texts(std::span<const SourceText> sources)
     return answers;
 }
 
-bool may_have_directive(std::string_view source, std::string_view directive)
-{
-    bool found = false;
-    const Joined joined = join_lines(source);
-    for_each_directive(joined.text, [&](std::string_view rest) { found |= rest.starts_with(directive); });
-    return found;
-}
-
-namespace {
-
-// `# /*`, a new line, `*/ line 1 "x"`.
-bool may_hide_line_directive(std::string_view joined)
-{
-    bool found = false;
-    for_each_directive(joined, [&](std::string_view rest) { found |= rest.starts_with("line"); });
-    return found;
-}
-
-}  // namespace
-
-bool may_have_line_directive(std::string_view source)
-{
-    // In one line: `#line 1 "x"`, `# 1 "x"`, perhaps behind the end of a comment.
-    const auto is_one = [](std::string_view line) {
-        for (const std::string_view mark : {"#", "%:", "?\?="}) {
-            std::string_view rest = without_space(line);
-            if (!rest.starts_with(mark))
-                continue;
-            rest = without_space(rest.substr(mark.size()));
-            if (rest.starts_with("line") ||
-                (!rest.empty() && base::is_digit(rest.front()) && rest.find('"') != std::string_view::npos))
-                return true;
-        }
-        return false;
-    };
-    const Joined joined = join_lines(source);
-    for (std::string_view lines = joined.text; !lines.empty();) {
-        const std::string_view line = base::take_until('\n', lines);
-        const std::size_t end = line.rfind("*/");
-        if (is_one(line) || (end != std::string_view::npos && is_one(line.substr(end + 2))))
-            return true;
-    }
-    return may_hide_line_directive(joined.text);
-}
-
 bool may_name(std::span<const SourceText> texts, std::string_view path)
 {
     bool all = true;
     // ## can put words together that stand nowhere.
-    if (std::ranges::any_of(texts, [](const SourceText& text) { return text.facts->includes_what_is_pasted(); }))
+    if (std::ranges::any_of(texts, [](const SourceText& text) {
+            return text.facts->includes_what_is_pasted() || text.facts->is_tangled();
+        }))
         return true;
     for_each_word(path, [&](std::string_view part) {
         if (std::all_of(part.begin(), part.end(), base::is_digit))

@@ -109,6 +109,9 @@ Result<compilers::Watched> compile_watched(const Program& program, const Plan& p
     return compilers::compile_watched(
         library.compiler(), {plan.compiler.build_id, plan.float_mode, plan.is_kept}, compile,
         [&](const watch::EventLog& seen, Artifact& made) -> Result<watch::Conditions> {
+            // NVRTC catches SIGINT and SIGTERM, and calls what they end a compile error.
+            if (made.failed() && made.text("log").empty())
+                return error(Code::unavailable, "it failed without a word, as where a signal ends it");
             std::shared_ptr<const watch::EventLog> all(std::shared_ptr<void>(), &seen);
             if (plan.facts.precompiles) {
                 std::string log(made.text("log"));

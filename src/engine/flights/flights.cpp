@@ -4,7 +4,6 @@
 #include "engine/flights/compile_errors.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <thread>
 
 namespace hearth::engine {
@@ -27,10 +26,14 @@ Artifact failure_artifact(const Error& error)
 Result<Artifact> call(const CompileFunction& compile)
 try {
     return compile();
-} catch (const std::exception& thrown) {
-    return error(Code::io, "The compile threw: {}", thrown.what());
 } catch (...) {
-    return error(Code::io, "The compile threw something that is no std::exception.");
+    return error(Code::io, "The compile threw: {}", what_was_thrown());
+}
+
+// For a catch block.
+Error not_compiled(const Key& key)
+{
+    return error(Code::unavailable, "Entry {} was not compiled: {}", key.hex(), what_was_thrown());
 }
 
 // Turns an artifact that keeps an Error back into that Error; any other artifact is a result.
@@ -74,7 +77,7 @@ void Flights::after_fork()
 }
 
 Result<Lookup> Flights::compile_missing(Order order, Lookup found, Reach asked)
-{
+try {
     if (found) {
         m_stack.counters().add<&Stats::failures_replayed>();
         return as_result(std::move(found));
@@ -89,19 +92,30 @@ Result<Lookup> Flights::compile_missing(Order order, Lookup found, Reach asked)
 
     // A compile cannot be stopped, but its caller can leave: it runs on a worker, and finishes for whoever asks next.
     const auto deadline = std::chrono::steady_clock::now() + order.options.deadline;
-    auto promise = std::make_shared<std::promise<Result<Lookup>>>();
-    std::future<Result<Lookup>> future = promise->get_future();
+    struct Task {
+        explicit Task(const Key& key) : work(key) {}
+        std::promise<Result<Lookup>> promise;
+        waits::Work work;
+    };
+    const auto task = std::make_shared<Task>(order.key);
+    std::future<Result<Lookup>> future = task->promise.get_future();
     const base::Workers::StepAside thread(*m_workers);
-    m_workers->submit([this, order, deadline, promise](base::Workers::Call call_kind) {
+    m_workers->submit([this, order, deadline, task](base::Workers::Call call_kind) {
+        const waits::Doing doing(task->work);
         if (call_kind == base::Workers::Call::run)
-            promise->set_value(fly(order, deadline));
+            task->promise.set_value(fly(order, deadline));
         else
-            promise->set_value(closed());
+            task->promise.set_value(closed());
     });
+    const waits::Waiting waiting(task->work);
+    if (waiting.refused())
+        return *waiting.refused();
     const CompileLimit::StepAside place;
     if (future.wait_until(deadline) != std::future_status::ready)
         return out_of_time(order.options.deadline);
     return future.get();
+} catch (...) {
+    return not_compiled(order.key);
 }
 
 Error Flights::forbidden(const std::string& what)
@@ -126,8 +140,14 @@ Result<Lookup> Flights::compile_past_the_cache(const CompileFunction& compile, c
 
 void Flights::run_later(std::function<void(const Status&)> work)
 {
-    m_workers->submit([work = std::move(work)](base::Workers::Call call_kind) {
-        work(call_kind == base::Workers::Call::run ? Status{} : Status{closed()});
+    // The work may close the cache, so what it throws is told without the help of this object.
+    m_workers->submit([work = std::move(work), log = m_options.log, told = m_told](base::Workers::Call call_kind) {
+        try {
+            work(call_kind == base::Workers::Call::run ? Status{} : Status{closed()});
+        } catch (...) {
+            if (log && !told->exchange(true, std::memory_order_relaxed))
+                log(LogLevel::warning, fmt::format("What run_later() was given threw: {}", what_was_thrown()));
+        }
     });
 }
 
@@ -151,16 +171,17 @@ std::future<Result<Lookup>> Flights::compile_later(Order order)
     return future;
 }
 
+// What is thrown on the way, such as std::bad_alloc, is an Error to the caller, as it is to those who wait for it.
 Result<Lookup> Flights::fly(const Order& order, const Deadline& deadline)
-{
+try {
     const SingleFlight::Boarding boarding = m_flights->board(order.key);
     if (!boarding.leader) {
-        if (boarding.flight->is_mine())
-            return error(Code::invalid_argument,
-                         "The compile of entry {} asks for that same entry: it would wait for itself.",
-                         order.key.hex());
+        const waits::Waiting waiting(boarding.flight->work());
+        if (waiting.refused())
+            return *waiting.refused();
         count<&Stats::waited>(order.options);
         const CompileLimit::StepAside place;
+        const base::Workers::StepAside worker(*m_workers);
         std::optional<Result<SharedArtifact>> landed = boarding.flight->wait(deadline);
         if (!landed)
             return out_of_time(order.options.deadline);
@@ -168,10 +189,12 @@ Result<Lookup> Flights::fly(const Order& order, const Deadline& deadline)
         return as_result(Lookup(ArtifactLease(**std::move(landed)), CompiledBy::another, order.why));
     }
     CompiledBy by = CompiledBy::this_call;
-    Result<SharedArtifact> landed = lead(order, by);
-    m_flights->land(order.key, boarding.flight, landed);
-    HEARTH_TRY(landed);
-    return as_result(Lookup(ArtifactLease(*std::move(landed)), by, order.why));
+    SingleFlight::Landing landing(*m_flights, order.key, boarding.flight);
+    landing.result = lead(order, by);
+    HEARTH_TRY(landing.result);
+    return as_result(Lookup(ArtifactLease(*landing.result), by, order.why));
+} catch (...) {
+    return not_compiled(order.key);
 }
 
 // No deadline counts from here on: a caller with a deadline waits elsewhere, and callers without one may have joined.
@@ -193,8 +216,9 @@ Result<SharedArtifact> Flights::lead(const Order& order, CompiledBy& by)
     }
     const CompileLimit::Place place(*m_limit);
     HEARTH_TRY_SET(SharedArtifact artifact, run(order));
+    // A result that cannot be stored is a result all the same.
     if (!artifact->failed() || m_options.failure_ttl.count() > 0)
-        remember(order, *artifact);
+        m_stack.attempt("Storing what was compiled", [&] { remember(order, *artifact); });
     return artifact;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/options.hpp"
 #include "engine/stack/stack.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -72,6 +73,8 @@ private:
     const EngineOptions& m_options;
     Stack& m_stack;
     const Tiers& m_tiers;
+    // Whether it was told that work threw.
+    const std::shared_ptr<std::atomic<bool>> m_told = std::make_shared<std::atomic<bool>>(false);
     // By pointer: a forked child abandons these, because their threads did not come along, and creates new ones.
     std::unique_ptr<SingleFlight> m_flights;
     std::unique_ptr<CompileLimit> m_limit;

@@ -11,6 +11,9 @@ namespace {
 
 // What the caller waits for. It is shared, so that it still exists when the slower of the two is done.
 struct Race {
+    explicit Race(const Key& key) : compiling(key) {}
+
+    waits::Work compiling;
     std::mutex mutex;
     std::condition_variable changed;
     std::optional<Lookup> fetched;
@@ -66,16 +69,20 @@ Lookup Flights::look(const Key& key, const GetOptions& options, Reach& asked)
 
 Result<Lookup> Flights::race(const Order& order)
 {
-    const auto race = std::make_shared<Race>();
+    const auto race = std::make_shared<Race>(order.key);
     const base::Workers::StepAside thread(*m_workers);
     m_workers->submit([this, key = order.key, why = order.why, race](base::Workers::Call call) {
         race->tell(race->fetched, call == base::Workers::Call::run ? m_stack.find_from(m_tiers.first_remote(), key, why)
                                                                    : Lookup(why));
     });
     m_workers->submit([this, order, race](base::Workers::Call call) {
+        const waits::Doing doing(race->compiling);
         race->tell(race->compiled,
                    call == base::Workers::Call::run ? fly(order, std::nullopt) : Result<Lookup>(closed()));
     });
+    const waits::Waiting waiting(race->compiling);
+    if (waiting.refused())
+        return *waiting.refused();
     const CompileLimit::StepAside place;
     std::unique_lock lock(race->mutex);
     const auto decided = [&] { return race->decided(); };

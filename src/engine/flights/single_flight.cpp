@@ -1,8 +1,22 @@
 #include "engine/flights/single_flight.hpp"
 
+#include "base/error.hpp"
+
 #include <utility>
 
 namespace hearth::engine {
+
+SingleFlight::Landing::Landing(SingleFlight& flights, const Key& key, std::shared_ptr<Flight> flight)
+    : result(error(Code::unavailable, "The thread that was to compile entry {} failed before it had a result.",
+                   key.hex())),
+      m_flights(flights), m_key(key), m_flight(std::move(flight)), m_doing(m_flight->m_work)
+{
+}
+
+SingleFlight::Landing::~Landing()
+{
+    m_flights.land(m_key, *m_flight, std::move(result));
+}
 
 std::optional<Result<SharedArtifact>>
 SingleFlight::Flight::wait(std::optional<std::chrono::steady_clock::time_point> deadline)
@@ -22,21 +36,21 @@ SingleFlight::Boarding SingleFlight::board(const Key& key)
     std::shared_ptr<Flight>& flight = m_flights[key];
     if (flight)
         return {flight, false};
-    flight = std::make_shared<Flight>();
+    flight = std::make_shared<Flight>(key);
     return {flight, true};
 }
 
-void SingleFlight::land(const Key& key, const std::shared_ptr<Flight>& flight, Result<SharedArtifact> result)
+void SingleFlight::land(const Key& key, Flight& flight, Result<SharedArtifact> result)
 {
     {
         const std::lock_guard lock(m_mutex);
         m_flights.erase(key);
     }
     {
-        const std::lock_guard lock(flight->m_mutex);
-        flight->m_result.emplace(std::move(result));
+        const std::lock_guard lock(flight.m_mutex);
+        flight.m_result.emplace(std::move(result));
     }
-    flight->m_landed.notify_all();
+    flight.m_landed.notify_all();
 }
 
 }  // namespace hearth::engine

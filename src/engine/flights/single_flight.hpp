@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/flights/waits.hpp"
 #include "hearth/artifact.hpp"
 #include "hearth/key.hpp"
 #include "hearth/result.hpp"
@@ -9,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 
 namespace hearth::engine {
@@ -24,25 +24,46 @@ public:
     public:
         // The result of the compile, or none when `deadline` passed first.
         std::optional<Result<SharedArtifact>> wait(std::optional<std::chrono::steady_clock::time_point> deadline);
-        bool is_mine() const { return m_owner == std::this_thread::get_id(); }
+        // What its leader does, for those who wait.
+        const waits::Work& work() const { return m_work; }
+
+        explicit Flight(const Key& key) : m_work(key) {}
 
     private:
         friend class SingleFlight;
         std::mutex m_mutex;
         std::condition_variable m_landed;
         std::optional<Result<SharedArtifact>> m_result;
-        std::thread::id m_owner = std::this_thread::get_id();
+        waits::Work m_work;
     };
 
     struct Boarding {
         std::shared_ptr<Flight> flight;
-        bool leader = false;  // the caller compiles, and must call land()
+        bool leader = false;  // the caller compiles, and lands the flight with a Landing
+    };
+
+    // Lands the leader's flight when it is destroyed, however the leader ends: nobody waits for ever.
+    class Landing {
+    public:
+        Landing(SingleFlight& flights, const Key& key, std::shared_ptr<Flight> flight);
+        ~Landing();
+        Landing(const Landing&) = delete;
+        Landing& operator=(const Landing&) = delete;
+
+        Result<SharedArtifact> result;  // an Error, until the leader has something better
+
+    private:
+        SingleFlight& m_flights;
+        const Key m_key;
+        const std::shared_ptr<Flight> m_flight;
+        const waits::Doing m_doing;
     };
 
     Boarding board(const Key& key);
-    void land(const Key& key, const std::shared_ptr<Flight>& flight, Result<SharedArtifact> result);
 
 private:
+    void land(const Key& key, Flight& flight, Result<SharedArtifact> result);
+
     std::mutex m_mutex;
     std::unordered_map<Key, std::shared_ptr<Flight>> m_flights;
 };

@@ -45,9 +45,10 @@ std::unique_ptr<hearth::Flight> Flights::wait_for_fleet(const Key& key, SharedAr
         if (!m_tiers[i].traits.remote)
             continue;
         const auto look = [&] {
+            const Writes::Ticket read = m_stack.writes().now();
             const Found there = tier.peek(key);
             if (there) {
-                m_stack.bring_home(i, key, there.as_entry());
+                m_stack.bring_home(i, key, there.as_entry(), read);
                 found = there.artifact.share();
             }
             return static_cast<bool>(there);

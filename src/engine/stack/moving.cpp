@@ -1,14 +1,50 @@
 // How entries move between tiers: up when used, down when evicted, and either way by hand.
 
+#include "base/error.hpp"
 #include "engine/stack/stack.hpp"
 
 #include <algorithm>
-#include <exception>
-#include <fmt/format.h>
 
 namespace hearth::engine {
 
-const std::string* Stack::promote_after_hit(std::size_t tier, const Key& key, const Found& found)
+namespace {
+
+thread_local int t_telling = 0;
+
+// While one exists, the callback of an owner runs on this thread.
+class Telling {
+public:
+    Telling() { ++t_telling; }
+    ~Telling() { --t_telling; }
+    Telling(const Telling&) = delete;
+    Telling& operator=(const Telling&) = delete;
+};
+
+}  // namespace
+
+bool Stack::may_change() noexcept
+{
+    return t_telling == 0;
+}
+
+Result<StoreReport> Stack::copy_in(std::size_t tier, const Key& key, const Entry& entry, Writes::Ticket read,
+                                   std::size_t moves_from)
+{
+    const Writes::Ticket before = m_writes.now();
+    const auto store = [&]() -> Result<StoreReport> {
+        const Writes::Copy copy(m_writes, key, read);
+        if (!copy)
+            return error(Code::unavailable, "Entry {} was written while it was copied into tier \"{}\".", key.hex(),
+                         m_tiers[tier].name);
+        Result<StoreReport> stored = m_tiers[tier]->store(key, entry, m_tiers[tier].victims);
+        if (stored && moves_from != k_none)
+            m_tiers[moves_from]->remove(key);
+        return stored;
+    };
+    return settle_store(tier, store(), before);
+}
+
+const std::string* Stack::promote_after_hit(std::size_t tier, const Key& key, const Found& found, Writes::Ticket read)
 {
     Resident resident(key, found.bytes, std::chrono::duration<double>(found.cost).count());
     resident.set_uses(found.uses);
@@ -18,13 +54,11 @@ const std::string* Stack::promote_after_hit(std::size_t tier, const Key& key, co
         policy = m_promotion[tier];
     }
     const std::size_t to = m_tiers[tier].above;
-    if (to == k_none || !policy->promote(resident))
+    if (to == k_none || !may_change() || !policy->promote(resident))
         return nullptr;
-    if (!store_in(to, key, found.as_entry()))
+    if (!copy_in(to, key, found.as_entry(), read, m_tiers[tier].keeps_its_copy ? k_none : tier))
         return nullptr;  // it does not fit up there: it stays where it is
     m_counters.add<&TierStats::promotions>(to);
-    if (!m_tiers[tier].keeps_its_copy)
-        m_tiers[tier]->remove(key);
     return &m_tiers[to].name;
 }
 
@@ -39,13 +73,13 @@ std::size_t Stack::bundle_with(std::size_t below, const Key& key)
 
 // After a hit in a remote, later lookups hit here: like a new entry, it goes into the fastest tier that takes it, and
 // into all persistent ones before that remote, other remotes included. Returns the fastest that has it now, or none.
-const std::string* Stack::bring_home(std::size_t tier, const Key& key, const Entry& entry)
+const std::string* Stack::bring_home(std::size_t tier, const Key& key, const Entry& entry, Writes::Ticket read)
 {
     const std::string* fastest = nullptr;
     bool in_fast = false;
-    for (std::size_t i = 0; i < tier; ++i) {
+    for (std::size_t i = 0; i < tier && may_change(); ++i) {
         const TierTraits& traits = m_tiers[i].traits;
-        if (!traits.writable || (!traits.persistent && in_fast) || !store_in(i, key, entry))
+        if (!traits.writable || (!traits.persistent && in_fast) || !copy_in(i, key, entry, read))
             continue;
         m_counters.add<&TierStats::promotions>(i);
         in_fast |= !traits.persistent;
@@ -54,11 +88,11 @@ const std::string* Stack::bring_home(std::size_t tier, const Key& key, const Ent
     return fastest;
 }
 
-void Stack::settle_victims(std::size_t tier, std::vector<Victim>&& victims)
+void Stack::settle_victims(std::size_t tier, std::vector<Victim>&& victims, Writes::Ticket read)
 {
     for (const Victim& victim : victims) {
         m_counters.add<&TierStats::evictions>(tier);
-        std::size_t lower = demote_victim(tier, victim);
+        std::size_t lower = demote_victim(tier, victim, read);
         if (lower == k_none)
             lower = bundle_with(tier, victim.key);
         if (m_options.on_evict)
@@ -68,7 +102,7 @@ void Stack::settle_victims(std::size_t tier, std::vector<Victim>&& victims)
 }
 
 // The slower tier that has it now, or none.
-std::size_t Stack::demote_victim(std::size_t tier, const Victim& victim)
+std::size_t Stack::demote_victim(std::size_t tier, const Victim& victim, Writes::Ticket read)
 {
     for (std::size_t i = tier + 1; i < m_tiers.size() && victim.cause != EvictionCause::age; ++i) {
         if (!m_tiers[i].takes_victims)
@@ -79,7 +113,7 @@ std::size_t Stack::demote_victim(std::size_t tier, const Victim& victim)
         if (const std::size_t bundle = m_tiers[i].traits.persistent ? bundle_with(i, victim.key) : k_none;
             bundle != k_none)
             return bundle;
-        if (victim.entry && store_in(i, victim.key, *victim.entry)) {
+        if (victim.entry && copy_in(i, victim.key, *victim.entry, read)) {
             m_counters.add<&TierStats::demotions>(tier);
             return i;
         }
@@ -90,12 +124,9 @@ std::size_t Stack::demote_victim(std::size_t tier, const Victim& victim)
 // If the owner's callback throws, the store must still complete, and those who wait for a compile must not be left
 // waiting.
 void Stack::tell_of(const Eviction& eviction)
-try {
-    m_options.on_evict(eviction);
-} catch (const std::exception& thrown) {
-    log_once(m_tiers.size(), fmt::format("The on_evict callback threw: {}", thrown.what()));
-} catch (...) {
-    log_once(m_tiers.size(), "The on_evict callback threw something that is no std::exception.");
+{
+    const Telling telling;
+    attempt("The on_evict callback", [&] { m_options.on_evict(eviction); });
 }
 
 std::size_t Stack::fastest_with(const Key& key)
@@ -113,17 +144,15 @@ MoveReport Stack::promote(const Key& key)
     const std::size_t to = m_tiers[from].above;
     if (to == k_none)
         return {MoveReport::Outcome::already_top, m_tiers[from].name, {}, {}};
-    MoveReport report = move(key, from, to);
-    if (report.outcome == MoveReport::Outcome::moved) {
+    MoveReport report = move(key, from, to, !m_tiers[from].keeps_its_copy);
+    if (report.outcome == MoveReport::Outcome::moved)
         m_counters.add<&TierStats::promotions>(to);
-        if (!m_tiers[from].keeps_its_copy)
-            m_tiers[from]->remove(key);
-    }
     return report;
 }
 
 MoveReport Stack::demote(const Key& key)
 {
+    const Writes::Ticket read = m_writes.now();
     const std::size_t from = fastest_with(key);
     if (from == k_none)
         return {};
@@ -132,21 +161,21 @@ MoveReport Stack::demote(const Key& key)
         ++to;
     if (to >= m_tiers.size())
         return {MoveReport::Outcome::already_bottom, m_tiers[from].name, {}, {}};
-    MoveReport report = m_tiers[to]->contains(key)
-                            ? MoveReport{MoveReport::Outcome::moved, m_tiers[from].name, m_tiers[to].name, {}}
-                            : move(key, from, to);
-    if (report.outcome == MoveReport::Outcome::moved)
+    if (!m_tiers[to]->contains(key))
+        return move(key, from, to, true);
+    if (const Writes::Copy copy(m_writes, key, read); copy)
         m_tiers[from]->remove(key);
-    return report;
+    return {MoveReport::Outcome::moved, m_tiers[from].name, m_tiers[to].name, {}};
 }
 
-MoveReport Stack::move(const Key& key, std::size_t from, std::size_t to)
+MoveReport Stack::move(const Key& key, std::size_t from, std::size_t to, bool leaves)
 {
+    const Writes::Ticket read = m_writes.now();
     MoveReport report{MoveReport::Outcome::not_found, m_tiers[from].name, m_tiers[to].name, {}};
     const Found found = m_tiers[from]->peek(key);
     if (!found)
         return report;
-    const Result<StoreReport> stored = store_in(to, key, found.as_entry());
+    const Result<StoreReport> stored = copy_in(to, key, found.as_entry(), read, leaves ? from : k_none);
     if (stored) {
         report.outcome = MoveReport::Outcome::moved;
     } else {

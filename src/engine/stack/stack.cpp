@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "policy/guarded_policy.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -39,14 +40,14 @@ Miss more_telling(Miss a, Miss b)
 }  // namespace
 
 Stack::Stack(const EngineOptions& options, const Tiers& tiers, Counters& counters, Statistics& statistics,
-             std::function<void()> lasting)
+             std::function<void()> needs_upkeep)
     : m_counters(counters), m_tiers(tiers), m_options(options), m_statistics(statistics),
-      m_credits(tiers, *options.clock), m_lasting(std::move(lasting))
+      m_credits(tiers, *options.clock), m_needs_upkeep(std::move(needs_upkeep))
 {
     for (std::size_t i = 0; i < tiers.size(); ++i)
         m_promotion.push_back(options.policy());
     if (tiers.size() != 0 && !tiers[0].traits.persistent) {
-        m_plain_top = tiers[0].tier.get();
+        m_plain_top = tiers[0].bare;
         m_top_name = &tiers[0].name;
     }
 }
@@ -59,12 +60,28 @@ void Stack::log_once(std::size_t tier, const std::string& message)
         m_options.log(LogLevel::warning, message);
 }
 
+void Stack::tell_of_throw(const char* what) noexcept
+try {
+    log_once(m_tiers.size(), fmt::format("{} failed: {}", what, what_was_thrown()));
+} catch (...) {
+    return;  // there is no memory even to say so
+}
+
+// Past the GuardedTier, whose call would cost a hit in memory a tenth of its time.
+[[gnu::always_inline]] inline Found Stack::find_on_top(const Key& key)
+try {
+    return m_plain_top->find(key);
+} catch (...) {
+    tell_of_throw("A lookup");
+    return Found::miss(Miss::outage);
+}
+
 Lookup Stack::find(const Key& key)
 {
     // This path serves a hit in memory that is not timed, which is nearly every hit, and nothing else.
     Counters::Mine mine = m_counters.mine();
     if (m_plain_top && !mine.time_next(0)) {
-        Found found = m_plain_top->find(key);
+        Found found = find_on_top(key);
         if (found) {
             mine.hit(0, found.cost);
             return {std::move(found.artifact), m_top_name};
@@ -105,6 +122,7 @@ Lookup Stack::find_among(std::size_t first, std::size_t end, const Key& key, Mis
             continue;
         }
         const std::uint64_t start = base::monotonic_ns();
+        const Writes::Ticket read = m_writes.now();
         Found found = m_tiers[i]->find(key);
         if (!found) {
             why = failed_find(i, found.why, why);
@@ -115,8 +133,8 @@ Lookup Stack::find_among(std::size_t first, std::size_t end, const Key& key, Mis
         m_counters.took(i, now - start);
         m_statistics.write_now_and_then(now);
         const std::string* promoted_to = i == 0                     ? nullptr
-                                         : m_tiers[i].traits.remote ? bring_home(i, key, found.as_entry())
-                                                                    : promote_after_hit(i, key, found);
+                                         : m_tiers[i].traits.remote ? bring_home(i, key, found.as_entry(), read)
+                                                                    : promote_after_hit(i, key, found, read);
         return {std::move(found.artifact), &m_tiers[i].name, promoted_to};
     }
     return Lookup(why);
@@ -147,12 +165,7 @@ Miss Stack::failed_find(std::size_t tier, Miss why, Miss before)
     return more_telling(before, why);
 }
 
-Result<StoreReport> Stack::store_in(std::size_t tier, const Key& key, const Entry& entry)
-{
-    return settle_store(tier, m_tiers[tier]->store(key, entry, m_tiers[tier].victims));
-}
-
-Result<StoreReport> Stack::settle_store(std::size_t tier, Result<StoreReport> stored)
+Result<StoreReport> Stack::settle_store(std::size_t tier, Result<StoreReport> stored, Writes::Ticket read)
 {
     if (!stored) {
         const Code code = stored.error().code;
@@ -162,17 +175,28 @@ Result<StoreReport> Stack::settle_store(std::size_t tier, Result<StoreReport> st
             log_once(tier, stored.error().message);
         return stored;
     }
-    m_counters.add<&TierStats::stores>(tier);
-    settle_victims(tier, std::move(stored->victims));
+    if (!m_tiers[tier].traits.remote)  // those count what has arrived
+        m_counters.add<&TierStats::stores>(tier);
+    settle_victims(tier, std::move(stored->victims), read);
     if (m_tiers[tier].traits.persistent)
-        m_lasting();
+        m_needs_upkeep();
     return stored;
+}
+
+Error Stack::not_in_on_evict()
+{
+    return error(Code::invalid_argument, "{}",
+                 "on_evict must not change the cache that calls it: what is stored there may evict something else. Do "
+                 "it later, with run_later().");
 }
 
 Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const InsertOptions& options)
 {
+    if (!may_change())
+        return not_in_on_evict();
     if (artifact.created == WallTime{})
         artifact.created = m_options.clock->now();
+    artifact.is_from_here = true;
     if (options.kind == EntryKind::derived && artifact.metadata.compiler.empty())
         artifact.metadata.compiler = k_of_this_machine;
     const std::size_t only = options.tier.empty() ? k_none : m_tiers.named(options.tier);
@@ -180,19 +204,16 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
         return error(Code::not_found, "There is no tier \"{}\". admin::tiers() lists those there are.", options.tier);
 
     const Entry entry(std::make_shared<const Artifact>(std::move(artifact)));
+    const Writes::Ticket before = m_writes.now();
+    std::vector<std::optional<Result<StoreReport>>> stores = write(key, entry, options.kind, only);
+
+    // Victims are dealt with now that the write has ended: on_evict may take its time.
     InsertReport report;
-    std::vector<bool> holds(m_tiers.size());
     std::optional<Error> first_error;
-    bool in_fast = false;
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
-        const TierTraits& traits = m_tiers[i].traits;
-        const bool wanted = only != k_none ? i == only : traits.writable && (traits.persistent || !in_fast);
-        // Facts of this machine, and failures, which may be this machine's too, are no business of servers.
-        if (!wanted || (traits.remote && (options.kind == EntryKind::derived || entry.artifact()->failed())))
+        if (!stores[i])
             continue;
-        if (const Result<StoreReport> stored = store_in(i, key, entry)) {
-            holds[i] = true;
-            in_fast |= !traits.persistent;
+        if (const Result<StoreReport> stored = settle_store(i, *std::move(stores[i]), before)) {
             report.tiers.push_back(m_tiers[i].name);
         } else {
             report.refused.push_back(stored.error().message);
@@ -203,20 +224,49 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
     if (report.tiers.empty())
         return first_error.value_or(
             error(Code::unavailable, "No tier can be written. Check `hearth doctor` for the reason."));
-    // An older value must not be found in a tier that could not take the new one. (A remote is not waited for.)
-    for (std::size_t i = 0; i < m_tiers.size(); ++i)
-        if (!holds[i] && !m_tiers[i].traits.remote)
-            m_tiers[i]->remove(key);
+    if (entry.artifact()->expires != WallTime{})
+        m_needs_upkeep();
     if (options.kind == EntryKind::result)
         m_counters.add<&Stats::stores>();
     return report;
 }
 
-bool Stack::remove(const Key& key)
+// What each tier said that was asked to store it.
+std::vector<std::optional<Result<StoreReport>>> Stack::write(const Key& key, const Entry& entry, EntryKind kind,
+                                                             std::size_t only)
 {
+    std::vector<std::optional<Result<StoreReport>>> stores(m_tiers.size());
+    const Writes::Write writing(m_writes, key);
+    bool in_fast = false;
+    bool in_any = false;
+    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
+        const TierTraits& traits = m_tiers[i].traits;
+        const bool wanted = only != k_none ? i == only : traits.writable && (traits.persistent || !in_fast);
+        // Facts of this machine, and failures, which may be this machine's too, are no business of servers.
+        if (!wanted || (traits.remote && (kind == EntryKind::derived || entry.artifact()->failed())))
+            continue;
+        stores[i] = m_tiers[i]->store(key, entry, m_tiers[i].victims);
+        in_fast |= stores[i]->ok() && !traits.persistent;
+        in_any |= stores[i]->ok();
+    }
+    // An older value must not be found in a tier that could not take the new one. (A remote is not waited for.)
+    for (std::size_t i = 0; i < m_tiers.size() && in_any; ++i)
+        if (!m_tiers[i].traits.remote && !(stores[i] && stores[i]->ok()))
+            m_tiers[i]->remove(key);
+    return stores;
+}
+
+bool Stack::remove(const Key& key, Reach reach)
+{
+    if (!may_change()) {
+        log_once(m_tiers.size(), not_in_on_evict().message);
+        return false;
+    }
+    const Writes::Write writing(m_writes, key);
     bool removed = false;
     for (const Place& place : m_tiers)
-        removed |= place->remove(key);
+        if (reach == Reach::everywhere || !place.traits.remote)
+            removed |= place->remove(key);
     return removed;
 }
 
@@ -233,7 +283,10 @@ Status Stack::set_limits(std::string_view tier, const Limits& limits)
     const std::size_t index = m_tiers.named(tier);
     if (index == k_none)
         return error(Code::not_found, "There is no tier \"{}\".", tier);
-    settle_victims(index, m_tiers[index]->set_limits(limits, m_tiers[index].victims));
+    const Writes::Ticket read = m_writes.now();
+    settle_victims(index, m_tiers[index]->set_limits(limits, m_tiers[index].victims), read);
+    if (limits.max_age.count() > 0)
+        m_needs_upkeep();
     return {};
 }
 
@@ -242,8 +295,15 @@ Status Stack::set_policy(std::string_view tier, const PolicyFactory& policy)
     const std::size_t index = m_tiers.named(tier);
     if (index == k_none)
         return error(Code::not_found, "There is no tier \"{}\".", tier);
-    m_tiers[index]->set_policy(policy);
-    std::shared_ptr<const Policy> fresh = policy();
+    // Asked once before the tier asks: what makes nothing now is an error, and later, gdsf() takes its place.
+    if (!policy::makes_one(policy))
+        return error(Code::invalid_argument,
+                     "Tier \"{}\" keeps its policy: what was given makes none. Give a function that returns one, such "
+                     "as gdsf().",
+                     tier);
+    const PolicyFactory guarded = policy::guarded(policy, m_options.log);
+    m_tiers[index]->set_policy(guarded);
+    std::shared_ptr<const Policy> fresh = guarded();
     const std::lock_guard lock(m_policy_mutex);
     m_promotion[index] = std::move(fresh);
     return {};

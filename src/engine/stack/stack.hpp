@@ -4,6 +4,7 @@
 #include "engine/options.hpp"
 #include "engine/stack/credits.hpp"
 #include "engine/stack/tiers.hpp"
+#include "engine/stack/writes.hpp"
 #include "engine/stats/statistics.hpp"
 #include "hearth/admin.hpp"
 
@@ -17,9 +18,6 @@
 
 namespace hearth::engine {
 
-// Whether servers are asked too.
-enum class Reach : std::uint8_t { this_machine, everywhere };
-
 // The compiler that EntryKind::derived entries name. They are facts of this machine, so admin::push() does not send
 // them either.
 inline constexpr std::string_view k_of_this_machine = "hearth";
@@ -31,13 +29,14 @@ inline constexpr std::string_view k_of_this_machine = "hearth";
 //   listing.cpp  what is in the cache
 class Stack {
 public:
-    // `lasting` is called after a store into a tier that persists.
+    // `needs_upkeep` is called after a store into a tier that persists, of what expires, or with a limit on age.
     Stack(const EngineOptions& options, const Tiers& tiers, Counters& counters, Statistics& statistics,
-          std::function<void()> lasting);
+          std::function<void()> needs_upkeep);
 
     const Tiers& tiers() const { return m_tiers; }
     Counters& counters() { return m_counters; }
     Credits& credits() { return m_credits; }
+    Writes& writes() { return m_writes; }
 
     Lookup find(const Key& key);
     // In some tiers only; not finding it there does not count as a miss of the cache.
@@ -46,37 +45,57 @@ public:
     Lookup find_from(std::size_t first, const Key& key, Miss why);
     Lookup peek(const Key& key, Reach reach);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
-    bool remove(const Key& key);
+    bool remove(const Key& key, Reach reach);
 
-    // Stores and deals with the victims. Every store of every kind comes through one of these.
-    Result<StoreReport> store_in(std::size_t tier, const Key& key, const Entry& entry);
-    Result<StoreReport> settle_store(std::size_t tier, Result<StoreReport> stored);
-    void settle_victims(std::size_t tier, std::vector<Victim>&& victims);
+    // Stores what was read after the ticket `read` was taken, unless the key was written since, and deals with the
+    // victims. If a tier is named that it moves from, it is then removed there. Every copy comes through here.
+    Result<StoreReport> copy_in(std::size_t tier, const Key& key, const Entry& entry, Writes::Ticket read,
+                                std::size_t moves_from = k_none);
+    // Deals with the outcome of a store, or with victims only: they were read after `read` was taken.
+    Result<StoreReport> settle_store(std::size_t tier, Result<StoreReport> stored, Writes::Ticket read);
+    void settle_victims(std::size_t tier, std::vector<Victim>&& victims, Writes::Ticket read);
     // Stores a remote's entry in faster tiers. Returns the fastest tier that has it now, or none.
-    const std::string* bring_home(std::size_t tier, const Key& key, const Entry& entry);
+    const std::string* bring_home(std::size_t tier, const Key& key, const Entry& entry, Writes::Ticket read);
     MoveReport promote(const Key& key);
     MoveReport demote(const Key& key);
+
+    // False: this thread is in on_evict. An entry that is stored there may evict another, and so on without end.
+    static bool may_change() noexcept;
+    static Error not_in_on_evict();
 
     std::vector<std::string> where(const Key& key);
     std::optional<EntryRow> info(const Key& key);
     void list(const std::function<bool(const EntryRow&)>& visit);
     std::vector<EntryRow> hottest(std::size_t count);
 
+    // For what must go on whatever happens in it: what it throws is logged, once.
+    template <class Work>
+    void attempt(const char* what, Work&& work) noexcept
+    try {
+        work();
+    } catch (...) {
+        tell_of_throw(what);
+    }
+
     std::vector<TierStatus> status();
     Status set_limits(std::string_view tier, const Limits& limits);
     Status set_policy(std::string_view tier, const PolicyFactory& policy);
 
 private:
+    std::vector<std::optional<Result<StoreReport>>> write(const Key& key, const Entry& entry, EntryKind kind,
+                                                          std::size_t only);
     void count_miss(Miss why);
     Miss failed_find(std::size_t tier, Miss why, Miss before);
     void log_once(std::size_t tier, const std::string& message);
+    void tell_of_throw(const char* what) noexcept;
+    Found find_on_top(const Key& key);
 
-    const std::string* promote_after_hit(std::size_t tier, const Key& key, const Found& found);
+    const std::string* promote_after_hit(std::size_t tier, const Key& key, const Found& found, Writes::Ticket read);
     std::size_t fastest_with(const Key& key);
     std::size_t bundle_with(std::size_t below, const Key& key);
-    std::size_t demote_victim(std::size_t tier, const Victim& victim);
+    std::size_t demote_victim(std::size_t tier, const Victim& victim, Writes::Ticket read);
     void tell_of(const Eviction& eviction);
-    MoveReport move(const Key& key, std::size_t from, std::size_t to);
+    MoveReport move(const Key& key, std::size_t from, std::size_t to, bool leaves);
 
     Tier* m_plain_top = nullptr;  // the first tier, when it is so fast that only some of its hits are timed
     const std::string* m_top_name = nullptr;
@@ -85,7 +104,8 @@ private:
     const EngineOptions& m_options;
     Statistics& m_statistics;
     Credits m_credits;
-    const std::function<void()> m_lasting;
+    Writes m_writes;
+    const std::function<void()> m_needs_upkeep;
 
     base::ForkSafeMutex m_policy_mutex{base::LockLevel::engine};
     std::vector<std::shared_ptr<const Policy>> m_promotion;  // per tier: whether its entries move up

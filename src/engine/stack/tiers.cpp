@@ -1,9 +1,23 @@
 #include "engine/stack/tiers.hpp"
 
+#include "base/error.hpp"
+#include "engine/stack/guarded_tier.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace hearth::engine {
+
+namespace {
+
+Result<std::unique_ptr<Tier>> open(const TierSpec& spec, const TierContext& context)
+try {
+    return spec.open(context);
+} catch (...) {
+    return error(Code::unavailable, "Tier \"{}\" could not be opened: {}", spec.name, what_was_thrown());
+}
+
+}  // namespace
 
 Tiers::Tiers(const std::vector<TierSpec>& specs, const TierContext& context)
 {
@@ -16,18 +30,19 @@ Tiers::Tiers(const std::vector<TierSpec>& specs, const TierContext& context)
             warn(fmt::format("Tier \"{}\" is left out: a cache has at most {} tiers.", spec.name, k_max_tiers));
             break;
         }
-        Result<std::unique_ptr<Tier>> opened = spec.open(context);
+        Result<std::unique_ptr<Tier>> opened = open(spec, context);
         if (!opened) {
             // The program goes on with the tiers that are there, as if this one had not been asked for.
             warn(opened.error().message);
             continue;
         }
         Place& place = m_places.emplace_back();
-        place.tier = *std::move(opened);
+        place.bare = opened->get();
+        place.remote = dynamic_cast<RemoteTier*>(place.bare);
+        place.device = dynamic_cast<DeviceTier*>(place.bare);
+        place.tier = std::make_unique<GuardedTier>(*std::move(opened), spec.name, context.log);
         place.name = place->name();
         place.traits = place->traits();
-        place.remote = dynamic_cast<RemoteTier*>(place.tier.get());
-        place.device = dynamic_cast<DeviceTier*>(place.tier.get());
         place.takes_victims = place.traits.writable && !place.traits.remote;
         place.keeps_here = place.traits.persistent && !place.traits.remote;
         place.keeps_its_copy = place.traits.persistent || place.traits.in_place;

@@ -16,8 +16,9 @@ inline constexpr std::size_t k_none = ~std::size_t{0};
 
 // One tier of a cache, and what follows from its traits and its place. The tier is asked once, when it is opened.
 struct Place {
-    std::unique_ptr<Tier> tier;
-    std::string name;  // lookups point to it
+    std::unique_ptr<Tier> tier;  // a GuardedTier
+    Tier* bare = nullptr;        // the tier itself, which may throw
+    std::string name;            // lookups point to it
     TierTraits traits;
     RemoteTier* remote = nullptr;        // null: it is on this machine
     DeviceTier* device = nullptr;        // null: it is not in device memory

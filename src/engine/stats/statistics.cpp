@@ -22,25 +22,31 @@ Statistics::Statistics(const Tiers& tiers, const Counters& counters) : m_tiers(t
 Stats Statistics::counted() const
 {
     Stats stats = m_counters.sums(m_names);
-    for (std::size_t i = 0; i < m_tiers.size(); ++i)
+    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         stats.tiers[i].note = m_tiers[i]->note();
+        if (m_tiers[i].remote)
+            stats.tiers[i].stores = m_tiers[i].remote->report().sent;
+    }
     return stats;
+}
+
+Stats Statistics::since(const Stats& earlier)
+{
+    const Stats now = counted();
+    const std::lock_guard lock(m_mutex);
+    return counts_since(now, earlier);
 }
 
 Stats Statistics::read(Scope scope)
 {
     Stats stats;
-    {
-        const std::lock_guard lock(m_mutex);
-        const Stats now = counted();
-        Tier* const keeper = scope == Scope::directory ? m_tiers.keeper() : nullptr;
-        if (keeper) {
-            // In lookup order, tiers of ours first; then those that only other processes had.
-            stats = counts_since(now, m_written);
-            add_counts(stats, decode_stats(keeper->read_note(k_stats_note)));
-        } else {
-            stats = counts_since(now, m_base);
-        }
+    if (Tier* const keeper = scope == Scope::directory ? m_tiers.keeper() : nullptr) {
+        const auto held = m_note.hold();
+        // In lookup order, tiers of ours first; then those that only other processes had.
+        stats = since(m_written);
+        add_counts(stats, decode_stats(keeper->read_note(k_stats_note)));
+    } else {
+        stats = since(m_base);
     }
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         const TierUsage usage = m_tiers[i]->usage();
@@ -58,8 +64,8 @@ void Statistics::write()
     Tier* const keeper = m_tiers.keeper();
     if (!keeper)
         return;
-    const std::lock_guard lock(m_mutex);
-    const Stats now = counted();
+    const auto held = m_note.hold();
+    Stats now = counted();
     const Stats fresh = counts_since(now, m_written);
     if (fresh.lookups() + fresh.stores + fresh.compiles + fresh.evictions() + fresh.corrupt() == 0)
         return;
@@ -68,8 +74,10 @@ void Statistics::write()
         add_counts(all, fresh);
         return encode_stats(all);
     });
-    if (written)
-        m_written = now;
+    if (!written)
+        return;
+    const std::lock_guard lock(m_mutex);
+    m_written = std::move(now);
 }
 
 void Statistics::write_now_and_then(std::uint64_t now_ns)
@@ -84,13 +92,15 @@ void Statistics::write_now_and_then(std::uint64_t now_ns)
 
 void Statistics::forget()
 {
-    m_base = counted();
-    m_written = m_base;
+    Stats now = counted();
+    const std::lock_guard lock(m_mutex);
+    m_base = now;
+    m_written = std::move(now);
 }
 
 void Statistics::reset()
 {
-    const std::lock_guard lock(m_mutex);
+    const auto held = m_note.hold();
     forget();
     if (Tier* const keeper = m_tiers.keeper())
         keeper->update_note(k_stats_note, [](ByteView) { return encode_stats({}); });

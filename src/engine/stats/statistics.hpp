@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/fork.hpp"
+#include "base/slow_mutex.hpp"
 #include "engine/stack/tiers.hpp"
 #include "engine/stats/counters.hpp"
 #include "hearth/stats.hpp"
@@ -12,7 +13,7 @@
 namespace hearth::engine {
 
 // The counts of this process, and their sum with the counts of other processes in the note beside the entries.
-// Thread safety: all of it. A lock is held while the note is written.
+// Thread safety: all of it. While the note is read or written a mutex is held for which no fork waits.
 class Statistics {
 public:
     Statistics(const Tiers& tiers, const Counters& counters);
@@ -26,14 +27,16 @@ public:
 
 private:
     Stats counted() const;
+    Stats since(const Stats& earlier);
     void forget();
 
     const Tiers& m_tiers;
     const Counters& m_counters;
     std::vector<std::string_view> m_names;
-    base::ForkSafeMutex m_mutex{base::LockLevel::engine};
-    Stats m_written;  // the part of our counts that is in the note already
-    Stats m_base;     // our counts at the last reset
+    base::SlowMutex m_note;                                // held from what we know to what the note says
+    base::ForkSafeMutex m_mutex{base::LockLevel::engine};  // guards the next two
+    Stats m_written;                                       // the part of our counts that is in the note already
+    Stats m_base;                                          // our counts at the last reset
     std::atomic<std::uint64_t> m_due_ns{0};
     // The parent writes down what was counted before a fork.
     const base::ForkGuard m_fork_guard{[this] { forget(); }};

@@ -24,17 +24,19 @@ Result<Taken> take_in(engine::Stack& stack, const Key& key, const Entry& entry)
     bool there = false;
     std::optional<Error> refused;
     const engine::Tiers& tiers = stack.tiers();
+    const engine::Writes::Ticket read = stack.writes().now();
     for (std::size_t i = 0; i < tiers.size(); ++i) {
         if (!tiers[i].keeps_here || !tiers[i].traits.writable)
             continue;
         if (tiers[i]->contains(key))
             there = true;
-        else if (const Result<StoreReport> put = stack.store_in(i, key, entry))
+        else if (const Result<StoreReport> put = stack.copy_in(i, key, entry, read))
             taken.stored = true;
         else
             refused = put.error();
     }
-    if (taken.stored || there)
+    // If it was written here meanwhile, that counts, and it is there already.
+    if (taken.stored || there || !engine::Writes::Copy(stack.writes(), key, read))
         return taken;
     if (!refused)
         return error(Code::unavailable, "There is no writable persistent tier to import into.");

@@ -74,7 +74,7 @@ private:
     bool list_source();
     Counter fill(const Key& key);
     Counter leave_lacking(const Key& key, Miss why);
-    Counter store(const Key& key, const Found& found);
+    Counter store(const Key& key, const Found& found, Writes::Ticket read);
     Found fetch(const Key& key, Miss& why);
     Found ask(std::size_t tier, const Key& key);
     std::string names() const;
@@ -165,6 +165,7 @@ bool Filler::list_source()
 
 Filler::Counter Filler::fill(const Key& key)
 {
+    const Writes::Ticket read = m_stack.writes().now();
     // The entry is read, not only looked for: a damaged one would be a miss later.
     const Found there = target().peek(key);
     if (there) {
@@ -178,7 +179,7 @@ Filler::Counter Filler::fill(const Key& key)
     Miss why = there.why;
     const Found found = fetch(key, why);
     if (found)
-        return store(key, found);
+        return store(key, found, read);
     if (!is_unusable(why))
         return &PrewarmReport::absent;
     m_job.tell(fmt::format("Entry {} is {}; it was not taken.", key.hex(), to_string(why)));
@@ -233,7 +234,7 @@ Found Filler::ask(std::size_t tier, const Key& key)
     return std::move(found.front());
 }
 
-Filler::Counter Filler::store(const Key& key, const Found& found)
+Filler::Counter Filler::store(const Key& key, const Found& found, Writes::Ticket read)
 {
     const std::chrono::seconds max_age = target().limits().max_age;
     if (max_age.count() > 0 && found.artifact->created <= base::time_before(m_options.clock->now(), max_age)) {
@@ -246,7 +247,7 @@ Filler::Counter Filler::store(const Key& key, const Found& found)
     m_spent = most != 0 && m_stored + bytes > most;
     if (m_spent || !has_room(bytes))
         return &PrewarmReport::no_room;
-    const Result<StoreReport> stored = m_stack.store_in(m_target, key, found.as_entry());
+    const Result<StoreReport> stored = m_stack.copy_in(m_target, key, found.as_entry(), read);
     if (!stored) {
         m_job.tell(stored.error().message);
         const bool full = stored.error().code == Code::too_large || stored.error().code == Code::no_space;

@@ -1,20 +1,19 @@
 #include "engine/transport/prewarm_job.hpp"
 
+#include "base/error.hpp"
 #include "base/own_thread.hpp"
 #include "base/problems.hpp"
 
-#include <exception>
 #include <fmt/format.h>
 #include <mutex>
-#include <system_error>
 
 namespace hearth::engine {
 
 void PrewarmJob::start(std::function<bool()> work)
-try {
-    m_running->thread = base::start_thread([this, work = std::move(work)]() mutable { run(std::move(work)); });
-} catch (const std::system_error& error) {
-    tell(fmt::format("A thread to prewarm on cannot be started: {}. Nothing was done.", error.code().message()));
+{
+    if (base::try_start_thread(m_running->thread, [this, work = std::move(work)]() mutable { run(std::move(work)); }))
+        return;
+    tell("The system gives no thread to prewarm on. Nothing was done.");
     settle(false);
 }
 
@@ -23,10 +22,8 @@ void PrewarmJob::run(std::function<bool()> work)
     bool finished = false;
     try {
         finished = work();
-    } catch (const std::exception& thrown) {
-        tell(fmt::format("Prewarming ended early: {}.", thrown.what()));
     } catch (...) {
-        tell("Prewarming ended early: something was thrown that is no std::exception.");
+        tell(fmt::format("Prewarming ended early: {}", what_was_thrown()));
     }
     work = nullptr;  // before anybody is told that it is over: it may hold files open
     settle(finished);

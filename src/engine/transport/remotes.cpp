@@ -42,14 +42,25 @@ bool is_on_this_machine(const engine::Tiers& tiers, const Key& key)
                        [&](const engine::Place& place) { return place.keeps_here && place->contains(key); });
 }
 
-// Stores in every persistent tier of this machine. False: none took it.
-bool keep_here(engine::Stack& stack, const Key& key, const Entry& entry)
+// From the first tier, or from one behind it that has the entry's bytes, and so its signature.
+Found with_signature(const engine::Tiers& tiers, std::size_t first, const Key& key)
+{
+    Found found = tiers[first]->peek(key);
+    for (std::size_t i = first + 1; i < tiers.size() && !(found && found.encoded); ++i)
+        if (tiers[i].keeps_here)
+            if (Found other = tiers[i]->peek(key))
+                found = std::move(other);
+    return found;
+}
+
+// Stores in every persistent tier of this machine. False: none took it. (What was written here meanwhile stays.)
+bool keep_here(engine::Stack& stack, const Key& key, const Entry& entry, engine::Writes::Ticket read)
 {
     bool stored = false;
     for (std::size_t i = 0; i < stack.tiers().size(); ++i)
         if (stack.tiers()[i].keeps_here && stack.tiers()[i].traits.writable)
-            stored |= stack.store_in(i, key, entry).ok();
-    return stored;
+            stored |= stack.copy_in(i, key, entry, read).ok();
+    return stored || !engine::Writes::Copy(stack.writes(), key, read);
 }
 
 }  // namespace
@@ -107,7 +118,8 @@ Result<TransferReport> admin::push(Cache& cache, std::string_view tier, const Ch
                 ++report.already_there;
                 continue;
             }
-            const Found found = cache.parts().tiers[cache.parts().tiers.named(rows[at + i].tier)]->peek(keys[i]);
+            const Found found =
+                with_signature(cache.parts().tiers, cache.parts().tiers.named(rows[at + i].tier), keys[i]);
             if (!found) {
                 ++report.rejected;
                 base::tell(report.problems, fmt::format("Entry {} could not be read ({}); left out.", keys[i].hex(),
@@ -146,6 +158,7 @@ Result<TransferReport> admin::pull(Cache& cache, std::string_view tier, const Ch
         if (progress && !progress(at, keys.size()))
             return stopped("The pull");
         const std::span<const Key> some = std::span(keys).subspan(at, std::min(k_at_once, keys.size() - at));
+        const engine::Writes::Ticket read = cache.parts().stack.writes().now();
         const std::vector<Found> found = remote->fetch_many(some);
         for (std::size_t i = 0; i < some.size(); ++i) {
             if (!found[i]) {
@@ -160,7 +173,7 @@ Result<TransferReport> admin::pull(Cache& cache, std::string_view tier, const Ch
             }
             if (choose && !choose(format::row_of(some[i], found[i])))
                 continue;
-            if (!keep_here(cache.parts().stack, some[i], found[i].as_entry()))
+            if (!keep_here(cache.parts().stack, some[i], found[i].as_entry(), read))
                 return error(Code::unavailable,
                              "There is no persistent tier on this machine that takes what was fetched. `hearth doctor` "
                              "says why.");

@@ -40,13 +40,15 @@ GcReport admin::gc(Cache& cache, const EvictTo& goal, const Progress& progress)
         if (!tier.keeps_here || !tier.traits.writable)
             continue;
         const TierUsage before = tier->usage();
-        stack.settle_victims(i, tier->maintain({}));
-        stack.settle_victims(i, tier->evict_to(goal, progress));
+        const engine::Writes::Ticket read = stack.writes().now();
+        stack.settle_victims(i, tier->maintain({}), read);
+        stack.settle_victims(i, tier->evict_to(goal, progress), read);
         const TierUsage after = tier->usage();
         report.removed_entries += before.entries - std::min(before.entries, after.entries);
         report.removed_bytes += before.bytes - std::min(before.bytes, after.bytes);
         report.left.entries += after.entries;
         report.left.bytes += after.bytes;
+        report.left.aside_bytes += after.aside_bytes;
     }
     return report;
 }

@@ -21,25 +21,27 @@ Upkeep::~Upkeep()
     }
     if (m_thread.joinable())
         m_thread.join();
-    flush();
+    m_stack.attempt("Writing uses and statistics down", [&] { flush(); });
 }
 
 void Upkeep::after_fork()
 {
     if (m_thread.joinable())
         m_thread.detach();
+    m_thread = {};  // to stop the parent's would call what it left on its stack
     m_started = false;
 }
 
 void Upkeep::start()
 {
-    // acquire: pairs with the exchange below.
+    // acquire: pairs with the release below.
     if (m_options.maintenance != Maintenance::background || m_started.load(std::memory_order_acquire))
         return;
     const std::lock_guard lock(m_mutex);
-    if (m_started.exchange(true))
-        return;
-    m_thread = base::start_thread<std::jthread>([this](const std::stop_token& stop) { work(stop); });
+    // Where no thread can be had, the next store tries again. release: pairs with the acquire above.
+    if (!m_started.load(std::memory_order_relaxed) &&
+        base::try_start_thread(m_thread, [this](const std::stop_token& stop) { work(stop); }))
+        m_started.store(true, std::memory_order_release);
 }
 
 void Upkeep::work(const std::stop_token& stop)
@@ -50,7 +52,7 @@ void Upkeep::work(const std::stop_token& stop)
     while (!stop.stop_requested()) {
         wake.wait_for(asleep, stop, m_options.maintenance_interval, [] { return false; });
         if (!stop.stop_requested())
-            maintain(stop);
+            m_stack.attempt("Maintenance", [&] { maintain(stop); });
     }
 }
 
@@ -58,8 +60,10 @@ void Upkeep::maintain(const std::stop_token& stop)
 {
     m_stack.credits().tell();
     const Tiers& tiers = m_stack.tiers();
-    for (std::size_t i = 0; i < tiers.size() && !stop.stop_requested(); ++i)
-        m_stack.settle_victims(i, tiers[i]->maintain(stop));
+    for (std::size_t i = 0; i < tiers.size() && !stop.stop_requested(); ++i) {
+        const Writes::Ticket read = m_stack.writes().now();
+        m_stack.settle_victims(i, tiers[i]->maintain(stop), read);
+    }
     m_statistics.write();
 }
 

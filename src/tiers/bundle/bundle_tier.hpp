@@ -53,6 +53,7 @@ private:
     const std::string m_name;
     const Clock& m_clock;
     const bool m_signed_only;
+    const std::uint64_t m_max_entry_bytes;
     const std::unique_ptr<format::BundleFile> m_file;
     // One for each entry, all zero until it is used: the system gives memory only when it is touched. Accessed by
     // atomic_ref; null if there was no memory for it.

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <random>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace hearth::tiers {
@@ -46,20 +47,25 @@ BootId this_boot()
 
 class LockedFlight final : public Flight {
 public:
-    LockedFlight(base::Files& files, std::string path, base::FileHandle file)
-        : m_files(files), m_path(std::move(path)), m_file(std::move(file))
+    LockedFlight(base::Files& files, Layout layout, const Key& key, base::FileHandle file)
+        : m_files(files), m_layout(std::move(layout)), m_key(key), m_file(std::move(file))
     {
     }
     // Unlinked before the lock is dropped: a waiter that gets the lock of an unlinked file notices that and opens anew.
     ~LockedFlight() override
     {
-        if (m_file.open())
-            m_files.unlink(m_path.c_str());
+        if (!m_file.open())
+            return;
+        // Opened only now: the program may close descriptors while it compiles.
+        const base::FileHandle folder = base::open_folder(m_files, m_layout.directory(), m_layout.flights());
+        if (folder.open())
+            m_files.unlink({folder.fd(), m_key.hex()});
     }
 
 private:
     base::Files& m_files;
-    std::string m_path;
+    const Layout m_layout;
+    const Key m_key;
     base::FileHandle m_file;
     // A child forked meanwhile (the compile function may start a compiler) would hold the lock as long as it lives.
     const base::ForkGuard m_fork_guard{[this] { m_file.close(); }};
@@ -76,8 +82,14 @@ DiskEnvironment DiskEnvironment::system()
 }
 
 CacheDirectory::CacheDirectory(std::string directory, bool shared, const DiskEnvironment& environment)
-    : m_files(*environment.files), m_layout(std::move(directory)), m_shared(shared), m_seed(environment.seed)
+    : m_files(*environment.files), m_layout(std::move(directory)), m_shared(shared), m_user(::geteuid()),
+      m_seed(environment.seed)
 {
+}
+
+unsigned CacheDirectory::folder_mode() const
+{
+    return m_shared ? base::mode_for_sharing(m_files, m_layout.directory()) : 0700;
 }
 
 Status CacheDirectory::check() const
@@ -101,28 +113,69 @@ Status CacheDirectory::check() const
                           fmt::format("Cache directory {} belongs to user {}, not to you ({}). Choose another with "
                                       "HEARTH_DIR, or set HEARTH_SHARED=1 if you trust everyone who can write there.",
                                       m_layout.directory(), stat.owner, ::geteuid()));
+        if (!m_shared && (stat.mode & S_IWOTH) != 0)
+            return refuse(Code::unavailable,
+                          fmt::format("Everybody can write to cache directory {0} (mode {1:04o}). Take that away with "
+                                      "'chmod o-w {0}', or set HEARTH_SHARED=1 if you trust everyone on this machine.",
+                                      path == m_layout.root() ? path : m_layout.directory(), stat.mode));
     }
     return {};
 }
 
 int CacheDirectory::prepare() const
 {
-    const unsigned mode = m_shared ? 0777U : 0700U;
-    if (const int made = base::make_directories(m_files, m_layout.directory(), mode); made != 0)
+    if (const int made = base::make_directories(m_files, m_layout.directory(), folder_mode()); made != 0)
         return made;
     for (const std::string& path :
          {m_layout.root(), m_layout.entries(), m_layout.temporaries(), m_layout.flights(), m_layout.notes()})
-        if (const int made = m_files.mkdir(path.c_str(), mode); made != 0 && made != -EEXIST)
+        if (const int made = make_folder(path); made != 0)
             return made;
-    const base::FileHandle tag(m_files, m_files.open(m_layout.tag().c_str(), O_WRONLY | O_CREAT | O_EXCL, file_mode()));
+    const base::FileHandle root = open_folder(m_layout.root());
+    if (!root.open())
+        return root.fd();
+    const base::FileHandle tag(m_files, base::create_file(m_files, {root.fd(), Layout::k_tag}, O_WRONLY, file_mode()));
     if (tag.open())
         base::write_all(m_files, tag.fd(), as_bytes(k_cachedir_tag), 0);  // optional: a failure does no harm
     return 0;
 }
 
+base::FileHandle CacheDirectory::open_folder(const std::string& path) const
+{
+    return base::open_folder(m_files, m_layout.directory(), path);
+}
+
+base::FileHandle CacheDirectory::make_and_open(const std::string& path) const
+{
+    base::FileHandle folder = open_folder(path);
+    if (folder.error() == ENOENT && prepare() == 0)
+        folder = open_folder(path);
+    return folder;
+}
+
+int CacheDirectory::make_folder(const std::string& path) const
+{
+    const std::size_t slash = path.rfind('/');
+    const base::FileHandle parent = open_folder(path.substr(0, slash));
+    const int made =
+        parent.open() ? base::make_folder(m_files, {parent.fd(), path.substr(slash + 1)}, folder_mode()) : parent.fd();
+    return made == -EEXIST ? 0 : made;
+}
+
+// Who owns the directory is the user who opened it; check() saw to that. The program may have become another since.
+bool CacheDirectory::trusts(std::uint32_t owner) const
+{
+    return m_shared || owner == m_user || owner == 0 || owner == ::geteuid();
+}
+
 Bytes CacheDirectory::read_entry(const Key& key, int& error) const
 {
-    return base::read_file(m_files, m_layout.entry(key).c_str(), format::k_max_entry_bytes, error);
+    base::FileStat about;
+    Bytes bytes = base::read_file(m_files, m_layout.entry(key).c_str(), format::k_max_entry_bytes, error, &about);
+    if (error == 0 && !trusts(about.owner)) {
+        error = -EPERM;
+        return {};
+    }
+    return bytes;
 }
 
 Bytes CacheDirectory::read_entry_head(const Key& key, std::uint64_t& size, int& error) const
@@ -152,35 +205,41 @@ std::int64_t CacheDirectory::stat_entry(const Key& key, WallTime* modified) cons
 
 int CacheDirectory::unlink_entry(const Key& key) const
 {
-    const int error = m_files.unlink(m_layout.entry(key).c_str());
+    const base::FileHandle shard = open_folder(m_layout.shard(key));
+    const int error = shard.open() ? m_files.unlink({shard.fd(), Layout::name_in_shard(key)}) : shard.fd();
     return error == -ENOENT || error == -ENOTDIR || error == -EISDIR ? 0 : error;
 }
 
 CacheDirectory::Temporary::~Temporary()
 {
-    if (!m_path.empty())
-        m_directory.m_files.unlink(m_path.c_str());
+    if (!m_name.empty())
+        m_directory.m_files.unlink({m_folder.fd(), m_name});
+}
+
+int CacheDirectory::Temporary::move_to(const Key& key)
+{
+    const base::FileHandle shard = m_directory.open_folder(m_directory.m_layout.shard(key));
+    return shard.open() ? m_directory.m_files.rename({m_folder.fd(), m_name}, {shard.fd(), Layout::name_in_shard(key)})
+                        : shard.fd();
 }
 
 int CacheDirectory::Temporary::publish(const Key& key)
 {
-    base::Files& files = m_directory.m_files;
-    const std::string target = m_directory.m_layout.entry(key);
     // Closed before it is renamed: a network file system makes the bytes visible to others, and reports a failed write,
     // only at the close.
     if (const int closed = m_file.close(); closed != 0)
         return closed;
-    int error = files.rename(m_path.c_str(), target.c_str());
+    int error = move_to(key);
     if (error == -ENOENT) {
         // The shard does not exist yet, or somebody removed the directory meanwhile.
         m_directory.prepare();
-        files.mkdir(m_directory.m_layout.shard(key).c_str(), m_directory.m_shared ? 0777U : 0700U);
-        error = files.rename(m_path.c_str(), target.c_str());
+        m_directory.make_folder(m_directory.m_layout.shard(key));
+        error = move_to(key);
     }
     if (error == -EISDIR)
         error = -EEXIST;  // a directory where an entry should be: not ours to remove
     if (error == 0)
-        m_path.clear();
+        m_name.clear();
     return error;
 }
 
@@ -191,30 +250,28 @@ std::string CacheDirectory::unique_name() const
     return fmt::format("{:016x}-{}-{}", m_seed, ::getpid(), m_counter.fetch_add(1, std::memory_order_relaxed));
 }
 
-int CacheDirectory::create_temporary(std::string& path) const
+std::unique_ptr<CacheDirectory::Temporary> CacheDirectory::create_temporary(int& error) const
 {
-    for (int attempt = 0;; ++attempt) {
-        path = m_layout.temporaries() + "/" + unique_name();
-        const int fd = m_files.open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, file_mode());
-        if (fd == -EEXIST && attempt < k_names_tried)
-            continue;  // left behind by an earlier process with the same id
-        if (fd != -ENOENT || attempt > 0)
-            return fd;
-        if (const int made = prepare(); made != 0)
-            return made;
+    base::FileHandle folder = make_and_open(m_layout.temporaries());
+    error = folder.open() ? -EEXIST : folder.fd();
+    // A name that is taken was left behind by an earlier process with the same id.
+    for (int attempt = 0; error == -EEXIST && attempt < k_names_tried; ++attempt) {
+        std::string name = unique_name();
+        const int fd = base::create_file(m_files, {folder.fd(), name}, O_RDWR, file_mode());
+        if (fd >= 0)
+            return std::make_unique<Temporary>(*this, std::move(folder), std::move(name),
+                                               base::FileHandle(m_files, fd));
+        error = fd;
     }
+    return nullptr;
 }
 
 std::unique_ptr<CacheDirectory::Temporary> CacheDirectory::write_temporary(ByteView bytes, int& error)
 {
-    std::string path;
-    const int fd = create_temporary(path);
-    if (fd < 0) {
-        error = fd;
+    std::unique_ptr<Temporary> temporary = create_temporary(error);
+    if (!temporary)
         return nullptr;
-    }
-    auto temporary = std::make_unique<Temporary>(*this, std::move(path));
-    temporary->m_file = base::FileHandle(m_files, fd);
+    const int fd = temporary->m_file.fd();
     m_files.try_lock(fd);  // without locks a slow writer's file may be swept, which only loses a store
     error = base::write_all(m_files, fd, bytes, 0);
     if (error != 0)
@@ -227,12 +284,13 @@ int CacheDirectory::for_each_entry(const std::function<bool(const Key&)>& visit,
     std::uint64_t uncounted = 0;
     std::uint64_t& others = strays ? *strays : uncounted;
     std::vector<std::string> folders;
-    if (const int listed = m_files.list(m_layout.entries().c_str(), folders); listed != 0)
+    const base::FileHandle entries = open_folder(m_layout.entries());
+    if (const int listed = entries.open() ? m_files.list({entries.fd(), "."}, folders) : entries.fd(); listed != 0)
         return listed == -ENOENT ? 0 : listed;
     std::vector<std::string> names;
     for (const std::string& folder : folders) {
         const std::optional<unsigned> shard = Layout::shard_of(folder);
-        const int listed = shard ? m_files.list(m_layout.shard(*shard).c_str(), names) : -ENOTDIR;
+        const int listed = shard ? m_files.list({entries.fd(), folder}, names) : -ENOTDIR;
         if (listed == -ENOTDIR)
             ++others;
         if (listed == -ENOENT || listed == -ENOTDIR)
@@ -250,21 +308,34 @@ int CacheDirectory::for_each_entry(const std::function<bool(const Key&)>& visit,
     return 0;
 }
 
-std::uint64_t CacheDirectory::sweep_abandoned(const std::string& folder, WallTime now) const
+std::uint64_t CacheDirectory::sweep_temporaries(WallTime now) const
+{
+    return sweep_abandoned(m_layout.temporaries(), Layout::names_temporary, now);
+}
+
+std::uint64_t CacheDirectory::sweep_flights(WallTime now) const
+{
+    return sweep_abandoned(m_layout.flights(), Layout::names_key, now);
+}
+
+std::uint64_t CacheDirectory::sweep_abandoned(const std::string& path, bool (*is_ours)(std::string_view),
+                                              WallTime now) const
 {
     std::vector<std::string> names;
-    if (m_files.list(folder.c_str(), names) != 0)
+    const base::FileHandle folder = open_folder(path);
+    if (!folder.open() || m_files.list({folder.fd(), "."}, names) != 0)
         return 0;
     std::uint64_t swept = 0;
     for (const std::string& name : names) {
-        const std::string path = folder + "/" + name;
-        const base::FileHandle file(m_files, m_files.open(path.c_str(), O_RDWR | O_NONBLOCK, 0));
+        if (!is_ours(name))
+            continue;
+        const base::FileHandle file(m_files, m_files.open({folder.fd(), name}, O_RDWR | O_NONBLOCK, 0));
         base::FileStat stat;
         // A young file may belong to a process that has created it and not yet locked it.
-        if (!file.open() || m_files.stat(file.fd(), stat) != 0 ||
+        if (!file.open() || m_files.stat(file.fd(), stat) != 0 || stat.type != base::FileType::file ||
             stat.modified > base::time_before(now, k_abandoned_after))
             continue;
-        if (m_files.try_lock(file.fd()) == 0 && m_files.unlink(path.c_str()) == 0)
+        if (m_files.try_lock(file.fd()) == 0 && m_files.unlink({folder.fd(), name}) == 0)
             ++swept;
     }
     return swept;
@@ -272,11 +343,12 @@ std::uint64_t CacheDirectory::sweep_abandoned(const std::string& folder, WallTim
 
 FlightAttempt CacheDirectory::try_flight(const Key& key) const
 {
-    const std::string path = m_layout.flight(key);
+    const std::string name = key.hex();
+    const base::FileHandle folder = make_and_open(m_layout.flights());
+    if (!folder.open())
+        return {};
     for (int attempt = 0; attempt < 3; ++attempt) {
-        base::FileHandle file(m_files, m_files.open(path.c_str(), O_RDWR | O_CREAT, file_mode()));
-        if (file.error() == ENOENT && prepare() == 0)
-            continue;
+        base::FileHandle file(m_files, base::open_or_create(m_files, {folder.fd(), name}, O_RDWR, file_mode()));
         if (!file.open())
             return {};
         const int locked = m_files.try_lock(file.fd());
@@ -286,26 +358,27 @@ FlightAttempt CacheDirectory::try_flight(const Key& key) const
             return {};
         base::FileStat ours;
         base::FileStat there;
-        const bool linked = m_files.stat(file.fd(), ours) == 0 && m_files.stat(path.c_str(), there) == 0 &&
+        const bool linked = m_files.stat(file.fd(), ours) == 0 && m_files.stat({folder.fd(), name}, there) == 0 &&
                             ours.inode == there.inode && ours.device == there.device;
         if (linked)
-            return {FlightAttempt::Outcome::held, std::make_unique<LockedFlight>(m_files, path, std::move(file))};
+            return {FlightAttempt::Outcome::held,
+                    std::make_unique<LockedFlight>(m_files, m_layout, key, std::move(file))};
     }
     return {FlightAttempt::Outcome::busy, nullptr};
 }
 
 Bytes CacheDirectory::read_note(std::string_view name) const
 {
-    return read_note_file(m_files, m_layout.note(name));
+    return read_note_file(m_files, (m_layout.notes() + "/" + Layout::note_name(name)).c_str());
 }
 
 bool CacheDirectory::update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit) const
 {
-    if (base::FileStat stat; m_files.stat(m_layout.notes().c_str(), stat) != 0 && prepare() != 0)
+    const base::FileHandle notes = make_and_open(m_layout.notes());
+    if (!notes.open())
         return false;
-    const DirectoryLock lock(m_files, m_layout.notes() + "/" + std::string(name) + ".lock", file_mode(),
-                             k_note_patience);
-    return lock.held() && update_note_file(m_files, m_layout.note(name), file_mode(), edit);
+    const DirectoryLock lock(m_files, {notes.fd(), std::string(name) + ".lock"}, file_mode(), k_note_patience);
+    return lock.held() && update_note_file(m_files, {notes.fd(), Layout::note_name(name)}, file_mode(), edit);
 }
 
 }  // namespace hearth::tiers

@@ -31,16 +31,26 @@ public:
 
     base::Files& files() const { return m_files; }
     const Layout& layout() const { return m_layout; }
-    unsigned file_mode() const { return m_shared ? 0666U : 0600U; }
+    // Of what is created: for its owner alone, or in a shared directory for those whom its own mode lets in.
+    unsigned file_mode() const { return folder_mode() & 0666U; }
+    unsigned folder_mode() const;
 
-    // Whether the directory may be used: it is a directory, and it is ours or is meant to be shared. It need not exist
-    // yet.
+    // Whether the directory may be used: it is a directory, and it is ours and nobody else writes there, or it is meant
+    // to be shared. It need not exist yet.
     Status check() const;
     // Creates what is missing. 0 or -errno.
     int prepare() const;
 
+    // A folder of the layout, to name files in. Whoever shares the directory may put links in it: whatever is created,
+    // renamed or removed is named in a folder that was reached without following one. (Entries are read by their paths.
+    // They are checked, wherever they lie.)
+    base::FileHandle open_folder(const std::string& path) const;
+    base::FileHandle make_and_open(const std::string& path) const;
+    // Makes a folder in one that is there. 0 also if there is something of that name.
+    int make_folder(const std::string& path) const;
+
     // The entry's bytes, or empty with -errno in `error`: -ENOENT if there is none, -ELOOP and the like if it is not a
-    // file.
+    // file, -EPERM if somebody else put it into a directory that is not shared.
     Bytes read_entry(const Key& key, int& error) const;
     // Its first bytes, enough for the head; `size` is that of the whole file.
     Bytes read_entry_head(const Key& key, std::uint64_t& size, int& error) const;
@@ -52,7 +62,8 @@ public:
     // An entry written under a temporary name; unlinked again unless it was published.
     class Temporary {
     public:
-        Temporary(const CacheDirectory& directory, std::string path) : m_directory(directory), m_path(std::move(path))
+        Temporary(const CacheDirectory& directory, base::FileHandle folder, std::string name, base::FileHandle file)
+            : m_directory(directory), m_folder(std::move(folder)), m_name(std::move(name)), m_file(std::move(file))
         {
         }
         ~Temporary();
@@ -63,16 +74,20 @@ public:
 
     private:
         friend class CacheDirectory;
+        int move_to(const Key& key);
+
         const CacheDirectory& m_directory;
-        std::string m_path;
+        base::FileHandle m_folder;
+        std::string m_name;
         base::FileHandle m_file;  // open and locked for as long as the temporary is ours
     };
     std::unique_ptr<Temporary> write_temporary(ByteView bytes, int& error);
 
     // Visits the key of every entry file, shard by shard, until told to stop. `strays` counts other files.
     int for_each_entry(const std::function<bool(const Key&)>& visit, std::uint64_t* strays = nullptr) const;
-    // Unlinks what killed processes left behind in the folder of temporaries or of flights; returns how many.
-    std::uint64_t sweep_abandoned(const std::string& folder, WallTime now) const;
+    // Unlinks what killed processes left behind; returns how many.
+    std::uint64_t sweep_temporaries(WallTime now) const;
+    std::uint64_t sweep_flights(WallTime now) const;
 
     // One lock file per key, for single flight between processes.
     FlightAttempt try_flight(const Key& key) const;
@@ -82,11 +97,14 @@ public:
 
 private:
     std::string unique_name() const;
-    int create_temporary(std::string& path) const;
+    bool trusts(std::uint32_t owner) const;
+    std::unique_ptr<Temporary> create_temporary(int& error) const;
+    std::uint64_t sweep_abandoned(const std::string& path, bool (*is_ours)(std::string_view), WallTime now) const;
 
     base::Files& m_files;
     Layout m_layout;
     bool m_shared;
+    std::uint32_t m_user;  // who opened it
     std::uint64_t m_seed;
     mutable std::atomic<std::uint64_t> m_counter{0};
 };

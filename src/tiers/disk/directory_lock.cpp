@@ -1,5 +1,7 @@
 #include "tiers/disk/directory_lock.hpp"
 
+#include "base/slow_mutex.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -7,10 +9,9 @@
 
 namespace hearth::tiers {
 
-DirectoryLock::DirectoryLock(base::Files& files, const std::string& path, unsigned mode,
-                             std::chrono::milliseconds patience)
-    : m_file(files, files.open(path.c_str(), O_RDWR | O_CREAT, mode))
+DirectoryLock::DirectoryLock(base::Files& files, base::At at, unsigned mode, std::chrono::milliseconds patience)
 {
+    open(files, at, mode);
     if (!m_file.open()) {
         m_error = m_file.fd();
         return;
@@ -25,6 +26,19 @@ DirectoryLock::DirectoryLock(base::Files& files, const std::string& path, unsign
             return;
         std::this_thread::sleep_for(pause);
         pause = std::min(pause * 2, std::chrono::microseconds(2000));
+    }
+}
+
+void DirectoryLock::open(base::Files& files, base::At at, unsigned mode)
+{
+    for (;;) {
+        const std::uint64_t before = base::forks_begun_and_ended();
+        m_file = base::FileHandle(files, base::open_or_create(files, at, O_RDWR, mode));
+        if (before % 2 == 0 && base::forks_begun_and_ended() == before)
+            return;
+        // A child forked just now would hold our lock through a copy of the descriptor: so not that one.
+        m_file.close();
+        std::this_thread::yield();
     }
 }
 

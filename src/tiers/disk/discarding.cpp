@@ -17,11 +17,10 @@ void DiskTier::discard(const Key& key)
     // Checked again under the lock: another process may have put a good one in its place.
     int error = 0;
     const Bytes bytes = m_directory.read_entry(key, error);
-    const format::DecodedEntry decoded =
-        error == 0 ? format::decode_trusted(bytes, key, m_options.trust) : format::DecodedEntry{};
-    if (decoded.artifact)
+    const Found found = error == 0 ? format::accept_entry(bytes, key, acceptance()) : Found::miss(Miss::corrupt);
+    if (found || found.why == Miss::other_version)
         return;
-    if (error == 0 && decoded.why == Miss::untrusted)
+    if (found.why == Miss::untrusted)
         quarantine(key, bytes);
     unlink(session, key);
     m_uses.forget(key);
@@ -30,12 +29,16 @@ void DiskTier::discard(const Key& key)
 // Keeps a copy for people to examine, in a folder that no lookup reads.
 void DiskTier::quarantine(const Key& key, const Bytes& bytes)
 {
-    const std::string folder = m_options.directory + "/quarantine";
-    const std::string path = folder + "/" + key.hex();
     base::Files& files = m_directory.files();
-    if (base::make_directories(files, folder, 0700) != 0)
+    if (m_directory.make_folder(m_directory.layout().quarantine()) != 0)
         return;
-    const base::FileHandle file(files, files.open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    const base::FileHandle folder = m_directory.open_folder(m_directory.layout().quarantine());
+    if (!folder.open())
+        return;
+    const std::string name = key.hex();
+    files.unlink({folder.fd(), name});  // never written in place: it may have a second name elsewhere
+    const base::FileHandle file(files,
+                                base::create_file(files, {folder.fd(), name}, O_WRONLY, m_directory.file_mode()));
     if (file.open())
         static_cast<void>(base::write_all(files, file.fd(), bytes, 0));
 }

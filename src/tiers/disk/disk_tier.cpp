@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "format/acceptance.hpp"
+#include "tiers/disk/aside.hpp"
 #include "tiers/disk/seconds.hpp"
 #include "tiers/disk/session.hpp"
 
@@ -78,8 +79,17 @@ DiskTier::DiskTier(const DiskOptions& options, const TierContext& context, const
       m_boot(environment.boot), m_limits{.max_bytes = options.max_bytes,
                                          .max_entries = options.max_entries,
                                          .max_age = options.max_age},
-      m_max_age(options.max_age.count()), m_victims(context.policy, environment.seed)
+      m_policy(context.policy), m_max_age(options.max_age.count()), m_seed(environment.seed),
+      m_victims(std::make_unique<VictimChoice>(context.policy, environment.seed))
 {
+}
+
+void DiskTier::after_fork()
+{
+    m_uses.clear();  // the parent writes them down
+    // A thread that did not come along may have been choosing victims.
+    static_cast<void>(m_victims.release());
+    m_victims = std::make_unique<VictimChoice>(m_policy, m_seed);
 }
 
 DiskTier::~DiskTier()
@@ -121,7 +131,8 @@ Error DiskTier::cannot(const char* action, int error) const
 
 format::Acceptance DiskTier::acceptance() const
 {
-    return {m_options.trust, m_clock, std::chrono::seconds(m_max_age.load(std::memory_order_relaxed))};
+    return {m_options.trust, m_clock, std::chrono::seconds(m_max_age.load(std::memory_order_relaxed)),
+            m_options.max_entry_bytes};
 }
 
 Found DiskTier::find(const Key& key)
@@ -129,10 +140,8 @@ Found DiskTier::find(const Key& key)
     Bytes bytes;
     Found found = read(key, bytes);
     if (!found) {
-        if (found.why == Miss::corrupt || found.why == Miss::untrusted)
+        if (found.why == Miss::corrupt || found.why == Miss::untrusted || found.why == Miss::expired)
             discard(key);
-        if (found.why == Miss::expired)
-            remove(key);
         return found;
     }
     found.uses = m_uses.note(key, next_tick());
@@ -158,6 +167,8 @@ Found DiskTier::read(const Key& key, Bytes& bytes) const
     bytes = m_directory.read_entry(key, error);
     if (no_such_entry(error))
         return Found::miss(Miss::absent);
+    if (error == -EPERM)
+        return Found::miss(Miss::untrusted);
     if (error != 0)
         return Found::miss(not_an_entry(error) ? Miss::corrupt : Miss::outage);
     return format::accept_entry(bytes, key, acceptance());
@@ -172,14 +183,18 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
 {
     if (!traits().writable)
         return hearth::error(Code::unavailable, "Tier \"{}\" is read-only.", m_options.name);
-    HEARTH_TRY_SET(const Bytes bytes, format::prepare_entry(key, entry, m_options.trust, format::Keeps::any_signature,
-                                                            {.compression = m_options.compression}));
+    HEARTH_TRY_SET(const Bytes bytes,
+                   format::prepare_entry(key, entry, m_options.trust, {.compression = m_options.compression}));
     const Limits limits = this->limits();
     if (limits.max_bytes != 0 && bytes.size() > limits.max_bytes)
         return hearth::error(Code::too_large,
                              "Entry of {} bytes is larger than tier \"{}\" can hold ({}). Raise its capacity or lower "
                              "the entry's size.",
                              bytes.size(), m_options.name, limits.max_bytes);
+    if (entry.artifact()->size() > m_options.max_entry_bytes)
+        return hearth::error(Code::too_large,
+                             "Entry of {} bytes is larger than tier \"{}\" takes ({}). Raise HEARTH_MAX_ENTRY_BYTES.",
+                             entry.artifact()->size(), m_options.name, m_options.max_entry_bytes);
 
     int error = 0;
     const std::unique_ptr<CacheDirectory::Temporary> temporary = m_directory.write_temporary(bytes, error);
@@ -197,7 +212,7 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
         .created = to_seconds(artifact.created),
         .expires = to_seconds(artifact.expires),
     };
-    if (!m_victims.admits(Resident(key, record.bytes, record.cost)))
+    if (!m_victims->admits(Resident(key, record.bytes, record.cost)))
         return hearth::error(Code::no_space, "The policy of tier \"{}\" did not admit an entry of {} bytes.",
                              m_options.name, record.bytes);
     StoreReport report{.bytes = bytes.size(), .replaced = false, .victims = {}};
@@ -235,12 +250,13 @@ int DiskTier::make_room(Session& session, const Key& spare, std::uint64_t bytes,
                         EvictionCause cause, Victims keep, std::vector<Victim>& out)
 {
     Index& index = session.index();
+    const Limits limits = this->limits();
     const auto enough = [&] {
-        return (m_limits.max_bytes == 0 || index.totals().bytes + bytes <= m_limits.max_bytes) &&
-               (m_limits.max_entries == 0 || index.totals().entries + entries <= m_limits.max_entries);
+        return (limits.max_bytes == 0 || index.totals().bytes + bytes <= limits.max_bytes) &&
+               (limits.max_entries == 0 || index.totals().entries + entries <= limits.max_entries);
     };
-    return m_victims.run(index, spare, enough,
-                         [&](const IndexRecord& record) { return evict(session, record, cause, keep, out); });
+    return m_victims->run(index, spare, enough,
+                          [&](const IndexRecord& record) { return evict(session, record, cause, keep, out); });
 }
 
 int DiskTier::evict(Session& session, const IndexRecord& record, EvictionCause cause, Victims keep,
@@ -282,12 +298,13 @@ void DiskTier::clear()
 {
     if (!traits().writable)
         return;
+    sweep_quarantine(m_directory, 0, m_clock.now());
+    sweep_older_formats(m_directory, m_clock.now());
     Session session(*this);
     if (session.error() != 0)
         return;
     // The index goes first: if we are killed on the way, it is rebuilt from the entries that are left.
-    base::Files& files = m_directory.files();
-    if (const int error = files.unlink(m_directory.layout().index().c_str()); error != 0 && error != -ENOENT)
+    if (const int error = session.drop_index(); error != 0 && error != -ENOENT)
         return;
     m_uses.clear();
     m_directory.for_each_entry([&](const Key& key) {
@@ -326,8 +343,12 @@ std::vector<Victim> DiskTier::set_limits(const Limits& limits, Victims victims)
 
 void DiskTier::set_policy(const PolicyFactory& policy)
 {
-    const std::lock_guard lock(m_mutex);
-    m_victims.set_policy(policy);
+    {
+        const std::lock_guard lock(m_mutex);
+        m_policy = policy;
+    }
+    const auto held = m_sessions.hold();
+    m_victims->set_policy(policy);
 }
 
 void DiskTier::touch(const Key& key, std::uint32_t uses)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/fork.hpp"
+#include "base/slow_mutex.hpp"
 #include "format/acceptance.hpp"
 #include "hearth/tier.hpp"
 #include "tiers/disk/cache_directory.hpp"
@@ -83,8 +84,11 @@ private:
     int record_uses(Index& index, std::size_t most);
     IndexRecord record_from_file(const Key& key) const;
     EntryRow row_of(const Key& key, const IndexRecord* record) const;
+    IndexTotals count();
     bool count_entries(IndexTotals& totals) const;
     static bool count_records(const Index& index, IndexTotals& totals);
+
+    void after_fork();
 
     const DiskOptions m_options;
     const Clock& m_clock;
@@ -94,13 +98,15 @@ private:
     UseLog m_uses;
     std::atomic<std::uint32_t> m_notes{0};
     std::atomic<std::uint64_t> m_tick{0};
-    // Held together with the directory's lock; guards what is below. No hit takes it.
-    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier};  // guards the next two, for as long as it takes to copy
     Limits m_limits;
+    PolicyFactory m_policy;
     std::atomic<std::int64_t> m_max_age;  // of m_limits, in seconds, so that hits need no lock
-    VictimChoice m_victims;
-    // The parent writes down the uses that were noted before a fork.
-    const base::ForkGuard m_fork_guard{[this] { m_uses.clear(); }};
+    const std::uint64_t m_seed;
+    // Held together with the directory's lock, over file work; guards what is below. No hit takes it.
+    base::SlowMutex m_sessions;
+    std::unique_ptr<VictimChoice> m_victims;
+    const base::ForkGuard m_fork_guard{[this] { after_fork(); }};
 };
 
 }  // namespace hearth::tiers

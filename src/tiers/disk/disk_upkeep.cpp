@@ -4,6 +4,7 @@
 #include "base/problems.hpp"
 #include "format/entry.hpp"
 #include "format/entry_row.hpp"
+#include "tiers/disk/aside.hpp"
 #include "tiers/disk/disk_tier.hpp"
 #include "tiers/disk/seconds.hpp"
 #include "tiers/disk/session.hpp"
@@ -17,6 +18,7 @@ namespace hearth::tiers {
 namespace {
 
 constexpr std::uint64_t k_buckets_per_lock = 16;
+constexpr std::uint64_t k_quarantine_share = 16;  // of the budget for entries, and not taken from it
 
 }  // namespace
 
@@ -101,9 +103,15 @@ bool DiskTier::count_records(const Index& index, IndexTotals& totals)
 
 TierUsage DiskTier::usage()
 {
+    const IndexTotals totals = count();
+    return {totals.bytes, totals.entries, aside_bytes(m_directory)};
+}
+
+IndexTotals DiskTier::count()
+{
     const CacheDirectory& directory = m_directory;
     if (const auto totals = Index::peek_totals(directory.files(), directory.layout().index()))
-        return {totals->bytes, totals->entries};
+        return *totals;
     base::FileStat stat;
     if (directory.files().stat(directory.layout().entries().c_str(), stat) != 0)
         return {};
@@ -111,11 +119,11 @@ TierUsage DiskTier::usage()
         // There is no index, or it announces a change by a process that may have been killed. Opening it repairs both.
         Session session(*this);
         if (session.error() == 0)
-            return {session.index().totals().bytes, session.index().totals().entries};
+            return session.index().totals();
     }
     IndexTotals counted;
     count_entries(counted);
-    return {counted.bytes, counted.entries};
+    return counted;
 }
 
 EntryRow DiskTier::row_of(const Key& key, const IndexRecord* record) const
@@ -228,7 +236,7 @@ std::vector<Victim> DiskTier::evict_to(const EvictTo& goal, const Progress& prog
         return evict(session, record, EvictionCause::limit_lowered, Victims::discard, gone);
     };
     if (session.error() == 0)
-        session.change([&] { return m_victims.run(session.index(), Key{}, enough, take); });
+        session.change([&] { return m_victims->run(session.index(), Key{}, enough, take); });
     return gone;
 }
 
@@ -245,8 +253,11 @@ std::vector<Victim> DiskTier::maintain(std::stop_token stop)
             reconcile(session.index(), stop);
     }
     const WallTime now = m_clock.now();
-    m_directory.sweep_abandoned(m_directory.layout().temporaries(), now);
-    m_directory.sweep_abandoned(m_directory.layout().flights(), now);
+    m_directory.sweep_temporaries(now);
+    m_directory.sweep_flights(now);
+    const std::uint64_t budget = limits().max_bytes;
+    sweep_quarantine(m_directory, budget == 0 ? UINT64_MAX : budget / k_quarantine_share, now);
+    sweep_older_formats(m_directory, now);
     evict_expired(EvictionCause::age, stop, gone);
     return gone;
 }
@@ -262,7 +273,7 @@ void DiskTier::evict_expired(EvictionCause cause, const std::stop_token& stop, s
 VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
 {
     VerifyReport report;
-    const std::uint64_t total = usage().entries;
+    const std::uint64_t total = count().entries;
     std::vector<Key> damaged;
     m_directory.for_each_entry(
         [&](const Key& key) {
@@ -301,7 +312,7 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
             discard(key);
             report.removed += contains(key) ? 0 : 1;
         }
-        report.removed += m_directory.sweep_abandoned(m_directory.layout().temporaries(), m_clock.now());
+        report.removed += m_directory.sweep_temporaries(m_clock.now());
     }
     if (!traits().writable)
         return report;

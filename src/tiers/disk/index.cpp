@@ -39,8 +39,8 @@ Key slot_key(ByteView slot)
 
 }  // namespace
 
-Index::Index(base::Files& files, std::string path, const BootId& boot)
-    : m_files(files), m_path(std::move(path)), m_boot(boot)
+Index::Index(base::Files& files, std::string path, const BootId& boot, const Home& home)
+    : m_files(files), m_home(home), m_path(std::move(path)), m_boot(boot)
 {
     m_header.boot = boot;
 }
@@ -57,7 +57,7 @@ std::uint64_t Index::address(const Key& key, std::uint64_t buckets)
 
 int Index::open(const std::function<std::int64_t(const Key&)>& stat_entry)
 {
-    m_file = base::FileHandle(m_files, m_files.open(m_path.c_str(), O_RDWR, 0));
+    m_file = base::FileHandle(m_files, m_files.open({m_home.folder, m_path}, O_RDWR, 0));
     if (!m_file.open())
         return m_file.fd() == -ENOENT ? k_damaged : m_file.fd();
     std::string raw(k_index_header_bytes, '\0');
@@ -105,8 +105,8 @@ int Index::create(const std::vector<IndexRecord>& records)
 
     // Written whole beside the old one and renamed, so that a reader sees one or the other.
     const std::string fresh = m_path + ".new";
-    m_files.unlink(fresh.c_str());
-    base::FileHandle file(m_files, m_files.open(fresh.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600));
+    m_files.unlink({m_home.folder, fresh});
+    base::FileHandle file(m_files, base::create_file(m_files, {m_home.folder, fresh}, O_RDWR, m_home.mode));
     if (!file.open())
         return file.fd();
     int error = base::write_all(m_files, file.fd(), as_bytes(encode_header(m_header)), 0);
@@ -119,9 +119,9 @@ int Index::create(const std::vector<IndexRecord>& records)
         error = base::write_all(m_files, file.fd(), as_bytes(raw), bucket_offset(bucket));
     }
     if (error == 0)
-        error = m_files.rename(fresh.c_str(), m_path.c_str());
+        error = m_files.rename({m_home.folder, fresh}, {m_home.folder, m_path});
     if (error != 0) {
-        m_files.unlink(fresh.c_str());
+        m_files.unlink({m_home.folder, fresh});
         return error;
     }
     m_file = std::move(file);

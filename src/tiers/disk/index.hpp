@@ -5,6 +5,7 @@
 #include "tiers/disk/index_format.hpp"
 
 #include <cstdint>
+#include <fcntl.h>
 #include <functional>
 #include <optional>
 #include <string>
@@ -38,12 +39,20 @@ public:
     // twice as many: 128, plus or minus 11. That is so far below a bucket's capacity that real keys never fill one.
     static constexpr std::uint64_t k_load = 64;
 
-    Index(base::Files& files, std::string path, const BootId& boot);
+    // Where it is: the open folder that its path starts from, and the mode of one that is made there.
+    struct Home {
+        int folder = AT_FDCWD;
+        unsigned mode = 0600;
+    };
+    Index(base::Files& files, std::string path, const BootId& boot) : Index(files, std::move(path), boot, Home{}) {}
+    Index(base::Files& files, std::string path, const BootId& boot, const Home& home);
 
     // Reads the header; `stat_entry` gives an entry's size or -errno, to finish what a killed process left announced.
     int open(const std::function<std::int64_t(const Key&)>& stat_entry);
     // Writes a new index with these records in place of whatever is there.
     int create(const std::vector<IndexRecord>& records);
+
+    void close() { m_file.close(); }
 
     const IndexTotals& totals() const { return m_header.totals; }
     bool wants_reconcile() const { return m_header.boot != m_boot; }
@@ -86,6 +95,7 @@ private:
     int split();
 
     base::Files& m_files;
+    Home m_home;
     std::string m_path;
     BootId m_boot;
     base::FileHandle m_file;

@@ -63,9 +63,9 @@ std::string encode_slot(std::uint64_t sequence, ByteView payload)
 
 }  // namespace
 
-Bytes read_note_file(base::Files& files, const std::string& path)
+Bytes read_note_file(base::Files& files, base::At at)
 {
-    const base::FileHandle file(files, files.open(path.c_str(), O_RDONLY | O_NONBLOCK, 0));
+    const base::FileHandle file(files, files.open(at, O_RDONLY | O_NONBLOCK, 0));
     if (!file.open())
         return {};
     Slot one = read_slot(files, file.fd(), 0);
@@ -73,10 +73,9 @@ Bytes read_note_file(base::Files& files, const std::string& path)
     return one.sequence > other.sequence ? std::move(one.payload) : std::move(other.payload);
 }
 
-bool update_note_file(base::Files& files, const std::string& path, unsigned mode,
-                      const std::function<Bytes(ByteView)>& edit)
+bool update_note_file(base::Files& files, base::At at, unsigned mode, const std::function<Bytes(ByteView)>& edit)
 {
-    const base::FileHandle file(files, files.open(path.c_str(), O_RDWR | O_CREAT | O_NONBLOCK, mode));
+    const base::FileHandle file(files, base::open_or_create(files, at, O_RDWR | O_NONBLOCK, mode));
     if (!file.open())
         return false;
     const std::array<Slot, 2> slots{read_slot(files, file.fd(), 0), read_slot(files, file.fd(), 1)};

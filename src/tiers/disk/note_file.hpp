@@ -4,7 +4,6 @@
 #include "hearth/bytes.hpp"
 
 #include <functional>
-#include <string>
 
 // A small file that is written again and again, such as statistics. It is written in place, in one of two slots in
 // turn, so that a write that is cut short leaves the other. (Renaming a new file over the old one makes some file
@@ -17,10 +16,9 @@
 namespace hearth::tiers {
 
 // Empty if there is none, or none that is whole.
-Bytes read_note_file(base::Files& files, const std::string& path);
+Bytes read_note_file(base::Files& files, base::At at);
 
 // Call it under a lock. False if it could not be written, or does not fit.
-bool update_note_file(base::Files& files, const std::string& path, unsigned mode,
-                      const std::function<Bytes(ByteView)>& edit);
+bool update_note_file(base::Files& files, base::At at, unsigned mode, const std::function<Bytes(ByteView)>& edit);
 
 }  // namespace hearth::tiers

@@ -5,20 +5,21 @@
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 
 namespace hearth::tiers {
 
-// Holds the tier's mutex and the directory's lock, with the index open and settled (or rebuilt, when it was lost).
+// Holds the mutex of sessions and the directory's lock, with the index open and settled (or rebuilt, when it was lost).
 class DiskTier::Session {
 public:
     enum class Directory : std::uint8_t { must_exist, create };
 
     explicit Session(DiskTier& tier, Directory directory = Directory::must_exist,
                      std::chrono::milliseconds patience = std::chrono::milliseconds(2000))
-        : m_tier(tier), m_guard(tier.m_mutex), m_lock(acquire(tier, directory, patience)),
-          m_index(tier.m_directory.files(), tier.m_directory.layout().index(), tier.m_boot)
+        : m_tier(tier), m_guard(tier.m_sessions.hold()), m_root(open_root(tier.m_directory, directory)),
+          m_index(tier.m_directory.files(), Layout::k_index, tier.m_boot, {m_root.fd(), tier.m_directory.file_mode()}),
+          m_error(lock(patience))
     {
-        m_error = m_lock.error();
         if (m_error != 0)
             return;
         m_error = m_index.open([&](const Key& key) { return tier.m_directory.stat_entry(key); });
@@ -28,6 +29,8 @@ public:
 
     int error() const { return m_error; }
     Index& index() { return m_index; }
+    // Takes the index away; it is rebuilt from the entries, by us or by whoever comes next.
+    int drop_index() { return m_tier.m_directory.files().unlink({m_root.fd(), Layout::k_index}); }
 
     // Makes a change. If the index turns out to be damaged, rebuilds it from the entries and makes the change again.
     int change(const std::function<int()>& make)
@@ -39,21 +42,32 @@ public:
     }
 
 private:
-    static DirectoryLock acquire(DiskTier& tier, Directory directory, std::chrono::milliseconds patience)
+    static base::FileHandle open_root(const CacheDirectory& cache, Directory directory)
     {
-        const CacheDirectory& cache = tier.m_directory;
-        const std::string path = cache.layout().lock();
-        DirectoryLock lock(cache.files(), path, cache.file_mode(), patience);
-        if (lock.error() != -ENOENT || directory == Directory::must_exist || cache.prepare() != 0)
-            return lock;
-        return {cache.files(), path, cache.file_mode(), patience};
+        const std::string root = cache.layout().root();
+        return directory == Directory::create ? cache.make_and_open(root) : cache.open_folder(root);
+    }
+
+    int lock(std::chrono::milliseconds patience)
+    {
+        if (!m_root.open())
+            return m_root.fd();
+        const CacheDirectory& cache = m_tier.m_directory;
+        m_lock.emplace(cache.files(), base::At(m_root.fd(), Layout::k_lock), cache.file_mode(), patience);
+        return m_lock->error();
     }
 
     DiskTier& m_tier;
-    std::lock_guard<base::ForkSafeMutex> m_guard;
-    DirectoryLock m_lock;
+    const std::unique_lock<std::mutex> m_guard;
+    base::FileHandle m_root;  // the lock and the index are named in it, whatever becomes of its own name
+    std::optional<DirectoryLock> m_lock;
     Index m_index;
-    int m_error = 0;
+    const base::ForkGuard m_fork_guard{[this] {
+                                           m_index.close();
+                                           m_root.close();
+                                       },
+                                       base::ForkGuard::Calls::once};
+    int m_error;
 };
 
 }  // namespace hearth::tiers

@@ -86,6 +86,11 @@ Error S3Dialect::refusal(const Answer& answer, Method method) const
     if (code == "NoSuchBucket")
         return error(Code::unavailable, "{} has no bucket \"{}\". Create it, or name another in s3://BUCKET.",
                      m_options.address, m_options.bucket);
+    if (answer.status >= 300 && answer.status < 400)
+        return error(Code::unavailable,
+                     "{} answered with {}: it wants to be asked elsewhere. Name the bucket's own region with "
+                     "?region=NAME, or its address with ?endpoint=URL.",
+                     place(), answer.status);
     return error_of_status(answer.status, method, place(), code);
 }
 

@@ -206,6 +206,8 @@ void Transfer::set_login(const Login& login)
         break;
     case Login::Kind::sigv4:
         set(CURLOPT_AWS_SIGV4, login.scope.c_str());
+        // A signature is for one host, and the session's token is a header that would be sent to any.
+        set(CURLOPT_FOLLOWLOCATION, 0L);
         break;
     }
     set(CURLOPT_USERNAME, login.user.c_str());

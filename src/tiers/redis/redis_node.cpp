@@ -1,9 +1,11 @@
 #include "tiers/redis/redis_node.hpp"
 
 #include "base/error.hpp"
+#include "hearth/key.hpp"
 #include "tiers/redis/redis_answers.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
+#include <fmt/format.h>
 #include <mutex>
 #include <unistd.h>
 #include <utility>
@@ -21,10 +23,20 @@ bool fail(std::span<Task* const> tasks, const Error& error)
     return false;
 }
 
+// Hashed: the name of a node may be a stranger's.
+std::string state_file(const RedisSettings& settings, const Endpoint& endpoint)
+{
+    if (settings.topology == Topology::single || settings.state_file.empty())
+        return {};
+    return fmt::format("{}-{}", settings.state_file, Key::of("redis node", endpoint.shown()).hex().substr(0, 16));
+}
+
 }  // namespace
 
 RedisNode::RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint)
-    : m_settings(std::move(settings)), m_endpoint(std::move(endpoint)), m_permits(m_settings->max_connections)
+    : m_settings(std::move(settings)), m_endpoint(std::move(endpoint)),
+      m_breaker(state_file(*m_settings, m_endpoint), remotes::Breaker::wall_ns, m_settings->state_users),
+      m_permits(m_settings->max_connections)
 {
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/fork.hpp"
+#include "remote/breaker.hpp"
 #include "remote/permits.hpp"
 #include "tiers/redis/redis_connection.hpp"
 
@@ -20,6 +21,8 @@ public:
     RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint);
 
     const Endpoint& endpoint() const { return m_endpoint; }
+    // Of one node among several. A tier has its own for a server that is the only one.
+    remotes::Breaker& breaker() { return m_breaker; }
     // Afterwards every task has its answer or its error. After a failure the rest is not tried.
     void run(std::span<Task* const> tasks, SteadyTime deadline);
     // The same on one connection, in one go.
@@ -48,6 +51,7 @@ private:
 
     const std::shared_ptr<const RedisSettings> m_settings;
     const Endpoint m_endpoint;
+    remotes::Breaker m_breaker;
     remotes::Permits m_permits;
     base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};  // guards the rest
     std::vector<std::unique_ptr<Connection>> m_idle;          // last used last

@@ -20,12 +20,17 @@ bool is_lost(const Task& task)
     return !task.answer.ok() && task.refusal.empty() && task.answer.error().code == Code::unavailable;
 }
 
+bool is_silent(const Task& task)
+{
+    return is_lost(task) || (!task.answer.ok() && task.refusal.empty() && task.answer.error().code == Code::timeout);
+}
+
 bool speaks_against_map(const Task& task)
 {
     if (task.answer.ok())
         return false;
     if (task.refusal.empty())
-        return task.answer.error().code == Code::unavailable || task.answer.error().code == Code::timeout;
+        return is_silent(task);
     return task.refusal.starts_with("MOVED") || task.refusal.starts_with("CLUSTERDOWN") ||
            task.refusal.starts_with("READONLY") || task.refusal.starts_with("LOADING") ||
            task.refusal.starts_with("MASTERDOWN");
@@ -78,7 +83,11 @@ void Router::run_by_node(const Routes& routes, std::span<Task* const> tasks, Ste
     std::map<Node, std::vector<Task*>> groups;
     for (Task* task : tasks)
         groups[routes.node_for(task->command.key)].push_back(task);
+    std::size_t left = groups.size();
     for (const auto& [node, group] : groups) {
+        // A node that hangs leaves the others their share of the time.
+        const SteadyTime now = steady_clock::now();
+        const SteadyTime until = now + std::max(deadline - now, SteadyTime::duration::zero()) / left--;
         if (!node) {
             for (Task* task : group)
                 task->answer = error(Code::unavailable,
@@ -89,13 +98,37 @@ void Router::run_by_node(const Routes& routes, std::span<Task* const> tasks, Ste
             m_stale = true;
             continue;
         }
-        node->run(group, deadline);
+        ask(*node, group, until);
         if (std::any_of(group.begin(), group.end(), [](const Task* task) { return speaks_against_map(*task); }))
             distrust(node->endpoint());
         for (Task* task : group)
             if (!task->refusal.empty())
                 follow(*task, node->endpoint(), deadline);
     }
+}
+
+void Router::ask(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline)
+{
+    if (!node.breaker().allows()) {
+        for (Task* task : tasks)
+            task->answer = error(Code::unavailable, "Redis at {} did not answer, and is left alone for now.",
+                                 node.endpoint().shown());
+        return;
+    }
+    ask_anyway(node, tasks, deadline);
+}
+
+void Router::ask_anyway(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline)
+{
+    // What came too late to be asked says nothing about the node.
+    const bool is_late = steady_clock::now() >= deadline;
+    node.run(tasks, deadline);
+    if (is_late)
+        return;
+    if (std::any_of(tasks.begin(), tasks.end(), [](const Task* task) { return is_silent(*task); }))
+        node.breaker().failed(remotes::Breaker::Failure::server);
+    else
+        node.breaker().succeeded();
 }
 
 void Router::follow(Task& task, Endpoint asked, SteadyTime deadline)
@@ -172,7 +205,7 @@ Result<Router::SharedRoutes> Router::fetch_from(const Node& node, SteadyTime dea
     Task task;
     task.command = Command({}, {"CLUSTER", "SLOTS"});
     Task* const one[] = {&task};
-    node->run(one, deadline);
+    ask_anyway(*node, one, deadline);
     HEARTH_TRY(task.answer);
     Result<SlotMap> map = parse_slots(*task.answer, node->endpoint());
     if (!map.ok())
@@ -201,7 +234,8 @@ Result<Router::SharedRoutes> Router::fetch_from(const Node& node, SteadyTime dea
     return SharedRoutes(std::move(made));
 }
 
-// The nodes to ask for the map: masters and replicas of the present one, then those of the address; the suspect last.
+// The nodes to ask for the map: masters and replicas of the present one, then those of the address. Those that failed
+// come last.
 std::vector<Endpoint> Router::to_ask()
 {
     std::vector<Endpoint> all;
@@ -219,6 +253,10 @@ std::vector<Endpoint> Router::to_ask()
     add(m_settings->endpoints);
     if (m_suspect)
         all.push_back(*m_suspect);
+    std::stable_partition(all.begin(), all.end(), [&](const Endpoint& endpoint) {
+        const auto node = m_nodes.find(endpoint);
+        return node == m_nodes.end() || !node->second->breaker().rests();
+    });
     return all;
 }
 
@@ -250,6 +288,20 @@ Result<std::vector<Router::Node>> Router::holders(SteadyTime deadline)
     return found->masters;
 }
 
+Router::SharedRoutes Router::known()
+{
+    const std::lock_guard lock(m_mutex);
+    return m_routes;
+}
+
+bool Router::is_partly_down()
+{
+    const SharedRoutes routes = m_only ? nullptr : known();
+    const auto down = [](const Node& node) { return node->breaker().is_down(); };
+    return routes && std::any_of(routes->masters.begin(), routes->masters.end(), down) &&
+           !std::all_of(routes->masters.begin(), routes->masters.end(), down);
+}
+
 void Router::after_fork() noexcept
 {
     if (m_only)
@@ -266,11 +318,7 @@ void Router::after_fork() noexcept
 
 std::string Router::description()
 {
-    SharedRoutes known;
-    {
-        const std::lock_guard lock(m_mutex);
-        known = m_routes;
-    }
+    const SharedRoutes known = this->known();
     const std::vector<Node> nodes = m_only ? std::vector{m_only} : known ? known->masters : std::vector<Node>{};
     std::string version;
     for (std::size_t i = 0; i < nodes.size() && version.empty(); ++i)

@@ -19,7 +19,8 @@ namespace hearth::tiers::redis {
 //
 //   MOVED             asked again where it points to; the next command fetches the map anew
 //   ASK               asked again there, once, with ASKING
-//   not reached       the map is fetched from another node; asked again if it names another master
+//   not reached       the map is fetched from another node; asked again if it names another master. The node is left
+//                     alone for a while, and what only it has is not there meanwhile; the others go on
 //
 // The map is fetched at most every k_refresh_every, by one thread; the others go on with the one they have. So during a
 // failover, requests for its keys fail at once, and soon after it they succeed again.
@@ -32,6 +33,7 @@ public:
     void run(std::span<Task* const> tasks, SteadyTime deadline);
     // The servers that together hold every key once.
     Result<std::vector<std::shared_ptr<RedisNode>>> holders(SteadyTime deadline);
+    bool is_partly_down();
     void after_fork() noexcept;
     std::string description();
     std::string address() const;
@@ -62,6 +64,10 @@ private:
     Node node_at(const Endpoint& endpoint);
     void distrust(const Endpoint& endpoint);
 
+    SharedRoutes known();
+    // Asks one node, unless it is left alone for now.
+    static void ask(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline);
+    static void ask_anyway(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline);
     void run_by_node(const Routes& routes, std::span<Task* const> tasks, SteadyTime deadline);
     void follow(Task& task, Endpoint asked, SteadyTime deadline);
 

@@ -82,6 +82,8 @@ Result<RedisSettings> redis_settings(const remotes::StoreOptions& options)
     settings.connect_timeout = options.connect_timeout;
     settings.max_object_bytes = options.max_object_bytes != 0 ? options.max_object_bytes : k_max_value;
     settings.max_connections = std::max<std::size_t>(options.max_connections, 1);
+    settings.state_file = options.state_file;
+    settings.state_users = options.state_users;
     return settings;
 }
 

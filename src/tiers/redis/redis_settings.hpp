@@ -50,6 +50,8 @@ struct RedisSettings {
     std::chrono::milliseconds connect_timeout{100};
     std::uint64_t max_object_bytes = 0;
     std::size_t max_connections = 8;
+    std::string state_file;  // as in StoreOptions
+    Users state_users{};
 };
 
 // Reads the certificates that are named, if any; makes no connection.

@@ -1,20 +1,18 @@
 #include "tiers/redis/redis_socket.hpp"
 
 #include "base/error.hpp"
+#include "tiers/redis/redis_addresses.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -25,51 +23,6 @@ namespace hearth::tiers::redis {
 namespace {
 
 using std::chrono::steady_clock;
-
-constexpr std::size_t k_max_addresses = 16;
-
-struct Address {
-    sockaddr_storage storage{};
-    socklen_t size = 0;
-};
-
-Address unix_address(const std::string& path)
-{
-    Address address;
-    sockaddr_un name{};
-    name.sun_family = AF_UNIX;
-    std::memcpy(name.sun_path, path.data(), std::min(path.size(), sizeof name.sun_path - 1));
-    std::memcpy(&address.storage, &name, sizeof name);
-    address.size = sizeof name;
-    return address;
-}
-
-Result<std::vector<Address>> addresses_of(const Endpoint& endpoint)
-{
-    if (!endpoint.path.empty())
-        return std::vector{unix_address(endpoint.path)};
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    const std::string port = std::to_string(endpoint.port);
-    addrinfo* found = nullptr;
-    int error = ::getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &found);
-    if (error != 0) {
-        hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
-        error = ::getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &found);
-    }
-    if (error != 0)
-        return hearth::error(Code::unavailable, "The host of redis at {} is not known: {}. Check the name.",
-                             endpoint.shown(), ::gai_strerror(error));
-    std::vector<Address> addresses;
-    for (const addrinfo* one = found; one && addresses.size() < k_max_addresses; one = one->ai_next) {
-        Address& address = addresses.emplace_back();
-        std::memcpy(&address.storage, one->ai_addr, one->ai_addrlen);
-        address.size = one->ai_addrlen;
-    }
-    ::freeaddrinfo(found);
-    return addresses;
-}
 
 // What poll() returns for one descriptor; 0: the deadline passed.
 int poll_until(int descriptor, short events, SteadyTime deadline)
@@ -129,11 +82,11 @@ Socket::~Socket()
 Result<Socket> Socket::connect(const Endpoint& endpoint, const TlsContext* tls, std::chrono::milliseconds timeout,
                                SteadyTime deadline)
 {
-    HEARTH_TRY_SET(const std::vector<Address> addresses, addresses_of(endpoint));
+    HEARTH_TRY_SET(const std::vector<Address> addresses, addresses_of(endpoint, deadline));
     const SteadyTime limit = std::min(deadline, steady_clock::now() + timeout);
     int error = ETIMEDOUT;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-        const Address& address = (addresses)[i];
+        const Address& address = addresses[i];
         Socket made(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (made.m_descriptor < 0) {
             error = errno;

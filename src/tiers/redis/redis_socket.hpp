@@ -22,8 +22,7 @@ using remotes::SteadyTime;
 class Socket {
 public:
     // Tries every address of the host, within `timeout` and the deadline; the TLS handshake has until the deadline.
-    // A host name is resolved with getaddrinfo(), which takes no deadline: the system's resolver has its own
-    // (/etc/resolv.conf). Numeric addresses are not resolved.
+    // Host names are resolved within the deadline too.
     static Result<Socket> connect(const Endpoint& endpoint, const TlsContext* tls, std::chrono::milliseconds timeout,
                                   SteadyTime deadline);
     Socket(Socket&& other) noexcept;

@@ -31,6 +31,7 @@ public:
     Result<bool> renew(std::string_view name, ByteView bytes, std::chrono::milliseconds lifetime,
                        SteadyTime deadline) override;
     Result<bool> remove_if(std::string_view name, ByteView bytes, SteadyTime deadline) override;
+    bool is_partly_down() override { return m_router.is_partly_down(); }
     void after_fork() noexcept override { m_router.after_fork(); }
     std::string description() override { return m_router.description(); }
 

@@ -1,6 +1,7 @@
 #include "tiers/vram/partition.hpp"
 
 #include "base/error.hpp"
+#include "base/hazard.hpp"
 
 #include <fmt/format.h>
 #include <iterator>
@@ -121,6 +122,7 @@ Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std:
                                    : fmt::format(" {} bytes are under lease; release leases to go on.", held));
         }
         settle(std::move(departed), keep, victims);
+        base::reclaim();  // now, not with the next that go
     }
 }
 

@@ -123,6 +123,26 @@ TEST(TextQuestions, a_path_can_be_named_by_a_text_that_has_all_its_words)
     EXPECT_FALSE(compilers::may_name(texts, "/opt/other"));
 }
 
+// Each of these took a time that grows with the square of its length, or the cube: hours for such lengths.
+TEST(TextQuestions, texts_that_nobody_could_read_in_time_may_have_anything)
+{
+    const auto repeated = [](std::string_view part) {
+        std::string text;
+        while (text.size() < (std::size_t{512} << 10))
+            text += part;
+        return text;
+    };
+    for (const char* part : {"#define a ", "#/*", "/**/#include /*", "%:%:", "#define a /* /* "}) {
+        const std::string source = repeated(part);
+        EXPECT_TRUE(tells_time(source)) << part;
+        static_cast<void>(compilers::may_have_line_directive(source));
+    }
+    EXPECT_FALSE(tells_time(repeated("#define a 1\n")));
+    EXPECT_FALSE(tells_time("#define C(a, b) a##b\n#define " + repeated("a1") + " 1\n"));
+    EXPECT_TRUE(tells_path("#define C(a, b) a##b\n#define " + repeated("a1") + " __FILE__\nC(a, 1)\n"));
+    EXPECT_FALSE(tells_time(repeated("?\?/\n")));
+}
+
 }  // namespace
 
 }  // namespace hearth::test

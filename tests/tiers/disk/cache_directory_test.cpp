@@ -1,6 +1,6 @@
 #include "disk_fixture.hpp"
+#include "support/acting_as.hpp"
 
-#include <cstdlib>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -17,31 +17,6 @@ namespace {
 using CacheDirectoryTest = DiskTest;
 
 constexpr unsigned k_somebody = 12345;
-
-// The effective user for a while. Only root can become somebody.
-class ActingAs {
-public:
-    explicit ActingAs(uid_t user) : m_before(::geteuid()), m_worked(::seteuid(user) == 0) {}
-    ~ActingAs()
-    {
-        if (m_worked && ::seteuid(m_before) != 0)
-            std::abort();
-    }
-    ActingAs(const ActingAs&) = delete;
-    ActingAs& operator=(const ActingAs&) = delete;
-    bool worked() const { return m_worked; }
-
-private:
-    uid_t m_before;
-    bool m_worked;
-};
-
-unsigned mode_of(const std::string& path)
-{
-    struct stat found {};
-    EXPECT_EQ(::stat(path.c_str(), &found), 0) << path;
-    return found.st_mode & 07777U;
-}
 
 }  // namespace
 
@@ -70,12 +45,12 @@ TEST_F(CacheDirectoryTest, it_is_created_on_demand_with_its_parents_for_its_owne
 
 TEST_F(CacheDirectoryTest, one_that_is_shared_is_made_for_everyone)
 {
-    const mode_t before = ::umask(0);
+    const WithUmask mask(077);
     DiskOptions options;
     options.users = Users::many;
     const auto tier = open(options);
     put(*tier, 1, 100);
-    ::umask(before);
+    EXPECT_EQ(mode_of(m_layout.directory()), 0777U);
     EXPECT_EQ(mode_of(m_layout.root()), 0777U);
     EXPECT_EQ(mode_of(m_layout.shard(numbered_key(1))), 0777U);
     EXPECT_EQ(mode_of(path_of(1)), 0666U);
@@ -234,7 +209,7 @@ TEST_F(CacheDirectoryTest, a_full_disk_refuses_a_store_and_loses_nothing)
 {
     fs::create_directory(m_layout.directory());
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        ::mount("tmpfs", m_layout.directory().c_str(), "tmpfs", 0, "size=1m") != 0)
+        ::mount("tmpfs", m_layout.directory().c_str(), "tmpfs", 0, "size=1m,mode=700") != 0)
         GTEST_SKIP() << "this user may not mount a file system of 1 MB";
     {
         const auto tier = open();

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 namespace hearth::test {
@@ -46,6 +47,13 @@ protected:
     }
 
     std::string path_of(std::uint64_t number) const { return m_layout.entry(numbered_key(number)); }
+
+    static unsigned mode_of(const std::string& path)
+    {
+        struct stat found {};
+        EXPECT_EQ(::lstat(path.c_str(), &found), 0) << path;
+        return found.st_mode & 07777U;
+    }
 
     // What the entries' files add up to, counted without Hearth.
     TierUsage on_disk() const

@@ -209,8 +209,9 @@ TEST_F(DiskTierTest, an_entry_of_a_later_version_is_a_miss_and_left_alone)
 }
 
 // 35
-TEST_F(DiskTierTest, folders_of_other_versions_are_left_alone)
+TEST_F(DiskTierTest, folders_of_other_versions_that_may_be_in_use_are_left_alone)
 {
+    follow_the_machine();
     for (const char* const version : {"v0", "v2"}) {
         fs::create_directories(m_layout.directory() + "/" + version + "/entries");
         write_file(m_layout.directory() + "/" + version + "/entries/x", "of another version");
@@ -218,6 +219,7 @@ TEST_F(DiskTierTest, folders_of_other_versions_are_left_alone)
     const auto tier = open();
     put(*tier, 1, 100);
     tier->verify(Repair::yes, {});
+    tier->maintain({});
     tier->clear();
     EXPECT_EQ(read_file(m_layout.directory() + "/v0/entries/x"), "of another version");
     EXPECT_EQ(read_file(m_layout.directory() + "/v2/entries/x"), "of another version");
@@ -228,7 +230,7 @@ TEST_F(DiskTierTest, maintenance_sweeps_what_killed_processes_left)
 {
     const auto tier = open();
     put(*tier, 1, 100);
-    write_file(m_layout.temporaries() + "/left-behind", "half an ent");
+    write_file(m_layout.temporaries() + "/0123456789abcdef-1-1", "half an ent");
     write_file(m_layout.flight(numbered_key(2)), "");
     follow_the_machine();
     tier->maintain({});
@@ -248,7 +250,7 @@ TEST_F(DiskTierTest, verifying_with_repair_removes_damaged_entries_and_abandoned
         put(*tier, number, 100);
     write_file(path_of(3), "damaged");
     write_file(path_of(4), "");
-    write_file(m_layout.temporaries() + "/left-behind", "");
+    write_file(m_layout.temporaries() + "/0123456789abcdef-1-1", "");
     follow_the_machine();
     m_clock.advance(2min);
     const VerifyReport seen = tier->verify(Repair::no, {});

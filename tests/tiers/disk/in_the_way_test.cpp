@@ -115,7 +115,7 @@ TEST_F(InTheWay, a_pipe_in_place_of_an_entry_does_not_hang_anybody)
     EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::corrupt);
     EXPECT_FALSE(fs::exists(path_of(1)));
     expect_exact_accounting(*tier);
-    ASSERT_EQ(::mkfifo((m_layout.temporaries() + "/pipe").c_str(), 0600), 0);
+    ASSERT_EQ(::mkfifo((m_layout.temporaries() + "/0123456789abcdef-1-1").c_str(), 0600), 0);
     tier->maintain({});
 }
 
@@ -168,8 +168,8 @@ TEST_F(InTheWay, a_file_dated_beyond_what_we_can_count_is_just_a_file_of_the_far
     put(*tier, 1, 100);
     const timespec beyond[2] = {{10'000'000'000, 0}, {10'000'000'000, 0}};
     ASSERT_EQ(::utimensat(AT_FDCWD, path_of(1).c_str(), beyond, 0), 0);
-    write_file(m_layout.temporaries() + "/later", "");
-    ASSERT_EQ(::utimensat(AT_FDCWD, (m_layout.temporaries() + "/later").c_str(), beyond, 0), 0);
+    write_file(m_layout.temporaries() + "/0123456789abcdef-1-1", "");
+    ASSERT_EQ(::utimensat(AT_FDCWD, (m_layout.temporaries() + "/0123456789abcdef-1-1").c_str(), beyond, 0), 0);
     fs::remove(m_layout.index());
     tier->maintain({});
     EXPECT_TRUE(holds(*tier, 1));

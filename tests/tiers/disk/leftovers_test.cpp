@@ -56,9 +56,8 @@ TEST_F(Leftovers, a_stale_flight_file_holds_nobody_up_and_is_swept)
     EXPECT_EQ(files.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::held);
     write_file(m_layout.flight(numbered_key(2)), "");
     follow_the_machine();
-    EXPECT_EQ(files.sweep_abandoned(m_layout.flights(), m_clock.now()), 0U)
-        << "young: somebody may be about to lock it";
-    EXPECT_EQ(files.sweep_abandoned(m_layout.flights(), m_clock.now() + 2min), 1U);
+    EXPECT_EQ(files.sweep_flights(m_clock.now()), 0U) << "young: somebody may be about to lock it";
+    EXPECT_EQ(files.sweep_flights(m_clock.now() + 2min), 1U);
     EXPECT_TRUE(files_in(m_layout.flights()).empty());
 }
 
@@ -82,7 +81,7 @@ TEST_F(Leftovers, a_killed_holder_gives_its_flight_up)
     EXPECT_EQ(files.try_flight(numbered_key(1)).outcome, FlightAttempt::Outcome::busy);
     // A long make is not mistaken for an abandoned one.
     follow_the_machine();
-    EXPECT_EQ(files.sweep_abandoned(m_layout.flights(), m_clock.now() + 1h), 0U);
+    EXPECT_EQ(files.sweep_flights(m_clock.now() + 1h), 0U);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     ::close(ready[0]);
@@ -98,22 +97,46 @@ TEST_F(Leftovers, abandoned_temporaries_are_swept_and_live_ones_left)
     const auto live = files.write_temporary(as_bytes("being written"), error);
     ASSERT_TRUE(live);
     const std::string live_path = m_layout.temporaries() + "/" + files_in(m_layout.temporaries()).front();
-    for (const char* const name : {"stale", "young", "future"})
-        write_file(m_layout.temporaries() + "/" + name, "left behind");
-    fs::create_directory(m_layout.temporaries() + "/folder");
-    fs::create_symlink("/etc/passwd", m_layout.temporaries() + "/link");
+    const auto path = [&](const std::string& name) { return m_layout.temporaries() + "/" + name; };
+    const std::string stale = path("0123456789abcdef-12-0");
+    const std::string young = path("0123456789abcdef-12-1");
+    const std::string future = path("0123456789abcdef-12-2");
+    for (const std::string& file : {stale, young, future})
+        write_file(file, "left behind");
+    fs::create_directory(path("0123456789abcdef-12-3"));
+    fs::create_symlink("/etc/passwd", path("0123456789abcdef-12-4"));
     follow_the_machine();
     const WallTime now = m_clock.now();
     set_modified(live_path, now - 24h);
-    set_modified(m_layout.temporaries() + "/stale", now - 2min);
-    set_modified(m_layout.temporaries() + "/young", now - 30s);
-    set_modified(m_layout.temporaries() + "/future", now + 24h * 365 * 200);
-    EXPECT_EQ(files.sweep_abandoned(m_layout.temporaries(), now), 1U);
-    EXPECT_TRUE(fs::exists(live_path));
-    EXPECT_FALSE(fs::exists(m_layout.temporaries() + "/stale"));
-    EXPECT_TRUE(fs::exists(m_layout.temporaries() + "/young"));
-    EXPECT_TRUE(fs::exists(m_layout.temporaries() + "/future"));
-    EXPECT_TRUE(fs::exists(m_layout.temporaries() + "/folder"));
+    set_modified(stale, now - 2min);
+    set_modified(young, now - 30s);
+    set_modified(future, now + 24h * 365 * 200);
+    set_modified(path("0123456789abcdef-12-3"), now - 2min);
+    EXPECT_EQ(files.sweep_temporaries(now), 1U);
+    EXPECT_FALSE(fs::exists(stale));
+    for (const std::string& left : {live_path, young, future, path("0123456789abcdef-12-3")})
+        EXPECT_TRUE(fs::exists(left)) << left;
+    EXPECT_TRUE(fs::is_symlink(path("0123456789abcdef-12-4")));
+}
+
+TEST_F(Leftovers, only_names_of_our_own_making_are_swept)
+{
+    const Directory files = directory();
+    ASSERT_EQ(files.prepare(), 0);
+    const std::string seed = "0123456789abcdef";
+    const std::string digest = numbered_key(1).hex();
+    const std::vector<std::string> names{
+        "stale",      digest,       digest + "0",  std::string(64, 'A'),   seed + "-1-2-3",         seed + "-1",
+        seed + "-1-", seed + "--1", seed + "-1-x", "0123456789ABCDEF-1-2", seed.substr(1) + "-1-2", seed + "1-1-2"};
+    for (const std::string& folder : {m_layout.temporaries(), m_layout.flights()})
+        for (const std::string& name : names)
+            write_file(folder + "/" + name, "somebody's");
+    follow_the_machine();
+    EXPECT_EQ(files.sweep_temporaries(m_clock.now() + 1h), 0U);
+    EXPECT_EQ(files_in(m_layout.temporaries()).size(), names.size());
+    EXPECT_EQ(files.sweep_flights(m_clock.now() + 1h), 1U);
+    EXPECT_EQ(files_in(m_layout.flights()).size(), names.size() - 1);
+    EXPECT_FALSE(fs::exists(m_layout.flight(numbered_key(1))));
 }
 
 TEST_F(Leftovers, temporaries_have_names_of_their_own_and_vanish_unless_published)

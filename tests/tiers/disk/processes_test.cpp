@@ -150,7 +150,7 @@ protected:
     void watch() const
     {
         base::Files& files = base::system_files();
-        const tiers::DirectoryLock lock(files, m_layout.lock(), 0600, 50ms);
+        const tiers::DirectoryLock lock(files, m_layout.lock().c_str(), 0600, 50ms);
         if (!lock.held())
             return;  // eight others want it too: next time
         const TierUsage there = on_disk();

@@ -15,6 +15,13 @@ protected:
         options.trust = std::move(trust);
         return open(options);
     }
+    // As what was compiled here is stored.
+    static void compile(Tier& tier, std::uint64_t number)
+    {
+        const auto artifact = sample_artifact(numbered_key(number), 500);
+        artifact->is_from_here = true;
+        ASSERT_TRUE(tier.store(numbered_key(number), Entry(artifact), Victims::discard).ok());
+    }
     std::string quarantined(std::uint64_t number) const
     {
         return m_layout.directory() + "/quarantine/" + numbered_key(number).hex();
@@ -45,11 +52,11 @@ TEST_F(SignedEntryTest, of_a_trusted_key_is_used_and_of_another_is_not)
 {
     {
         const auto writer = open_with({Signatures::not_asked, {}, {m_signer}});
-        put(*writer, 1, 500);
+        compile(*writer, 1);
     }
     {
         const auto stranger = open_with({Signatures::not_asked, {}, {SigningKey::generate().value()}});
-        put(*stranger, 2, 500);
+        compile(*stranger, 2);
         EXPECT_TRUE(holds(*stranger, 1)) << "who asks for none reads it as any other";
     }
     const auto reader = open_with(m_demanding);

@@ -2,6 +2,7 @@
 #include "rogue_http_server.hpp"
 #include "tiers/http/s3_dialect.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <fmt/format.h>
 #include <set>
@@ -36,6 +37,26 @@ TEST_F(S3Store, a_wrong_secret_is_denied_and_not_told)
     }
     // Keys that were refused are read again.
     EXPECT_TRUE(store->put("name", as_bytes("x"), soon()).ok());
+}
+
+TEST(S3Redirect, is_not_followed_since_the_sessions_token_would_go_along)
+{
+    const ScopedVariable key("AWS_ACCESS_KEY_ID", "id");
+    const ScopedVariable secret("AWS_SECRET_ACCESS_KEY", "secret");
+    const ScopedVariable token("AWS_SESSION_TOKEN", "hush");
+    std::atomic<int> asked{0};
+    const RogueHttpServer thief([&](const Connection& one) {
+        ++asked;
+        one.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    });
+    const RogueHttpServer server("HTTP/1.1 307 Temporary Redirect\r\nLocation: " + thief.url() +
+                                 "/x\r\nContent-Length: 0\r\n\r\n");
+    const auto store = open_store("s3://bucket?endpoint=" + server.url());
+    const auto got = store->get("name", soon());
+    ASSERT_FALSE(got.ok());
+    EXPECT_NE(got.error().message.find("?region="), std::string::npos) << got.error().message;
+    EXPECT_FALSE(store->put("name", as_bytes("x"), soon()).ok());
+    EXPECT_EQ(asked, 0);
 }
 
 TEST_F(S3Store, keys_come_from_a_file_where_the_environment_has_none)

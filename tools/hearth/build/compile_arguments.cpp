@@ -1,8 +1,9 @@
 #include "build/compile_arguments.hpp"
 
-#include "doctor/machine.hpp"
 #include "process/file_io.hpp"
 #include "terminal/command_line.hpp"
+
+#include <algorithm>
 
 namespace hearth::cli {
 
@@ -17,7 +18,7 @@ void add_compile_arguments(Command& command, CompileArguments& arguments, Files 
     command
         .list("--target,--arch", arguments.targets,
               "Targets: sm_90, compute_80, ..., or for .cl a device's name; several with commas (otherwise this "
-              "machine's first device)",
+              "machine's first device, or without one the newest that NVRTC knows)",
               "TARGET")
         .separated_by(',');
     command.list("-I,--include", arguments.include_directories, "Where to look for headers, in this order", "DIR")
@@ -26,14 +27,15 @@ void add_compile_arguments(Command& command, CompileArguments& arguments, Files 
     command
         .list("--name-expr", arguments.name_expressions, "A template instance to compile, such as 'scale<float>'", "E")
         .one_at_a_time();
-    command.hands_on(arguments.options, "compiler's options", "saxpy.cu -- -std=c++20");
+    command.hands_on(arguments.options, "[-- OPTIONS]", "compiler's options", "saxpy.cu -- -std=c++20");
 }
 
-std::vector<std::string> targets_of(const CompileArguments& arguments)
+bool has_option(const CompileArguments& arguments, std::initializer_list<std::string_view> beginnings)
 {
-    if (!arguments.targets.empty())
-        return arguments.targets;
-    return {find_gpus().empty() ? "" : "device"};
+    return std::any_of(arguments.options.begin(), arguments.options.end(), [&](const std::string& option) {
+        return std::any_of(beginnings.begin(), beginnings.end(),
+                           [&](std::string_view beginning) { return option.starts_with(beginning); });
+    });
 }
 
 nvrtc::Program program_of(const CompileArguments& arguments, const std::string& file, const std::string& target)
@@ -45,6 +47,8 @@ nvrtc::Program program_of(const CompileArguments& arguments, const std::string& 
         program.options.push_back("-I" + directory);
     for (const std::string& define : arguments.defines)
         program.options.push_back("-D" + define);
+    if (arguments.lto && !has_option(arguments, {"-dlto", "--dlink-time-opt"}))
+        program.options.emplace_back("-dlto");
     program.options.insert(program.options.end(), arguments.options.begin(), arguments.options.end());
     program.name_expressions = arguments.name_expressions;
     program.target = target;

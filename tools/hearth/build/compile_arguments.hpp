@@ -3,7 +3,9 @@
 #include "hearth/nvrtc.hpp"
 #include "terminal/command_line.hpp"
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth::cli {
@@ -11,18 +13,19 @@ namespace hearth::cli {
 // The arguments of 'compile' and 'why': the same arguments give the same request.
 struct CompileArguments {
     std::vector<std::string> files;
-    std::vector<std::string> targets;  // --target; empty: this machine's GPU, or else the compiler's own choice
+    std::vector<std::string> targets;  // --target; empty: jobs_of() chooses
     std::vector<std::string> include_directories;
     std::vector<std::string> defines;
     std::vector<std::string> name_expressions;
     std::vector<std::string> options;  // what follows "--", passed to the compiler unchanged
+    bool lto = false;                  // NVRTC is to give LTO-IR
 };
 
 enum class Files : unsigned char { one, several };
 void add_compile_arguments(Command& command, CompileArguments& arguments, Files files);
 
-// The targets to compile for, at least one: an empty one stands for the compiler's own choice.
-std::vector<std::string> targets_of(const CompileArguments& arguments);
+// Whether one of the options that follow "--" begins so.
+bool has_option(const CompileArguments& arguments, std::initializer_list<std::string_view> beginnings);
 
 // The program that a .cu file and these arguments describe. Fails with a sentence when the file cannot be read.
 nvrtc::Program program_of(const CompileArguments& arguments, const std::string& file, const std::string& target);

@@ -1,16 +1,19 @@
 #include "build/compile_job.hpp"
 
 #include "base/error.hpp"
+#include "doctor/machine.hpp"
 #include "hearth/libraries.hpp"
 #include "hearth/nvrtc.hpp"
 #include "hearth/opencl.hpp"
 #include "hearth/ptx.hpp"
 #include "process/file_io.hpp"
 #include "terminal/exit.hpp"
+#include "terminal/output.hpp"
 #include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace hearth::cli {
@@ -157,6 +160,20 @@ const Kind& kind_or_fail(const std::string& file)
     return *kind;
 }
 
+// Empty if NVRTC is not found or does not tell: the compile then says what is wrong.
+std::string newest_target(Cache& cache)
+{
+    const Result<nvrtc::LibraryFacts> nvrtc = nvrtc::library_facts(cache);
+    if (!nvrtc || nvrtc->architectures.empty())
+        return {};
+    std::string newest =
+        fmt::format("sm_{}", *std::max_element(nvrtc->architectures.begin(), nvrtc->architectures.end()));
+    complain(fmt::format("There is no GPU here, so the target is {}, the newest of NVRTC {}.{}. Choose one with "
+                         "--target.",
+                         newest, nvrtc->major, nvrtc->minor));
+    return newest;
+}
+
 }  // namespace
 
 const Section* CompileReport::section(std::string_view name) const
@@ -175,6 +192,22 @@ std::string CompileReport::usual_section() const
 void check_kind(const std::string& file)
 {
     static_cast<void>(kind_or_fail(file));
+}
+
+std::vector<CompileJob> jobs_of(Cache& cache, const CompileArguments& arguments)
+{
+    std::vector<std::string> targets = arguments.targets;
+    const bool chosen = !targets.empty() || has_option(arguments, {"-arch", "--gpu-architecture"});
+    const bool any_cuda = std::any_of(arguments.files.begin(), arguments.files.end(),
+                                      [](const std::string& file) { return file.ends_with(".cu"); });
+    if (targets.empty())
+        targets.emplace_back(find_gpus().empty() ? "" : "device");
+    const std::string newest = !chosen && any_cuda && targets.front().empty() ? newest_target(cache) : "";
+    std::vector<CompileJob> jobs;
+    for (const std::string& file : arguments.files)
+        for (const std::string& target : targets)
+            jobs.push_back({file, target.empty() && file.ends_with(".cu") ? newest : target});
+    return jobs;
 }
 
 CompileReport run_job(Cache& cache, const CompileArguments& arguments, const CompileJob& job)

@@ -13,7 +13,7 @@ namespace hearth::cli {
 // One file compiled for one target.
 struct CompileJob {
     std::string file;
-    std::string target;  // as it was asked for
+    std::string target;  // as it was asked for; empty: as the options say, or the compiler's own choice
 };
 
 // What came of it.
@@ -36,6 +36,10 @@ struct CompileReport {
 
 // Fails with a sentence unless the name ends in .cu, .ptx or .cl.
 void check_kind(const std::string& file);
+
+// Every file for every target of --target, or else for this machine's first GPU. Without a GPU, CUDA sources are
+// compiled for the newest target that NVRTC knows, and a line on standard error says so.
+std::vector<CompileJob> jobs_of(Cache& cache, const CompileArguments& arguments);
 
 CompileReport run_job(Cache& cache, const CompileArguments& arguments, const CompileJob& job);
 

@@ -221,7 +221,7 @@ void RecipesPrewarm::print_as_json(const OutcomeCounts& counts) const
     add_failures(object, counts);
     object.add("recorded_with_another_compiler", m_other_compiler);
     object.add("bytes", m_fetch.bytes);
-    object.add("bytes_read", m_fetch.bytes_read);
+    object.add("read_bytes", m_fetch.bytes_read);
     object.add("seconds", std::chrono::duration<double>(m_took).count());
     object.add("problems", m_fetch.problems);
     object.add("not_built", problems_as_json(m_jobs, m_all));
@@ -247,6 +247,7 @@ PrewarmReport wait_for(Prewarm prewarm, const std::string& what, const PrewarmAr
                 stop_if_told();
         }
     }
+    stop_if_told();
     PrewarmReport report = prewarm.report();
     if (!report.finished)
         fail(report.problems.empty() ? "Prewarming was stopped." : report.problems.back());
@@ -277,7 +278,6 @@ int prewarm_from_recipes(const Globals& globals, const PrewarmArguments& argumen
             fmt::format("There is nothing to prewarm: no recipe was recorded in {}.", in_quotes(arguments.recipes)));
         return k_nothing;
     }
-    const StopSignals signals;  // made first: the folder is removed before signals take effect again
     RecipesPrewarm prewarm(globals, arguments, all);
     prewarm.run();
     return prewarm.tell();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
 
 namespace hearth::cli {
@@ -119,7 +120,10 @@ std::optional<PtxasCall> read_ptxas_call(const std::vector<std::string>& words)
             call.options.push_back(*value);
     }
     // ptxas writes to standard output and to devices in its own way.
-    if (call.inputs.empty() || call.output.empty() || call.output == "-" || call.output.starts_with("/dev/"))
+    std::error_code none;
+    const std::filesystem::file_status there = std::filesystem::status(call.output, none);
+    const bool is_file = !std::filesystem::exists(there) || std::filesystem::is_regular_file(there);
+    if (call.inputs.empty() || call.output.empty() || call.output == "-" || !is_file)
         return std::nullopt;
     return call;
 }

@@ -1,8 +1,6 @@
 #include "cache/pattern.hpp"
 
 #include "cache/key_argument.hpp"
-#include "hearth/admin.hpp"
-#include "hearth/cache.hpp"
 #include "terminal/text.hpp"
 
 #include <optional>
@@ -100,16 +98,6 @@ bool Pattern::matches(const EntryRow& entry) const
         return false;
     return entry.metadata.label == m_text || glob_matches(m_text, entry.metadata.label) ||
            (is_key_prefix(m_text) && begins_with(entry.key, m_text));
-}
-
-bool anything_matches(Cache& cache, const Pattern& pattern)
-{
-    bool found = false;
-    admin::list(cache, [&](const EntryRow& row) {
-        found = pattern.matches(row);
-        return !found;
-    });
-    return found;
 }
 
 }  // namespace hearth::cli

@@ -6,10 +6,6 @@
 #include <string>
 #include <string_view>
 
-namespace hearth {
-class Cache;
-}
-
 namespace hearth::cli {
 
 // `*` matches any characters, `?` one, `[a-c]` one of these, `[!a-c]` one of the others; `\` makes the next one plain.
@@ -30,7 +26,5 @@ private:
     std::string m_text;
     Key m_key;
 };
-
-bool anything_matches(Cache& cache, const Pattern& pattern);
 
 }  // namespace hearth::cli

@@ -1,7 +1,11 @@
 #include "cache/rows.hpp"
 
+#include "terminal/text.hpp"
 #include "terminal/times.hpp"
 #include "json/json.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 
@@ -28,12 +32,27 @@ Json row_as_json(const EntryRow& row)
             {"created", time_as_json(row.created)},
             {"last_used", time_as_json(row.last_used)},
             {"uses", row.uses},
-            {"cost_ms", std::chrono::duration<double, std::milli>(row.cost).count()},
+            {"cost_seconds", std::chrono::duration<double>(row.cost).count()},
             {"tier", row.tier},
             {"compiler", row.metadata.compiler},
             {"target", row.metadata.target},
             {"options", row.metadata.options},
             {"status", row.status}};
+}
+
+std::string options_line(const std::vector<std::string>& options)
+{
+    std::vector<std::string> words;
+    words.reserve(options.size());
+    for (const std::string& option : options)
+        words.push_back(option.empty() || option.find(' ') != std::string::npos ? in_quotes(option)
+                                                                                : printable(option));
+    return fmt::format("{}", fmt::join(words, " "));
+}
+
+bool is_internal(const EntryRow& row)
+{
+    return row.metadata.compiler == "hearth";
 }
 
 std::string short_key(const Key& key)

@@ -261,7 +261,7 @@ int run_build(const Globals& globals, const BuildArguments& arguments)
 void add_build(Command& command)
 {
     command.describe("Compiles recorded recipes into the cache or a bundle, for any target and without a GPU.",
-                     "  HEARTH_RECORD=app.recipes python app.py\n"
+                     "  hearth run --record app.recipes -- python app.py\n"
                      "  hearth build app.recipes --target sm_80,sm_90 -o app.bundle\n"
                      "  hearth --dir /var/cache/hearth build app.recipes --jobs 4 --nice",
                      "Entries that the bundle or the cache already has stay as they are. Exit code 1: something could "

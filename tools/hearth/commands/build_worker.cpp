@@ -4,6 +4,7 @@
 #include "build/worker_protocol.hpp"
 #include "cache/open_cache.hpp"
 #include "hearth/recipes.hpp"
+#include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/system_error.hpp"
 
@@ -78,6 +79,7 @@ int run_worker(const Globals& globals, const BuildWorkerArguments& arguments)
     if (arguments.nice)
         base::step_back();
     const Answers answers;
+    const EndedBySignals signals;  // made first: the cache starts threads
     Result<Cache> cache = open_to_build(globals, arguments.for_bundle ? Into::bundle : Into::cache, arguments.over,
                                         arguments.over_signed_by);
     const Result<recipes::Recipes> all = recipes::read(arguments.recipes);

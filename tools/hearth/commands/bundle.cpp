@@ -1,8 +1,9 @@
 #include "cache/open_cache.hpp"
-#include "cache/pattern.hpp"
+#include "cache/selection.hpp"
 #include "commands/bundle_parts.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/units.hpp"
+#include "process/file_io.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
 #include "terminal/progress_bar.hpp"
@@ -10,10 +11,6 @@
 #include "json/json.hpp"
 
 #include <fmt/format.h>
-
-#include <array>
-#include <filesystem>
-#include <fstream>
 
 namespace hearth::cli {
 
@@ -23,7 +20,7 @@ constexpr std::size_t k_shown_id_digits = 16;
 
 struct BundleArguments {
     std::string out;
-    std::string pattern;               // create
+    Selection selection;               // create
     std::vector<std::string> bundles;  // merge
     std::string older;                 // diff
     std::string newer;                 // diff
@@ -56,26 +53,17 @@ int run_create(const Globals& globals, const BundleArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::look);  // copying entries does not count as using them
     const bundles::WriteOptions options = signing(globals, arguments.sign_with);
-    std::function<bool(const EntryRow&)> choose;
-    if (!arguments.pattern.empty()) {
-        const Pattern pattern(arguments.pattern);
-        if (!anything_matches(cache, pattern)) {
-            complain("Nothing matches " + in_quotes(arguments.pattern) + "; no file was written.");
-            return k_nothing;
-        }
-        choose = [pattern](const EntryRow& row) { return pattern.matches(row); };
-    }
-    keep_other_files(arguments.out);
-    bool anything = false;
-    admin::list(cache, [&](const EntryRow& row) { return !(anything = row.status == 0); });
-    if (!anything) {
-        complain("There is nothing in the cache to bundle; no file was written. 'hearth config' shows its directory.");
+    const Choose choose = chosen_by(arguments.selection);
+    if (!anything_matches(cache, [&](const EntryRow& row) { return row.status == 0 && (!choose || choose(row)); })) {
+        complain(nothing_matches(arguments.selection) +
+                 " that can be bundled; no file was written. 'hearth config' shows the cache's directory.");
         return k_nothing;
     }
-    const bundles::WriteReport report = [&] {
-        ProgressBar bar("Bundling", unless(arguments.json));
-        return or_fail(bundles::create(arguments.out, cache, choose, options, bar.report()));
-    }();
+    keep_other_files(arguments.out, k_bundle_file);
+    const bundles::WriteReport report =
+        or_fail(with_progress("Bundling", unless(arguments.json), [&](const Progress& progress) {
+            return bundles::create(arguments.out, cache, choose, options, progress);
+        }));
     const int code = print_written(arguments, report);
     if (report.entries != 0)
         return code;
@@ -85,12 +73,12 @@ int run_create(const Globals& globals, const BundleArguments& arguments)
 
 int run_merge(const Globals& globals, const BundleArguments& arguments)
 {
-    keep_other_files(arguments.out);
+    keep_other_files(arguments.out, k_bundle_file);
     const bundles::WriteOptions options = signing(globals, arguments.sign_with);
-    const bundles::WriteReport report = [&] {
-        ProgressBar bar("Merging", unless(arguments.json));
-        return or_fail(bundles::merge(arguments.out, arguments.bundles, options, bar.report()));
-    }();
+    const bundles::WriteReport report =
+        or_fail(with_progress("Merging", unless(arguments.json), [&](const Progress& progress) {
+            return bundles::merge(arguments.out, arguments.bundles, options, progress);
+        }));
     Json keys = Json::array();
     for (const Key& key : report.differing_keys)
         keys.add(key.hex());
@@ -105,12 +93,12 @@ int run_merge(const Globals& globals, const BundleArguments& arguments)
 
 int run_diff(const Globals& globals, const BundleArguments& arguments)
 {
-    keep_other_files(arguments.out);
+    keep_other_files(arguments.out, k_bundle_file);
     const bundles::WriteOptions options = signing(globals, arguments.sign_with);
-    const bundles::WriteReport report = [&] {
-        ProgressBar bar("Comparing", unless(arguments.json));
-        return or_fail(bundles::diff(arguments.out, arguments.older, arguments.newer, options, bar.report()));
-    }();
+    const bundles::WriteReport report =
+        or_fail(with_progress("Comparing", unless(arguments.json), [&](const Progress& progress) {
+            return bundles::diff(arguments.out, arguments.older, arguments.newer, options, progress);
+        }));
     return print_written(
         arguments, report,
         fmt::format("; {} changed, {} the same, {} only in the older", report.differing, report.same, report.gone),
@@ -129,7 +117,7 @@ void add_bundle_create(Command& bundle)
     auto& arguments = command.runs(run_create);
     command.text("FILE", arguments.out, "The bundle; an existing one is replaced once the new one is complete")
         .required();
-    command.text("PATTERN", arguments.pattern, Pattern::k_help);
+    add_selection(command, arguments.selection);
     add_sign_with(command, arguments.sign_with);
     command.json(arguments.json);
 }
@@ -155,7 +143,7 @@ void add_bundle_diff(Command& bundle)
     Command command =
         bundle.part("diff", "Writes what a newer bundle has beyond an older one",
                     "  hearth bundle diff update.bundle old.bundle new.bundle\n"
-                    "  HEARTH_BUNDLES='update.bundle old.bundle' python serve.py\n"
+                    "  HEARTH_BUNDLES='update.bundle old.bundle' hearth run -- python serve.py\n"
                     "  hearth bundle merge new.bundle update.bundle old.bundle",
                     "An entry that was compiled again with the same result is left out. Entries that only OLD has "
                     "stay in use where OUT and OLD are used together.");
@@ -168,21 +156,6 @@ void add_bundle_diff(Command& bundle)
 }
 
 }  // namespace
-
-void keep_other_files(const std::string& path)
-{
-    static constexpr std::string_view k_magic = "\x89HRTHBN\n";
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error))
-        return;  // the one that writes it reports this
-    std::array<char, k_magic.size()> first{};
-    std::ifstream file(path, std::ios::binary);
-    if (!file.read(first.data(), 1))
-        return;
-    file.read(first.data() + 1, static_cast<std::streamsize>(first.size()) - 1);
-    if (std::string_view(first.data(), first.size()) != k_magic)
-        fail(fmt::format("{} exists and is not a bundle; it is left as it is. Choose another file.", in_quotes(path)));
-}
 
 void add_sign_with(Command& command, std::string& path)
 {
@@ -203,7 +176,7 @@ void add_bundle(Command& command)
     command.describe(
         "Makes and inspects bundles: one file with many entries that ships with an application.",
         "  hearth bundle create kernels.bundle\n"
-        "  HEARTH_BUNDLES=kernels.bundle python serve.py\n"
+        "  HEARTH_BUNDLES=kernels.bundle hearth run -- python serve.py\n"
         "  hearth bundle diff update.bundle old.bundle new.bundle",
         "'hearth bundle COMMAND --help' explains each. docs/bundles.md tells how a fleet starts warm with them.");
     for (const auto add : {add_bundle_create, add_bundle_ls, add_bundle_verify, add_bundle_merge, add_bundle_diff})

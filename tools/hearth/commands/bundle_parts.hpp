@@ -11,9 +11,6 @@ namespace hearth::cli {
 void add_bundle_ls(Command& bundle);
 void add_bundle_verify(Command& bundle);
 
-// Fails if a bundle is to be written to `path` and a file that is not a bundle is there.
-void keep_other_files(const std::string& path);
-
 // Adds --sign-with; signing() loads that key, or else the one that the settings name, or none. Fails with a sentence.
 void add_sign_with(Command& command, std::string& path);
 bundles::WriteOptions signing(const Globals& globals, const std::string& path);

@@ -154,10 +154,10 @@ Trust trust_of(const std::vector<std::string>& texts)
 int run_verify(const Globals& /*globals*/, const VerifyArguments& arguments)
 {
     const Trust trust = trust_of(arguments.trusted);
-    const bundles::Verified report = [&] {
-        ProgressBar bar("Verifying", unless(arguments.json));
-        return or_fail(bundles::verify(arguments.file, trust, bar.report()));
-    }();
+    const bundles::Verified report =
+        or_fail(with_progress("Verifying", unless(arguments.json), [&](const Progress& progress) {
+            return bundles::verify(arguments.file, trust, progress);
+        }));
     const std::string signer = report.facts.signed_by ? report.facts.signed_by->text() : "";
     if (arguments.json) {
         print_json({{"file", arguments.file},

@@ -7,6 +7,7 @@
 #include "terminal/terminal.hpp"
 #include "json/json.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -28,6 +29,7 @@ TierUsage persistent_usage(Cache& cache)
         if (tier.traits.persistent) {
             total.bytes += tier.usage.bytes;
             total.entries += tier.usage.entries;
+            total.aside_bytes += tier.usage.aside_bytes;
         }
     return total;
 }
@@ -59,10 +61,14 @@ int run_clear(const Globals& globals, const ClearArguments& arguments)
     if (left.entries != 0)
         fail(fmt::format("{} could not be removed. 'hearth doctor' shows whether the directory can be written.",
                          count_of(left.entries, "entry", "entries")));
+    const std::uint64_t aside = before.aside_bytes - std::min(before.aside_bytes, left.aside_bytes);
     if (arguments.json)
-        print_json({{"removed", before.entries}, {"bytes", before.bytes}});
+        print_json(
+            {{"removed_entries", before.entries}, {"removed_bytes", before.bytes}, {"removed_aside_bytes", aside}});
     else
-        print_out("Removed {} ({}).\n", count_of(before.entries, "entry", "entries"), format_size(before.bytes));
+        print_out("Removed {} ({}){}.\n", count_of(before.entries, "entry", "entries"), format_size(before.bytes),
+                  aside == 0 ? ""
+                             : fmt::format(" and {} that was in quarantine or of older formats", format_size(aside)));
     return k_done;
 }
 

@@ -1,7 +1,13 @@
 #include "commands/commands.hpp"
 
+#include "doctor/machine.hpp"
 #include "hearth/api.hpp"
 #include "terminal/command_line.hpp"
+#include "terminal/commit.hpp"
+#include "terminal/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -41,6 +47,21 @@ namespace hearth::cli {
 HEARTH_COMMANDS(HEARTH_DECLARE)
 #undef HEARTH_DECLARE
 
+namespace {
+
+std::string version_text()
+{
+    std::vector<std::string> compilers;
+    for (const FoundCompiler& found : find_compilers())
+        compilers.push_back(fmt::format("{} ({})", found.kind, printable(found.path)));
+    const std::string_view servers = HEARTH_SERVER_KINDS;
+    return fmt::format("hearth {} (commit {})\ncompilers: {}\nservers: {}", HEARTH_VERSION, k_commit,
+                       compilers.empty() ? "none" : fmt::format("{}", fmt::join(compilers, ", ")),
+                       servers.empty() ? "none" : servers);
+}
+
+}  // namespace
+
 int run_command(std::vector<std::string> words)
 {
 #define HEARTH_ROW(name, function) {name, function},
@@ -49,7 +70,7 @@ int run_command(std::vector<std::string> words)
     const ProgramText program{
         .name = "hearth",
         .sentence = "Hearth: never compile the same GPU kernel twice.",
-        .version = "hearth " HEARTH_VERSION,
+        .version = version_text,
         .footer = "'hearth COMMAND --help' shows a command's options and examples.\n"
                   "Exit code: 0 done or hit, 1 miss or nothing found, 2 wrong usage, 3 failure, 4 compile error.\n\n"
                   "Examples:\n"

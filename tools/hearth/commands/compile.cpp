@@ -2,6 +2,7 @@
 #include "cache/open_cache.hpp"
 #include "hearth/units.hpp"
 #include "process/file_io.hpp"
+#include "process/stop_signals.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
@@ -12,6 +13,7 @@
 #include "json/json.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
 #include <cstdio>
@@ -34,16 +36,42 @@ struct CompileCommand {
     bool json = false;
 };
 
-std::vector<CompileJob> jobs_of(const CompileArguments& arguments)
+// Reports a file that is missing, or of another kind, before anything is compiled.
+void check_sources(const CompileArguments& arguments)
 {
-    std::vector<CompileJob> jobs;
     for (const std::string& file : arguments.files) {
         check_kind(file);
-        static_cast<void>(read_whole(file));  // reports a missing file before anything is compiled
-        for (const std::string& target : targets_of(arguments))
-            jobs.push_back({file, target});
+        static_cast<void>(read_whole(file));
     }
-    return jobs;
+}
+
+enum class Where : unsigned char { nowhere, standard_output, file, directory };
+
+// Several results need a directory, which is created. Fails with a sentence if the output cannot take them.
+Where where_to_write(const CompileCommand& arguments)
+{
+    const std::size_t results =
+        arguments.compile.files.size() * std::max<std::size_t>(1, arguments.compile.targets.size());
+    const std::string& output = arguments.output;
+    if (output.empty())
+        return Where::nowhere;
+    if (output == "-" && results > 1)
+        fail_usage(fmt::format("There are {} results, and standard output takes one. Give a directory with -o, or "
+                               "compile one file for one target.",
+                               results));
+    if (output == "-" && arguments.json)
+        fail_usage("--json needs -o FILE: standard output cannot hold both the result and the facts about it.");
+    if (output == "-")
+        return Where::standard_output;
+    std::error_code error;
+    if (results == 1 && !output.ends_with('/') && !std::filesystem::is_directory(output, error))
+        return Where::file;
+    std::filesystem::create_directories(output, error);
+    if (!std::filesystem::is_directory(output, error))
+        fail_usage(fmt::format("{} is not a directory, and none can be created there for {}. Give a directory, or "
+                               "compile one file for one target into a file.",
+                               in_quotes(output), count_of(results, "result", "results")));
+    return Where::directory;
 }
 
 std::vector<CompileReport> run_all(Cache& cache, const CompileCommand& arguments, const std::vector<CompileJob>& jobs)
@@ -78,24 +106,39 @@ std::vector<CompileReport> run_all(Cache& cache, const CompileCommand& arguments
     return reports;
 }
 
-void write_output(const CompileCommand& arguments, const CompileReport& report, bool several)
+std::string result_name(const CompileCommand& arguments, const CompileReport& report)
 {
-    const std::string name = arguments.emit.empty() ? report.usual_section() : arguments.emit;
-    const Section* section = report.section(name);
-    if (section == nullptr)
-        fail(fmt::format("The compiler gave no {} for {}{}. It gave: {}. Choose with --emit.", name,
-                         in_quotes(report.job.file), report.job.target.empty() ? "" : " and " + report.job.target, [&] {
-                             std::string names;
-                             for (const Section& there : report.sections)
-                                 if (k_outputs.contains(there.name))
-                                     names += (names.empty() ? "" : ", ") + there.name;
-                             return names.empty() ? std::string("nothing") : names;
-                         }()));
+    return arguments.emit.empty() ? report.usual_section() : arguments.emit;
+}
+
+const Section& result_of(const CompileCommand& arguments, const CompileReport& report)
+{
+    const std::string name = result_name(arguments, report);
+    if (const Section* section = report.section(name))
+        return *section;
+    std::vector<std::string> names;
+    for (const Section& there : report.sections)
+        if (k_outputs.contains(there.name))
+            names.push_back(there.name);
+    fail(fmt::format("The compiler gave no {} for {}{}. It gave: {}. Choose with --emit.", name,
+                     in_quotes(report.job.file), report.job.target.empty() ? "" : " and " + report.job.target,
+                     names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+void write_output(const CompileCommand& arguments, const CompileReport& report, Where where)
+{
+    if (where == Where::nowhere)
+        return;
+    const Section& result = result_of(arguments, report);
+    if (where == Where::standard_output) {
+        write_out(as_text(result.data));
+        return;
+    }
     std::filesystem::path path = arguments.output;
-    if (several)
+    if (where == Where::directory)
         path /= fmt::format("{}{}.{}", std::filesystem::path(report.job.file).stem().string(),
-                            report.job.target.empty() ? "" : "." + report.job.target, name);
-    write_whole(path.string(), section->data);
+                            report.job.target.empty() ? "" : "." + report.job.target, result.name);
+    write_whole(path.string(), result.data);
 }
 
 void show_json(const CompileReport& report)
@@ -109,16 +152,16 @@ void show_json(const CompileReport& report)
                 {"outcome", report.outcome},
                 {"reason", report.reason},
                 {"tier", report.tier},
-                {"ms", std::chrono::duration<double, std::milli>(report.took).count()},
+                {"seconds", std::chrono::duration<double>(report.took).count()},
                 {"sections", sections}});
 }
 
-void show_table(const std::vector<CompileReport>& reports)
+void show_table(const CompileCommand& arguments, const std::vector<CompileReport>& reports)
 {
     Table table(
         {{"FILE"}, {"TARGET"}, {"OUTCOME"}, {"TIER"}, {"TIME", Align::right}, {"SIZE", Align::right}, {"REASON"}});
     for (const CompileReport& report : reports) {
-        const Section* result = report.section(report.usual_section());
+        const Section* result = report.section(result_name(arguments, report));
         table.add({printable(report.job.file), report.job.target.empty() ? "default" : printable(report.job.target),
                    report.outcome, report.tier.empty() ? "-" : report.tier, show_duration(report.took),
                    result != nullptr ? format_size(result->data.size()) : "-", printable(report.reason)});
@@ -126,19 +169,21 @@ void show_table(const std::vector<CompileReport>& reports)
     table.print();
 }
 
-int run_compile(const Globals& globals, const CompileCommand& arguments)
+int run_compile(const Globals& globals, const CompileCommand& given)
 {
-    const std::vector<CompileJob> jobs = jobs_of(arguments.compile);
-    const bool several = jobs.size() > 1;
-    std::error_code error;
-    if (!arguments.output.empty() && several && !std::filesystem::is_directory(arguments.output, error))
-        fail_usage(fmt::format("There are {} results, and {} is not a directory. Give a directory, or compile one "
-                               "file for one target.",
-                               jobs.size(), in_quotes(arguments.output)));
-    Cache cache = open_cache(globals, Use::work);
-    const std::vector<CompileReport> reports = run_all(cache, arguments, jobs);
-    cache.flush();
+    CompileCommand arguments = given;
+    arguments.compile.lto = arguments.emit == "ltoir";
+    check_sources(arguments.compile);
+    const Where where = where_to_write(arguments);
+    const std::vector<CompileReport> reports = [&] {
+        const EndedBySignals signals;  // made first: the cache starts threads
+        Cache cache = open_cache(globals, Use::work);
+        std::vector<CompileReport> all = run_all(cache, arguments, jobs_of(cache, arguments.compile));
+        cache.flush();
+        return all;
+    }();
 
+    const StopSignals signals;  // a result is written whole
     int code = k_done;
     for (const CompileReport& report : reports) {
         // The compiler's log is printed as it was written, on a hit too.
@@ -147,14 +192,15 @@ int run_compile(const Globals& globals, const CompileCommand& arguments)
         if (report.failed()) {
             complain(fmt::format("{}: {}", report.job.file, report.reason));
             code = report.compiler_said_no && code != k_failure ? k_compile_error : k_failure;
-        } else if (!arguments.output.empty()) {
-            write_output(arguments, report, several);
+        } else {
+            write_output(arguments, report, where);
+            stop_if_told();
         }
         if (arguments.json)
             show_json(report);
     }
-    if (!arguments.json && (several || arguments.output.empty()))
-        show_table(reports);
+    if (!arguments.json && (where == Where::nowhere || reports.size() > 1))
+        show_table(arguments, reports);
     return code;
 }
 
@@ -172,9 +218,11 @@ void add_compile(Command& command)
         "a hit too. Exit code 4: the compiler found an error.");
     auto& arguments = command.runs(run_compile);
     add_compile_arguments(command, arguments.compile, Files::several);
-    command.text("-o,--output", arguments.output, "Where to write the result; for several results, a directory", "OUT");
+    command.text("-o,--output", arguments.output,
+                 "Where to write the result; - is standard output. For several results, a directory", "OUT");
     command
-        .text("--emit", arguments.emit, "Which output to write (otherwise the cubin, or ptx for compute_ targets)",
+        .text("--emit", arguments.emit,
+              "Which output to write (otherwise the cubin, or ptx for compute_ targets). ltoir adds -dlto",
               "cubin|ptx|ltoir")
         .checked_by([](const std::string& name) {
             return k_outputs.contains(name)

@@ -148,7 +148,8 @@ Json as_json(const TierStatus& tier)
             {"persistent", tier.traits.persistent},
             {"capacity_bytes", tier.limits.max_bytes},
             {"used_bytes", tier.usage.bytes},
-            {"entries", tier.usage.entries}};
+            {"entries", tier.usage.entries},
+            {"aside_bytes", tier.usage.aside_bytes}};
 }
 
 void print_as_json(const Findings& findings)
@@ -252,6 +253,10 @@ void print_for_people(const Findings& findings)
             facts.add(tier.traits.fixed ? tier.name : "in use",
                       fmt::format("{} in {}", format_size(tier.usage.bytes),
                                   count_of(tier.usage.entries, "entry", "entries")));
+    for (const TierStatus& tier : findings.tiers)
+        if (tier.usage.aside_bytes != 0)
+            facts.add("set aside", fmt::format("{} in quarantine and in folders of older formats",
+                                               format_size(tier.usage.aside_bytes)));
     print_machine(findings, facts);
     facts.print();
 

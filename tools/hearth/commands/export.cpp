@@ -1,7 +1,8 @@
 #include "cache/open_cache.hpp"
-#include "cache/pattern.hpp"
+#include "cache/selection.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/units.hpp"
+#include "process/file_io.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
@@ -15,26 +16,24 @@ namespace {
 
 struct ExportArguments {
     std::string file;
-    std::string pattern;
+    Selection selection;
     bool json = false;
 };
 
 int run_export(const Globals& globals, const ExportArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::look);  // exporting does not count as using: recency stays as it is
-    std::function<bool(const EntryRow&)> choose;
-    if (!arguments.pattern.empty()) {
-        const Pattern pattern(arguments.pattern);
-        if (!anything_matches(cache, pattern)) {
-            complain("Nothing matches " + in_quotes(arguments.pattern) + "; no file was written.");
-            return k_nothing;
-        }
-        choose = [pattern](const EntryRow& row) { return pattern.matches(row); };
+    const Choose choose = chosen_by(arguments.selection);
+    if (!anything_matches(cache, choose)) {
+        complain(nothing_matches(arguments.selection) +
+                 "; no file was written. 'hearth config' shows the cache's directory.");
+        return k_nothing;
     }
-    const TransferReport report = [&] {
-        ProgressBar bar("Exporting", unless(arguments.json));
-        return or_fail(admin::export_to(cache, arguments.file, choose, bar.report()));
-    }();
+    keep_other_files(arguments.file, k_export_file);
+    const TransferReport report =
+        or_fail(with_progress("Exporting", unless(arguments.json), [&](const Progress& progress) {
+            return admin::export_to(cache, arguments.file, choose, progress);
+        }));
     for (const std::string& problem : report.problems)
         warn(problem);
     if (arguments.json)
@@ -55,11 +54,11 @@ void add_export(Command& command)
 {
     command.describe("Writes entries to one file, as a backup or for another machine.",
                      "  hearth export kernels.hearth\n"
-                     "  hearth export sm90.hearth 'sm_90/*'\n"
+                     "  hearth export sm_90.hearth --target sm_90\n"
                      "  hearth export kernels.hearth && scp kernels.hearth node7:");
     auto& arguments = command.runs(run_export);
-    command.text("FILE", arguments.file, "The file to write; an existing one is replaced").required();
-    command.text("PATTERN", arguments.pattern, Pattern::k_help);
+    command.text("FILE", arguments.file, "The file to write; an earlier export is replaced").required();
+    add_selection(command, arguments.selection);
     command.json(arguments.json);
 }
 

@@ -27,18 +27,23 @@ int run_gc(const Globals& globals, const GcArguments& arguments)
     if (arguments.older_than)
         options.unused_for = std::chrono::ceil<std::chrono::seconds>(*arguments.older_than);
 
-    ProgressBar bar("Cleaning", unless(arguments.json));
-    admin::maintain(cache);  // removes abandoned temporaries and expired entries in any case
-    const GcReport report = admin::gc(cache, options, bar.report());
+    const GcReport report = with_progress("Cleaning", unless(arguments.json), [&](const Progress& progress) {
+        admin::maintain(cache);  // removes abandoned temporaries and expired entries in any case
+        return admin::gc(cache, options, progress);
+    });
     if (arguments.json)
         print_json({{"removed_entries", report.removed_entries},
                     {"removed_bytes", report.removed_bytes},
                     {"left_entries", report.left.entries},
-                    {"left_bytes", report.left.bytes}});
+                    {"left_bytes", report.left.bytes},
+                    {"left_aside_bytes", report.left.aside_bytes}});
     else
         print_out("Removed {} ({}); {} ({}) left.\n", count_of(report.removed_entries, "entry", "entries"),
                   format_size(report.removed_bytes), count_of(report.left.entries, "entry", "entries"),
                   format_size(report.left.bytes));
+    if (!arguments.json && report.left.aside_bytes != 0)
+        print_out("{} more in quarantine and in folders of older formats, for 30 days at most.\n",
+                  format_size(report.left.aside_bytes));
     return k_done;
 }
 

@@ -1,5 +1,5 @@
-#include "cache/key_argument.hpp"
 #include "cache/open_cache.hpp"
+#include "cache/selection.hpp"
 #include "process/file_io.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
@@ -19,7 +19,7 @@ namespace hearth::cli {
 namespace {
 
 struct GetArguments {
-    std::string key;
+    Selection selection;
     std::string output;
     std::optional<std::string> section;
     bool json = false;
@@ -61,13 +61,13 @@ int run_get(const Globals& globals, const GetArguments& arguments)
         fail_usage("--json needs -o FILE: standard output cannot hold both the bytes and the facts about them.");
 
     Cache cache = open_cache(globals, Use::read, Remotes::yes);
-    const Key key = find_key(cache, arguments.key);
+    const Key key = find_one(cache, arguments.selection);
     const Lookup found = cache.find(key);
     if (!found) {
         if (arguments.json)
             print_json({{"key", key.hex()}, {"hit", false}, {"reason", to_string(found.why())}});
         complain(fmt::format("Miss ({}): there is no usable entry for {}.", to_string(found.why()),
-                             in_quotes(arguments.key)));
+                             in_quotes(*arguments.selection.pattern)));
         return k_nothing;
     }
     if (arguments.section && found->find(*arguments.section) == nullptr) {
@@ -97,9 +97,10 @@ void add_get(Command& command)
     command.describe("Writes an entry's bytes to a file or to standard output.",
                      "  hearth get saxpy -o saxpy.cubin\n"
                      "  hearth get 1f3a9c04 --section ptx | less\n"
+                     "  hearth get saxpy.cu --target sm_90 -o saxpy.cubin\n"
                      "  hearth get a.c > a.ll || clang -S -emit-llvm -o a.ll a.c");
     auto& arguments = command.runs(run_get);
-    command.text("KEY", arguments.key, k_key_help).required();
+    add_selection(command, arguments.selection, "KEY").required();
     command.text("-o,--output", arguments.output,
                  "The file to write; - is standard output. A file appears whole or not at all", "FILE");
     command.text("--section", arguments.section,

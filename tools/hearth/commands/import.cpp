@@ -19,10 +19,10 @@ struct ImportArguments {
 int run_import(const Globals& globals, const ImportArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::change);
-    const TransferReport report = [&] {
-        ProgressBar bar("Importing", unless(arguments.json));
-        return or_fail(admin::import_from(cache, arguments.file, bar.report()));
-    }();
+    const TransferReport report =
+        or_fail(with_progress("Importing", unless(arguments.json), [&](const Progress& progress) {
+            return admin::import_from(cache, arguments.file, progress);
+        }));
     for (const std::string& problem : report.problems)
         warn(problem);
     if (arguments.json)

@@ -1,6 +1,6 @@
 #include "cache/open_cache.hpp"
-#include "cache/pattern.hpp"
 #include "cache/rows.hpp"
+#include "cache/selection.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "terminal/command_line.hpp"
@@ -10,6 +10,8 @@
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
 #include "json/json.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -34,17 +36,18 @@ const std::map<std::string, Order>& orders()
 }
 
 struct LsArguments {
-    std::string pattern;
+    Selection selection;
+    bool all = false;
     std::string sort;
     std::optional<std::uint64_t> limit;
     bool json = false;
 };
 
-std::vector<EntryRow> collect(Cache& cache, const std::optional<Pattern>& pattern)
+std::vector<EntryRow> collect(Cache& cache, const Choose& shown)
 {
     std::vector<EntryRow> rows;
     admin::list(cache, [&](const EntryRow& row) {
-        if (!pattern || pattern->matches(row))
+        if (shown(row))
             rows.push_back(row);
         return true;
     });
@@ -64,27 +67,31 @@ void print_table(const std::vector<EntryRow>& rows)
 {
     Table table({{"KEY"},
                  {"SIZE", Align::right},
-                 {"STORED", Align::right},
                  {"USES", Align::right},
                  {"COST", Align::right},
                  {"LAST USED"},
                  {"TIER"},
-                 {"LABEL"}});
+                 {"TARGET"},
+                 {"STATUS"},
+                 {"LABEL, OPTIONS"}});
     const WallTime the_time_is = now();
     for (const EntryRow& row : rows)
-        table.add({short_key(row.key), format_size(row.bytes), format_size(row.stored_bytes), std::to_string(row.uses),
+        table.add({short_key(row.key), format_size(row.bytes), std::to_string(row.uses),
                    row.cost.count() == 0 ? "-" : show_duration(row.cost), show_age(row.last_used, the_time_is),
-                   printable(row.tier), printable(row.metadata.label)});
+                   printable(row.tier), row.metadata.target.empty() ? "-" : printable(row.metadata.target),
+                   row.status == 0 ? "ok" : "failed",
+                   printable(row.metadata.label) + (row.metadata.options.empty() ? "" : "  ") +
+                       options_line(row.metadata.options)});
     table.print();
 }
 
 // Prints entries as they come, so that a million of them need no memory.
-std::uint64_t stream_json(Cache& cache, const std::optional<Pattern>& pattern, std::optional<std::uint64_t> limit)
+std::uint64_t stream_json(Cache& cache, const Choose& shown, std::optional<std::uint64_t> limit)
 {
     std::uint64_t printed = 0;
     std::exception_ptr problem;  // an exception must not pass through the library
     admin::list(cache, [&](const EntryRow& row) {
-        if (pattern && !pattern->matches(row))
+        if (!shown(row))
             return true;
         try {
             print_json(row_as_json(row));
@@ -103,15 +110,19 @@ std::uint64_t stream_json(Cache& cache, const std::optional<Pattern>& pattern, s
 int run_ls(const Globals& globals, const LsArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::read);
-    std::optional<Pattern> pattern;
-    if (!arguments.pattern.empty())
-        pattern.emplace(arguments.pattern);
-
+    bool hidden = false;
+    const Choose shown = [&, choose = chosen_by(arguments.selection)](const EntryRow& row) {
+        if (choose && !choose(row))
+            return false;
+        const bool hide = is_internal(row) && !arguments.all;
+        hidden |= hide;
+        return !hide;
+    };
     std::uint64_t printed = 0;
     if (arguments.json && arguments.sort.empty()) {
-        printed = stream_json(cache, pattern, arguments.limit);
+        printed = stream_json(cache, shown, arguments.limit);
     } else {
-        std::vector<EntryRow> rows = collect(cache, pattern);
+        std::vector<EntryRow> rows = collect(cache, shown);
         sort_and_cut(rows, arguments);
         printed = rows.size();
         if (arguments.json)
@@ -120,12 +131,13 @@ int run_ls(const Globals& globals, const LsArguments& arguments)
         else if (!rows.empty())
             print_table(rows);
     }
-    if (printed == 0 && pattern) {
-        complain("Nothing matches " + in_quotes(arguments.pattern) + ".");
+    const std::string_view of_its_own = hidden ? " but entries of Hearth's own, which --all shows" : "";
+    if (printed == 0 && !arguments.selection.is_everything()) {
+        complain(fmt::format("{}{}.", nothing_matches(arguments.selection), of_its_own));
         return k_nothing;
     }
     if (printed == 0 && !arguments.json)
-        print_out("The cache is empty.\n");
+        print_out("There is nothing in the cache{}.\n", of_its_own);
     return k_done;
 }
 
@@ -135,15 +147,17 @@ void add_ls(Command& command)
 {
     command.describe("Lists entries: what they are, how large they are, and how often they were used.",
                      "  hearth ls 'saxpy*'\n"
-                     "  hearth ls --sort cost --limit 10\n"
+                     "  hearth ls --target sm_90 --sort cost --limit 10\n"
+                     "  hearth ls --failed\n"
                      "  hearth ls --json | jq -r 'select(.uses == 0) | .key'");
     auto& arguments = command.runs(run_ls);
-    command.text("PATTERN", arguments.pattern, Pattern::k_help);
+    add_selection(command, arguments.selection);
     std::vector<std::string> names;
     for (const auto& [name, order] : orders())
         names.push_back(name);
     command.text("--sort", arguments.sort, "By cost, created, label, size, used or uses (otherwise label)", "FIELD")
         .one_of(names);
+    command.flag("--all", arguments.all, "Show what Hearth keeps for itself too: digests of compilers, time stamps");
     command.count("--limit", arguments.limit, "Show only the first N");
     command.json(arguments.json, "One JSON object per line: key, label, bytes, stored_bytes, created, ...");
 }

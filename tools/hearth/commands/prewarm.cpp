@@ -4,6 +4,7 @@
 #include "hearth/admin.hpp"
 #include "hearth/bundle.hpp"
 #include "hearth/units.hpp"
+#include "process/stop_signals.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
@@ -33,7 +34,7 @@ void print_report(const PrewarmReport& report, const char* source, Steady::durat
                 {"no_room", report.no_room},
                 {"refused", report.refused},
                 {"bytes", report.bytes},
-                {"bytes_read", report.bytes_read},
+                {"read_bytes", report.bytes_read},
                 {"seconds", std::chrono::duration<double>(took).count()},
                 {"problems", report.problems}});
 }
@@ -122,6 +123,7 @@ int run_prewarm(const Globals& globals, const PrewarmArguments& arguments)
         fail_usage("Say what to prewarm: --recipes FILE, --bundle FILE or --top N. 'hearth prewarm --help' explains "
                    "each.");
     base::step_back();
+    const StopSignals signals;  // made first: scratch folders are removed before signals take effect again
     if (!arguments.recipes.empty())
         return prewarm_from_recipes(globals, arguments);
     return arguments.top ? prewarm_top(globals, arguments) : prewarm_from_bundle(globals, arguments);

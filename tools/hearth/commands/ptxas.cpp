@@ -283,7 +283,7 @@ void add_ptxas(Command& command)
                      "The real ptxas is HEARTH_PTXAS, or else the first one found. The script 'ptxas' beside the "
                      "drop-in\nlibraries passes its arguments to this command.");
     auto& arguments = command.runs(run_ptxas);
-    command.hands_on(arguments.words, "arguments", "-- --gpu-name=sm_90 kernel.ptx");
+    command.hands_on(arguments.words, "-- ARGUMENTS", "arguments", "-- --gpu-name=sm_90 kernel.ptx");
 }
 
 }  // namespace hearth::cli

@@ -1,5 +1,5 @@
 #include "cache/open_cache.hpp"
-#include "cache/pattern.hpp"
+#include "cache/selection.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "terminal/command_line.hpp"
@@ -16,7 +16,7 @@ enum class Way : unsigned char { push, pull };
 
 struct PushPullArguments {
     Way way = Way::push;
-    std::string pattern;
+    Selection selection;
     std::string remote;
     bool json = false;
 };
@@ -25,14 +25,12 @@ int run(const Globals& globals, const PushPullArguments& arguments)
 {
     const Way way = arguments.way;
     Cache cache = open_cache(globals, way == Way::push ? Use::read : Use::change, Remotes::yes);
-    std::function<bool(const EntryRow&)> choose;
-    if (!arguments.pattern.empty())
-        choose = [pattern = Pattern(arguments.pattern)](const EntryRow& row) { return pattern.matches(row); };
-    const TransferReport report = [&] {
-        ProgressBar bar(way == Way::push ? "Pushing" : "Pulling", unless(arguments.json));
-        return or_fail(way == Way::push ? admin::push(cache, arguments.remote, choose, bar.report())
-                                        : admin::pull(cache, arguments.remote, choose, bar.report()));
-    }();
+    const Choose choose = chosen_by(arguments.selection);
+    const TransferReport report = or_fail(
+        with_progress(way == Way::push ? "Pushing" : "Pulling", unless(arguments.json), [&](const Progress& progress) {
+            return way == Way::push ? admin::push(cache, arguments.remote, choose, progress)
+                                    : admin::pull(cache, arguments.remote, choose, progress);
+        }));
     for (const std::string& problem : report.problems)
         warn(problem);
     if (arguments.json)
@@ -46,14 +44,14 @@ int run(const Globals& globals, const PushPullArguments& arguments)
                   count_of(report.entries, "entry", "entries"), format_size(report.bytes),
                   count_of(report.already_there, "was", "were"), report.rejected);
     const bool nothing = report.entries + report.already_there == 0;
-    return nothing && !arguments.pattern.empty() ? k_nothing : k_done;
+    return nothing && !arguments.selection.is_everything() ? k_nothing : k_done;
 }
 
 void add(Command& command, Way way)
 {
     auto& arguments = command.runs(run);
     arguments.way = way;
-    command.text("PATTERN", arguments.pattern, Pattern::k_help);
+    add_selection(command, arguments.selection);
     command.text("--remote", arguments.remote, "The server, by its tier's name (otherwise the first)", "NAME");
     command.json(arguments.json);
 }

@@ -2,6 +2,7 @@
 #include "cache/rows.hpp"
 #include "commands/bundle_parts.hpp"
 #include "hearth/units.hpp"
+#include "process/stop_signals.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
@@ -38,9 +39,7 @@ void tell_of(const recipes::Damage& damage)
 
 Json recipe_as_json(const Recipe& recipe)
 {
-    const auto milliseconds = [](std::chrono::nanoseconds time) {
-        return std::chrono::duration<double, std::milli>(time).count();
-    };
+    const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
     return {{"key", recipe.key.hex()},
             {"name", recipe.name},
             {"target", recipe.target},
@@ -48,8 +47,8 @@ Json recipe_as_json(const Recipe& recipe)
             {"name_expressions", recipe.name_expressions},
             {"uses", recipe.uses},
             {"processes", recipe.processes},
-            {"first_use_ms", milliseconds(recipe.first_use)},
-            {"cost_ms", milliseconds(recipe.cost)},
+            {"first_use_seconds", seconds(recipe.first_use)},
+            {"cost_seconds", seconds(recipe.cost)},
             {"source_bytes", recipe.source_bytes},
             {"headers", recipe.headers},
             {"header_bytes", recipe.header_bytes},
@@ -117,7 +116,9 @@ int run_list_recipes(const Globals& /*globals*/, const ListRecipesArguments& arg
 
 int run_merge(const Globals& /*globals*/, const MergeArguments& arguments)
 {
+    const StopSignals signals;
     const recipes::MergeReport report = or_fail(recipes::merge(arguments.out, arguments.files));
+    stop_if_told();
     tell_of(report.damage);
     if (arguments.json)
         print_json({{"file", arguments.out},
@@ -137,7 +138,7 @@ int run_merge(const Globals& /*globals*/, const MergeArguments& arguments)
 void add_recipes(Command& command)
 {
     command.describe("Shows and merges recipes: records of what programs compiled, to build it elsewhere.",
-                     "  HEARTH_RECORD=app.recipes python app.py\n"
+                     "  hearth run --record app.recipes -- python app.py\n"
                      "  hearth recipes ls app.recipes\n"
                      "  hearth recipes merge all.recipes node*.recipes",
                      "'hearth build' compiles them. docs/recipes.md tells how a fleet starts warm with them.");

@@ -56,7 +56,7 @@ Json check_as_json(const Checked& one)
             {"leases", one.check.leases},
             {"signatures_demanded", one.demanded},
             {"samples", one.check.samples},
-            {"latency_us", {{"p50", one.check.p50_us}, {"p99", one.check.p99_us}}},
+            {"latency_seconds", {{"p50", one.check.p50_us / 1e6}, {"p99", one.check.p99_us / 1e6}}},
             {"problem", !one.check.reachable.ok()  ? one.check.reachable.error().message
                         : !one.check.writable.ok() ? one.check.writable.error().message
                                                    : std::string()}};

@@ -1,6 +1,6 @@
 #include "cache/open_cache.hpp"
-#include "cache/pattern.hpp"
 #include "cache/rows.hpp"
+#include "cache/selection.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/units.hpp"
 #include "terminal/command_line.hpp"
@@ -17,56 +17,76 @@ namespace hearth::cli {
 namespace {
 
 struct RmArguments {
-    std::string pattern;
+    Selection selection;
     bool dry_run = false;
     bool json = false;
 };
 
+struct Removed {
+    std::uint64_t entries = 0;
+    std::uint64_t bytes = 0;
+};
+
+Removed remove(Cache& cache, const std::vector<EntryRow>& chosen, const Progress& progress)
+{
+    Removed removed;
+    for (const EntryRow& row : chosen) {
+        if (cache.remove(row.key)) {
+            ++removed.entries;
+            removed.bytes += row.stored_bytes;
+        } else if (!admin::where(cache, row.key).empty()) {  // otherwise another process removed it first
+            fail(fmt::format("Entry {} could not be removed. 'hearth doctor' shows whether the directory can be "
+                             "written.",
+                             short_key(row.key)));
+        }
+        if (!progress(removed.entries, chosen.size()))
+            break;
+    }
+    return removed;
+}
+
+// What remove() would remove.
+Removed count(const std::vector<EntryRow>& chosen)
+{
+    Removed all{chosen.size()};
+    for (const EntryRow& row : chosen)
+        all.bytes += row.stored_bytes;
+    return all;
+}
+
 int run_rm(const Globals& globals, const RmArguments& arguments)
 {
-    Cache cache = open_cache(globals, arguments.dry_run ? Use::read : Use::change);
-    const Pattern pattern(arguments.pattern);
-    std::vector<std::pair<Key, std::uint64_t>> chosen;
-    std::vector<EntryRow> rows;  // filled for a dry run only
-    admin::list(cache, [&](const EntryRow& row) {
-        if (!pattern.matches(row))
-            return true;
-        chosen.emplace_back(row.key, row.stored_bytes);
-        if (arguments.dry_run && !arguments.json)
-            rows.push_back(row);
+    if (arguments.selection.is_everything())
+        fail_usage(
+            "Say what to remove: a PATTERN, --target, --compiler, --older-than or --failed. 'hearth clear' removes "
+            "everything; 'hearth rm --help' explains each.");
+    const bool dry = arguments.dry_run;
+    Cache cache = open_cache(globals, dry ? Use::read : Use::change);
+    std::vector<EntryRow> chosen;
+    admin::list(cache, [&, choose = chosen_by(arguments.selection)](const EntryRow& row) {
+        if (choose(row))
+            chosen.push_back(row);
         return true;
     });
+    const Removed removed =
+        dry ? count(chosen) : with_progress("Removing", unless(arguments.json), [&](const Progress& progress) {
+            return remove(cache, chosen, progress);
+        });
 
-    std::uint64_t removed = 0;
-    std::uint64_t bytes = 0;
-    {
-        ProgressBar bar("Removing", unless(arguments.json));
-        const Progress report = bar.report();
-        for (const auto& [key, size] : chosen) {
-            if (arguments.dry_run || cache.remove(key)) {
-                ++removed;
-                bytes += size;
-            } else if (!admin::where(cache, key).empty()) {  // otherwise another process removed it first
-                fail(fmt::format("Entry {} could not be removed. 'hearth doctor' shows whether the directory can be "
-                                 "written.",
-                                 short_key(key)));
-            }
-            report(removed, chosen.size());
-        }
-    }
-
-    for (const EntryRow& row : rows)
-        print_out("{}  {}\n", short_key(row.key), printable(row.metadata.label));
+    if (dry && !arguments.json)
+        for (const EntryRow& row : chosen)
+            print_out("{}  {}\n", short_key(row.key), printable(row.metadata.label));
     if (arguments.json)
-        print_json({{"removed", arguments.dry_run ? 0 : removed},
-                    {"matched", chosen.size()},
-                    {"bytes", bytes},
-                    {"dry_run", arguments.dry_run}});
+        print_json({{"removed_entries", dry ? 0 : removed.entries},
+                    {"removed_bytes", dry ? 0 : removed.bytes},
+                    {"matched_entries", chosen.size()},
+                    {"matched_bytes", count(chosen).bytes},
+                    {"dry_run", dry}});
     else if (!chosen.empty())
-        print_out("{} {} ({}).\n", arguments.dry_run ? "Would remove" : "Removed",
-                  count_of(removed, "entry", "entries"), format_size(bytes));
+        print_out("{} {} ({}).\n", dry ? "Would remove" : "Removed", count_of(removed.entries, "entry", "entries"),
+                  format_size(removed.bytes));
     if (chosen.empty()) {
-        complain("Nothing matches " + in_quotes(arguments.pattern) + ".");
+        complain(nothing_matches(arguments.selection) + ".");
         return k_nothing;
     }
     return k_done;
@@ -76,11 +96,12 @@ int run_rm(const Globals& globals, const RmArguments& arguments)
 
 void add_rm(Command& command)
 {
-    command.describe("Removes the entries that match a pattern.", "  hearth rm saxpy\n"
-                                                                  "  hearth rm --dry-run 'test_*'\n"
-                                                                  "  hearth rm 1f3a9c04d2");
+    command.describe("Removes the entries that match.", "  hearth rm saxpy\n"
+                                                        "  hearth rm --dry-run 'test_*'\n"
+                                                        "  hearth rm --failed\n"
+                                                        "  hearth rm --target sm_80 --older-than 30d");
     auto& arguments = command.runs(run_rm);
-    command.text("PATTERN", arguments.pattern, Pattern::k_help).required();
+    add_selection(command, arguments.selection);
     command.flag("-n,--dry-run", arguments.dry_run, "Only show what would be removed");
     command.json(arguments.json);
 }

@@ -68,23 +68,30 @@ void check_ptxas(const std::string& path)
                          in_quotes(path)));
 }
 
+// Triton takes its ptxas from TRITON_PTXAS_PATH, and would otherwise start its own. For newer GPUs it has another one.
+void serve_triton(const fs::path& real)
+{
+    set("HEARTH_PTXAS", real.string());
+    set("TRITON_PTXAS_PATH", dropin_folder() + "/ptxas");
+    std::error_code error;
+    if (std::getenv("HEARTH_PTXAS_BLACKWELL") != nullptr || fs::exists(real.parent_path() / "ptxas-blackwell", error))
+        set("TRITON_PTXAS_BLACKWELL_PATH", dropin_folder() + "/ptxas-blackwell");
+}
+
 // For the command and its children. Paths become absolute, since they may change their directory.
 void prepare_environment(const Globals& globals, const RunArguments& arguments)
 {
     for (const char* name : {"HEARTH_DIR", "HEARTH_RECORD"})
         make_absolute(name, false);
     for (const char* name : {"HEARTH_BUNDLES", "HEARTH_CONFIG", "HEARTH_NVRTC", "HEARTH_NVJITLINK", "HEARTH_PTXAS",
-                             "HEARTH_SIGN_WITH", "HEARTH_TRUSTED_KEYS"})
+                             "HEARTH_PTXAS_BLACKWELL", "HEARTH_SIGN_WITH", "HEARTH_TRUSTED_KEYS"})
         make_absolute(name, true);
     if (globals.directory)
         set("HEARTH_DIR", fs::absolute(*globals.directory).string());
     if (arguments.forbid)
         set("HEARTH_FORBID_COMPILE", "1");
-    if (!arguments.ptxas.empty()) {
-        // Triton takes its ptxas from TRITON_PTXAS_PATH, and would otherwise start its own.
-        set("HEARTH_PTXAS", fs::absolute(arguments.ptxas).string());
-        set("TRITON_PTXAS_PATH", dropin_folder() + "/ptxas");
-    }
+    if (!arguments.ptxas.empty())
+        serve_triton(fs::absolute(arguments.ptxas));
     if (!arguments.record.empty())
         set("HEARTH_RECORD", fs::absolute(arguments.record).string());
 }
@@ -148,7 +155,7 @@ void add_run(Command& command)
     command.text("--ptxas", arguments.ptxas,
                  "Serve Triton's calls of ptxas too; FILE is Triton's ptxas: backends/nvidia/bin/ptxas in its package",
                  "FILE");
-    command.hands_on(arguments.command, "command", "-- python train.py");
+    command.hands_on(arguments.command, "-- COMMAND", "command", "-- python train.py");
 }
 
 }  // namespace hearth::cli

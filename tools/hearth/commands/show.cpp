@@ -1,6 +1,6 @@
-#include "cache/key_argument.hpp"
 #include "cache/open_cache.hpp"
 #include "cache/rows.hpp"
+#include "cache/selection.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/explain.hpp"
 #include "hearth/units.hpp"
@@ -19,7 +19,7 @@ namespace hearth::cli {
 namespace {
 
 struct ShowArguments {
-    std::string key;
+    Selection selection;
     bool json = false;
 };
 
@@ -62,7 +62,7 @@ void print_as_json(const Shown& shown)
                            {"kind", kind_name(field.kind)},
                            {"value", field.display()},
                            {"digested", field.digested},
-                           {"size", field.size}};
+                           {"bytes", field.size}};
                }));
     object.add("dependencies", Json::array_of(shown.dependencies, [](const Dependency& one) -> Json {
                    return {{"kind", one.kind}, {"what", one.what}, {"value", one.value}};
@@ -89,16 +89,6 @@ std::string moment(WallTime time)
 {
     const auto text = iso_time(time);
     return text ? fmt::format("{} ({})", *text, show_age(time, now())) : "never";
-}
-
-std::string options_line(const std::vector<std::string>& options)
-{
-    std::vector<std::string> words;
-    words.reserve(options.size());
-    for (const std::string& option : options)
-        words.push_back(option.empty() || option.find(' ') != std::string::npos ? in_quotes(option)
-                                                                                : printable(option));
-    return fmt::format("{}", fmt::join(words, " "));
 }
 
 void print_for_people(const Shown& shown)
@@ -142,7 +132,7 @@ void print_for_people(const Shown& shown)
 int run_show(const Globals& globals, const ShowArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::read);
-    const Key key = find_key(cache, arguments.key);
+    const Key key = find_one(cache, arguments.selection);
     const std::optional<EntryRow> row = admin::info(cache, key);
     const std::vector<std::string> tiers = admin::where(cache, key);
     // Sections and request are in the entry itself, which only a lookup reads. This cache does not count lookups.
@@ -150,7 +140,7 @@ int run_show(const Globals& globals, const ShowArguments& arguments)
     const Lookup found = uncounted.find(key);
     if (!found || !row) {
         complain(fmt::format("Miss ({}): there is no usable entry for {}.", to_string(found.why()),
-                             in_quotes(arguments.key)));
+                             in_quotes(*arguments.selection.pattern)));
         return k_nothing;
     }
     const Shown shown{*row, *found, tiers, Request(key, found->request).fields(), dependencies(*found)};
@@ -169,9 +159,10 @@ void add_show(Command& command)
         "Shows everything about an entry but its bytes: metadata, sections, and the request behind its key.",
         "  hearth show saxpy\n"
         "  hearth show 1f3a9c04\n"
+        "  hearth show saxpy.cu --target sm_90\n"
         "  hearth show saxpy --json | jq .sections");
     auto& arguments = command.runs(run_show);
-    command.text("KEY", arguments.key, k_key_help).required();
+    add_selection(command, arguments.selection, "KEY").required();
     command.json(arguments.json);
 }
 

@@ -43,9 +43,9 @@ Json tier_as_json(const TierStats& tier)
                 {"used_bytes", tier.used_bytes},
                 {"entries", tier.entries}};
     add_counts(object, tier, k_tier_counts);
-    object.add("latency_us", {{"p50", tier.latency.percentile_us(0.50)},
-                              {"p99", tier.latency.percentile_us(0.99)},
-                              {"mean", tier.latency.mean_us()}});
+    object.add("latency_seconds", {{"p50", tier.latency.percentile_us(0.50) / 1e6},
+                                   {"p99", tier.latency.percentile_us(0.99) / 1e6},
+                                   {"mean", tier.latency.mean_us() / 1e6}});
     if (tier.remote)
         object.add("remote", {{"state", to_string(tier.remote->state)},
                               {"server", tier.remote->server},

@@ -32,10 +32,9 @@ void print_for_people(const VerifyReport& report)
 int run_verify(const Globals& globals, const VerifyArguments& arguments)
 {
     Cache cache = open_cache(globals, arguments.repair ? Use::change : Use::read);
-    const VerifyReport report = [&] {
-        ProgressBar bar("Verifying", unless(arguments.json));
-        return admin::verify(cache, arguments.repair ? Repair::yes : Repair::no, bar.report());
-    }();
+    const VerifyReport report = with_progress("Verifying", unless(arguments.json), [&](const Progress& progress) {
+        return admin::verify(cache, arguments.repair ? Repair::yes : Repair::no, progress);
+    });
     const bool repaired = arguments.repair && report.removed >= report.corrupt;
     if (arguments.json)
         print_json({{"checked", report.checked},

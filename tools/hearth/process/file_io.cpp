@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -147,6 +149,21 @@ void write_into(const std::string& path, ByteView bytes)
         write_in_place(path, bytes);
     else
         write_whole(path, bytes);
+}
+
+void keep_other_files(const std::string& path, const FileKind& kind)
+{
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error))
+        return;  // the one that writes it reports this
+    std::string first(kind.magic.size(), '\0');
+    std::ifstream file(path, std::ios::binary);
+    if (!file.read(first.data(), 1))
+        return;
+    file.read(first.data() + 1, static_cast<std::streamsize>(first.size()) - 1);
+    if (first != kind.magic)
+        fail(fmt::format("{} exists and is not {}; it is left as it is. Choose another file.", in_quotes(path),
+                         kind.name));
 }
 
 }  // namespace hearth::cli

@@ -3,6 +3,7 @@
 #include "hearth/bytes.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace hearth::cli {
 
@@ -16,5 +17,16 @@ void write_whole(const std::string& path, ByteView bytes);
 // Writes into an existing file, as compilers do: a process that has it open reads the new bytes, and so do its other
 // names. A new file appears whole. Fails with a sentence.
 void write_into(const std::string& path, ByteView bytes);
+
+// What a file of ours begins with, and what it is called.
+struct FileKind {
+    std::string_view magic;
+    std::string_view name;
+};
+inline constexpr FileKind k_bundle_file{"\x89HRTHBN\n", "a bundle"};
+inline constexpr FileKind k_export_file{"\x89HRTHAR\n", "an export"};
+
+// Fails if a file of this kind is to be written to `path` and one of another kind is there.
+void keep_other_files(const std::string& path, const FileKind& kind);
 
 }  // namespace hearth::cli

@@ -101,15 +101,16 @@ std::string RunSummary::as_json() const
         by_tier.add(tier, number);
     Json shown = Json::array();
     for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
-        shown.add({{"name", slowest[i].name}, {"reason", slowest[i].reason}, {"spent_ms", slowest[i].spent_ms}});
+        shown.add(
+            {{"name", slowest[i].name}, {"reason", slowest[i].reason}, {"spent_seconds", slowest[i].spent_ms / 1e3}});
     const Json json{{"hits", hits()},
                     {"by_tier", by_tier},
                     {"compiled", compiled},
                     {"waited", waited},
                     {"past_the_cache", past_the_cache},
                     {"forbidden", forbidden},
-                    {"saved_ms", saved_ms},
-                    {"spent_ms", spent_ms},
+                    {"saved_seconds", saved_ms / 1e3},
+                    {"spent_seconds", spent_ms / 1e3},
                     {"processes", processes},
                     {"slowest", shown},
                     {"warnings", warnings}};

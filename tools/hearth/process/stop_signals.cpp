@@ -6,11 +6,22 @@
 
 #include <cstring>
 
+#include <unistd.h>
+
 namespace hearth::cli {
 
 namespace {
 
 constexpr std::array k_stopping{SIGINT, SIGTERM, SIGHUP};
+
+sigset_t stopping_set()
+{
+    sigset_t all;
+    ::sigemptyset(&all);
+    for (const int signal : k_stopping)
+        ::sigaddset(&all, signal);
+    return all;
+}
 
 volatile std::sig_atomic_t g_told_to_stop = 0;
 int g_alive = 0;
@@ -44,16 +55,42 @@ StopSignals::~StopSignals()
 
 HeldStopSignals::HeldStopSignals()
 {
-    sigset_t all;
-    ::sigemptyset(&all);
-    for (const int signal : k_stopping)
-        ::sigaddset(&all, signal);
+    const sigset_t all = stopping_set();
     ::sigprocmask(SIG_BLOCK, &all, &m_mask);
 }
 
 HeldStopSignals::~HeldStopSignals()
 {
     ::sigprocmask(SIG_SETMASK, &m_mask, nullptr);
+}
+
+EndedBySignals::EndedBySignals()
+{
+    ::sigemptyset(&m_obeyed);
+    for (const int signal : k_stopping) {
+        struct sigaction before {};
+        ::sigaction(signal, nullptr, &before);
+        if (before.sa_handler != SIG_IGN)
+            ::sigaddset(&m_obeyed, signal);
+    }
+    m_waiting = std::thread([this] {
+        const sigset_t all = stopping_set();
+        for (;;) {
+            siginfo_t told{};
+            const int signal = ::sigwaitinfo(&all, &told);
+            if (told.si_code == SI_QUEUE && told.si_value.sival_ptr == this)
+                return;
+            if (signal > 0 && ::sigismember(&m_obeyed, signal) == 1)
+                ::_exit(128 + signal);
+        }
+    });
+}
+
+EndedBySignals::~EndedBySignals()
+{
+    // Told from a signal that somebody else sent by what it carries.
+    ::pthread_sigqueue(m_waiting.native_handle(), SIGTERM, sigval{.sival_ptr = this});
+    m_waiting.join();
 }
 
 int told_to_stop()

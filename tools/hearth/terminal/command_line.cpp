@@ -1,5 +1,6 @@
 #include "terminal/command_line.hpp"
 
+#include "base/text.hpp"
 #include "hearth/units.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
@@ -20,6 +21,7 @@ namespace hearth::cli {
 struct Command::Line {
     struct Rest {
         std::vector<std::string>* words;
+        std::string usage;
         std::string what;
         std::string example;
     };
@@ -33,6 +35,16 @@ struct Command::Line {
     void add(const CommandRow& row);
     void take_rest(std::vector<std::string>& words);
     int say_usage(const CLI::ParseError& error) const;
+
+    // The usage line of a command that passes something on shows it too.
+    class Formatter : public CLI::Formatter {
+    public:
+        explicit Formatter(const Line& line) : m_line(line) {}
+        std::string make_usage(const CLI::App* command, std::string name) const override;
+
+    private:
+        const Line& m_line;
+    };
 };
 
 namespace {
@@ -55,6 +67,18 @@ std::string footer_of(const std::string& examples, const std::string& note)
     return "Examples:\n" + examples + (note.empty() ? "" : "\n\n" + note);
 }
 
+// " Did you mean compile?", or nothing.
+std::string did_you_mean(const CLI::App& app, std::string_view word)
+{
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({}))
+        if (!command->get_group().empty())  // hidden ones have none
+            names.push_back(command->get_name());
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    const std::string_view meant = base::closest(word, known);
+    return meant.empty() ? "" : fmt::format(" Did you mean {}?", meant);
+}
+
 // The command that was given, found as the parser finds it; null if no word names one.
 const CommandRow* row_of(std::span<const CommandRow> commands, const std::vector<std::string>& words)
 {
@@ -75,8 +99,10 @@ const CommandRow* row_of(std::span<const CommandRow> commands, const std::vector
 Command::Line::Line(const ProgramText& program) : app(program.sentence, program.name)
 {
     app.set_help_flag("-h,--help", "Show this help and exit");
-    app.set_version_flag("--version", program.version, "Show the version and exit");
+    app.set_version_flag("--version", program.version,
+                         "Show the version, and what this command has to work with, and exit");
     app.require_subcommand(1);
+    app.formatter(std::make_shared<Formatter>(*this));
     app.get_formatter()->column_width(26);
     app.get_formatter()->label("REQUIRED", "");
     app.get_formatter()->label("SUBCOMMAND", "COMMAND");
@@ -94,6 +120,14 @@ void Command::Line::add(const CommandRow& row)
     add_directory(added, globals);
     Command command(added, *this);
     row.describe(command);
+}
+
+std::string Command::Line::Formatter::make_usage(const CLI::App* command, std::string name) const
+{
+    std::string usage = CLI::Formatter::make_usage(command, std::move(name));
+    if (const auto rest = m_line.rest_of.find(command); rest != m_line.rest_of.end())
+        usage.insert(usage.find_last_not_of('\n') + 1, " " + rest->second.usage);
+    return usage;
 }
 
 void Command::Line::take_rest(std::vector<std::string>& words)
@@ -124,9 +158,10 @@ int Command::Line::say_usage(const CLI::ParseError& error) const
             return k_usage;
         }
         if (!words.empty()) {
-            complain(fmt::format("There is no {} {}. '{} --help' lists what there is.",
-                                 words.front().starts_with('-') ? "option" : "command", in_quotes(words.front()),
-                                 command));
+            const bool is_option = words.front().starts_with('-');
+            complain(fmt::format("There is no {} {}.{} '{} --help' lists what there is.",
+                                 is_option ? "option" : "command", in_quotes(words.front()),
+                                 is_option ? "" : did_you_mean(*at, words.front()), command));
             return k_usage;
         }
     }
@@ -216,9 +251,10 @@ void Command::on_chosen(std::function<int(const Globals&)> run)
     m_app.callback([&line = m_line, run = std::move(run)] { line.chosen = run; });
 }
 
-void Command::hands_on(std::vector<std::string>& words, const std::string& what, const std::string& example)
+void Command::hands_on(std::vector<std::string>& words, const std::string& usage, const std::string& what,
+                       const std::string& example)
 {
-    m_line.rest_of[&m_app] = {&words, what, example};
+    m_line.rest_of[&m_app] = {&words, usage, what, example};
 }
 
 Option Command::flag(const std::string& name, bool& value, const std::string& help)
@@ -241,7 +277,8 @@ Option Command::text(const std::string& name, std::optional<std::string>& value,
                      const std::string& placeholder)
 {
     const auto read = [&value](const std::string& text) { value = text; };
-    return Option(m_app.add_option_function<std::string>(name, read, help)->type_name(placeholder));
+    return Option(
+        m_app.add_option_function<std::string>(name, read, help)->type_name(name.front() == '-' ? placeholder : ""));
 }
 
 Option Command::list(const std::string& name, std::vector<std::string>& values, const std::string& help,

@@ -84,9 +84,10 @@ public:
     Option count(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
     Option duration(const std::string& name, std::optional<std::chrono::milliseconds>& value, const std::string& help);
 
-    // What follows "--" goes into `words` unchanged. A user who forgets the dashes is told to put them before `what`,
-    // as in `example`.
-    void hands_on(std::vector<std::string>& words, const std::string& what, const std::string& example);
+    // What follows "--" goes into `words` unchanged; `usage` stands for it in the help: "-- COMMAND". A user who
+    // forgets the dashes is told to put them before `what`, as in `example`.
+    void hands_on(std::vector<std::string>& words, const std::string& usage, const std::string& what,
+                  const std::string& example);
 
 private:
     void on_chosen(std::function<int(const Globals&)> run);
@@ -104,7 +105,7 @@ struct CommandRow {
 struct ProgramText {
     std::string name;
     std::string sentence;
-    std::string version;
+    std::string (*version)();
     std::string footer;
 };
 

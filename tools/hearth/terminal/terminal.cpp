@@ -14,6 +14,12 @@ bool is_terminal(int descriptor)
     return isatty(descriptor) == 1;
 }
 
+bool obeys_escapes(int descriptor)
+{
+    const char* term = std::getenv("TERM");
+    return is_terminal(descriptor) && (term == nullptr || std::string_view(term) != "dumb");
+}
+
 std::size_t terminal_columns(int descriptor)
 {
     winsize size{};
@@ -25,10 +31,8 @@ std::size_t terminal_columns(int descriptor)
 Paint::Paint(int descriptor)
 {
     const char* no_color = std::getenv("NO_COLOR");
-    const char* term = std::getenv("TERM");
     const bool unwanted = no_color != nullptr && *no_color != '\0';
-    const bool dumb = term != nullptr && std::string_view(term) == "dumb";
-    m_on = is_terminal(descriptor) && !unwanted && !dumb;
+    m_on = obeys_escapes(descriptor) && !unwanted;
 }
 
 std::string Paint::in(std::string_view code, std::string_view text) const

@@ -8,6 +8,9 @@ namespace hearth::cli {
 
 bool is_terminal(int descriptor);
 
+// Whether it is a terminal that obeys escape sequences: not where TERM is "dumb".
+bool obeys_escapes(int descriptor);
+
 // Columns of the terminal behind a descriptor; 0 when it is not one or does not say.
 std::size_t terminal_columns(int descriptor);
 

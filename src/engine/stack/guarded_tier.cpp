@@ -1,0 +1,153 @@
+#include "engine/stack/guarded_tier.hpp"
+
+#include "base/error.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace hearth::engine {
+
+GuardedTier::GuardedTier(std::unique_ptr<Tier> inner, std::string name, LogSink log)
+    : m_inner(std::move(inner)), m_log(std::move(log)), m_name(std::move(name))
+{
+    m_name = guarded(m_name, [&] { return std::string(m_inner->name()); });
+    m_traits = guarded(TierTraits{}, [&] { return m_inner->traits(); });
+}
+
+// What `call` returns, or `instead` if it throws.
+template <class T, class Call>
+T GuardedTier::guarded(T instead, Call&& call) const noexcept
+try {
+    return call();
+} catch (...) {
+    tell();
+    return instead;
+}
+
+void GuardedTier::tell() const noexcept
+try {
+    if (m_log && !m_told.exchange(true, std::memory_order_relaxed))
+        m_log(LogLevel::warning, fmt::format("Tier \"{}\" threw: {}", m_name, what_was_thrown()));
+} catch (...) {
+    return;  // there is no memory even to say so
+}
+
+std::string GuardedTier::note()
+{
+    return guarded(std::string{}, [&] { return m_inner->note(); });
+}
+
+Found GuardedTier::find(const Key& key)
+{
+    return guarded(Found::miss(Miss::outage), [&] { return m_inner->find(key); });
+}
+
+Found GuardedTier::peek(const Key& key)
+{
+    return guarded(Found::miss(Miss::outage), [&] { return m_inner->peek(key); });
+}
+
+Result<StoreReport> GuardedTier::store(const Key& key, const Entry& entry, Victims victims)
+try {
+    return m_inner->store(key, entry, victims);
+} catch (...) {
+    return error(Code::io, "Tier \"{}\" threw: {}", m_name, what_was_thrown());
+}
+
+bool GuardedTier::contains(const Key& key)
+{
+    return guarded(false, [&] { return m_inner->contains(key); });
+}
+
+bool GuardedTier::remove(const Key& key)
+{
+    return guarded(false, [&] { return m_inner->remove(key); });
+}
+
+void GuardedTier::clear()
+{
+    guarded(0, [&] { return m_inner->clear(), 0; });
+}
+
+TierUsage GuardedTier::usage()
+{
+    return guarded(TierUsage{}, [&] { return m_inner->usage(); });
+}
+
+Limits GuardedTier::limits() const
+{
+    return guarded(Limits{}, [&] { return m_inner->limits(); });
+}
+
+std::vector<Victim> GuardedTier::set_limits(const Limits& limits, Victims victims)
+{
+    return guarded(std::vector<Victim>{}, [&] { return m_inner->set_limits(limits, victims); });
+}
+
+void GuardedTier::set_policy(const PolicyFactory& policy)
+{
+    guarded(0, [&] { return m_inner->set_policy(policy), 0; });
+}
+
+std::vector<Victim> GuardedTier::evict_to(const EvictTo& goal, const Progress& progress)
+{
+    return guarded(std::vector<Victim>{}, [&] { return m_inner->evict_to(goal, progress); });
+}
+
+std::optional<EntryRow> GuardedTier::info(const Key& key)
+{
+    return guarded(std::optional<EntryRow>{}, [&] { return m_inner->info(key); });
+}
+
+void GuardedTier::for_each(const std::function<bool(const EntryRow&)>& visit)
+{
+    std::exception_ptr of_visitor;
+    const auto careful = [&](const EntryRow& row) {
+        try {
+            return visit(row);
+        } catch (...) {
+            of_visitor = std::current_exception();
+            return false;
+        }
+    };
+    guarded(0, [&] { return m_inner->for_each(careful), 0; });
+    if (of_visitor)
+        std::rethrow_exception(of_visitor);
+}
+
+VerifyReport GuardedTier::verify(Repair repair, const Progress& progress)
+{
+    return guarded(VerifyReport{}, [&] { return m_inner->verify(repair, progress); });
+}
+
+void GuardedTier::touch(const Key& key, std::uint32_t uses)
+{
+    guarded(0, [&] { return m_inner->touch(key, uses), 0; });
+}
+
+void GuardedTier::flush()
+{
+    guarded(0, [&] { return m_inner->flush(), 0; });
+}
+
+std::vector<Victim> GuardedTier::maintain(std::stop_token stop)
+{
+    return guarded(std::vector<Victim>{}, [&] { return m_inner->maintain(std::move(stop)); });
+}
+
+FlightAttempt GuardedTier::try_flight(const Key& key)
+{
+    return guarded(FlightAttempt{}, [&] { return m_inner->try_flight(key); });
+}
+
+Bytes GuardedTier::read_note(std::string_view name)
+{
+    return guarded(Bytes{}, [&] { return m_inner->read_note(name); });
+}
+
+bool GuardedTier::update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit)
+{
+    return guarded(false, [&] { return m_inner->update_note(name, edit); });
+}
+
+}  // namespace hearth::engine

@@ -1,0 +1,95 @@
+#include "base/workers.hpp"
+
+#include "base/own_thread.hpp"
+
+#include <functional>
+#include <future>
+#include <gtest/gtest.h>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+namespace hearth::base {
+
+TEST(Workers, where_no_thread_can_be_had_the_caller_runs_the_task_itself)
+{
+    Workers workers(4);
+    std::thread::id ran_on;
+    fail_thread_starts(1);
+    workers.submit([&](Workers::Call call) {
+        EXPECT_EQ(call, Workers::Call::run);
+        ran_on = std::this_thread::get_id();
+    });
+    EXPECT_EQ(ran_on, std::this_thread::get_id());
+    std::promise<std::thread::id> later;
+    workers.submit([&](Workers::Call) { later.set_value(std::this_thread::get_id()); });
+    EXPECT_NE(later.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(Workers, a_task_that_throws_takes_neither_the_process_nor_its_thread_along)
+{
+    Workers workers(1);
+    std::promise<std::thread::id> first;
+    workers.submit([&](Workers::Call) {
+        first.set_value(std::this_thread::get_id());
+        throw std::runtime_error("from a task");
+    });
+    std::promise<std::thread::id> second;
+    workers.submit([&](Workers::Call) { second.set_value(std::this_thread::get_id()); });
+    EXPECT_EQ(first.get_future().get(), second.get_future().get());
+}
+
+namespace {
+
+// Calls a function when the last copy of what captured it goes.
+class AtEnd {
+public:
+    explicit AtEnd(std::function<void()> then) : m_then(new std::function<void()>(std::move(then)), run_and_delete) {}
+
+private:
+    static void run_and_delete(const std::function<void()>* then)
+    {
+        (*then)();
+        delete then;
+    }
+    std::shared_ptr<std::function<void()>> m_then;
+};
+
+}  // namespace
+
+TEST(Workers, what_a_task_owns_may_submit_when_it_is_destroyed)
+{
+    Workers workers(1);
+    std::promise<void> submitted;
+    workers.submit(
+        [at_end = AtEnd([&] { workers.submit([&](Workers::Call) { submitted.set_value(); }); })](Workers::Call) {});
+    submitted.get_future().get();
+}
+
+TEST(Workers, a_task_may_own_the_last_of_its_workers)
+{
+    auto workers = std::make_shared<Workers>(2);
+    std::promise<void> let_go;
+    std::promise<void> ended;
+    Workers& plain = *workers;
+    plain.submit([at_end = AtEnd([&] { ended.set_value(); }), last = std::move(workers),
+                  wait = let_go.get_future().share()](Workers::Call) { wait.get(); });
+    let_go.set_value();
+    ended.get_future().get();
+}
+
+TEST(Workers, a_task_may_stop_its_own_workers_and_those_that_wait_are_cancelled)
+{
+    Workers workers(1);
+    std::promise<Workers::Call> told;
+    std::promise<void> queued;
+    workers.submit([&, wait = queued.get_future().share()](Workers::Call) {
+        wait.get();
+        workers.stop();
+    });
+    workers.submit([&](Workers::Call call) { told.set_value(call); });
+    queued.set_value();
+    EXPECT_EQ(told.get_future().get(), Workers::Call::cancelled);
+}
+
+}  // namespace hearth::base

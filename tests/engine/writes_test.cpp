@@ -1,0 +1,201 @@
+#include "engine/stack/writes.hpp"
+
+#include "hearth/admin.hpp"
+#include "hearth/prewarm.hpp"
+#include "hearth/vram.hpp"
+
+#include "cache_test.hpp"
+#include "hooked_tier.hpp"
+
+// An insert or a remove that has returned is not undone by a copy that was under way: one case for each kind of copy.
+// Each writes at the moment between reading and storing.
+
+namespace hearth::test {
+
+namespace {
+
+using engine::Writes;
+
+TEST(Writes, a_copy_that_was_read_before_a_write_is_refused)
+{
+    Writes writes;
+    const Writes::Ticket before = writes.now();
+    EXPECT_TRUE(Writes::Copy(writes, numbered_key(1), before));
+    {
+        const Writes::Write write(writes, numbered_key(1));
+    }
+    EXPECT_FALSE(Writes::Copy(writes, numbered_key(1), before));
+    EXPECT_TRUE(Writes::Copy(writes, numbered_key(1), writes.now()));
+    EXPECT_TRUE(Writes::Copy(writes, numbered_key(2), before)) << "another key is another matter";
+}
+
+TEST(Writes, while_a_key_is_written_it_is_not_copied)
+{
+    Writes writes;
+    const Writes::Write write(writes, numbered_key(1));
+    EXPECT_FALSE(Writes::Copy(writes, numbered_key(1), writes.now()));
+    EXPECT_TRUE(Writes::Copy(writes, numbered_key(2), writes.now()));
+}
+
+TEST(Writes, a_ticket_older_than_what_is_remembered_is_of_no_use)
+{
+    Writes writes;
+    const Writes::Ticket before = writes.now();
+    for (std::uint64_t i = 0; i < Writes::k_remembered; ++i)
+        const Writes::Write write(writes, numbered_key(100 + i));
+    EXPECT_TRUE(Writes::Copy(writes, numbered_key(1), before));
+    {
+        const Writes::Write write(writes, numbered_key(99));
+    }
+    EXPECT_FALSE(Writes::Copy(writes, numbered_key(1), before));
+    EXPECT_TRUE(Writes::Copy(writes, numbered_key(1), writes.now()));
+}
+
+class WritesWin : public CacheTest {
+protected:
+    enum class Change { insert, remove };
+
+    // A hook that changes key 1 when it is called for the n-th time with that key.
+    std::function<void(const Key&)> change_at(int nth)
+    {
+        return [this, nth, calls = std::make_shared<int>(0)](const Key& key) {
+            if (!m_cache || key != numbered_key(1) || ++*calls != nth)
+                return;
+            if (m_change == Change::insert)
+                put(*m_cache, 1, 100, {}, 2);
+            else
+                EXPECT_TRUE(m_cache->remove(key));
+        };
+    }
+    // Opens the tiers, lets `move` begin a copy of key 1's first version, and expects that the change won.
+    void expect_change_wins(const std::function<std::vector<TierSpec>()>& tiers,
+                            const std::function<void(Cache&)>& move)
+    {
+        for (const Change change : {Change::insert, Change::remove}) {
+            SCOPED_TRACE(change == Change::insert ? "insert" : "remove");
+            m_change = change;
+            m_cache = nullptr;
+            Cache cache = open(tiers());
+            cache.remove(numbered_key(1));
+            m_cache = &cache;
+            move(cache);
+            m_cache = nullptr;
+            if (change == Change::remove)
+                EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
+            else
+                EXPECT_TRUE(holds(cache, 1, 100, 2));
+            admin::clear_memory(cache);
+            EXPECT_FALSE(holds(cache, 1, 100, 1)) << "the first version is nowhere";
+        }
+    }
+
+    Cache* m_cache = nullptr;
+    Change m_change = Change::insert;
+};
+
+TEST_F(WritesWin, over_a_promoting_hit)
+{
+    expect_change_wins(
+        [&] {
+            return std::vector{memory_named("fast", 0), hooked(memory_named("slow", 0), {.found = change_at(3)})};
+        },
+        [](Cache& cache) {
+            put(cache, 1, 100, "slow", 1);
+            for (int i = 0; i < 3; ++i)
+                EXPECT_TRUE(cache.find(numbered_key(1)).hit());
+        });
+}
+
+TEST_F(WritesWin, over_a_promotion_by_hand)
+{
+    expect_change_wins(
+        [&] {
+            return std::vector{memory_named("fast", 0), hooked(memory_named("slow", 0), {.peeked = change_at(1)})};
+        },
+        [](Cache& cache) {
+            put(cache, 1, 100, "slow", 1);
+            EXPECT_EQ(admin::promote(cache, numbered_key(1)).outcome, MoveReport::Outcome::refused);
+        });
+}
+
+TEST_F(WritesWin, over_a_demotion_by_hand)
+{
+    expect_change_wins(
+        [&] {
+            return std::vector{hooked(memory_named("fast", 0), {.peeked = change_at(1)}), memory_named("slow", 0)};
+        },
+        [](Cache& cache) {
+            put(cache, 1, 100, "fast", 1);
+            EXPECT_EQ(admin::demote(cache, numbered_key(1)).outcome, MoveReport::Outcome::refused);
+        });
+}
+
+TEST_F(WritesWin, over_a_victim_on_its_way_down)
+{
+    m_change = Change::insert;
+    Cache cache = open({memory_named("fast", 150), hooked(memory_named("slow", 0), {.contains = change_at(1)})});
+    put(cache, 1, 100, "fast", 1);
+    m_cache = &cache;
+    put(cache, 2, 100);
+    m_cache = nullptr;
+    EXPECT_TRUE(holds(cache, 1, 100, 2));
+    EXPECT_EQ(admin::demote(cache, numbered_key(1)).outcome, MoveReport::Outcome::moved);
+    EXPECT_TRUE(holds(cache, 1, 100, 2)) << "the first version had not come down in the meantime";
+}
+
+TEST_F(WritesWin, over_what_a_server_brings)
+{
+    expect_change_wins(
+        [&] {
+            const TierTraits remote{.persistent = true, .remote = true};
+            return std::vector{memory(0), hooked(disk_here(), {.found = change_at(1), .traits = remote})};
+        },
+        [](Cache& cache) {
+            put(cache, 1, 100, "disk", 1);
+            EXPECT_TRUE(cache.find(numbered_key(1)).hit());
+        });
+}
+
+TEST_F(WritesWin, a_removal_on_this_machine_leaves_servers_alone_and_so_does_an_insert_into_device_memory)
+{
+    const TierTraits remote{.persistent = true, .remote = true};
+    Cache cache = open({vram({.backend = device::Backend::host, .max_bytes = 1_MiB}), memory(0),
+                        hooked(disk_here(), {.traits = remote})});
+    put(cache, 1, 100);
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"vram", "disk"}));
+    EXPECT_TRUE(cache.remove(numbered_key(1), Reach::this_machine));
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"disk"});
+    EXPECT_TRUE(cache.vram().insert(numbered_key(1), Artifact("in device memory")).ok());
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"vram", "disk"}));
+    EXPECT_TRUE(cache.remove(numbered_key(1)));
+    EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
+}
+
+TEST_F(WritesWin, over_a_prewarming)
+{
+    expect_change_wins(
+        [&] {
+            return std::vector{memory(0), hooked(disk_here(), {.peeked = change_at(1)})};
+        },
+        [](Cache& cache) {
+            put(cache, 1, 100, "disk", 1);
+            prewarm(cache, {numbered_key(1)}, {.tier = "memory"}).wait();
+        });
+}
+
+TEST_F(WritesWin, over_a_load_into_device_memory)
+{
+    expect_change_wins(
+        [&] {
+            return std::vector{vram({.backend = device::Backend::host, .max_bytes = 1_MiB}),
+                               hooked(disk_here(), {.found = change_at(1)})};
+        },
+        [](Cache& cache) {
+            put(cache, 1, 100, "disk", 1);
+            EXPECT_FALSE(cache.vram().load(numbered_key(1)).ok());
+        });
+}
+
+}  // namespace
+
+}  // namespace hearth::test

@@ -1,0 +1,464 @@
+// Every door with every store: from a copy that was installed and then moved, with real servers and the real compiler.
+// The first process compiles; a second one, on what could be another machine, has it from the store. A new door or
+// store is one row below. docs/matrix.md is what these tables say; HEARTH_WRITE_MATRIX=1 writes it anew.
+#include "hearth/libraries.hpp"
+#include "support/process.hpp"
+#include "support/redis_server.hpp"
+#include "support/scratch_directory.hpp"
+#include "support/single_file.hpp"
+#include "tiers/http/http_fixture.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+using Variables = std::map<std::string, std::optional<std::string>>;
+
+std::string read(const std::string& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The installed copy, what is compiled with it, and what the bare compilers make of that.
+class World {
+public:
+    World()
+    {
+        const Words install{HEARTH_CMAKE, "--install", HEARTH_BUILD, "--prefix", m_scratch / "installed"};
+        if (const ProcessResult result = run_process(install); result.exit_code != 0)
+            throw std::runtime_error(result.err);
+        fs::rename(m_scratch / "installed", prefix());
+        nvrtc = find_library({"libnvrtc.so.13", "libnvrtc.so.12"});
+        ptxas = "/usr/local/cuda/bin/ptxas";
+        write_file(source(), "extern \"C\" __global__ void k(int* o) { *o = 41; }\n");
+        const ProcessResult bare = run_process({door("nvrtc_door"), nvrtc, source(), m_scratch / "bare.ptx", "1"});
+        bare_ptx = read(m_scratch / "bare.ptx");
+        write_file(ptx(), bare_ptx);
+        if (fs::exists(ptxas)) {
+            run_process({ptxas, "-arch=sm_80", ptx(), "-o", m_scratch / "bare.cubin"});
+            bare_cubin = read(m_scratch / "bare.cubin");
+        }
+        public_key = run_process({hearth(), "keygen", signing_key()}).out;
+        public_key.erase(public_key.find_last_not_of('\n') + 1);
+    }
+
+    std::string prefix() const { return m_scratch / "moved"; }
+    std::string hearth() const { return prefix() + "/" HEARTH_BINDIR "/hearth"; }
+    std::string libraries() const { return prefix() + "/" HEARTH_LIBDIR; }
+    std::string source() const { return m_scratch / "k.cu"; }
+    std::string ptx() const { return m_scratch / "k.ptx"; }
+    std::string signing_key() const { return m_scratch / "build.key"; }
+    static std::string door(const std::string& name) { return std::string(HEARTH_DOORS) + "/" + name; }
+    // A path that nobody has used.
+    std::string fresh() const { return m_scratch / fmt::format("fresh{}", ++m_number); }
+
+    std::string nvrtc;
+    std::string ptxas;
+    std::string bare_ptx;
+    std::string bare_cubin;
+    std::string public_key;
+
+private:
+    ScratchDirectory m_scratch;
+    mutable int m_number = 0;
+};
+
+World& world()
+{
+    static World all;
+    return all;
+}
+
+// What one process did.
+struct Seen {
+    int compiled = 0;
+    int hits = 0;
+    std::string tier;  // of the hits
+    int refused = 0;   // compiles that were forbidden
+    std::string bytes;
+    std::string said;
+};
+
+// Under `hearth run`, whose summary says what was done.
+Seen under_run(const Words& more, const Words& command, const Variables& variables, const std::string& out)
+{
+    Words words{world().hearth(), "run", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    words.emplace_back("--");
+    words.insert(words.end(), command.begin(), command.end());
+    ProcessOptions options;
+    options.environment = variables;
+    options.environment["LD_LIBRARY_PATH"] = fs::path(world().nvrtc).parent_path().string();
+    const ProcessResult result = run_process(words, options);
+    Seen seen;
+    seen.said = fmt::format("exit code {}\n{}{}", result.exit_code, result.out, result.err);
+    // The last line; what comes before is the program's.
+    const std::size_t line = result.err.rfind('\n', std::max<std::size_t>(result.err.size(), 2) - 2);
+    const nlohmann::json summary = nlohmann::json::parse(result.err.substr(line + 1), nullptr, false);
+    if (!summary.is_object())
+        return seen;
+    seen.compiled = summary.value("compiled", -1);
+    seen.hits = summary.value("hits", -1);
+    seen.refused = summary.value("forbidden", -1);
+    for (const auto& [tier, hits] : summary["by_tier"].items())
+        seen.tier += tier;
+    EXPECT_EQ(summary.value("past_the_cache", -1), 0) << seen.said;
+    EXPECT_EQ(summary["warnings"].size(), 0U) << seen.said;
+    seen.bytes = read(out);
+    return seen;
+}
+
+struct Door {
+    const char* name;
+    const char* what;
+    // Runs one process that compiles so many times. The last word is where it writes.
+    std::function<Seen(const Variables&, int times, const std::string& out)> run;
+    bool compiles_twice = true;  // in one process
+    bool is_recorded = true;     // as a recipe
+    const std::string World::*bare = &World::bare_ptx;
+    std::function<std::string()> why_not = [] { return std::string{}; };  // why it cannot be tried here
+};
+
+Door opened(const char* name, const char* what, std::function<Words()> before)
+{
+    return {name, what, [before](const Variables& variables, int times, const std::string& out) {
+                Words command = before();
+                command.insert(command.end(), {world().source(), out, std::to_string(times)});
+                return under_run({}, command, variables, out);
+            }};
+}
+
+Seen by_library(const Variables& variables, int times, const std::string& out)
+{
+    ProcessOptions options;
+    options.environment = variables;
+    options.environment["LD_LIBRARY_PATH"] = world().libraries() + ":" + fs::path(world().nvrtc).parent_path().string();
+    const ProcessResult result =
+        run_process({World::door("library_door"), world().source(), out, std::to_string(times)}, options);
+    Seen seen;
+    seen.said = result.out + result.err;
+    seen.refused = result.err.find("may not compile") != std::string::npos ? 1 : 0;
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) {
+        (line.starts_with("hit ") ? seen.hits : seen.compiled) += 1;
+        if (line.starts_with("hit "))
+            seen.tier = line.substr(4);
+    }
+    seen.bytes = read(out);
+    return seen;
+}
+
+Seen by_compile(const Variables& variables, int /*times*/, const std::string& out)
+{
+    ProcessOptions options;
+    options.environment = variables;
+    const ProcessResult result = run_process(
+        {world().hearth(), "compile", world().source(), "--target", "compute_80", "--emit", "ptx", "--json", "-o", out},
+        options);
+    Seen seen;
+    seen.said = result.out + result.err;
+    seen.refused = result.err.find("may not compile") != std::string::npos ? 1 : 0;
+    const nlohmann::json line = nlohmann::json::parse(result.out, nullptr, false);
+    if (line.is_object()) {
+        seen.hits = line.value("outcome", "") == "hit" ? 1 : 0;
+        seen.compiled = line.value("outcome", "") == "miss" ? 1 : 0;
+        seen.tier = line.value("tier", "");
+    }
+    seen.bytes = read(out);
+    return seen;
+}
+
+Seen by_ptxas(const Variables& variables, int /*times*/, const std::string& out)
+{
+    return under_run({"--ptxas", world().ptxas},
+                     {"/bin/sh", "-c", "exec \"$TRITON_PTXAS_PATH\" -arch=sm_80 \"$0\" -o \"$1\"", world().ptx(), out},
+                     variables, out);
+}
+
+std::vector<Door> doors()
+{
+    std::vector<Door> all;
+    all.push_back({"library", "a C++ program that calls `hearth::nvrtc::compile`", by_library});
+    all.push_back({"compile", "`hearth compile`", by_compile, false});
+    all.push_back(opened("linked", "`hearth run` of a program that is linked with libnvrtc and has a RUNPATH", [] {
+        return Words{World::door("nvrtc_door_linked"), "-"};
+    }));
+    all.push_back(opened("soname", "`hearth run` of a program that opens `libnvrtc.so.13`", [] {
+        return Words{World::door("nvrtc_door"), fs::path(world().nvrtc).filename().string()};
+    }));
+    all.push_back(opened("plain name", "`hearth run` of a program that opens `libnvrtc.so`", [] {
+        return Words{World::door("nvrtc_door"), "libnvrtc.so"};
+    }));
+    all.push_back(opened("path", "`hearth run` of a program that opens it by its whole path", [] {
+        return Words{World::door("nvrtc_door"), world().nvrtc};
+    }));
+    all.push_back(opened("Python", "`hearth run` of Python that opens it with ctypes", [] {
+        return Words{"/usr/bin/python3", World::door("nvrtc_door.py"), fs::path(world().nvrtc).filename().string()};
+    }));
+    all.push_back(
+        {"ptxas", "`hearth run --ptxas`, for programs that start ptxas", by_ptxas, false, false, &World::bare_cubin});
+    const auto needs = [](const std::string& file) {
+        return [file] { return fs::exists(file) ? std::string{} : file + " is not installed"; };
+    };
+    for (Door& door : all) {
+        if (door.name == std::string("plain name"))
+            door.why_not = [] {
+                return fs::exists(fs::path(world().nvrtc).parent_path() / "libnvrtc.so")
+                           ? std::string{}
+                           : "only the toolkit has a libnvrtc.so without a version";
+            };
+        if (door.name == std::string("linked"))
+            door.why_not = needs(World::door("nvrtc_door_linked"));
+        if (door.name == std::string("Python"))
+            door.why_not = needs("/usr/bin/python3");
+        if (door.name == std::string("ptxas"))
+            door.why_not = needs("/usr/local/cuda/bin/ptxas");
+    }
+    return all;
+}
+
+// Where the second process may find what the first one compiled.
+struct Store {
+    const char* name;
+    const char* what;
+    const char* tier;
+    // The address of a place that is empty, for HEARTH_REMOTE; empty: it is no server's.
+    std::function<std::string()> address = [] { return std::string{}; };
+    std::function<std::string()> why_not = [] { return std::string{}; };
+};
+
+void PrintTo(const Store& store, std::ostream* out)
+{
+    *out << store.name;
+}
+
+std::string without(bool is_there, const char* what)
+{
+    return is_there ? std::string{} : fmt::format("{} is not installed: scripts/install-deps test", what);
+}
+
+std::string fresh_prefix()
+{
+    return "?prefix=" + fresh_path() + ":";
+}
+
+std::vector<Store> stores()
+{
+    return {
+        {"memory", "the process's own memory", "memory"},
+        {"disk", "a directory of this machine", "disk"},
+        {"bundle", "a file made by `hearth bundle create`", "bundle"},
+        {"redis", "a Redis server", "redis",
+         [] {
+             static const RedisServer server;
+             return fmt::format("redis://127.0.0.1:{}{}", server.port(), fresh_prefix());
+         },
+         [] { return without(has_redis(), "redis-server"); }},
+        {"redis cluster", "a Redis cluster of three masters and three replicas", "redis",
+         [] {
+             static const RedisCluster cluster;
+             return "redis+cluster://" + cluster.hosts() + fresh_prefix();
+         },
+         [] { return without(has_redis(), "redis-server"); }},
+        {"http", "nginx with WebDAV", "http", [] { return "http://" + shared_nginx()->address() + "/" + fresh_path(); },
+         [] { return without(shared_nginx() != nullptr, "nginx"); }},
+        {"https", "the same over TLS, with a certificate of the client's", "http",
+         [] {
+             static const auto server =
+                 NginxServer::start({.certificate = shared_ca()->good(), .clients_authority = shared_ca()->file()});
+             static const TestCa::Certificate client = shared_ca()->client();
+             return fmt::format("https://{}/{}?ca={}&cert={}&key={}", server->address(), fresh_path(),
+                                shared_ca()->file(), client.file, client.key);
+         },
+         [] { return without(shared_ca() != nullptr && shared_tls_nginx() != nullptr, "nginx or openssl"); }},
+        {"s3", "an S3 server", "s3", [] { return s3_url(k_bucket, fresh_path()); },
+         [] { return without(shared_s3() != nullptr, "Swift"); }},
+    };
+}
+
+const char* const k_modes[] = {"plain", "signed", "forbidden", "recorded"};
+
+// Why these cannot be together; empty: they can.
+std::string why_never(const Door& door, const Store& store, const std::string& mode)
+{
+    const std::string in = store.name;
+    if (in == "memory" && !door.compiles_twice)
+        return "it compiles once in a process, and its memory ends with it";
+    if (in == "memory" && mode == "signed")
+        return "nothing in a process's own memory is signed";
+    if (in == "memory" && mode == "forbidden")
+        return "the first compile of a process is in no memory";
+    if (mode == "recorded" && !door.is_recorded)
+        return "calls of ptxas are no recipes";
+    return {};
+}
+
+class Matrix : public testing::TestWithParam<Store> {
+protected:
+    static Variables at(const std::string& directory)
+    {
+        return {{"HEARTH_DIR", directory},
+                {"HEARTH_NVRTC", {}},
+                {"HEARTH_REMOTE", {}},
+                {"HEARTH_LOG", {}},
+                {"XDG_CONFIG_HOME", directory}};
+    }
+
+    static void expect(const Seen& seen, int compiled, int hits, const std::string& tier, const Door& door)
+    {
+        EXPECT_EQ(seen.compiled, compiled) << seen.said;
+        EXPECT_EQ(seen.hits, hits) << seen.said;
+        EXPECT_EQ(seen.tier, tier) << seen.said;
+        EXPECT_EQ(seen.bytes, world().*door.bare) << seen.said;
+    }
+
+    static void try_out(const Door& door, const Store& store, const std::string& mode)
+    {
+        Variables first = at(world().fresh());
+        Variables second = at(world().fresh());
+        const std::string record = world().fresh();
+        const std::string in = store.name;
+        // A busy machine is no failure.
+        if (const std::string address = store.address(); !address.empty())
+            first["HEARTH_REMOTE"] = second["HEARTH_REMOTE"] =
+                address + (address.find('?') == std::string::npos ? "?" : "&") + "timeout=10s&connect-timeout=5s";
+        for (Variables* variables : {&first, &second}) {
+            if (mode == "signed") {
+                (*variables)["HEARTH_SIGN_WITH"] = world().signing_key();
+                (*variables)["HEARTH_TRUSTED_KEYS"] = world().public_key;
+                (*variables)["HEARTH_DEMAND_SIGNATURES"] = "all";
+            }
+            if (mode == "recorded")
+                (*variables)["HEARTH_RECORD"] = record;
+        }
+        if (in == "disk")
+            second["HEARTH_DIR"] = first["HEARTH_DIR"];
+        if (in == "memory") {
+            expect(door.run(first, 2, world().fresh()), 1, 1, "memory", door);
+        } else {
+            expect(door.run(first, 1, world().fresh()), 1, 0, "", door);
+            if (in == "bundle") {
+                const std::string file = world().fresh();
+                ProcessOptions options;
+                options.environment = first;
+                const ProcessResult made = run_process({world().hearth(), "bundle", "create", file}, options);
+                ASSERT_EQ(made.exit_code, 0) << made.err;
+                second["HEARTH_BUNDLES"] = file;
+            }
+            if (mode == "forbidden")
+                second["HEARTH_FORBID_COMPILE"] = "1";
+            expect(door.run(second, 1, world().fresh()), 0, 1, store.tier, door);
+        }
+        if (mode == "recorded") {
+            const std::string recipes = read(record);
+            EXPECT_EQ(std::count(recipes.begin(), recipes.end(), '\n') > 0, true) << "nothing was recorded";
+        }
+        if (mode == "forbidden") {
+            Variables empty = at(world().fresh());
+            empty["HEARTH_FORBID_COMPILE"] = "1";
+            const Seen refused = door.run(empty, 1, world().fresh());
+            EXPECT_EQ(refused.compiled + refused.hits, 0) << refused.said;
+            EXPECT_EQ(refused.refused, 1) << refused.said;
+            EXPECT_EQ(refused.bytes, "");
+        }
+    }
+};
+
+TEST_P(Matrix, what_one_process_compiled_another_has_from_the_store)
+{
+    const Store& store = GetParam();
+    if (world().nvrtc.empty())
+        GTEST_SKIP() << "No libnvrtc is installed.";
+    if (const std::string why = store.why_not(); !why.empty())
+        GTEST_SKIP() << why;
+    // Every mode with every door takes minutes. `make test` takes the doors that share the least code.
+    const bool is_whole = std::getenv("HEARTH_WHOLE_MATRIX") != nullptr;
+    for (const Door& door : doors()) {
+        if (const std::string why = door.why_not(); !why.empty()) {
+            std::cout << "left out: " << door.name << ": " << why << '\n';
+            continue;
+        }
+        for (const std::string mode : k_modes) {
+            const bool is_chosen =
+                mode == "plain" || door.name == std::string("compile") || door.name == std::string("soname");
+            if ((!is_chosen && !is_whole) || !why_never(door, store, mode).empty())
+                continue;
+            SCOPED_TRACE(fmt::format("{}, {}, {}", door.name, store.name, mode));
+            try_out(door, store, mode);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(stores, Matrix, testing::ValuesIn(stores()), [](const testing::TestParamInfo<Store>& store) {
+    std::string name = store.param.name;
+    std::replace(name.begin(), name.end(), ' ', '_');
+    return name;
+});
+
+std::string as_page()
+{
+    std::string page = "# What works together\n\nMade from the tables of tests/matrix/matrix_test.cpp, which tries "
+                       "each of them from an installed copy that was moved, with\nreal servers: the first process "
+                       "compiles, the second has it from the store, and the bytes are the bare compiler's.\n\n"
+                       "## Doors\n\n";
+    for (const Door& door : doors())
+        page += fmt::format("- **{}**: {}\n", door.name, door.what);
+    page += "\n## Stores\n\n";
+    for (const Store& store : stores())
+        page += fmt::format("- **{}**: {}\n", store.name, store.what);
+    page +=
+        "\n## Modes\n\n"
+        "- **plain**: settings as they are by default\n"
+        "- **signed**: `HEARTH_SIGN_WITH`, and `HEARTH_DEMAND_SIGNATURES=all`\n"
+        "- **forbidden**: the second process has `HEARTH_FORBID_COMPILE=1`; a third, without the store, is refused\n"
+        "- **recorded**: `HEARTH_RECORD` writes recipes meanwhile\n\n"
+        "## Together\n\nEach letter is a mode that works: **p**lain, **s**igned, **f**orbidden, **r**ecorded.\n\n|  |";
+    for (const Store& store : stores())
+        page += fmt::format(" {} |", store.name);
+    page += "\n|---|";
+    for (std::size_t i = 0; i < stores().size(); ++i)
+        page += "---|";
+    std::map<std::string, std::vector<std::string>> never;
+    for (const Door& door : doors()) {
+        page += fmt::format("\n| {} |", door.name);
+        for (const Store& store : stores()) {
+            std::string modes;
+            for (const std::string mode : k_modes) {
+                const std::string why = why_never(door, store, mode);
+                modes += why.empty() ? mode.substr(0, 1) : "";
+                if (!why.empty())
+                    never[why].push_back(fmt::format("{} with {}, {}", door.name, store.name, mode));
+            }
+            page += fmt::format(" {} |", modes.empty() ? "-" : modes);
+        }
+    }
+    page += "\n\n## What cannot be\n\n";
+    for (const auto& [why, which] : never)
+        page += fmt::format("- {} ({} of the pairs above)\n", why, which.size());
+    return page;
+}
+
+TEST(MatrixPage, is_what_the_tables_say)
+{
+    const std::string path = HEARTH_DOCS "/matrix.md";
+    if (std::getenv("HEARTH_WRITE_MATRIX") != nullptr)
+        write_file(path, as_page());
+    EXPECT_EQ(read(path), as_page()) << "HEARTH_WRITE_MATRIX=1 writes it anew";
+}
+
+}  // namespace
+
+}  // namespace hearth::test

@@ -1,0 +1,107 @@
+#include "remote/write_behind.hpp"
+
+#include "base/own_thread.hpp"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <latch>
+#include <stdexcept>
+#include <utility>
+
+namespace hearth::remotes {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+Outgoing object(const char* name)
+{
+    return {Outgoing::Kind::object, name, Bytes::copy_of(std::string_view("bytes"))};
+}
+
+std::chrono::milliseconds never()
+{
+    return 0ms;
+}
+
+constexpr WriteBehind::Bounds k_plenty{1_MiB, 100};
+
+}  // namespace
+
+TEST(WriteBehind, without_a_thread_nothing_is_taken_and_the_next_one_tries_again)
+{
+    std::atomic<int> sent{0};
+    WriteBehind writes(
+        k_plenty,
+        [&](std::span<Outgoing> batch) {
+            sent += static_cast<int>(batch.size());
+            return std::vector<bool>(batch.size(), true);
+        },
+        never);
+    base::fail_thread_starts(2);
+    EXPECT_FALSE(writes.add(object("a")));
+    EXPECT_FALSE(writes.add({Outgoing::Kind::end_of_lease, "a.lease", {}}));
+    EXPECT_EQ(writes.waiting().entries, 0U);
+    EXPECT_TRUE(writes.flush(1h)) << "there is nothing to wait for";
+    EXPECT_TRUE(writes.add(object("b")));
+    EXPECT_TRUE(writes.flush(1h));
+    EXPECT_EQ(sent, 1);
+}
+
+TEST(WriteBehind, a_send_that_throws_is_tried_again)
+{
+    std::atomic<int> tries{0};
+    WriteBehind writes(
+        k_plenty,
+        [&](std::span<Outgoing> batch) {
+            if (++tries == 1)
+                throw std::bad_alloc();
+            return std::vector<bool>(batch.size(), true);
+        },
+        never);
+    EXPECT_TRUE(writes.add(object("a")));
+    EXPECT_TRUE(writes.flush(1h));
+    EXPECT_EQ(tries, 2);
+}
+
+TEST(WriteBehind, a_tick_that_throws_does_not_keep_things_from_being_sent)
+{
+    WriteBehind writes(
+        k_plenty, [](std::span<Outgoing> batch) { return std::vector<bool>(batch.size(), true); },
+        []() -> std::chrono::milliseconds { throw std::runtime_error("a tick"); });
+    EXPECT_TRUE(writes.add(object("a")));
+    EXPECT_TRUE(writes.flush(1h));
+}
+
+TEST(WriteBehind, what_is_dropped_is_not_sent_also_if_its_sending_failed)
+{
+    std::latch sending(1);
+    std::latch fail(1);
+    std::vector<std::string> sent;
+    WriteBehind writes(
+        k_plenty,
+        [&, first = true](std::span<Outgoing> batch) mutable {
+            if (std::exchange(first, false)) {
+                sending.count_down();
+                fail.wait();
+                return std::vector<bool>(batch.size(), false);
+            }
+            for (const Outgoing& one : batch)
+                sent.push_back(one.name);
+            return std::vector<bool>(batch.size(), true);
+        },
+        never);
+    EXPECT_TRUE(writes.add(object("under way")));
+    sending.wait();
+    EXPECT_TRUE(writes.add(object("queued")));
+    EXPECT_TRUE(writes.add(object("kept")));
+    writes.drop("queued", 1h);
+    EXPECT_EQ(writes.waiting().entries, 2U);
+    writes.drop("under way", 0ms);
+    fail.count_down();
+    EXPECT_TRUE(writes.flush(1h));
+    writes.stop(1h);
+    EXPECT_EQ(sent, std::vector<std::string>{"kept"});
+}
+
+}  // namespace hearth::remotes

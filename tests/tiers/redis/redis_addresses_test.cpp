@@ -1,0 +1,55 @@
+#include "redis_fixture.hpp"
+
+#include <dlfcn.h>
+#include <future>
+#include <netdb.h>
+
+namespace hearth::test {
+
+namespace {
+
+// The one name whose server is silent until it is told to answer, and one that nobody has.
+constexpr const char* k_silent = "silent.invalid";
+constexpr const char* k_unknown = "unknown.invalid";
+std::promise<void>* g_answer = nullptr;
+std::promise<void>* g_answered = nullptr;
+
+}  // namespace
+
+// In the place of the C library's.
+extern "C" __attribute__((visibility("default"))) int getaddrinfo(const char* node, const char* service,
+                                                                  const addrinfo* hints, addrinfo** found)
+{
+    if (g_answer != nullptr && (hints->ai_flags & AI_NUMERICHOST) == 0 && std::string_view(node) == k_silent) {
+        g_answer->get_future().wait();
+        g_answered->set_value();
+        return EAI_NONAME;
+    }
+    if (node != nullptr && std::string_view(node) == k_unknown)
+        return EAI_NONAME;
+    using Function = int(const char*, const char*, const addrinfo*, addrinfo**);
+    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, "getaddrinfo"))(node, service, hints, found);
+}
+
+TEST(RedisAddresses, a_name_server_that_is_silent_costs_the_deadline_and_no_more)
+{
+    std::promise<void> answer;
+    std::promise<void> answered;
+    g_answer = &answer;
+    g_answered = &answered;
+    // Without a deadline this would wait for an answer that comes only afterwards.
+    EXPECT_EQ(code_of(store_at(std::string("redis://") + k_silent)->get("name", in(std::chrono::milliseconds(20)))),
+              "timeout");
+    answer.set_value();
+    answered.get_future().wait();
+    g_answer = nullptr;
+}
+
+TEST(RedisAddresses, a_name_that_nobody_knows_is_told)
+{
+    const auto got = store_at(std::string("redis://") + k_unknown)->get("name", soon());
+    ASSERT_FALSE(got.ok());
+    EXPECT_NE(got.error().message.find("is not known"), std::string::npos) << got.error().message;
+}
+
+}  // namespace hearth::test
