@@ -96,7 +96,9 @@ void Workers::stop()
 
 void Workers::submit(Task task)
 {
-    State& state = *m_state;
+    // Held: the task may end these Workers before this call has returned.
+    const std::shared_ptr<State> held = m_state;
+    State& state = *held;
     std::unique_lock lock(state.mutex);
     const bool wanted = state.idle <= state.tasks.size() && state.threads.size() < state.most;
     // Where no thread can be had, the caller does the work: those that are there may all wait for this very task.
