@@ -22,10 +22,10 @@ test: ## build and run every test
 	@$(call BUILD,build,hearth_tests)
 	@ctest --preset release --parallel $(JOBS)
 
-bench: ## measure beside floors and rivals; prints one table and writes build/bench.json
+bench: ## measure beside floors and rivals; prints one table, what was missed, and writes build/bench.json
 	@scripts/configure release build build bench
 	@$(call BUILD,build,hearth_bench)
-	@build/hearth_bench --json build/bench.json
+	@build/hearth_bench --json build/bench.json $(BENCH)
 
 simulate: ## a fleet of 10,000 nodes that starts at once, in virtual time (docs/scaling.md)
 	@scripts/configure release build build
@@ -46,11 +46,12 @@ sanitize: ## the tests again under AddressSanitizer + UBSan, then under ThreadSa
 	@$(call BUILD,build-tsan,hearth_tests)
 	@ctest --preset tsan --parallel $(JOBS)
 
-soak: ## the tests with their long parts HEARTH_SOAK times as long (20 when not said)
+soak: ## everything at once for HEARTH_SOAK_MINUTES (5), then the tests with their long parts HEARTH_SOAK (20) times as long
 	@scripts/configure release build build test
-	@$(call BUILD,build,hearth_tests)
+	@$(call BUILD,build,hearth_tests hearth_soaks)
+	@ctest --preset soak -L '^soak$$' --verbose --no-tests=ignore
 	@cmake -D HEARTH_TEST_TIMEOUT_FACTOR=1000 build >/dev/null
-	@status=0; HEARTH_SOAK=$${HEARTH_SOAK:-20} HEARTH_WHOLE_MATRIX=1 ctest --preset soak --parallel $(JOBS) || status=$$?; \
+	@status=0; HEARTH_SOAK=$${HEARTH_SOAK:-20} HEARTH_WHOLE_MATRIX=1 ctest --preset soak -LE '^soak$$' --parallel $(JOBS) || status=$$?; \
 	cmake -D HEARTH_TEST_TIMEOUT_FACTOR=1 build >/dev/null; exit $$status
 
 format: ## rewrite the sources as .clang-format wants them

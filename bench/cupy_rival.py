@@ -3,8 +3,9 @@
 
   cupy_rival.py            prints the median of several processes, in microseconds; exit 1 where there is no CuPy
 
-Everything that happens once a process (importing CuPy, the driver, a context, NVRTC's load) is done before the clock starts,
-as it is for the rows of kernel_bench.cpp that this stands beside.
+What happens once a process (importing CuPy, the driver, a context, NVRTC's load, another kernel) is done before the clock
+starts. Still it is the first request of its kind in a process, while kernel_bench.cpp asks again and again: the two are not
+alike, and no ratio is made of them.
 """
 
 import statistics

@@ -1,28 +1,25 @@
-// Hits in memory, beside the two maps with a lock that a program would otherwise write.
+// Hits in memory, beside the maps and caches that a program would otherwise use: alone, on all cores, and beside a
+// thread that replaces entries all the while.
 
 #include "benches.hpp"
 #include "hearth/hearth.hpp"
+#include "rival_caches.hpp"
 #include "sample_entries.hpp"
 #include "timing.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <mutex>
 #include <random>
-#include <shared_mutex>
 #include <thread>
-#include <unordered_map>
 
 namespace hearth::bench {
 
 namespace {
 
-constexpr std::size_t k_entries = 10000;
 constexpr std::size_t k_sequence = 1 << 16;
-constexpr std::uint64_t k_batch = 4096;
-constexpr double k_seconds = 0.3;
-constexpr int k_tries = 5;
+constexpr std::size_t k_batch = 4096;
+static_assert(k_sequence % k_batch == 0);
 
 using Sequence = std::vector<Key>;
 
@@ -50,85 +47,116 @@ Sequence zipf_sequence(const std::vector<Key>& keys, double exponent)
     return sequence;
 }
 
-template <class Mutex, class Lock>
-class LockedMap {
+Contender ours()
+{
+    CacheOptions options;
+    options.tiers = {memory(1_GiB)};
+    options.maintenance = Maintenance::by_hand;
+    const auto cache = std::make_shared<Cache>(Cache::open(options).value());
+    return {"Hearth", "",
+            [cache](std::span<const Key> keys) {
+                for (const Key& key : keys) {
+                    const Lookup lookup = cache->find(key);
+                    keep(lookup->status);
+                }
+            },
+            [cache](const Key& key, const std::shared_ptr<const Artifact>& artifact) {
+                (void)cache->insert(key, *artifact);
+            }};
+}
+
+// Million hits a second over all threads. Each thread goes through the whole sequence, from a place of its own.
+Measured hits(unsigned threads, const Sequence& sequence, const Contender& contender)
+{
+    struct alignas(128) Position {
+        std::size_t at = 0;
+    };
+    std::vector<Position> positions(threads);
+    for (std::size_t i = 0; i < threads; ++i)
+        positions[i].at = i * 5 * k_batch % k_sequence;
+    return throughput(threads, k_batch, [&](unsigned thread) {
+        std::size_t& at = positions[thread].at;
+        contender.find_all({sequence.data() + at, k_batch});
+        at = (at + k_batch) % k_sequence;
+    });
+}
+
+class MemoryBench {
 public:
-    void put(const Key& key, std::shared_ptr<const Artifact> artifact) { m_map.emplace(key, std::move(artifact)); }
-    std::shared_ptr<const Artifact> find(const Key& key)
+    MemoryBench(Report& report, std::size_t entries) : m_report(report), m_ours(ours()), m_rivals(rival_caches(entries))
     {
-        const Lock lock(m_mutex);
-        const auto found = m_map.find(key);
-        return found == m_map.end() ? nullptr : found->second;
+        for (std::uint64_t i = 0; i < entries; ++i) {
+            m_keys.push_back(numbered_key(i));
+            m_artifacts.push_back(std::make_shared<const Artifact>(assembly_artifact(256, i)));
+            m_ours.put(m_keys.back(), m_artifacts.back());
+            for (const Contender& rival : m_rivals)
+                rival.put(m_keys.back(), m_artifacts.back());
+        }
+    }
+
+    const std::vector<Key>& keys() const { return m_keys; }
+
+    void row(const std::string& name, const Sequence& sequence)
+    {
+        const std::string prefix = "memory_hit." + name;
+        const Measured alone = hits(1, sequence, m_ours);
+        const Measured together = hits(m_cores, sequence, m_ours);
+        m_report.add(prefix + ".one_thread", alone, "M/s");
+        m_report.add_beside(prefix + ".scaling", together, "M/s", fmt::format("{} x one thread", m_cores),
+                            alone * m_cores);
+        for (const Contender& rival : m_rivals) {
+            m_report.add_beside(fmt::format("{}.one_thread.{}", prefix, rival.row), alone, "M/s", rival.name,
+                                hits(1, sequence, rival));
+            m_report.add_beside(fmt::format("{}.all_cores.{}", prefix, rival.row), together, "M/s", rival.name,
+                                hits(m_cores, sequence, rival));
+        }
+    }
+
+    // All cores but one look up; on the last, or beside the only one, a thread replaces entries without a pause.
+    void beside_inserts(const std::string& name, const Sequence& sequence)
+    {
+        const std::string prefix = fmt::format("memory_hit.{}.beside_inserts", name);
+        const unsigned readers = std::max(1U, m_cores - 1);
+        const Measured disturbed = while_inserting(readers, sequence, m_ours);
+        m_report.add_beside(prefix, disturbed, "M/s", "the same with no inserts", hits(readers, sequence, m_ours));
+        for (const Contender& rival : m_rivals)
+            m_report.add_beside(fmt::format("{}.{}", prefix, rival.row), disturbed, "M/s",
+                                rival.name + ", beside inserts", while_inserting(readers, sequence, rival));
     }
 
 private:
-    Mutex m_mutex;
-    std::unordered_map<Key, std::shared_ptr<const Artifact>> m_map;
-};
+    Measured while_inserting(unsigned readers, const Sequence& sequence, const Contender& contender) const
+    {
+        const std::jthread inserting([&](const std::stop_token& stop) {
+            for (std::size_t i = 0; !stop.stop_requested(); ++i)
+                contender.put(m_keys[i % m_keys.size()], m_artifacts[i % m_keys.size()]);
+        });
+        return hits(readers, sequence, contender);
+    }
 
-// Million hits a second over all threads; each thread starts elsewhere in the sequence.
-template <class Find>
-double hits(unsigned threads, const Sequence& sequence, Find&& find)
-{
-    std::vector<double> tries;
-    for (int i = 0; i < k_tries; ++i)
-        tries.push_back(throughput(threads, k_seconds, k_batch,
-                                   [&](unsigned thread) {
-                                       std::size_t at = thread * 7919;
-                                       for (std::uint64_t n = 0; n < k_batch; ++n)
-                                           find(sequence[at++ % k_sequence]);
-                                   }) *
-                        1e-6);
-    return median(std::move(tries));
-}
+    Report& m_report;
+    const Contender m_ours;
+    const std::vector<Contender> m_rivals;
+    const unsigned m_cores = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<Key> m_keys;
+    std::vector<std::shared_ptr<const Artifact>> m_artifacts;
+};
 
 }  // namespace
 
 void bench_memory(Report& report)
 {
-    CacheOptions options;
-    options.tiers = {memory(1_GiB)};
-    options.maintenance = Maintenance::by_hand;
-    Cache cache = Cache::open(options).value();
-    LockedMap<std::mutex, std::lock_guard<std::mutex>> with_mutex;
-    LockedMap<std::shared_mutex, std::shared_lock<std::shared_mutex>> with_shared;
-    std::vector<Key> keys;
-    for (std::uint64_t i = 0; i < k_entries; ++i) {
-        keys.push_back(numbered_key(i));
-        auto artifact = std::make_shared<const Artifact>(assembly_artifact(256, i));
-        (void)cache.insert(keys.back(), *artifact);
-        with_mutex.put(keys.back(), artifact);
-        with_shared.put(keys.back(), artifact);
+    {
+        MemoryBench some(report, 10'000);
+        const Sequence zipf = zipf_sequence(some.keys(), 0.99);
+        some.row("uniform", uniform_sequence(some.keys()));
+        some.row("zipf", zipf);
+        some.row("one_hot_key", Sequence(k_sequence, some.keys()[42]));
+        some.beside_inserts("zipf", zipf);
     }
-    const auto ours = [&](const Key& key) {
-        const Lookup lookup = cache.find(key);
-        keep(lookup->status);
-    };
-    const auto mutex_map = [&](const Key& key) { keep(with_mutex.find(key)->status); };
-    const auto shared_map = [&](const Key& key) { keep(with_shared.find(key)->status); };
-
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    struct Case {
-        std::string name;
-        Sequence sequence;
-    };
-    const std::vector<Case> cases{{"uniform", uniform_sequence(keys)},
-                                  {"zipf", zipf_sequence(keys, 0.99)},
-                                  {"one_hot_key", Sequence(k_sequence, keys[42])}};
-    for (const Case& one : cases) {
-        const double alone = hits(1, one.sequence, ours);
-        const double together = hits(cores, one.sequence, ours);
-        const std::string prefix = "memory_hit." + one.name;
-        report.add_beside(prefix + ".one_thread", alone, "M/s", "mutex + unordered_map",
-                          hits(1, one.sequence, mutex_map));
-        report.add(prefix + ".one_thread.rate", alone, "M/s", 25, Better::higher);
-        report.add_beside(prefix + ".all_cores", together, "M/s", "mutex + unordered_map",
-                          hits(cores, one.sequence, mutex_map));
-        report.add_beside(prefix + ".all_cores.shared", together, "M/s", "shared_mutex + unordered_map",
-                          hits(cores, one.sequence, shared_map));
-        report.add_beside(prefix + ".scaling", together, "M/s", fmt::format("{} x one thread", cores), alone * cores,
-                          0.8, Better::higher);
-    }
+    MemoryBench many(report, 100'000);
+    many.row("uniform.1e5_entries", uniform_sequence(many.keys()));
+    many.row("zipf.1e5_entries", zipf_sequence(many.keys(), 0.99));
 }
 
 }  // namespace hearth::bench

@@ -20,7 +20,7 @@ void bench_policy(Report& report)
         if (row.policy != "gdsf")
             continue;
         const std::string name = fmt::format("policy.lost.{}.{:.0f}_percent", row.variant, row.share_of_bytes * 100);
-        report.add_beside(name, row.percent_lost, "%", "LRU", lost(row, "lru"), 1.0);
+        report.add_beside(name, row.percent_lost, "%", "LRU", lost(row, "lru"));
         report.add_beside(name + ".s3_fifo", row.percent_lost, "%", "S3-FIFO", lost(row, "s3-fifo"));
     }
     report.note(

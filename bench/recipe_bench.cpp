@@ -73,8 +73,8 @@ void recorded_hits(Report& report, const Scratch& scratch)
             Cache silent = Cache::open(options).value();
             hit_all(silent);
         });
-    report.add_beside("recipes.recorded_hit", times.first * 1e6 / k_hits, "us", "the same hit, not recorded",
-                      times.second * 1e6 / k_hits);
+    report.add_beside("recipes.recorded_hit", times.first * (1e6 / k_hits), "us", "the same hit, not recorded",
+                      times.second * (1e6 / k_hits));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Servers that a fleet shares, on loopback: hits beside a bare request, many at once beside one by one, what
-// a dead server costs, and what a lease saves. Real servers, started here; what is not installed is left out, and said.
+// Servers that a fleet shares, on loopback: hits beside a bare request, many at once beside one by one, what a server
+// costs that is dead or never answers, and what a lease saves. Real servers, started here; what is not installed is
+// left out, and said.
 
 #include "benches.hpp"
 #include "format/entry.hpp"
@@ -11,6 +12,7 @@
 #include "support/s3_server.hpp"
 #include "timing.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <curl/curl.h>
@@ -20,6 +22,7 @@
 #include <netinet/tcp.h>
 #include <random>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -31,6 +34,7 @@ constexpr int k_times = 501;
 constexpr int k_nodes = 8;
 constexpr int k_kernels = 50;
 constexpr double k_compile_seconds = 0.03;
+constexpr int k_hanging_seconds = 20;
 
 struct Size {
     const char* name;
@@ -54,27 +58,6 @@ Cache open_remote(const std::string& url)
     options.tiers = {remote({.url = url, .timeout = std::chrono::seconds(5)})};
     options.maintenance = Maintenance::by_hand;
     return Cache::open(options).value();
-}
-
-struct Medians {
-    double ours = 0;
-    double bare = 0;
-};
-
-// In turn, so that both see the same machine.
-Medians in_turn(int times, const std::function<void(int)>& ours, const std::function<void(int)>& bare)
-{
-    std::vector<double> first;
-    std::vector<double> second;
-    for (int i = 0; i < times; ++i) {
-        const std::uint64_t start = now_ns();
-        ours(i);
-        const std::uint64_t middle = now_ns();
-        bare(i);
-        first.push_back(static_cast<double>(middle - start) * 1e-3);
-        second.push_back(static_cast<double>(now_ns() - middle) * 1e-3);
-    }
-    return {median(std::move(first)), median(std::move(second))};
 }
 
 void fill(Cache& cache, const Size& size, std::uint64_t count)
@@ -135,18 +118,16 @@ void redis_hits(Report& report, std::uint16_t port)
     BareRedis bare(port);
     for (const Size& size : k_sizes) {
         fill(cache, size, 16);
-        const auto ours = [&](int i) {
-            const Lookup found = cache.find(Key::of(size.name, static_cast<std::uint64_t>(i) % 16));
+        std::uint64_t turn = 0;
+        const auto ours = [&] {
+            const Lookup found = cache.find(Key::of(size.name, turn % 16));
             keep(found->bytes().data());
         };
-        const auto theirs = [&](int i) {
-            const std::string name = "hearth:" + Key::of(size.name, static_cast<std::uint64_t>(i) % 16).hex();
-            keep(bare.get(name));
-        };
-        in_turn(20, ours, theirs);
-        const Medians medians = in_turn(k_times, ours, theirs);
-        report.add_beside(fmt::format("remote.redis_hit.{}", size.name), medians.ours, "us",
-                          "bare GET of the same entry", medians.bare, 1.3);
+        const auto theirs = [&] { keep(bare.get("hearth:" + Key::of(size.name, turn++ % 16).hex())); };
+        side_by_side(20, ours, theirs);
+        const Pair times = side_by_side(k_times, ours, theirs);
+        report.add_beside(fmt::format("remote.redis_hit.{}", size.name), times.first * 1e6, "us",
+                          "bare GET of the same entry", times.second * 1e6);
     }
 }
 
@@ -227,31 +208,35 @@ void http_hits(Report& report, const std::string& kind, const std::string& url, 
     Cache cache = open_remote(url);
     for (const Size& size : k_sizes) {
         fill(cache, size, 8);
-        const auto key = [&](int i) { return Key::of(size.name, static_cast<std::uint64_t>(i) % 8); };
+        std::uint64_t turn = 0;
         bool right = true;
-        const auto ours = [&](int i) { right &= cache.find(key(i)).hit(); };
-        const auto theirs = [&](int i) { right &= bare.get(base + key(i).hex()) > size.bytes; };
-        in_turn(5, ours, theirs);
-        const Medians medians = in_turn(kind == "s3" ? 41 : k_times, ours, theirs);
-        report.add_beside(fmt::format("remote.{}_hit.{}", kind, size.name), medians.ours, "us",
-                          right ? "bare curl GET of the same entry" : "bare curl GET (and some failed)", medians.bare);
+        const auto ours = [&] { right &= cache.find(Key::of(size.name, turn % 8)).hit(); };
+        const auto theirs = [&] { right &= bare.get(base + Key::of(size.name, turn++ % 8).hex()) > size.bytes; };
+        side_by_side(5, ours, theirs);
+        const Pair times = side_by_side(kind == "s3" ? 41 : k_times, ours, theirs);
+        report.add_beside(fmt::format("remote.{}_hit.{}", kind, size.name), times.first * 1e6, "us",
+                          right ? "bare curl GET of the same entry" : "bare curl GET (and some failed)",
+                          times.second * 1e6);
     }
+}
+
+// A node whose server is at this port; 0: it has none.
+Cache open_node(const std::string& folder, std::uint16_t port)
+{
+    CacheOptions options;
+    options.tiers = {memory(16_MiB), disk(folder)};
+    if (port != 0)
+        options.tiers.push_back(
+            remote({.url = fmt::format("redis://127.0.0.1:{}", port), .state_directory = folder + "/remotes"}));
+    options.maintenance = Maintenance::by_hand;
+    return Cache::open(options).value();
 }
 
 // What a lookup costs that finds nothing: with a server that is dead beside no server at all.
 void dead_remote(Report& report, const std::string& folder)
 {
-    const auto open = [&](const std::string& name, bool with_remote) {
-        CacheOptions options;
-        options.tiers = {memory(16_MiB), disk(folder + "/" + name)};
-        if (with_remote)
-            options.tiers.push_back(remote({.url = fmt::format("redis://127.0.0.1:{}", test::free_port()),
-                                            .state_directory = folder + "/" + name + "/remotes"}));
-        options.maintenance = Maintenance::by_hand;
-        return Cache::open(options).value();
-    };
-    Cache with = open("with", true);
-    Cache without = open("without", false);
+    Cache with = open_node(folder + "/with", test::free_port());
+    Cache without = open_node(folder + "/without", 0);
     for (int i = 0; i < 3; ++i)
         keep(with.find(Key::of("first", i)).hit());
     std::uint64_t number = 0;
@@ -259,20 +244,48 @@ void dead_remote(Report& report, const std::string& folder)
         for (int i = 0; i < 100; ++i)
             keep(cache.find(Key::of("absent", number++)).hit());
     };
-    const Medians medians = in_turn(
-        401, [&](int) { many(with); }, [&](int) { many(without); });
-    report.add_beside("remote.dead.lookup", medians.ours / 100, "us", "the same without a remote", medians.bare / 100,
-                      1.05);
+    const Pair times = side_by_side(
+        401, [&] { many(with); }, [&] { many(without); });
+    report.add_beside("remote.dead.lookup", times.first * 1e4, "us", "the same without a remote", times.second * 1e4);
+}
+
+// A server that takes connections and never answers: what a program pays that looks something up every millisecond.
+void hanging_remote(Report& report, const std::string& folder)
+{
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ::bind(listener, reinterpret_cast<const sockaddr*>(&address), size);
+    ::listen(listener, 64);  // the kernel takes the connections
+    ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+    {
+        Cache cache = open_node(folder, ntohs(address.sin_port));
+        double sum = 0;
+        double worst = 0;
+        const std::uint64_t end = now_ns() + static_cast<std::uint64_t>(k_hanging_seconds) * 1'000'000'000;
+        for (std::uint64_t i = 0; now_ns() < end; ++i) {
+            const double took = best_of(1, [&] { keep(cache.find(Key::of("absent", i)).hit()); });
+            sum += took;
+            worst = std::max(worst, took);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        report.add("remote.hanging.worst_lookup", worst * 1e3, "ms");
+        report.add(fmt::format("remote.hanging.sum_of_{}_s", k_hanging_seconds), sum * 1e3, "ms");
+    }
+    ::close(listener);
 }
 
 void nodes(Report& report, std::uint16_t port, const std::string& folder)
 {
     double seconds[2] = {0, 0};
     int compiles[2] = {0, 0};
+    const std::string rounds = std::to_string(rounds_in(k_compile_seconds));
     for (const int lease : {1, 0}) {
         const ChildrenRun run =
             run_children(k_nodes, {"remote", fmt::format("redis://127.0.0.1:{}/{}", port, 2 + lease),
-                                   folder + fmt::format("/nodes{}", lease), std::to_string(lease)});
+                                   folder + fmt::format("/nodes{}", lease), std::to_string(lease), rounds});
         seconds[lease] = run.seconds;
         for (const int status : run.statuses)
             compiles[lease] += status;
@@ -298,12 +311,11 @@ int remote_child(const std::vector<std::string>& arguments)
     options.maintenance = Maintenance::by_hand;
     Cache cache = Cache::open(options).value();
     int compiles = 0;
+    const std::uint64_t rounds = std::strtoull(arguments.at(3).c_str(), nullptr, 10);
     for (std::uint64_t i = 0; i < k_kernels; ++i)
         (void)cache.get_or_compile(Key::of("node kernel", i), [&] {
             ++compiles;
-            const std::uint64_t end = now_ns() + static_cast<std::uint64_t>(k_compile_seconds * 1e9);
-            while (now_ns() < end)
-                keep(numbered_key(i));
+            do_work(rounds);
             return assembly_artifact(16 << 10, i);
         });
     return compiles;
@@ -313,6 +325,7 @@ void bench_remote(Report& report)
 {
     const Scratch scratch;
     dead_remote(report, scratch.path("dead"));
+    hanging_remote(report, scratch.path("hanging"));
     if (test::has_redis()) {
         const test::RedisServer server;
         redis_hits(report, server.port());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "timing.hpp"
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,36 +12,38 @@ namespace hearth::bench {
 // read them from bench.json.
 struct Row {
     std::string name;
-    double value = 0;
+    Measured value;
     std::string unit;
-    std::string beside;       // what it stands beside; empty when it stands alone
-    double beside_value = 0;  // in the same unit
-    double ratio = 0;         // value over beside_value
-    std::string bar;          // the bar in words; empty when there is none
+    std::string beside;     // what it stands beside; empty when it stands alone
+    Measured beside_value;  // in the same unit
+    double ratio = 0;       // value over beside_value
+    std::string bar;        // its bars (bars.hpp) in words; empty when there is none
     std::optional<bool> met;
 };
 
-enum class Better : bool { lower, higher };
-
 class Report {
 public:
-    // `bar` is on the ratio to what it stands beside.
-    void add_beside(const std::string& name, double value, const std::string& unit, const std::string& beside,
-                    double beside_value, std::optional<double> bar = {}, Better better = Better::lower);
-    // `bar` is on the value itself.
-    void add(const std::string& name, double value, const std::string& unit, std::optional<double> bar = {},
-             Better better = Better::lower);
+    void add_beside(const std::string& name, Measured value, const std::string& unit, const std::string& beside,
+                    Measured beside_value);
+    void add(const std::string& name, Measured value, const std::string& unit);
+    // What a reader has to know of the rows, such as what was left out, and why.
     void note(const std::string& text) { m_notes.push_back(text); }
 
+    // The table, the notes, then which bars were missed and which were not measured.
     void print() const;
     bool write_json(const std::string& path) const;
-    bool all_met() const;
+    bool all_met() const { return missed().empty(); }
 
 private:
-    void progress(const std::string& name) const;
+    void add_row(Row row);
+    std::vector<const Row*> missed() const;
+    std::vector<std::string> unmeasured() const;
 
     std::vector<Row> m_rows;
     std::vector<std::string> m_notes;
 };
+
+// The bars as docs/benchmarks.md shows them.
+void print_bars();
 
 }  // namespace hearth::bench

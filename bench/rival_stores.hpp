@@ -18,7 +18,11 @@ public:
     virtual Bytes get(const Key& key) = 0;
 };
 
-// Those this build has: SQLite, LMDB.
-std::vector<std::unique_ptr<RivalStore>> rival_stores(const std::string& directory);
+// Those this build has: SQLite, LMDB. Each is opened when it is called for.
+struct RivalKind {
+    std::string row;  // in the names of rows
+    std::unique_ptr<RivalStore> (*open)(const std::string& directory);
+};
+const std::vector<RivalKind>& rival_stores();
 
 }  // namespace hearth::bench

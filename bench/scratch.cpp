@@ -20,12 +20,13 @@ Scratch::Scratch()
         std::exit(3);
     }
     m_root = pattern;
+    m_remover = ::popen(("trap '' INT TERM HUP; cat >/dev/null; rm -rf '" + m_root + "'").c_str(), "we");
 }
 
 Scratch::~Scratch()
 {
-    std::error_code ignored;
-    std::filesystem::remove_all(m_root, ignored);
+    if (m_remover)
+        ::pclose(m_remover);
 }
 
 std::string own_path()
@@ -33,15 +34,19 @@ std::string own_path()
     return std::filesystem::read_symlink("/proc/self/exe");
 }
 
-std::string run_self(const std::string& arguments)
+std::string output_of(const std::string& command)
 {
-    const std::string command = "'" + own_path() + "' " + arguments;
     const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
     std::string output;
     char buffer[4096];
     while (pipe && std::fgets(buffer, sizeof buffer, pipe.get()))
         output += buffer;
     return output;
+}
+
+std::string run_self(const std::string& arguments)
+{
+    return output_of("'" + own_path() + "' " + arguments);
 }
 
 ChildrenRun run_children(int count, std::vector<std::string> arguments)

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
 namespace hearth::bench {
 
-// A directory of our own beside the program, removed at the end: on the same file system that a cache would be on.
+// A directory of our own beside the program, on the file system that a cache would be on. It is removed when this ends,
+// and when the program does, however that comes about.
 class Scratch {
 public:
     Scratch();
@@ -17,11 +19,13 @@ public:
 
 private:
     std::string m_root;
+    std::FILE* m_remover = nullptr;  // a shell that waits for the end of its input
 };
 
 // The path of this program, to be started again as a fresh process.
 std::string own_path();
-// Runs this program with these arguments and returns what it printed.
+// Runs a command, or this program with these arguments, and returns what it printed.
+std::string output_of(const std::string& command);
 std::string run_self(const std::string& arguments);
 
 // What a child returns when it had to make what it asked for.

@@ -16,6 +16,9 @@ std::uint64_t now_ns()
 
 namespace {
 
+constexpr auto k_try = std::chrono::milliseconds(300);
+constexpr int k_tries = 5;
+
 double seconds_of(const std::function<void()>& work)
 {
     const std::uint64_t start = now_ns();
@@ -44,16 +47,41 @@ Pair side_by_side(int tries, const std::function<void()>& first, const std::func
     return {median(std::move(firsts)), median(std::move(seconds))};
 }
 
-double median(std::vector<double> values)
+Measured Measured::operator*(double factor) const
+{
+    Measured product = *this;
+    for (double* figure : {&product.value, &product.low, &product.high, &product.p99})
+        *figure *= factor;
+    return product;
+}
+
+Measured Measured::inverse() const
+{
+    Measured time = *this;
+    time.value = 1 / value;
+    time.low = 1 / high;
+    time.high = 1 / low;
+    time.p99 = 0;  // the fastest of a rate is not the slowest of its times
+    return time;
+}
+
+Measured median(std::vector<double> values)
 {
     if (values.empty())
         return 0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    std::sort(values.begin(), values.end());
+    const auto at = [&](std::size_t percent) { return values[(values.size() - 1) * percent / 100]; };
+    Measured all(values[values.size() / 2]);
+    all.low = at(10);
+    all.high = values[values.size() - 1 - (values.size() - 1) / 10];
+    all.p99 = at(99);
+    all.tries = values.size();
+    return all;
 }
 
-double throughput(unsigned threads, double seconds, std::uint64_t batch, const std::function<void(unsigned)>& work)
+namespace {
+
+double one_throughput(unsigned threads, std::uint64_t batch, const std::function<void(unsigned)>& work)
 {
     std::atomic<bool> stop{false};
     std::vector<std::uint64_t> batches(threads);
@@ -70,7 +98,7 @@ double throughput(unsigned threads, double seconds, std::uint64_t batch, const s
         });
     ready.arrive_and_wait();
     const std::uint64_t start = now_ns();
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    std::this_thread::sleep_for(k_try);
     stop = true;
     for (std::thread& thread : running)
         thread.join();
@@ -78,7 +106,32 @@ double throughput(unsigned threads, double seconds, std::uint64_t batch, const s
     std::uint64_t total = 0;
     for (const std::uint64_t done : batches)
         total += done * batch;
-    return static_cast<double>(total) / took;
+    return static_cast<double>(total) * 1e-6 / took;
+}
+
+}  // namespace
+
+Measured throughput(unsigned threads, std::uint64_t batch, const std::function<void(unsigned)>& work)
+{
+    std::vector<double> tries;
+    for (int i = 0; i < k_tries; ++i)
+        tries.push_back(one_throughput(threads, batch, work));
+    return median(std::move(tries));
+}
+
+void do_work(std::uint64_t rounds)
+{
+    std::uint64_t state = rounds;
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        keep(state);
+    }
+}
+
+std::uint64_t rounds_in(double seconds)
+{
+    constexpr std::uint64_t k_some = 5'000'000;
+    return static_cast<std::uint64_t>(seconds / best_of(9, [] { do_work(k_some); }) * k_some);
 }
 
 }  // namespace hearth::bench

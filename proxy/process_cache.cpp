@@ -22,6 +22,8 @@ std::unique_ptr<Opened> open()
 {
     auto opened = std::make_unique<Opened>();
     CacheOptions options;
+    // A compile that was left running would take the program down when it ends (docs/scaling.md).
+    options.compile_time_limit = std::chrono::milliseconds(0);
     if (std::getenv("HEARTH_LOG") == nullptr) {
         // Nothing on the program's own streams; `hearth run --summary` tells what was wrong.
         options.log_to = "off";

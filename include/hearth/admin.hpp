@@ -47,6 +47,18 @@ struct GcReport {
     TierUsage left;
 };
 
+// An entry that gc() would remove.
+struct GcCandidate {
+    enum class Why : std::uint8_t {
+        expired,
+        unused,      // for as long as EvictTo::unused_for says
+        over_limit,  // it is worth least to the policy, and there is more than the goal or the tier's limits allow
+    };
+    EntryRow entry;
+    Why why = Why::expired;
+};
+HEARTH_API std::string_view to_string(GcCandidate::Why why);
+
 struct TransferReport {
     std::uint64_t entries = 0;
     std::uint64_t bytes = 0;
@@ -62,7 +74,8 @@ namespace admin {
 
 // The tiers that hold the entry, in lookup order. No lookup is counted.
 HEARTH_API std::vector<std::string> where(Cache& cache, const Key& key);
-// One tier up or down, by hand.
+// One tier up or down, by hand. The policy of the tier it comes from is not asked; that of the tier it goes to may
+// refuse it (Policy::admit), and then it stays where it is.
 HEARTH_API MoveReport promote(Cache& cache, const Key& key);
 HEARTH_API MoveReport demote(Cache& cache, const Key& key);
 
@@ -74,11 +87,16 @@ HEARTH_API Status set_policy(Cache& cache, std::string_view tier, const PolicyFa
 HEARTH_API std::optional<EntryRow> info(Cache& cache, const Key& key);
 // Every entry once, with the fastest tier that holds it, until the visitor returns false.
 HEARTH_API void list(Cache& cache, const std::function<bool(const EntryRow&)>& visit);
+// Those of this machine that were used most, or last. What was never used counts as used when it was stored.
 HEARTH_API std::vector<EntryRow> hottest(Cache& cache, std::size_t count);
+HEARTH_API std::vector<EntryRow> recent(Cache& cache, std::size_t count);
 
 HEARTH_API VerifyReport verify(Cache& cache, Repair repair, const Progress& progress = {});
-// Evicts from the persistent tiers of this machine, this once: their limits stay as they are.
+// Evicts from the persistent tiers of this machine, to their limits and, this once, to the goal. Limits stay as they
+// are.
 HEARTH_API GcReport gc(Cache& cache, const EvictTo& goal, const Progress& progress = {});
+// What gc() would remove now, and why. Removes nothing.
+HEARTH_API std::vector<GcCandidate> would_gc(Cache& cache, const EvictTo& goal);
 // Clears the tiers that do not outlive the process.
 HEARTH_API void clear_memory(Cache& cache);
 // Clears every tier on this machine.

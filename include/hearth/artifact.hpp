@@ -28,8 +28,21 @@ struct Metadata {
     std::string compiler{};              // its name and version
     std::string target{};                // sm_90, a device, a triple
     std::vector<std::string> options{};  // as the compiler was given them
+    // The version of Hearth that stored it first; set on insert when left empty. Entries of 0.1 have none. It is no
+    // part of the value.
+    std::string writer{};
 
-    friend bool operator==(const Metadata&, const Metadata&) = default;
+    friend bool operator==(const Metadata& a, const Metadata& b)
+    {
+        return std::tie(a.label, a.compiler, a.target, a.options) == std::tie(b.label, b.compiler, b.target, b.options);
+    }
+};
+
+// Where an artifact came from. Whoever builds one leaves it unknown.
+enum class Origin : std::uint8_t {
+    unknown,    // nobody has said: not signed
+    here,       // this process inserted it: signed, if there is a key for it
+    elsewhere,  // it was read from a store: never signed anew, nor is a copy of it that was changed
 };
 
 // The whole result of a compile: every output, the log, the return code and what it cost.
@@ -42,8 +55,8 @@ struct Artifact {
     std::chrono::nanoseconds cost{0};  // how long the compile took
     WallTime created{};                // set on insert when left empty
     WallTime expires{};                // never, when left empty
-    // Whether this process inserted it, and so may sign it. It is no part of the value, and is kept nowhere.
-    bool is_from_here = false;
+    // Decides whether it may be signed here. A copy keeps it. It is no part of the value, and is kept nowhere.
+    Origin origin = Origin::unknown;
 
     Artifact() = default;
     // One unnamed section: for a compile function whose result is plain bytes.
@@ -70,7 +83,7 @@ struct Artifact {
     std::string_view text(std::string_view name) const noexcept { return as_text(bytes(name)); }
     std::string_view text() const noexcept { return as_text(bytes()); }
 
-    // Bytes of all sections: what a memory tier counts against its budget.
+    // Bytes of all sections.
     std::uint64_t size() const noexcept
     {
         std::uint64_t total = 0;

@@ -47,7 +47,8 @@ public:
     {
         auto owner = std::make_shared<std::vector<std::byte>>(std::move(source));
         const ByteView view{*owner};
-        return {std::move(owner), view};
+        const std::size_t kept = owner->capacity();
+        return {std::move(owner), kept, view};
     }
 
     // Allocates `size` bytes and lets `fill` write all of them before anyone else can see them.
@@ -57,7 +58,7 @@ public:
         auto buffer = std::make_shared_for_overwrite<std::byte[]>(size);
         std::forward<Fill>(fill)(std::span<std::byte>{buffer.get(), size});
         const ByteView view{buffer.get(), size};
-        return {std::move(buffer), view};
+        return {std::move(buffer), size, view};
     }
 
     ByteView view() const noexcept { return m_view; }
@@ -68,14 +69,25 @@ public:
     bool empty() const noexcept { return m_view.empty(); }
 
     // The part [offset, offset + length), sharing this buffer. The caller keeps it within size().
-    Bytes slice(std::size_t offset, std::size_t length) const { return {m_owner, m_view.subspan(offset, length)}; }
+    Bytes slice(std::size_t offset, std::size_t length) const
+    {
+        return {m_owner, m_buffer_size, m_view.subspan(offset, length)};
+    }
+
+    // The whole buffer that this keeps in memory: what tells it from others, and its size.
+    const void* buffer() const noexcept { return m_owner.get(); }
+    std::size_t buffer_size() const noexcept { return m_buffer_size; }
 
     friend bool operator==(const Bytes& a, const Bytes& b) noexcept { return a.text() == b.text(); }
 
 private:
-    Bytes(std::shared_ptr<const void> owner, ByteView view) : m_owner(std::move(owner)), m_view(view) {}
+    Bytes(std::shared_ptr<const void> owner, std::size_t buffer_size, ByteView view)
+        : m_owner(std::move(owner)), m_buffer_size(buffer_size), m_view(view)
+    {
+    }
 
     std::shared_ptr<const void> m_owner;
+    std::size_t m_buffer_size = 0;
     ByteView m_view;
 };
 

@@ -51,8 +51,10 @@ enum class Captures : std::uint8_t {
 };
 
 struct GetOptions {
-    std::chrono::milliseconds deadline{0};  // 0: wait as long as it takes; if set, captures must be owned
-    Metadata metadata{};                    // for a compile function that returns plain bytes
+    // How long the caller waits at most; if set, captures must be owned. After that it gets Code::timeout, while the
+    // compile goes on for whoever asks next. 0: CacheOptions::compile_time_limit, if captures are owned.
+    std::chrono::milliseconds deadline{0};
+    Metadata metadata{};  // for a compile function that returns plain bytes
     // How long the compile is expected to take, for CacheOptions::race_under. 0: as long as the compiles of this
     // process took on average.
     std::chrono::milliseconds expected{0};
@@ -67,13 +69,13 @@ struct Recording {
 };
 
 // The cache: several tiers, fastest first, behind one lookup. (hearth/admin.hpp has the functions for operators.)
-// Thread safety: every function, from any thread. Not copyable; movable while no other thread uses it. One that was
-// moved from finds nothing, and answers with errors.
+// Thread safety: every function, from any thread. Not copyable; movable while no other thread uses it, with
+// programs, kernels and futures that came of it. One that was moved from finds nothing, and answers with errors.
 // Lifetime: leases outlive it. Whatever runs on its workers may own the last of it; what waits for a worker when it is
 // closed is given an Error.
 // Re-entrance: compile functions may use the cache; of those that ask for each other in a circle, one gets an Error.
-// (What a compile function waits for by a future, or by a thread of its own, is not seen.) on_evict may look things up,
-// but what it inserts is refused and what it removes stays.
+// (What a compile function waits for by a thread of its own, or by run_later(), is not seen.) on_evict may look things
+// up, and use other caches, but what it stores, moves or evicts here is refused and what it removes stays.
 // Failure: a broken tier costs hits, never the program. No exception leaves this class; what a compile function throws
 // comes back as an Error.
 // Cost: a hit in memory takes no lock, allocates nothing and writes no cache line that another thread reads.
@@ -81,6 +83,11 @@ class HEARTH_API Cache {
 public:
     // Each setting comes from the options, else the environment, else the configuration file, else the defaults.
     static Result<Cache> open(CacheOptions options = {});
+    // The one cache of this process, opened with open() when it is first asked for. It cannot fail: what cannot be
+    // opened is left out, and the log says so. It stays until the process has ended, so anything may use it at any
+    // time; when the program ends, it is flushed as by flush(), and what it still compiles is not waited for. So it has
+    // no compile_time_limit (docs/scaling.md). A forked child goes on with it.
+    static Cache& shared();
 
     Cache(Cache&&) noexcept;
     Cache& operator=(Cache&&) noexcept;
@@ -93,6 +100,10 @@ public:
     Lookup peek(const Key& key, EntryKind kind = EntryKind::result);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options = {});
     Result<InsertReport> insert(const Request& request, Artifact artifact, const InsertOptions& options = {});
+    // Counts as a use in every tier of this machine that has the entry, and neither reads it nor counts as a lookup.
+    // For what is in use by other means, such as a kernel that stays loaded. Returns whether any of them had it.
+    // (Servers keep no uses, and are not asked.)
+    bool touch(const Key& key);
     // Removes it from every tier, or from those of this machine. Returns whether any of them had it.
     bool remove(const Key& key, Reach reach = Reach::everywhere);
 
@@ -109,7 +120,8 @@ public:
         return get(request.key(), request.encoding(), std::forward<F>(compile), options);
     }
     // The same without waiting. Compiles run on the cache's own workers, started when first needed, with signals
-    // blocked.
+    // blocked. A future that is asked for inside a compile function is a deferred one: wait() and get() wait,
+    // wait_for() does not.
     template <Compiles F>
     std::future<Result<Lookup>> get_or_compile_async(const Key& key, F&& compile, const GetOptions& options = {})
     {
@@ -143,6 +155,10 @@ public:
     bool races() const noexcept;
     // Whether anything is kept at all. If not, compilers need not find out what a result depends on.
     bool has_tiers() const noexcept;
+    // Where entries are kept, as an absolute path: that of the first tier with a directory. Empty: none has one.
+    std::string directory() const;
+    // CacheOptions::compile_time_limit; 0: none. If there is one, it is worth a copy to let a compile own its captures.
+    std::chrono::milliseconds compile_time_limit() const noexcept;
     // Whether output that holds a program's path may hold one without its directory (CacheOptions::stable_paths).
     bool stable_paths() const noexcept;
     // Where compilers record what they are asked for; null: nowhere. docs/recipes.md.

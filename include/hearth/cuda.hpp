@@ -103,7 +103,7 @@ private:
 // A kernel by its program and its name. Nothing happens until it is used: then it is looked up or compiled, loaded into
 // the context that is current, once for each context, and kept loaded as long as this object lives.
 // Thread safety: all of it, from any thread; the object must outlive its uses. Movable while no other thread uses it.
-// Ownership: the cache must outlive it and stay where it is.
+// Ownership: the cache must outlive it, and may be moved meanwhile.
 // Cost of function() and launch() once loaded: the driver is asked which context is current (some ten nanoseconds; a
 // thread's own memory of it would be wrong as soon as the program switches contexts), then a list with an entry for
 // each context is read: no lock, nothing written. bind() and on() settle the context once: then it is one load.

@@ -79,6 +79,14 @@ struct EntryRow {
     std::chrono::nanoseconds cost{0};
     std::int32_t status = 0;
     std::string tier;
+    std::string compiler_build;  // exactly which compiler, as its request says; empty if that names none
+};
+
+// How often an entry was used, without what it is.
+struct EntryUse {
+    Key key;
+    std::uint32_t uses = 0;
+    WallTime last_used{};  // empty when never
 };
 
 }  // namespace hearth

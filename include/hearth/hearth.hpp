@@ -15,6 +15,7 @@
 #include "hearth/entry.hpp"
 #include "hearth/explain.hpp"
 #include "hearth/key.hpp"
+#include "hearth/lasting.hpp"
 #include "hearth/lease.hpp"
 #include "hearth/libraries.hpp"
 #include "hearth/log.hpp"

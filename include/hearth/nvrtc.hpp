@@ -89,7 +89,7 @@ private:
 // An Error means that nothing could be compiled at all: no library, no device, a source NVRTC cannot be given.
 HEARTH_API Result<Compiled> compile(Cache& cache, const Program& program, const CompileOptions& options = {});
 
-// The same on a worker of the cache. Until the future is ready, the cache must stay open and must not be moved.
+// The same on a worker of the cache, which may be moved meanwhile. If it is closed first, the future has an Error.
 HEARTH_API std::future<Result<Compiled>> compile_async(Cache& cache, Program program, CompileOptions options = {});
 
 // What a libnvrtc says of itself. It is loaded for that once on a machine; from then on the cache knows.

@@ -203,7 +203,8 @@ private:
 };
 
 // A built program, from a hit or not. A build error is a result too: failed(), with its log.
-// Thread safety: every function, from any thread. Ownership: copies and kernels share it; the Cache must outlive them.
+// Thread safety: every function, from any thread. Ownership: copies and kernels share it; the Cache must outlive
+// them, and may be moved meanwhile.
 class HEARTH_API Program {
 public:
     bool failed() const noexcept { return artifact().failed(); }

@@ -51,6 +51,7 @@ struct CacheOptions {
     std::optional<int> compression{};
     std::optional<Access> access{};
     std::optional<Users> users{};
+    std::optional<Switch> durable{};  // DiskOptions::durable
     // Behind them come bundles, files of entries that ship with an application, in the order in which they are asked:
     // docs/bundles.md.
     std::optional<std::vector<std::string>> bundles{};
@@ -72,7 +73,10 @@ struct CacheOptions {
     // Whether a program whose output holds its path, as debug information does, may be compiled under a name without
     // its directory, so that one that lies in a new directory every time is a hit: docs/zero-change.md.
     std::optional<Switch> stable_paths{};
-    std::optional<std::uint32_t> max_parallel_compiles{};    // 0: as many as ask
+    std::optional<std::uint32_t> max_parallel_compiles{};  // 0: as many as ask
+    // How long whoever asks for a compile waits at most, unless GetOptions::deadline says otherwise: docs/scaling.md.
+    // 0: as long as it takes.
+    std::optional<std::chrono::milliseconds> compile_time_limit{};
     std::optional<std::chrono::milliseconds> flight_wait{};  // how long to wait for another process's compile
     // A compile that is expected to take less than this, and owns its captures (GetOptions), begins while servers are
     // still being asked; the first result counts. 0: never.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <string_view>
 
 namespace hearth {
 
@@ -55,7 +56,7 @@ public:
 };
 
 // Decides which entries are admitted, which move up, and which go first when room is needed.
-// Thread safety: a tier calls inserted, removed, touched and victim one at a time, under its own lock;
+// Thread safety: a tier calls inserted, removed, touched, victim and outweighs one at a time, under its own lock;
 // admit and promote may be called by many threads at once.
 // A policy of one's own needs three functions; the rest have defaults that suit most.
 class Policy {
@@ -67,6 +68,10 @@ public:
 
     virtual ~Policy() = default;
 
+    // The name of the tier that it decides for, told once, before anything else. (A tier may have several policies at a
+    // time, and one that is asked only whether to promote.)
+    virtual void set_tier(std::string_view /*name*/) {}
+
     virtual void inserted(const Resident& entry) = 0;
     virtual void removed(const Resident& entry) = 0;
     // The entry to evict next, or none. It stays in the tier until removed() says otherwise.
@@ -75,6 +80,12 @@ public:
     virtual Touches touches() const { return Touches::counted; }
     virtual void touched(const Resident& /*entry*/) {}
     virtual bool admit(const Resident& /*entry*/) const { return true; }
+    // Asked of a new entry for which others would have to go: so many of their bytes, and so many of them. False: they
+    // are worth more than it, and it is not admitted.
+    virtual bool outweighs(const Resident& /*entry*/, std::uint64_t /*bytes*/, std::uint64_t /*entries*/)
+    {
+        return true;
+    }
     // Asked on each hit below the top tier: should the entry move one tier up?
     virtual bool promote(const Resident& entry) const { return entry.uses() >= 3; }
 
@@ -89,9 +100,12 @@ struct PolicyOptions {
     std::uint32_t promote_after = 3;  // uses at which an entry moves one tier up
 };
 
-// Greedy-Dual-Size-Frequency with cost: the least (uses x cost / bytes), aged, goes first. The default.
+// Greedy-Dual-Size-Frequency with cost: the least (uses x cost / bytes), aged, goes first. A new entry that is worth
+// less than what would have to go for it is not admitted, until that has aged. The default.
 HEARTH_API PolicyFactory gdsf(PolicyOptions options = {});
-// Least recently used, exactly. Every hit takes the tier's lock.
+// Least recently used. Every hit takes the tier's lock.
+// Exactly so in memory, on a device, in a disk tier of up to 192 entries, and for gc() of any. A store in a larger disk
+// tier evicts the least recently used of some three hundred entries taken at random (docs/decisions.md).
 HEARTH_API PolicyFactory lru(PolicyOptions options = {});
 
 }  // namespace hearth

@@ -34,6 +34,7 @@ struct TierStats {
     std::uint64_t used_bytes = 0;
     std::uint64_t entries = 0;
     std::uint64_t hits = 0;
+    std::uint64_t misses = 0;  // lookups that it was asked and could not serve, other than by an outage
     std::uint64_t stores = 0;
     std::uint64_t evictions = 0;
     std::uint64_t demotions = 0;   // victims of this tier that a slower one took in
@@ -41,6 +42,7 @@ struct TierStats {
     std::uint64_t corrupt = 0;
     std::uint64_t outages = 0;
     Latency latency;                          // of hits; in a memory tier every 128th is timed
+    Latency miss_latency;                     // of misses; in a memory tier only some are timed
     std::optional<remotes::Report> remote{};  // of a tier on a server: how it is, as this process sees it
 };
 
@@ -102,6 +104,7 @@ inline constexpr std::array k_tier_counts{
     CountName<TierStats>{&TierStats::promotions, "promotions", "promotions"},
     CountName<TierStats>{&TierStats::corrupt, "corrupt", "corrupt"},
     CountName<TierStats>{&TierStats::outages, "outages", "outages"},
+    CountName<TierStats>{&TierStats::misses, "misses", "misses"},
 };
 
 enum class Scope : std::uint8_t {

@@ -6,6 +6,7 @@
 #include "hearth/log.hpp"
 #include "hearth/policy.hpp"
 #include "hearth/result.hpp"
+#include "hearth/switch.hpp"
 #include "hearth/trust.hpp"
 #include "hearth/units.hpp"
 
@@ -34,6 +35,7 @@ struct TierTraits {
     bool in_place = false;  // entries are used where they lie: one that moves up stays here too
     bool remote = false;    // others use it too, so it is never cleared, listed or swept; asking it takes time
     bool demands_signatures = false;
+    bool signs = false;  // what this process inserts
     bool fixed = false;  // a file that never changes: what it holds is on this machine, and is not copied to a disk
 };
 
@@ -97,6 +99,8 @@ public:
     virtual TierTraits traits() const = 0;
     // Shown beside its figures: what it really is, if its name does not tell.
     virtual std::string note() { return {}; }
+    // Where it keeps its entries, as an absolute path; empty: in no directory.
+    virtual std::string directory() const { return {}; }
 
     virtual Found find(const Key& key) = 0;
     // The same without counting as a use: for code that carries entries elsewhere.
@@ -118,9 +122,17 @@ public:
     // evicted, which is gone for good.
     virtual std::vector<Victim> evict_to(const EvictTo& /*goal*/, const Progress& /*progress*/) { return {}; }
 
+    // What maintain() and evict_to() would evict now, in that order. Nothing is changed, and nothing counts as a use.
+    virtual std::vector<Victim> would_evict(const EvictTo& /*goal*/) { return {}; }
+
     virtual std::optional<EntryRow> info(const Key& key) = 0;
     // Visits every entry, in no order, until the visitor returns false.
     virtual void for_each(const std::function<bool(const EntryRow&)>& visit) = 0;
+    // The same for a tier that knows more quickly how often its entries were used than what they are.
+    virtual void for_each_use(const std::function<bool(const EntryUse&)>& visit)
+    {
+        for_each([&](const EntryRow& row) { return visit({row.key, row.uses, row.last_used}); });
+    }
     virtual VerifyReport verify(Repair repair, const Progress& progress) = 0;
 
     // Credits hits of a faster tier, so that an entry popular there does not look idle here.
@@ -155,6 +167,8 @@ struct TierSpec {
 
 struct MemoryOptions {
     std::string name = "memory";
+    // What the entries really take of memory, up to a MiB: their sections, and what comes with them, some 700 bytes an
+    // entry.
     std::uint64_t max_bytes = 256_MiB;
     std::uint64_t max_entries = 0;  // 0: no limit
 };
@@ -178,6 +192,9 @@ struct DiskOptions {
     int compression = 1;  // zstd level; 0 stores sections as they are
     Access access = Access::read_write;
     Users users = Users::one;
+    // On: a store is reported once the entry's file and the folders that name it have been synced, so that a power cut
+    // does not lose it. Off: entries may be lost by a power cut, and are never wrong.
+    Switch durable = Switch::off;
     Trust trust{};
 };
 

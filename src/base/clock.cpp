@@ -1,5 +1,7 @@
 #include "base/clock.hpp"
 
+#include <ctime>
+
 namespace hearth::base {
 
 const Clock& system_clock()
@@ -10,6 +12,13 @@ const Clock& system_clock()
     // Never destroyed: a drop-in library still works when the program's static objects are gone.
     static const System& clock = *new System;
     return clock;
+}
+
+WallTime coarse_time()
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return WallTime(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
 }
 
 }  // namespace hearth::base

@@ -5,6 +5,7 @@
 #include "base/digest.hpp"
 
 #include <cstring>
+#include <openssl/crypto.h>
 #include <openssl/sha.h>
 
 #ifdef HEARTH_HAVE_XXHASH
@@ -22,6 +23,11 @@ Sha256 sha256(ByteView bytes)
     SHA256_Update(&context, bytes.data(), bytes.size());
     SHA256_Final(digest.data(), &context);
     return digest;
+}
+
+void start_openssl() noexcept
+{
+    OPENSSL_init_crypto(0, nullptr);  // it registers its own end, and reads no configuration
 }
 
 ChecksumKind preferred_checksum()

@@ -12,6 +12,9 @@ using Sha256 = std::array<std::uint8_t, 32>;
 
 Sha256 sha256(ByteView bytes);
 
+// OpenSSL ends when the program does, and after what is registered with std::atexit() from now on.
+void start_openssl() noexcept;
+
 // How a file's integrity is checked. The number is part of the entry format.
 enum class ChecksumKind : std::uint8_t {
     xxh3 = 1,    // XXH3-128: written by builds that had xxhash.h

@@ -178,10 +178,10 @@ int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset)
     return 0;
 }
 
-Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error, FileStat* about)
+Bytes read_file(Files& files, At at, std::uint64_t limit, int& error, FileStat* about)
 {
     // Non-blocking, so that a FIFO put where a file should be cannot hang the caller.
-    const FileHandle file(files, files.open(path, O_RDONLY | O_NONBLOCK, 0));
+    const FileHandle file(files, files.open(at, O_RDONLY | O_NONBLOCK, 0));
     FileStat stat;
     error = file.open() ? files.stat(file.fd(), stat) : file.fd();
     if (error == 0 && stat.type != FileType::file)
@@ -242,15 +242,29 @@ std::optional<std::string> read_small_file(const std::string& path)
 namespace {
 
 constexpr unsigned k_for_others = 0077;  // no umask in use takes anything from the owner
+// Of a folder for several users, from when it is made until it has its mode. The umask would make something of that
+// mode that others could take for it, and pass on to what they create. Nobody gives a folder this one.
+constexpr unsigned k_being_made = 01700;
+
+bool is_being_made(const FileStat& stat)
+{
+    return (stat.mode & 01777U) == k_being_made;
+}
 
 }  // namespace
+
+bool is_ours_alone(const FileStat& stat)
+{
+    return stat.owner == ::geteuid() && (stat.mode & S_IWOTH) == 0;
+}
 
 unsigned mode_for_sharing(Files& files, const std::string& directory)
 {
     static constexpr unsigned k_inherited = 02777;  // not the sticky bit: others could not evict
     static constexpr unsigned k_everyone = 0777;
     FileStat stat;
-    return files.stat((directory + "/.").c_str(), stat) == 0 ? stat.mode & k_inherited : k_everyone;
+    return files.stat((directory + "/.").c_str(), stat) == 0 && !is_being_made(stat) ? stat.mode & k_inherited
+                                                                                     : k_everyone;
 }
 
 int create_file(Files& files, At at, int flags, unsigned mode)
@@ -263,13 +277,17 @@ int create_file(Files& files, At at, int flags, unsigned mode)
 
 int make_folder(Files& files, At at, unsigned mode)
 {
-    const int made = files.mkdir(at, mode);
-    if (made != 0 || (mode & k_for_others) == 0)
+    if ((mode & k_for_others) == 0)
+        return files.mkdir(at, mode);
+    const int made = files.mkdir(at, k_being_made);
+    FileStat there;
+    // One that is there may have been left like that by a process that was killed.
+    if (made != 0 && (made != -EEXIST || files.stat(at, there) != 0 || !is_being_made(there)))
         return made;
     const FileHandle folder(files, files.open(at, O_RDONLY | O_DIRECTORY, 0));
     if (folder.open())
         files.chmod(folder.fd(), mode);
-    return 0;
+    return made;
 }
 
 int open_or_create(Files& files, At at, int flags, unsigned mode)

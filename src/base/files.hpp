@@ -93,7 +93,7 @@ int read_exactly(Files& files, int fd, void* buffer, std::size_t size, std::uint
 int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset);
 
 // The whole file, or -errno in `error` and no bytes. A file larger than `limit` is -EFBIG. `about`: what was read.
-Bytes read_file(Files& files, const char* path, std::uint64_t limit, int& error, FileStat* about = nullptr);
+Bytes read_file(Files& files, At at, std::uint64_t limit, int& error, FileStat* about = nullptr);
 
 // The content of a small file of the user, which may lie behind links. None: it cannot be read, or is over 1 MiB.
 std::optional<std::string> read_small_file(const std::string& path);
@@ -102,7 +102,11 @@ std::optional<std::string> read_small_file(const std::string& path);
 // that users may put behind links. If it cannot be found out, the path itself.
 std::string real_path(const std::string& path);
 
-// The mode of what is created below a directory that several users share: the directory's own. 0777 if it is missing.
+// Whether it belongs to this user, and not everybody can write to it.
+bool is_ours_alone(const FileStat& stat);
+
+// The mode of what is created below a directory that several users share: the directory's own. 0777 if it is missing,
+// or if it was made this moment and has yet to get its mode.
 unsigned mode_for_sharing(Files& files, const std::string& directory);
 // What is created for several users gets exactly this mode, whatever the umask takes away. -EEXIST if it is there.
 int create_file(Files& files, At at, int flags, unsigned mode);

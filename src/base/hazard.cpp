@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,12 @@ struct HazardDomain {
         Reclaimable* scanned = nullptr;
         {
             const std::lock_guard lock(mutex);
+            // Without memory to list them they go on waiting. What is reserved stays, also if another scans meanwhile.
+            try {
+                asked_for.reserve(waiting_count);
+            } catch (const std::bad_alloc&) {
+                return;
+            }
             scanned = std::exchange(waiting, nullptr);
             waiting_count = 0;
         }

@@ -13,8 +13,6 @@ namespace hearth::base {
 
 namespace {
 
-thread_local const void* t_worker_of = nullptr;
-
 // Tasks tell their own troubles to those who wait for them. What else they throw has nobody to go to.
 void run(const Workers::Task& task, Workers::Call call) noexcept
 try {
@@ -26,6 +24,8 @@ try {
 }  // namespace
 
 struct Workers::State : std::enable_shared_from_this<State> {
+    static thread_local State* t_of_this_thread;  // null: it is no worker
+
     std::mutex mutex;
     std::condition_variable changed;
     std::size_t most = 0;  // and one more for each that has stepped aside
@@ -45,7 +45,7 @@ struct Workers::State : std::enable_shared_from_this<State> {
 
     void work()
     {
-        t_worker_of = this;
+        t_of_this_thread = this;
         std::unique_lock lock(mutex);
         for (;;) {
             ++idle;
@@ -62,6 +62,8 @@ struct Workers::State : std::enable_shared_from_this<State> {
         }
     }
 };
+
+thread_local Workers::State* Workers::State::t_of_this_thread = nullptr;
 
 Workers::Workers(std::size_t most) : m_state(std::make_shared<State>())
 {
@@ -94,7 +96,7 @@ void Workers::stop()
     }
 }
 
-void Workers::submit(Task task)
+void Workers::submit(Task task, Turn turn)
 {
     // Held: the task may end these Workers before this call has returned.
     const std::shared_ptr<State> held = m_state;
@@ -104,7 +106,7 @@ void Workers::submit(Task task)
     // Where no thread can be had, the caller does the work: those that are there may all wait for this very task.
     const bool by_caller = !state.stopping && wanted && !state.add_thread();
     if (!state.stopping && !by_caller) {
-        state.tasks.push_back(std::move(task));
+        state.tasks.insert(turn == Turn::next ? state.tasks.begin() : state.tasks.end(), std::move(task));
         lock.unlock();
         state.changed.notify_one();
         return;
@@ -114,8 +116,13 @@ void Workers::submit(Task task)
     run(task, call);
 }
 
-Workers::StepAside::StepAside(Workers& workers)
-    : m_state(t_worker_of == workers.m_state.get() ? workers.m_state : nullptr)
+void Workers::forget_this_thread() noexcept
+{
+    State::t_of_this_thread = nullptr;
+}
+
+Workers::StepAside::StepAside()
+    : m_state(State::t_of_this_thread ? State::t_of_this_thread->shared_from_this() : nullptr)
 {
     if (!m_state)
         return;

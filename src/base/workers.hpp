@@ -22,18 +22,24 @@ public:
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
-    void submit(Task task);
+    // `next`: before those that wait already. For what a running task may wait for: with its turn last, each of them
+    // would need a thread to begin and to wait on.
+    enum class Turn : std::uint8_t { last, next };
+    void submit(Task task, Turn turn = Turn::last);
     void stop();
 
 private:
     struct State;
 
 public:
-    // While one exists, the calling thread, if it is one of these, is not counted: it waits for another's task, which
-    // may be the next in line for a thread.
+    // In a process that was forked, the thread that goes on is no worker, whatever it was before.
+    static void forget_this_thread() noexcept;
+
+    // While one exists, the calling thread, if it is a worker, is not counted among its like: it waits for another's
+    // task, which may be the next in line for a thread.
     class StepAside {
     public:
-        explicit StepAside(Workers& workers);
+        StepAside();
         ~StepAside();
         StepAside(const StepAside&) = delete;
         StepAside& operator=(const StepAside&) = delete;

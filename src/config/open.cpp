@@ -63,6 +63,15 @@ Trust trust_of(const std::string& tier, std::string_view kind, const CacheOption
     return trust;
 }
 
+// A tier whose own entries would be misses is of use only for what others have signed.
+bool reads_what_it_stores(const Trust& trust)
+{
+    return trust.signatures != Signatures::demanded ||
+           std::any_of(trust.sign_with.begin(), trust.sign_with.end(), [&trust](const SigningKey& key) {
+               return std::find(trust.trusted.begin(), trust.trusted.end(), key.public_key()) != trust.trusted.end();
+           });
+}
+
 std::vector<TierSpec> tiers_of(const CacheOptions& options, const LogSink& log)
 {
     std::vector<TierSpec> tiers;
@@ -81,7 +90,16 @@ std::vector<TierSpec> tiers_of(const CacheOptions& options, const LogSink& log)
     on_disk.compression = *options.compression;
     on_disk.access = *options.access;
     on_disk.users = *options.users;
+    on_disk.durable = *options.durable;
     on_disk.trust = trust_of("disk", "disk", options, log);
+    if (log && on_disk.access == Access::read_write && !on_disk.trust.trusted.empty() &&
+        !reads_what_it_stores(on_disk.trust))
+        log(LogLevel::warning,
+            fmt::format(
+                "What is stored in {} is not signed by a trusted key and cannot be read again, since signatures "
+                "are demanded there. Name a trusted signing key in HEARTH_SIGN_WITH, or leave disk out of "
+                "HEARTH_DEMAND_SIGNATURES.",
+                on_disk.directory));
     tiers.push_back(disk(std::move(on_disk)));
     const config::DefaultTiers names = config::default_tiers(options);
     for (std::size_t i = 0; i < names.bundles.size(); ++i) {
@@ -99,7 +117,18 @@ std::vector<TierSpec> tiers_of(const CacheOptions& options, const LogSink& log)
         one.trust = trust_of(one.name, "remotes", options, log, url ? remotes::kind_of_server(url->scheme) : nullptr);
         one.state_directory = *options.directory + "/remotes";
         one.state_users = *options.users;
-        tiers.push_back(remote(std::move(one)));
+        TierSpec spec = remote(std::move(one));
+        const bool taken =
+            std::any_of(tiers.begin(), tiers.end(), [&spec](const TierSpec& tier) { return tier.name == spec.name; });
+        // The name stands in the address. A cache without this server is better than none.
+        if (is_name(spec.name) && !taken)
+            tiers.push_back(std::move(spec));
+        else if (log)
+            log(LogLevel::warning,
+                fmt::format("A server cannot be called \"{}\"{}; {} is left out. Give another name=, or none.",
+                            base::printable(spec.name),
+                            taken ? ": another tier is" : ", but only letters, digits, '-' and '_', 64 at most",
+                            url ? url->shown() : "it"));
     }
     return tiers;
 }
@@ -143,6 +172,7 @@ Result<Cache> Cache::open(CacheOptions options)
                                                      : gdsf(policy);
     chosen.compiling = *resolved.compiling;
     chosen.max_parallel_compiles = *resolved.max_parallel_compiles;
+    chosen.compile_time_limit = *resolved.compile_time_limit;
     chosen.flight_wait = *resolved.flight_wait;
     chosen.stable_paths = *resolved.stable_paths;
     chosen.race_under = *resolved.race_under;

@@ -147,6 +147,13 @@ SettingRow otherwise(const char* careful, SettingRow setting)
     return setting;
 }
 
+// And should the file be nothing that can be read. Only for what costs hits, never the program.
+SettingRow even_if_unread(SettingRow setting)
+{
+    setting.careful_if_unread = true;
+    return setting;
+}
+
 SettingRow once_called(const char* old_name, const char* old_environment, SettingRow setting)
 {
     setting.old_name = old_name;
@@ -260,6 +267,8 @@ std::vector<SettingRow> setting_rows()
                             &CacheOptions::access, Access::read_write, Access::read_only)),
         flag("shared", "HEARTH_SHARED", "the directory may belong to another user", &CacheOptions::users, Users::one,
              Users::many),
+        flag("durable", "HEARTH_DURABLE", "an entry on disk outlives a power cut: stores wait for the disk",
+             &CacheOptions::durable, Switch::off, Switch::on),
         words("bundles", "HEARTH_BUNDLES", "files of entries that ship with an application, asked after the disk",
               "paths of bundles, with blanks between", &CacheOptions::bundles),
         words("remote", "HEARTH_REMOTE", "servers that a fleet shares, asked after this machine's tiers",
@@ -272,9 +281,10 @@ std::vector<SettingRow> setting_rows()
             [](const std::string& path) { return path.empty() ? "none" : path; }),
         words("trusted_keys", "HEARTH_TRUSTED_KEYS", "whose signatures count",
               "public keys or files of them, with blanks between", &CacheOptions::trusted_keys),
-        otherwise("all", words("demand_signatures", "HEARTH_DEMAND_SIGNATURES", "tiers that take signed entries only",
-                               "names of tiers, with blanks between, or bundles or remotes for all of those",
-                               &CacheOptions::demand_signatures, about_tier)),
+        even_if_unread(otherwise(
+            "all", words("demand_signatures", "HEARTH_DEMAND_SIGNATURES", "tiers that take signed entries only",
+                         "names of tiers, with blanks between, or bundles or remotes for all of those",
+                         &CacheOptions::demand_signatures, about_tier))),
         row(
             "policy", "HEARTH_POLICY", "what is evicted first", "gdsf or lru", &CacheOptions::policy_name,
             [](std::string_view text) {
@@ -290,6 +300,9 @@ std::vector<SettingRow> setting_rows()
                     row("max_parallel_compiles", "HEARTH_MAX_PARALLEL_COMPILES",
                         "compiles at once in this process; 0 for no limit", k_number,
                         &CacheOptions::max_parallel_compiles, count, number_text)),
+        row("compile_time_limit", "HEARTH_COMPILE_TIME_LIMIT",
+            "how long to wait for a compile, which then fails; 0 for no limit", k_duration,
+            &CacheOptions::compile_time_limit, parse_duration, format_duration),
         row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile", k_duration,
             &CacheOptions::flight_wait, parse_duration, format_duration),
         row("race_under", "HEARTH_RACE_UNDER", "compiles expected to be quicker do not wait for servers; 0 is none",
@@ -334,6 +347,7 @@ CacheOptions preset_options(Preset preset)
     options.compression = 1;
     options.access = Access::read_write;
     options.users = Users::one;
+    options.durable = Switch::off;
     options.bundles.emplace();
     options.remotes.emplace();
     options.sign_with = "";
@@ -343,6 +357,7 @@ CacheOptions preset_options(Preset preset)
     options.promote_after = 3;
     options.compiling = Compiling::allowed;
     options.max_parallel_compiles = 0;
+    options.compile_time_limit = std::chrono::milliseconds(0);
     options.flight_wait = std::chrono::minutes(1);
     options.race_under = std::chrono::milliseconds(0);
     options.stable_paths = Switch::off;

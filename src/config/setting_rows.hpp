@@ -25,6 +25,7 @@ struct SettingRow {
     // Its names before 0.2.0, in the file and as a variable, which still work; null: the same as now.
     const char* old_name = nullptr;
     const char* old_environment = nullptr;
+    bool careful_if_unread = false;  // `careful` counts also where nobody can tell what a file says of it
 };
 
 // Every setting, in the order in which they are resolved: the preset first.

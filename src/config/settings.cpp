@@ -1,6 +1,7 @@
 // Reads the settings in code, in the environment and in the file, and decides which of them count.
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "config/location.hpp"
 #include "config/setting_rows.hpp"
 #include "hearth/options.hpp"
@@ -38,29 +39,58 @@ std::string as_setting_text(const JsonValue& value)
     return all;
 }
 
-// The file's settings as texts, by name. A missing file is an empty one; a broken one is a problem to be told.
-std::vector<std::pair<std::string, std::string>> read_file(const std::string& path, bool must_exist,
-                                                           std::vector<std::string>& problems)
+// The file's settings as texts, by name.
+using FileSettings = std::vector<std::pair<std::string, std::string>>;
+
+// A file that cannot be read may have asked for care, so care is taken.
+FileSettings careful_settings(std::string problem, std::vector<std::string>& problems)
 {
-    std::vector<std::pair<std::string, std::string>> values;
+    FileSettings values;
+    problem += "; it was passed over";
+    for (const SettingRow& setting : config::setting_rows())
+        if (setting.careful_if_unread) {
+            values.emplace_back(setting.name, setting.careful);
+            problem += fmt::format(", and {} is \"{}\", as it may have said", setting.name, setting.careful);
+        }
+    problems.push_back(problem + ".");
+    return values;
+}
+
+// The same name to somebody who remembers it roughly: DemandSignatures, demand-signature.
+bool is_meant(std::string_view given, std::string_view name)
+{
+    const auto folded = [](std::string_view text) {
+        std::string letters;
+        for (const char c : text)
+            if (base::is_letter_or_digit(c))
+                letters += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+        if (letters.ends_with('s'))
+            letters.pop_back();
+        return letters;
+    };
+    return folded(given) == folded(name);
+}
+
+// A missing file is an empty one; a broken one is a problem to be told.
+FileSettings read_file(const std::string& path, bool must_exist, std::vector<std::string>& problems)
+{
+    FileSettings values;
     static constexpr std::uint64_t k_max_file = 1 << 20;
     int error = 0;
     // Links are followed: a configuration file may well be a link into a dotfiles folder.
     const Bytes bytes = base::read_file(base::system_files(), base::real_path(path).c_str(), k_max_file, error);
     if (error != 0) {
-        if (must_exist || error != -ENOENT)
-            problems.push_back(base::describe("Cannot read the configuration file", path, error) +
-                               "; it was passed over.");
-        return values;
+        // Nobody is known to have written one: where it would be is no folder, or one that this user may not search.
+        const bool is_seen = ::access(path.c_str(), F_OK) == 0;
+        if (!must_exist && (error == -ENOENT || ((error == -ENOTDIR || error == -EACCES) && !is_seen)))
+            return values;
+        return careful_settings(base::describe("Cannot read the configuration file", path, error), problems);
     }
     const JsonValue parsed = JsonValue::parse(bytes.text(), JsonValue::Comments::passed_over);
-    if (!parsed.is_object()) {
-        problems.push_back(
-            fmt::format("The configuration file {} is not a JSON object such as {{\"max_bytes\": \"10G\"}}; "
-                        "it was passed over.",
-                        path));
-        return values;
-    }
+    if (!parsed.is_object())
+        return careful_settings(
+            fmt::format("The configuration file {} is not a JSON object such as {{\"max_bytes\": \"10G\"}}", path),
+            problems);
     const std::vector<SettingRow> settings = config::setting_rows();
     for (std::size_t i = 0; i < parsed.names.size(); ++i) {
         const std::string& name = parsed.names[i];
@@ -68,10 +98,15 @@ std::vector<std::pair<std::string, std::string>> read_file(const std::string& pa
         const auto known = std::find_if(settings.begin(), settings.end(), [&name](const SettingRow& setting) {
             return name == setting.name || (setting.old_name != nullptr && name == setting.old_name);
         });
-        if (known == settings.end())
+        if (known == settings.end()) {
             problems.push_back(fmt::format(
                 "{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
-        else if (value.kind == Kind::object || value.kind == Kind::null || !holds_texts(value, known->many)) {
+            for (const SettingRow& setting : settings)
+                if (setting.careful_if_unread && is_meant(name, setting.name)) {
+                    problems.back() += fmt::format(" It looks like {}, so {} counts.", setting.name, setting.careful);
+                    values.emplace_back(setting.name, setting.careful);
+                }
+        } else if (value.kind == Kind::object || value.kind == Kind::null || !holds_texts(value, known->many)) {
             problems.push_back(fmt::format(
                 "file {}: {} takes {}, not a JSON {}; {}.", path, name, known->takes, to_string(value.kind),
                 known->careful != nullptr ? fmt::format("{} counts", known->careful) : "it was passed over"));
@@ -98,8 +133,7 @@ Settings resolve(CacheOptions given)
     Settings settings;
     bool named = false;
     const std::string file = config::configuration_file(named);
-    const auto in_file =
-        file.empty() ? std::vector<std::pair<std::string, std::string>>{} : read_file(file, named, settings.problems);
+    const auto in_file = file.empty() ? FileSettings{} : read_file(file, named, settings.problems);
     CacheOptions options = std::move(given);
     CacheOptions defaults = config::preset_options(Preset::production);
     for (const SettingRow& setting : config::setting_rows()) {
@@ -155,6 +189,8 @@ Settings resolve(CacheOptions given)
         shown.value = setting.show(options);
         settings.values.push_back(std::move(shown));
     }
+    settings.values.push_back({"config", file.empty() ? "none" : file, named ? "environment HEARTH_CONFIG" : "default",
+                               "HEARTH_CONFIG", "the JSON file of settings, if there is one"});
     settings.options = std::move(options);
     return settings;
 }

@@ -51,6 +51,11 @@ std::vector<EntryRow> admin::hottest(Cache& cache, std::size_t count)
     return cache.parts().stack.hottest(count);
 }
 
+std::vector<EntryRow> admin::recent(Cache& cache, std::size_t count)
+{
+    return cache.parts().stack.recent(count);
+}
+
 void admin::maintain(Cache& cache)
 {
     cache.parts().upkeep.maintain({});
@@ -76,6 +81,19 @@ std::string_view to_string(MoveReport::Outcome outcome)
         return "does not fit";
     case MoveReport::Outcome::refused:
         return "refused";
+    }
+    return "unknown";
+}
+
+std::string_view to_string(GcCandidate::Why why)
+{
+    switch (why) {
+    case GcCandidate::Why::expired:
+        return "expired";
+    case GcCandidate::Why::unused:
+        return "unused";
+    case GcCandidate::Why::over_limit:
+        return "over the limit";
     }
     return "unknown";
 }

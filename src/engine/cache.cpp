@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "engine/parts.hpp"
+#include "hearth/lasting.hpp"
 #include "hearth/vram.hpp"
 
 namespace hearth {
@@ -23,7 +24,10 @@ Cache::Parts& Cache::no_parts()
         engine::EngineOptions options;
         options.policy = gdsf();
         options.clock = &base::system_clock();
-        return new Parts(std::move(options));
+        auto* const parts = new Parts(std::move(options));
+        // So that this lasting cache, too, answers with errors.
+        [[gnu::used]] static auto* const never_used = new Cache(std::move(parts->lasting.cache));
+        return parts;
     }();
     return *none;
 }
@@ -32,6 +36,11 @@ Cache::Cache(std::unique_ptr<Parts> parts) : m_parts(std::move(parts)) {}
 Cache::Cache(Cache&&) noexcept = default;
 Cache& Cache::operator=(Cache&&) noexcept = default;
 Cache::~Cache() = default;
+
+Cache& lasting(Cache& cache) noexcept
+{
+    return cache.parts().lasting.cache;
+}
 
 Lookup Cache::find(const Key& key)
 {
@@ -101,6 +110,19 @@ bool Cache::stable_paths() const noexcept
     return parts().options.stable_paths == Switch::on;
 }
 
+std::string Cache::directory() const
+{
+    for (const engine::Place& place : parts().tiers)
+        if (std::string directory = place->directory(); !directory.empty())
+            return directory;
+    return {};
+}
+
+std::chrono::milliseconds Cache::compile_time_limit() const noexcept
+{
+    return parts().options.compile_time_limit;
+}
+
 bool Cache::races() const noexcept
 {
     return parts().flights.races();
@@ -111,6 +133,11 @@ void Cache::run_later(std::function<void(const Status&)> work)
     if (!m_parts)
         return work(Status{moved_from()});
     parts().flights.run_later(std::move(work));
+}
+
+bool Cache::touch(const Key& key)
+{
+    return parts().stack.touch(key);
 }
 
 bool Cache::remove(const Key& key, Reach reach)

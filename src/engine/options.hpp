@@ -16,6 +16,7 @@ struct EngineOptions {
     PolicyFactory policy;
     Compiling compiling = Compiling::allowed;
     std::uint32_t max_parallel_compiles = 0;
+    std::chrono::milliseconds compile_time_limit{0};
     std::chrono::milliseconds flight_wait{60000};
     std::chrono::milliseconds race_under{0};
     Switch stable_paths = Switch::off;

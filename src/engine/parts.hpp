@@ -9,6 +9,16 @@
 
 namespace hearth {
 
+// A Cache that owns nothing: it is never destroyed.
+union LastingCache {
+    explicit LastingCache(Cache::Parts& parts);
+    ~LastingCache() {}  // NOLINT: not the default one, which would destroy the cache
+    LastingCache(const LastingCache&) = delete;
+    LastingCache& operator=(const LastingCache&) = delete;
+
+    Cache cache;
+};
+
 // What a Cache consists of. Each part knows the parts before it, and is closed before they are.
 struct Cache::Parts {
     explicit Parts(engine::EngineOptions chosen)
@@ -26,6 +36,9 @@ struct Cache::Parts {
     engine::Upkeep upkeep;
     engine::Flights flights;
     engine::Prewarms prewarms;
+    LastingCache lasting{*this};  // hearth/lasting.hpp
 };
+
+inline LastingCache::LastingCache(Cache::Parts& parts) : cache(std::unique_ptr<Cache::Parts>(&parts)) {}
 
 }  // namespace hearth

@@ -39,6 +39,8 @@ Result<device::Lease> Vram::load(const Key& key, const device::Placement& placem
     const device::LeaseOptions there{.device = placement.device, .stream = placement.stream};
     if (device::Lease found = lease(key, there))
         return found;
+    if (!m_parts->stack.may_change())
+        return engine::Stack::not_in_on_evict();
     if (!copy_to_device(key, placement.device).ok()) {
         engine::Stack& stack = m_parts->stack;
         const engine::Writes::Ticket read = stack.writes().now();
@@ -90,10 +92,12 @@ Result<InsertReport> Vram::insert(const Key& key, Artifact artifact, const devic
 {
     if (!m_tier)
         return no_vram();
-    if (!engine::Stack::may_change())
+    if (!m_parts->stack.may_change())
         return engine::Stack::not_in_on_evict();
     if (artifact.created == WallTime{})
         artifact.created = m_parts->options.clock->now();
+    if (artifact.origin == Origin::unknown)
+        artifact.origin = Origin::here;
     const Entry entry(std::make_shared<const Artifact>(std::move(artifact)));
     engine::Stack& stack = m_parts->stack;
     const engine::Writes::Ticket before = stack.writes().now();
@@ -121,6 +125,8 @@ Status Vram::copy_to_device(const Key& key, int device) const
     if (!m_tier)
         return no_vram();
     engine::Stack& stack = m_parts->stack;
+    if (!stack.may_change())
+        return engine::Stack::not_in_on_evict();
     const engine::Writes::Ticket read = stack.writes().now();
     const auto copy = [&]() -> Result<StoreReport> {
         const engine::Writes::Copy copying(stack.writes(), key, read);

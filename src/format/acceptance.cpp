@@ -43,7 +43,7 @@ Result<Bytes> prepare_entry(const Key& key, const Entry& entry, const Trust& tru
     if (bytes.empty()) {
         HEARTH_TRY_SET(bytes, encode_entry(key, *entry.artifact(), options));
     }
-    const bool signs = !trust.sign_with.empty() && entry.artifact()->is_from_here && !has_signature(bytes);
+    const bool signs = !trust.sign_with.empty() && entry.artifact()->origin == Origin::here && !has_signature(bytes);
     return signs ? sign_entry(key, bytes, trust.sign_with.front()) : bytes;
 }
 

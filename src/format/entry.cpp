@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/wire.hpp"
 #include "format/compression.hpp"
+#include "format/request.hpp"
 #include "format/signature.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ constexpr std::size_t k_sum_size = sizeof(base::Checksum);
 constexpr std::size_t k_least_compressed = 8192;
 
 enum class Codec : std::uint8_t { raw = 0, zstd = 1 };
-enum class Tag : std::uint8_t { label = 1, compiler = 2, target = 3, option = 4 };
+enum class Tag : std::uint8_t { label = 1, compiler = 2, target = 3, option = 4, writer = 5 };
 
 struct Row {
     std::string_view name;
@@ -132,6 +133,9 @@ bool read_metadata(ByteView bytes, Metadata& metadata)
         case Tag::option:
             metadata.options.emplace_back(value);
             break;
+        case Tag::writer:
+            metadata.writer = value;
+            break;
         default:
             break;
         }
@@ -178,6 +182,7 @@ std::string encode_metadata(const Metadata& metadata)
     add(Tag::target, metadata.target);
     for (const std::string& option : metadata.options)
         add(Tag::option, option);
+    add(Tag::writer, metadata.writer);
     return std::move(out.out());
 }
 
@@ -299,6 +304,7 @@ try {
     artifact->cost = fixed.head.cost;
     artifact->created = fixed.head.created;
     artifact->expires = fixed.head.expires;
+    artifact->origin = Origin::elsewhere;
     artifact->sections.reserve(table.rows.size());
     std::size_t at = fixed.payload_at();
     for (const Row& row : table.rows) {
@@ -334,6 +340,7 @@ DecodedHead decode_head(ByteView prefix)
         return decoded;
     decoded.head = std::move(fixed.head);
     decoded.head.metadata = std::move(table.metadata);
+    decoded.head.compiler_build = compiler_build_of(table.request);
     decoded.head.raw_bytes = table.raw;
     decoded.outcome = Outcome::ok;
     return decoded;

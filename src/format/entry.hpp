@@ -18,7 +18,8 @@
 //               table_size:u32 request_size:u32 metadata_size:u32 table             table starts at byte 96
 //   table    := request metadata row{sections}                                      table_size bytes in all
 //   request  := the request's canonical encoding (format/request.hpp), or nothing
-//   metadata := (tag:u8 size:u32 text)*          tag: 1 label, 2 compiler, 3 target, 4 option (again for each)
+//   metadata := (tag:u8 size:u32 text)*          tag: 1 label, 2 compiler, 3 target, 4 option (again
+//                                              for each), 5 writer
 //   row      := name_size:u16 name codec:u8 stored:u64 raw:u64                       codec: 0 as it is, 1 zstd
 //   payload  := the stored bytes of each section, in the order of the rows
 //
@@ -65,6 +66,7 @@ struct EntryHead {
     std::chrono::nanoseconds cost{0};
     std::int32_t status = 0;
     Metadata metadata;
+    std::string compiler_build;
 };
 
 struct DecodedHead {

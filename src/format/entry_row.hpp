@@ -1,6 +1,7 @@
 #pragma once
 
 #include "format/entry.hpp"
+#include "format/request.hpp"
 #include "hearth/tier.hpp"
 
 namespace hearth::format {
@@ -16,6 +17,7 @@ inline EntryRow row_of(const Key& key, const Found& found)
     row.created = found.artifact->created;
     row.cost = found.cost;
     row.status = found.artifact->status;
+    row.compiler_build = compiler_build_of(found.artifact->request.view());
     return row;
 }
 
@@ -30,6 +32,7 @@ inline void fill_from_head(EntryRow& row, ByteView head)
     row.created = decoded.head.created;
     row.cost = decoded.head.cost;
     row.status = decoded.head.status;
+    row.compiler_build = std::move(decoded.head.compiler_build);
 }
 
 }  // namespace hearth::format

@@ -220,6 +220,17 @@ std::optional<std::vector<Field>> decode_request(ByteView encoding)
     return fields;
 }
 
+std::string compiler_build_of(ByteView encoding)
+{
+    std::string build;
+    if (encoding.empty())
+        return build;
+    for (const Field& field : decode_request(encoding).value_or(std::vector<Field>{}))
+        if ((field.name == "compiler build" || field.name == "linker build") && !field.value.empty())
+            build.append(build.empty() ? "" : " ").append(field.display());
+    return build;
+}
+
 }  // namespace format
 
 }  // namespace hearth

@@ -26,4 +26,7 @@ inline constexpr std::size_t k_list_inline_limit = 4096;
 // None when the bytes are not exactly a request.
 std::optional<std::vector<Field>> decode_request(ByteView encoding);
 
+// Which compiler exactly a request names: its texts "compiler build" and "linker build". Empty if it has none.
+std::string compiler_build_of(ByteView encoding);
+
 }  // namespace hearth::format

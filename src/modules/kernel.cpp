@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "hearth/cuda.hpp"
+#include "hearth/lasting.hpp"
 #include "modules/compile_here.hpp"
 #include "modules/loaded_function.hpp"
 
@@ -158,7 +159,7 @@ Kernel::Kernel(Cache& cache, nvrtc::Program program, std::string name, nvrtc::Co
 {
     if (is_expression(name) && !contains(program.name_expressions, name))
         program.name_expressions.push_back(name);
-    m_state->cache = &cache;
+    m_state->cache = &lasting(cache);
     m_state->program = std::move(program);
     m_state->options = std::move(options);
     m_state->name = std::move(name);

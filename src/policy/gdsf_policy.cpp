@@ -24,6 +24,9 @@ constexpr double k_greatest_cost = 24 * 60 * 60;
 // entry for ever, and every density added to it would be lost in rounding.
 constexpr double k_greatest_clock = 0x1p48;
 
+// Sums of products differ in their last digits.
+constexpr double k_rounding = 1e-9;
+
 bool is_believable(double clock)
 {
     return clock >= 0 && clock <= k_greatest_clock;
@@ -74,27 +77,80 @@ const Resident* GdsfPolicy::victim()
     // Other threads may hit as fast as entries are ranked again, so after one round the least is taken as it is.
     std::size_t moves_left = m_ranked.size();
     while (Ranked* const ranked = least()) {
-        const Resident& entry = *ranked->entry;
-        // A saturated count no longer changes; then the time of last use tells whether the entry was used.
-        const bool was_used = entry.uses() != ranked->uses ||
-                              (ranked->uses >= Resident::k_max_uses && entry.last_used() != ranked->last_used);
-        if (!was_used || moves_left == 0) {
-            m_offered = &entry;
+        if (!was_used(*ranked) || moves_left == 0) {
+            m_offered = ranked->entry;
             break;
         }
         --moves_left;
-        ++m_work.requeues;
-        dequeue(*ranked);
-        entry.aging = m_clock;
-        enqueue(*ranked);
+        rank_again(*ranked);
     }
     return m_offered;
+}
+
+bool GdsfPolicy::outweighs(const Resident& entry, std::uint64_t bytes, std::uint64_t entries)
+{
+    if (!(entry.cost > k_least_cost))
+        return true;  // nobody knows what it is worth
+    m_offered = nullptr;
+    // The sum is rounded as a rank is. Then an entry like those that are here is worth no less than they are.
+    const double clock_if_refused = m_clock + std::ldexp(1.0, std::ilogb(density(entry, entry.uses())));
+    double left = (clock_if_refused - m_clock) * static_cast<double>(entry.bytes) * (1 + k_rounding);
+
+    // All queues at once, least rank first: the order in which they would go.
+    std::array<Ranked*, k_classes> next{};
+    std::transform(m_queues.begin(), m_queues.end(), next.begin(), [](const Queue& queue) { return queue.head; });
+    auto late = m_late.begin();
+    std::size_t moves_left = m_ranked.size();
+    while (bytes != 0 || entries != 0) {
+        Ranked* least = late == m_late.end() ? nullptr : late->second;
+        for (Ranked* const head : next)
+            if (head && (!least || head->rank < least->rank))
+                least = head;
+        if (!least)
+            break;
+        if (least->is_late)
+            ++late;
+        else
+            next[least->queue] = least->after;
+        if (was_used(*least) && moves_left > 0) {
+            --moves_left;
+            rank_again(*least);
+            if (!next[least->queue])
+                next[least->queue] = least;
+            continue;
+        }
+        // Of the last one only the bytes that are needed count; so do those of one that goes for the number's sake.
+        const std::uint64_t taken = std::min(least->entry->bytes, bytes != 0 ? bytes : entry.bytes);
+        left -= std::max(least->rank - m_clock, 0.0) * static_cast<double>(taken);
+        if (left < 0) {
+            m_clock = clock_if_refused;
+            return false;
+        }
+        bytes -= std::min(bytes, taken);
+        entries -= std::min<std::uint64_t>(entries, 1);
+    }
+    return true;
 }
 
 void GdsfPolicy::set_clock(double clock)
 {
     if (is_believable(clock))
         m_clock = std::max(clock, k_first_clock);
+}
+
+bool GdsfPolicy::was_used(const Ranked& ranked)
+{
+    // A saturated count no longer changes; then the time of last use tells whether the entry was used.
+    return ranked.entry->uses() != ranked.uses ||
+           (ranked.uses >= Resident::k_max_uses && ranked.entry->last_used() != ranked.last_used);
+}
+
+void GdsfPolicy::rank_again(Ranked& ranked)
+{
+    ++m_work.requeues;
+    dequeue(ranked);
+    ranked.entry->aging = m_clock;
+    enqueue(ranked);
 }
 
 void GdsfPolicy::enqueue(Ranked& ranked)

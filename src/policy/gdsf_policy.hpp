@@ -41,6 +41,10 @@ public:
     void inserted(const Resident& entry) override;
     void removed(const Resident& entry) override;
     const Resident* victim() override;
+    // Compares what it costs to compile the entry with what it would cost to compile those that would go, as far as
+    // they have not aged. A refusal ages all others by what a byte of the entry is worth. So refusals cost no more than
+    // what they protect is worth, and then the entry is let in.
+    bool outweighs(const Resident& entry, std::uint64_t bytes, std::uint64_t entries) override;
 
     bool promote(const Resident& entry) const override { return entry.uses() >= m_options.promote_after; }
 
@@ -68,6 +72,8 @@ private:
         Ranked* tail = nullptr;
     };
 
+    static bool was_used(const Ranked& ranked);
+    void rank_again(Ranked& ranked);
     void enqueue(Ranked& ranked);
     void dequeue(Ranked& ranked);
     Ranked* least();

@@ -38,6 +38,10 @@ public:
     {
     }
 
+    void set_tier(std::string_view name) override
+    {
+        guarded(0, [&] { return m_inner->set_tier(name), 0; });
+    }
     void inserted(const Resident& entry) override
     {
         guarded(0, [&] { return m_inner->inserted(entry), 0; });
@@ -61,6 +65,10 @@ public:
     bool admit(const Resident& entry) const override
     {
         return guarded(false, [&] { return m_inner->admit(entry); });
+    }
+    bool outweighs(const Resident& entry, std::uint64_t bytes, std::uint64_t entries) override
+    {
+        return guarded(false, [&] { return m_inner->outweighs(entry, bytes, entries); });
     }
     bool promote(const Resident& entry) const override
     {
@@ -113,6 +121,15 @@ try {
     return factory && factory() != nullptr;
 } catch (...) {
     return false;
+}
+
+PolicyFactory in_tier(PolicyFactory factory, std::string tier)
+{
+    return [factory = std::move(factory), tier = std::move(tier)] {
+        std::unique_ptr<Policy> made = factory();
+        made->set_tier(tier);
+        return made;
+    };
 }
 
 PolicyFactory guarded(PolicyFactory factory, LogSink log)

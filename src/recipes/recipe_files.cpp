@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -273,8 +274,12 @@ Result<MergeReport> merge(base::Files& files, const std::string& path, const std
     MergeReport report;
     report.damage = data->damage;
     report.recipes = data->recipes.size();
-    if (const base::FileHandle there(files, files.open(path.c_str(), O_RDONLY | O_NONBLOCK, 0));
-        there.open() && holds_other_things(files, there.fd()))
+    const base::FileHandle there(files, files.open(base::real_path(path).c_str(), O_RDONLY | O_NONBLOCK, 0));
+    if (!there.open() && there.fd() != -ENOENT)
+        return error(Code::io, "{}",
+                     base::describe("Cannot read", path, there.fd()) +
+                         ", so that what it holds is not known; it is left as it is. Choose another file.");
+    if (there.open() && holds_other_things(files, there.fd()))
         return other_things(path);
     base::PlacedFile out(files, path, k_mode);
     const auto add = [&](const std::string& record) {

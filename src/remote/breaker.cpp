@@ -60,8 +60,17 @@ bool Breaker::allows()
 void Breaker::look()
 {
     const std::lock_guard lock(m_mutex);
+    m_look_again.store(m_now() + k_look_every, std::memory_order_relaxed);
     if (file() >= 0)
         set(read_file());
+}
+
+bool Breaker::left_alone()
+{
+    const std::uint64_t now = m_now();
+    if (now >= m_look_again.load(std::memory_order_relaxed))
+        look();
+    return now < m_down_until.load(std::memory_order_relaxed);
 }
 
 // Other processes may know better. When it is time to try again, one process does.
@@ -73,9 +82,7 @@ bool Breaker::look_at_file(std::uint64_t now)
     const bool shared = file() >= 0;
     if (shared)
         state = read_file();
-    // A time further ahead than the longest pause means that a clock was set back.
-    if (state.down_until > now + std::uint64_t{2} * k_longest_pause_ms * k_ms)
-        state = {};
+    state = believable(state, now);
     set(state);
     if (state.down_until == 0)
         return true;
@@ -128,6 +135,12 @@ void Breaker::failed(Failure failure)
     write_file(state);
 }
 
+// A time further ahead than the longest pause means that a clock was set back.
+Breaker::State Breaker::believable(const State& state, std::uint64_t now)
+{
+    return state.down_until > now + std::uint64_t{2} * k_longest_pause_ms * k_ms ? State{} : state;
+}
+
 void Breaker::set(const State& state)
 {
     m_down_until.store(state.down_until, std::memory_order_relaxed);
@@ -147,6 +160,13 @@ base::FileHandle Breaker::open_file()
         base::make_folder(m_files, folder.c_str(), mode);
         at = base::open_folder(m_files, directory, folder);
     }
+    // Whoever can write there could keep us from our servers. The disk tier refuses such a directory too.
+    base::FileStat outer;
+    base::FileStat inner;
+    if (m_users == Users::one && at.open() &&
+        (m_files.stat((directory + "/.").c_str(), outer) != 0 || !base::is_ours_alone(outer) ||
+         m_files.stat(at.fd(), inner) != 0 || !base::is_ours_alone(inner)))
+        return {};
     if (!at.open())
         return at;
     return {m_files, base::open_or_create(m_files, {at.fd(), m_path.substr(slash + 1)}, O_RDWR, mode & 0666U)};
@@ -178,7 +198,7 @@ Breaker::State Breaker::read_file()
     State state;
     state.down_until = reader.number<std::uint64_t>();
     state.pause_ms = std::min(reader.number<std::uint32_t>(), k_longest_pause_ms);
-    return state;
+    return believable(state, m_now());
 }
 
 void Breaker::write_file(const State& state)

@@ -59,6 +59,9 @@ public:
     bool is_down() const;
     // Reads what other processes have found out, without trying the server.
     void look();
+    // Whether the server is down, and it is not time to try it: as allows(), but the caller does not become the one
+    // that tries.
+    bool left_alone();
 
 private:
     struct State {
@@ -66,6 +69,7 @@ private:
         std::uint32_t pause_ms = 0;
     };
     bool look_at_file(std::uint64_t now);
+    static State believable(const State& state, std::uint64_t now);
     State read_file();
     void write_file(const State& state);
     int file();

@@ -20,12 +20,18 @@ struct Answers {
     bool decided() const { return best && (best->ok() || answered == asked); }
 };
 
-// A request that throws has failed: whoever waits for it is told.
-Hedge::Answer answer_to(const Hedge::Ask& ask)
+// A request that throws has failed: whoever waits for it is told, also if there is no memory for the sentence.
+Hedge::Answer answer_to(const Hedge::Ask& ask, base::Workers::Call call) noexcept
 try {
-    return ask();
+    if (call != base::Workers::Call::run)
+        return error(Code::unavailable, "The remote is being closed.");
+    try {
+        return ask();
+    } catch (...) {
+        return error(Code::unavailable, "The request threw: {}", what_was_thrown());
+    }
 } catch (...) {
-    return error(Code::unavailable, "The request threw: {}", what_was_thrown());
+    return Error{Code::unavailable, {}, {}};
 }
 
 }  // namespace
@@ -35,9 +41,7 @@ Hedge::Answer Hedge::first_of_two(const Ask& ask, std::chrono::milliseconds afte
     const auto answers = std::make_shared<Answers>();
     const auto send = [&] {
         m_threads->submit([answers, ask](base::Workers::Call call) {
-            Answer answer = call == base::Workers::Call::run
-                                ? answer_to(ask)
-                                : Answer(error(Code::unavailable, "The remote is being closed."));
+            Answer answer = answer_to(ask, call);
             const std::lock_guard lock(answers->mutex);
             ++answers->answered;
             if (!answers->best || answer.ok())

@@ -101,6 +101,8 @@ public:
 
     // Whether some of its servers are left alone for now, and others answer: an error says nothing about the whole.
     virtual bool is_partly_down() { return false; }
+    // Whether the one of its servers that has this name is left alone for now.
+    virtual bool rests(std::string_view) { return false; }
     // In a forked child, connections belong to the parent. They are closed here without a message to the server.
     virtual void after_fork() noexcept = 0;
     // "redis 7.0.15 at 127.0.0.1:6379", or less if it cannot be reached. May ask the server.

@@ -64,7 +64,8 @@ TierTraits StoreTier::traits() const
     return {.persistent = true,
             .writable = m_options.access == Access::read_write,
             .remote = true,
-            .demands_signatures = m_options.trust.signatures == Signatures::demanded};
+            .demands_signatures = m_options.trust.signatures == Signatures::demanded,
+            .signs = !m_options.trust.sign_with.empty()};
 }
 
 void StoreTier::say_once(const std::string& message)
@@ -278,32 +279,52 @@ std::vector<bool> StoreTier::send(std::span<Outgoing> batch)
             ++end;
         const std::vector<bool> sent = send_objects(**store, batch.subspan(at, end - at));
         std::copy(sent.begin(), sent.end(), done.begin() + static_cast<std::ptrdiff_t>(at));
-        if (std::find(sent.begin(), sent.end(), false) != sent.end())
-            return done;
+        for (std::size_t i = at; i < end; ++i)
+            if (!done[i] && !batch[i].rests)
+                return done;
         at = end;
     }
     return done;
 }
 
+// A server of a cluster that is down is not asked, so nothing that waits for it uses up its attempts. It waits behind
+// what can be sent, as long as it takes no more than half of the room there is for all.
 std::vector<bool> StoreTier::send_objects(RemoteStore& store, std::span<Outgoing> batch)
 {
-    std::vector<Object> objects;
-    objects.reserve(batch.size());
-    for (const Outgoing& outgoing : batch)
-        objects.push_back({outgoing.name, outgoing.bytes});
-    const std::vector<Status> answers = store.put_many(objects, write_deadline());
     std::vector<bool> done(batch.size(), true);
+    std::vector<Object> objects;
+    std::vector<std::size_t> asked;  // which of the batch they are
+    objects.reserve(batch.size());
+    asked.reserve(batch.size());
+    WriteBehind::Waiting waiting = m_writes.waiting();
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        settle(answers[i].ok() ? nullptr : &answers[i].error());
-        if (answers[i].ok()) {
+        batch[i].rests = store.rests(batch[i].name);
+        if (!batch[i].rests) {
+            objects.push_back({batch[i].name, batch[i].bytes});
+            asked.push_back(i);
+        } else if (waiting.entries > m_options.queue_entries / 2 || waiting.bytes > m_options.queue_bytes / 2) {
+            --waiting.entries;
+            waiting.bytes -= batch[i].bytes.size();
+            m_dropped.fetch_add(1, std::memory_order_relaxed);
+        } else
+            done[i] = false;
+    }
+    if (objects.empty())
+        return done;
+    const std::vector<Status> answers = store.put_many(objects, write_deadline());
+    for (std::size_t at = 0; at < asked.size(); ++at) {
+        Outgoing& outgoing = batch[asked[at]];
+        const Status& answer = answers[at];
+        settle(answer.ok() ? nullptr : &answer.error());
+        if (answer.ok()) {
             m_sent.fetch_add(1, std::memory_order_relaxed);
-            m_sent_bytes.fetch_add(batch[i].bytes.size(), std::memory_order_relaxed);
+            m_sent_bytes.fetch_add(outgoing.bytes.size(), std::memory_order_relaxed);
             continue;
         }
-        const Code code = answers[i].error().code;
+        const Code code = answer.error().code;
         const bool may_work_later = code == Code::unavailable || code == Code::timeout || code == Code::no_space;
-        if (may_work_later && ++batch[i].attempts < k_most_attempts)
-            done[i] = false;
+        if (may_work_later && ++outgoing.attempts < k_most_attempts)
+            done[asked[at]] = false;
         else
             m_dropped.fetch_add(1, std::memory_order_relaxed);
     }

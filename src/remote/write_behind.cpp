@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <new>
 
 namespace hearth::remotes {
 
@@ -96,7 +97,7 @@ void WriteBehind::work()
         const std::chrono::milliseconds again = tick();
         lock.lock();
         const bool out_of_time = m_ending && std::chrono::steady_clock::now() >= m_end;
-        if (out_of_time || (m_ending && m_queue.empty()))
+        if (out_of_time || (m_ending && is_idle()))
             return;
         if (m_queue.empty() || failed) {
             failed = false;
@@ -109,6 +110,9 @@ void WriteBehind::work()
                 continue;
         }
         std::vector<Outgoing> batch = take_batch();
+        failed = batch.empty();
+        if (failed)
+            continue;
         lock.unlock();
         const std::vector<bool> done = send(batch);
         lock.lock();
@@ -117,33 +121,65 @@ void WriteBehind::work()
     }
 }
 
-std::vector<Outgoing> WriteBehind::take_batch()
+// Whether there is nothing to send but what rests. Called under the lock.
+bool WriteBehind::is_idle() const
+{
+    return m_sending.empty() && std::ranges::all_of(m_queue, &Outgoing::rests);
+}
+
+// As much as there is memory for.
+std::vector<Outgoing> WriteBehind::take_batch() noexcept
 {
     std::vector<Outgoing> batch;
-    std::uint64_t bytes = 0;
-    while (!m_queue.empty() && batch.size() < k_batch_entries && (batch.empty() || bytes < k_batch_bytes)) {
-        bytes += m_queue.front().bytes.size();
-        m_sending.push_back({m_queue.front().name});
-        batch.push_back(std::move(m_queue.front()));
-        m_queue.pop_front();
+    try {
+        std::uint64_t bytes = 0;
+        batch.reserve(k_batch_entries);
+        m_sending.reserve(k_batch_entries);
+        while (!m_queue.empty() && batch.size() < k_batch_entries && (batch.empty() || bytes < k_batch_bytes)) {
+            bytes += m_queue.front().bytes.size();
+            m_sending.push_back({m_queue.front().name});
+            // From here on nothing is allocated: what leaves the queue is in the batch.
+            batch.push_back(std::move(m_queue.front()));
+            m_queue.pop_front();
+        }
+    } catch (const std::bad_alloc&) {
+        return batch;
     }
     return batch;
 }
 
-// What is to be tried again goes back to the front. Returns whether there was nothing of that kind.
-bool WriteBehind::settle_batch(std::vector<Outgoing>& batch, const std::vector<bool>& done)
+// What is to be tried again goes back to the front; what rests, to the end, behind what others can be sent. Returns
+// whether to go on at once.
+bool WriteBehind::settle_batch(std::vector<Outgoing>& batch, const std::vector<bool>& done) noexcept
 {
-    bool all = true;
+    std::size_t settled = 0;
+    bool failed = false;
+    const auto is_settled = [&](std::size_t i) { return (i < done.size() && done[i]) || m_sending[i].dropped; };
     for (std::size_t i = batch.size(); i-- > 0;) {
-        if ((i < done.size() && done[i]) || m_sending[i].dropped) {
+        if (is_settled(i)) {
             forget(batch[i]);
-        } else {
-            all = false;
-            m_queue.push_front(std::move(batch[i]));
+            ++settled;
+        } else if (!batch[i].rests) {
+            failed = true;
+            put_back(batch[i], End::front);
         }
     }
+    for (std::size_t i = 0; i < batch.size(); ++i)
+        if (!is_settled(i) && batch[i].rests)
+            put_back(batch[i], End::back);
     m_sending.clear();
-    return all;
+    return !failed && settled != 0;
+}
+
+void WriteBehind::put_back(Outgoing& outgoing, End end) noexcept
+try {
+    if (end == End::front)
+        m_queue.push_front(std::move(outgoing));
+    else
+        m_queue.push_back(std::move(outgoing));
+} catch (...) {
+    forget(outgoing);
+    ++m_lost;
 }
 
 void WriteBehind::forget(const Outgoing& outgoing)
@@ -182,7 +218,8 @@ bool WriteBehind::drop(std::string_view name, std::chrono::milliseconds limit)
 bool WriteBehind::flush(std::chrono::milliseconds limit)
 {
     std::unique_lock lock(m_mutex);
-    return m_changed.wait_for(lock, limit, [&] { return !m_running || m_waiting.entries == 0; });
+    m_changed.wait_for(lock, limit, [&] { return !m_running || m_waiting.entries == 0 || is_idle(); });
+    return !m_running || m_waiting.entries == 0;
 }
 
 std::uint64_t WriteBehind::stop(std::chrono::milliseconds limit)
@@ -199,7 +236,7 @@ std::uint64_t WriteBehind::stop(std::chrono::milliseconds limit)
         m_thread.join();
     const std::lock_guard lock(m_mutex);
     m_queue.clear();
-    return std::exchange(m_waiting, {}).entries;
+    return std::exchange(m_waiting, {}).entries + std::exchange(m_lost, 0);
 }
 
 WriteBehind::Waiting WriteBehind::waiting() const

@@ -25,6 +25,7 @@ struct Outgoing {
     std::string name;
     Bytes bytes;  // of an object; for a lease, what was stored when it was taken
     int attempts = 0;
+    bool rests = false;  // its server is left alone for now, though others that `Send` knows answer
 };
 
 // Sends things in the background, in the order in which they were added, on a thread that is started with the first
@@ -36,7 +37,8 @@ public:
         std::uint64_t bytes = 0;
         std::uint64_t entries = 0;
     };
-    // Returns for each whether it is done (sent, or never will be). False: try it again.
+    // Returns for each whether it is done (sent, or never will be). False: try it again; if it says that one rests,
+    // after the others.
     using Send = std::function<std::vector<bool>(std::span<Outgoing> batch)>;
     // Called on the thread now and then, to keep leases alive. Returns when to call again; zero: not before something
     // else happens.
@@ -54,9 +56,10 @@ public:
     bool drop(std::string_view name, std::chrono::milliseconds limit);
     // Makes the thread call `Tick` again.
     void wake();
-    // Waits until nothing is left, at most that long. Returns whether nothing is left.
+    // Waits until nothing is left but what rests, at most that long. Returns whether nothing is left.
     bool flush(std::chrono::milliseconds limit);
-    // Sends what can be sent within that time, then ends the thread. Returns how many objects were not sent.
+    // Sends what can be sent within that time, then ends the thread. Returns how many objects were not sent, also
+    // before.
     std::uint64_t stop(std::chrono::milliseconds limit);
 
     struct Waiting {
@@ -72,8 +75,11 @@ private:
     };
 
     void work();
-    std::vector<Outgoing> take_batch();
-    bool settle_batch(std::vector<Outgoing>& batch, const std::vector<bool>& done);
+    bool is_idle() const;
+    std::vector<Outgoing> take_batch() noexcept;
+    bool settle_batch(std::vector<Outgoing>& batch, const std::vector<bool>& done) noexcept;
+    enum class End : std::uint8_t { front, back };
+    void put_back(Outgoing& outgoing, End end) noexcept;
     void forget(const Outgoing& outgoing);
     bool has_thread() noexcept;
     std::vector<bool> send(std::span<Outgoing> batch) const noexcept;
@@ -88,6 +94,7 @@ private:
     std::deque<Outgoing> m_queue;
     std::vector<Sending> m_sending;  // the batch that is under way
     Waiting m_waiting;
+    std::uint64_t m_lost = 0;  // for want of memory
     bool m_woken = false;
     bool m_running = false;
     bool m_ending = false;

@@ -2,17 +2,21 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "policy/outweighed.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace hearth::resident {
 
 namespace {
 
-WallTime wall_time(std::uint64_t tick)
+constexpr std::uint64_t k_second = 1'000'000'000;  // in ticks
+
+std::uint64_t tick_of(WallTime time)
 {
-    return WallTime(std::chrono::nanoseconds(static_cast<std::int64_t>(tick)));
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(time.time_since_epoch().count(), 0));
 }
 
 }  // namespace
@@ -37,7 +41,8 @@ std::vector<Victim> Departed::victims() const
 }
 
 ResidentStore::ResidentStore(std::string name, const Clock& clock, std::unique_ptr<Policy> policy, const Limits& limits)
-    : m_name(std::move(name)), m_clock(clock), m_limits(limits), m_policy(std::move(policy))
+    : m_name(std::move(name)), m_clock(clock), m_system_time(&clock == &base::system_clock()), m_limits(limits),
+      m_policy(std::move(policy))
 {
     m_max_age = limits.max_age.count();
     set_careful();
@@ -57,14 +62,14 @@ ResidentStore::Hit ResidentStore::find_carefully(const Key& key, ResidentTable::
         base::release_slot(found.slot);
         return {nullptr, nullptr, Miss::expired};
     }
-    node.resident.bump();
     if (m_every_touch.load(std::memory_order_relaxed)) {
         const std::lock_guard lock(m_mutex);
+        node.resident.bump();
         node.resident.set_last_used(advance());
         if (m_table.peek(key) == &node)
             m_policy->touched(node.resident);
     } else {
-        node.resident.set_last_used(m_tick.load(std::memory_order_relaxed));
+        note_use(node.resident);
     }
     return {&node, found.slot, Miss::absent};
 }
@@ -116,10 +121,20 @@ void ResidentStore::set_careful()
 
 std::uint64_t ResidentStore::advance()
 {
-    const auto now = static_cast<std::uint64_t>(std::max<std::int64_t>(m_clock.now().time_since_epoch().count(), 0));
-    const std::uint64_t tick = std::max(m_tick.load(std::memory_order_relaxed) + 1, now);
-    m_tick.store(tick, std::memory_order_relaxed);
-    return tick;
+    const std::uint64_t now = tick_of(m_clock.now());
+    std::uint64_t last = m_tick.load(std::memory_order_relaxed);
+    while (!m_tick.compare_exchange_weak(last, std::max(last + 1, now), std::memory_order_relaxed)) {
+    }
+    return std::max(last + 1, now);
+}
+
+void ResidentStore::look_at_clock()
+{
+    const std::uint64_t now = tick_of(m_system_time ? base::coarse_time() : m_clock.now());
+    std::uint64_t last = m_tick.load(std::memory_order_relaxed);
+    // A whole second behind, so that hits seldom write what all of them read. If another was quicker, that will do.
+    if (now >= last + k_second)
+        m_tick.compare_exchange_strong(last, now, std::memory_order_relaxed);
 }
 
 // Takes the node out of the table, the policy and the counts.
@@ -127,14 +142,33 @@ void ResidentStore::take_out(Node& node, EvictionCause cause, Departed& departed
 {
     m_table.take(node.resident.key);
     m_policy->removed(node.resident);
-    m_bytes -= node.resident.bytes;
+    count_out(node);
     departed.add(&node, cause, worth_keeping);
 }
 
-// `spare` is about to be replaced: it is not counted and never chosen.
-bool ResidentStore::over(const Node* spare) const
+void ResidentStore::count(const Node& node) noexcept
 {
-    const std::uint64_t bytes = m_bytes + m_reserved_bytes - (spare ? spare->resident.bytes : 0);
+    m_bytes += node.resident.bytes;
+    m_beside += node.beside();
+}
+
+void ResidentStore::count_out(const Node& node) noexcept
+{
+    m_bytes -= node.resident.bytes;
+    m_beside -= node.beside();
+}
+
+// What counts against the limit, without `spare`, and with what an entry on its way in takes beside its bytes.
+std::uint64_t ResidentStore::counted_bytes(const Node* spare, std::uint64_t coming) const noexcept
+{
+    const std::uint64_t beside = m_beside - (spare ? spare->beside() : 0) + coming;
+    return m_bytes - (spare ? spare->resident.bytes : 0) + (beside > k_free_beside ? beside - k_free_beside : 0);
+}
+
+// `spare` is about to be replaced: it is not counted and never chosen.
+bool ResidentStore::over(const Node* spare, std::uint64_t coming) const
+{
+    const std::uint64_t bytes = counted_bytes(spare, coming) + m_reserved_bytes;
     const std::uint64_t entries = m_table.size() + m_reserved_entries - (spare ? 1 : 0);
     return (m_limits.max_bytes != 0 && bytes > m_limits.max_bytes) ||
            (m_limits.max_entries != 0 && entries > m_limits.max_entries);
@@ -152,12 +186,12 @@ Node* ResidentStore::victim(const Node* spare)
     return node;
 }
 
-void ResidentStore::make_room(const Node* spare, EvictionCause cause, Departed& departed)
+void ResidentStore::make_room(const Node* spare, EvictionCause cause, Departed& departed, std::uint64_t coming)
 {
     // So that the policy does not name it.
     if (spare)
         m_policy->removed(spare->resident);
-    while (over(spare)) {
+    while (over(spare, coming)) {
         Node* node = victim(spare);
         if (!node)
             break;
@@ -167,17 +201,33 @@ void ResidentStore::make_room(const Node* spare, EvictionCause cause, Departed& 
         m_policy->inserted(spare->resident);
 }
 
-std::optional<Error> ResidentStore::refusal(const Resident& entry) const
+std::optional<Error> ResidentStore::refusal(const Resident& entry, std::uint64_t beside) const
 {
-    if (m_limits.max_bytes != 0 && entry.bytes > m_limits.max_bytes)
+    const std::uint64_t counted = entry.bytes + (beside > k_free_beside ? beside - k_free_beside : 0);
+    if (m_limits.max_bytes != 0 && counted > m_limits.max_bytes)
         return error(Code::too_large,
                      "Entry of {} bytes is larger than tier \"{}\" can hold ({}). Raise its capacity or "
                      "lower the entry's size.",
-                     entry.bytes, m_name, m_limits.max_bytes);
+                     counted, m_name, m_limits.max_bytes);
     if (!m_policy->admit(entry))
         return error(Code::no_space, "The policy of tier \"{}\" did not admit an entry of {} bytes.", m_name,
                      entry.bytes);
     return std::nullopt;
+}
+
+// One that replaces another is not weighed: what it replaces must not be found any more.
+bool ResidentStore::outweighs_others(const Resident& entry, std::uint64_t beside)
+{
+    if (m_table.peek(entry.key))
+        return true;
+    const std::uint64_t counted = counted_bytes(nullptr, beside) + m_reserved_bytes + entry.bytes;
+    // A policy knows entries by their bytes alone, which are a part of what they count.
+    const double part =
+        static_cast<double>(m_bytes + entry.bytes) / static_cast<double>(std::max(counted, m_bytes + 1));
+    const auto bytes = static_cast<std::uint64_t>(
+        std::ceil(static_cast<double>(policy::excess(counted, m_limits.max_bytes)) * std::min(part, 1.0)));
+    const std::uint64_t entries = policy::excess(m_table.size() + m_reserved_entries + 1, m_limits.max_entries);
+    return (bytes == 0 && entries == 0) || m_policy->outweighs(entry, bytes, entries);
 }
 
 Result<Departed> ResidentStore::reserve(const Resident& entry)
@@ -215,11 +265,14 @@ Result<Departed> ResidentStore::store(std::unique_ptr<Node> node, bool& replaced
     Departed old;
     Departed victims;
     const std::lock_guard lock(m_mutex);
-    if (std::optional<Error> refused = refusal(node->resident))
+    const std::uint64_t beside = node->beside();
+    if (std::optional<Error> refused = refusal(node->resident, beside))
         return *std::move(refused);
+    if (!outweighs_others(node->resident, beside))
+        return policy::outweighed(m_name, node->resident.bytes);
     m_reserved_bytes += node->resident.bytes;
     ++m_reserved_entries;
-    make_room(m_table.peek(node->resident.key), EvictionCause::capacity, victims);
+    make_room(m_table.peek(node->resident.key), EvictionCause::capacity, victims, beside);
     put_locked(std::move(node), old, victims);
     replaced = !old.empty();
     return victims;
@@ -236,20 +289,21 @@ void ResidentStore::put_locked(std::unique_ptr<Node> owned, Departed& old, Depar
         node.resident.set_uses(before->resident.uses());
     Node* replaced = m_table.put(&node);
     static_cast<void>(owned.release());
-    m_bytes += node.resident.bytes;
+    count(node);
     if (replaced) {
         m_policy->removed(replaced->resident);
-        m_bytes -= replaced->resident.bytes;
+        count_out(*replaced);
         old.add(replaced, EvictionCause::capacity, false);
     }
-    m_policy->inserted(node.resident);
-    // The entry that was to be replaced may be gone by now, and others may have counted on its room too.
+    // The entry that was to be replaced may be gone by now, and others may have counted on its room too. The policy is
+    // told of the new one afterwards, so that it does not name it.
     while (over(nullptr)) {
         Node* other = victim(&node);
         if (!other)
             break;
         take_out(*other, EvictionCause::capacity, victims);
     }
+    m_policy->inserted(node.resident);
 }
 
 Departed ResidentStore::evict_one(const Key* spare)
@@ -303,95 +357,16 @@ void ResidentStore::clear()
     remove_if([](const Node&) { return true; });
 }
 
-Departed ResidentStore::evict_to(const EvictTo& goal)
-{
-    Departed departed;
-    const std::lock_guard lock(m_mutex);
-    if (goal.unused_for) {
-        const WallTime since = base::time_before(m_clock.now(), *goal.unused_for);
-        std::vector<Node*> idle;
-        m_table.for_each([&](Node& node) {
-            if (wall_time(node.resident.last_used()) < since)
-                idle.push_back(&node);
-        });
-        for (Node* node : idle)
-            take_out(*node, EvictionCause::age, departed);
-    }
-    const auto more = [](const std::optional<std::uint64_t>& most, std::uint64_t there) {
-        return most && there > *most;
-    };
-    while (more(goal.max_bytes, m_bytes) || more(goal.max_entries, m_table.size())) {
-        Node* const node = victim(nullptr);
-        if (!node)
-            break;
-        take_out(*node, EvictionCause::limit_lowered, departed);
-    }
-    return departed;
-}
-
 TierUsage ResidentStore::usage() const
 {
     const std::lock_guard lock(m_mutex);
-    return {m_bytes, m_table.size()};
+    return {counted_bytes(), m_table.size()};
 }
 
 Limits ResidentStore::limits() const
 {
     const std::lock_guard lock(m_mutex);
     return m_limits;
-}
-
-Departed ResidentStore::set_limits(const Limits& limits)
-{
-    Departed departed;
-    const std::lock_guard lock(m_mutex);
-    m_limits = limits;
-    m_max_age = limits.max_age.count();
-    set_careful();
-    depart_expired(0, ~std::size_t{0} / 2, EvictionCause::limit_lowered, departed);
-    make_room(nullptr, EvictionCause::limit_lowered, departed);
-    return departed;
-}
-
-Departed ResidentStore::depart_expired()
-{
-    Departed departed;
-    std::size_t slot = 0;
-    do {
-        const std::lock_guard lock(m_mutex);
-        advance();
-        slot = depart_expired(slot, k_slots_at_once, EvictionCause::age, departed);
-    } while (slot != 0);
-    return departed;
-}
-
-// Looks at some slots of the table. Returns where to go on, or 0.
-std::size_t ResidentStore::depart_expired(std::size_t slot, std::size_t count, EvictionCause cause, Departed& departed)
-{
-    const WallTime now = m_clock.now();
-    std::vector<Node*> old;
-    const std::size_t next = m_table.for_some(slot, count, [&](Node& node) {
-        if (expired(node, now))
-            old.push_back(&node);
-    });
-    for (Node* node : old)
-        take_out(*node, cause, departed, false);
-    return next;
-}
-
-void ResidentStore::set_policy(std::unique_ptr<Policy> policy)
-{
-    const std::lock_guard lock(m_mutex);
-    // The times of last use are copied first: hits go on without the lock, and a sort needs values that do not change.
-    std::vector<std::pair<std::uint64_t, Node*>> nodes;
-    m_table.for_each([&](Node& node) { nodes.emplace_back(node.resident.last_used(), &node); });
-    std::sort(nodes.begin(), nodes.end());
-    m_policy = std::move(policy);
-    for (const auto& [last_used, node] : nodes) {
-        node->resident.aging = 0;  // it counted by the old policy's clock
-        m_policy->inserted(node->resident);
-    }
-    set_careful();
 }
 
 void ResidentStore::touch(const Key& key, std::uint32_t uses)
@@ -418,32 +393,6 @@ bool ResidentStore::visit_one(const Key& key, const std::function<void(const Nod
     if (node)
         visitor(*node);
     return node != nullptr;
-}
-
-EntryRow ResidentStore::row_of(const Node& node) const
-{
-    EntryRow row;
-    row.key = node.resident.key;
-    row.bytes = node.resident.bytes;
-    row.stored_bytes = node.resident.bytes;
-    row.created = node.about().created;
-    row.uses = node.resident.uses();
-    row.last_used = row.uses == 0 ? WallTime{} : wall_time(node.resident.last_used());
-    row.cost = node.about().cost;
-    row.tier = m_name;
-    return row;
-}
-
-bool ResidentStore::is_exact() const
-{
-    const std::lock_guard lock(m_mutex);
-    std::uint64_t bytes = 0;
-    std::size_t entries = 0;
-    m_table.for_each([&](const Node& node) {
-        ++entries;
-        bytes += node.resident.bytes;
-    });
-    return bytes == m_bytes && entries == m_table.size();
 }
 
 }  // namespace hearth::resident

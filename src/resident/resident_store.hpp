@@ -59,12 +59,18 @@ public:
     };
 
     static constexpr std::size_t k_slots_at_once = 4096;
+    // So much of what entries take beside their bytes is free: a small tier holds just what its limit says.
+    static constexpr std::uint64_t k_free_beside = 1_MiB;
 
     ResidentStore(std::string name, const Clock& clock, std::unique_ptr<Policy> policy, const Limits& limits);
 
     Hit find(const Key& key);  // counts as a use
     // The same for many in a row; the slot protects the node until the next call. Null: a miss, or a case for find().
     Node* find_with(base::HazardSlot* slot, const Key& key);
+    // Lets the hits that follow be noted at the present second. Call it ahead of many find_with(); find() does it
+    // itself, as long as it still counts the entry's uses. What is used more often than is counted may be noted as late
+    // as the last maintenance: a clock would cost such a hit a fifth of its time.
+    void look_at_clock();
     const ResidentTable& table() const noexcept { return m_table; }
     Hit peek(const Key& key);
     bool contains(const Key& key);
@@ -75,7 +81,7 @@ public:
     void give_up(const Resident& entry) noexcept;
     // Puts in the entry for which room was made. `replaced` tells whether it replaced another.
     Departed put(std::unique_ptr<Node> node, bool& replaced);
-    // Both in one step.
+    // Both in one step, and only if the policy finds that the entry outweighs those that must go for it.
     Result<Departed> store(std::unique_ptr<Node> node, bool& replaced);
     // Evicts the policy's next victim, whatever the limits say, but never the entry of `spare`.
     Departed evict_one(const Key* spare);
@@ -113,18 +119,25 @@ private:
     bool expired(const Node& node) const { return expired(node, m_clock.now()); }
     bool expired(const Node& node, WallTime now) const;
     std::uint64_t advance();
+    void note_use(Resident& entry);
     void take_out(Node& node, EvictionCause cause, Departed& departed, bool worth_keeping = true);
-    std::optional<Error> refusal(const Resident& entry) const;
-    void make_room(const Node* spare, EvictionCause cause, Departed& departed);
+    std::optional<Error> refusal(const Resident& entry, std::uint64_t beside = 0) const;
+    bool outweighs_others(const Resident& entry, std::uint64_t beside);
+    void make_room(const Node* spare, EvictionCause cause, Departed& departed, std::uint64_t coming = 0);
     Node* victim(const Node* spare);
-    bool over(const Node* spare) const;
+    bool over(const Node* spare, std::uint64_t coming = 0) const;
+    void count(const Node& node) noexcept;
+    void count_out(const Node& node) noexcept;
+    std::uint64_t counted_bytes(const Node* spare = nullptr, std::uint64_t coming = 0) const noexcept;
     std::size_t depart_expired(std::size_t slot, std::size_t count, EvictionCause cause, Departed& departed);
     void put_locked(std::unique_ptr<Node> owned, Departed& old, Departed& victims);
 
     const std::string m_name;
     const Clock& m_clock;
+    const bool m_system_time;
     ResidentTable m_table;
     // Wall time in nanoseconds, but strictly increasing with every change, whatever the clock does: the order of use.
+    // Changed under the lock, and by a hit that finds it a second behind.
     std::atomic<std::uint64_t> m_tick{0};
     std::atomic<bool> m_every_touch{false};
     std::atomic<bool> m_careful{false};                          // a hit must do more than be counted
@@ -133,20 +146,30 @@ private:
     Limits m_limits;
     std::unique_ptr<Policy> m_policy;
     std::uint64_t m_bytes = 0;
+    std::uint64_t m_beside = 0;          // Node::beside() of all
     std::uint64_t m_reserved_bytes = 0;  // of entries that are on their way in
     std::uint64_t m_reserved_entries = 0;
     // In a forked child there are none on their way in: the threads that were storing them did not come along.
     const base::ForkGuard m_at_fork{[this] { m_reserved_bytes = m_reserved_entries = 0; }};
 };
 
-// Here rather than in the .cpp, because every hit runs it.
+// Here rather than in the .cpp, because every hit runs them.
+
+[[gnu::always_inline]] inline void ResidentStore::note_use(Resident& entry)
+{
+    if (entry.uses() < Resident::k_max_uses) {
+        entry.bump();
+        look_at_clock();
+    }
+    entry.set_last_used(m_tick.load(std::memory_order_relaxed));
+}
+
 [[gnu::always_inline]] inline ResidentStore::Hit ResidentStore::find(const Key& key)
 {
     const ResidentTable::Protected found = m_table.find(key);
     if (!found.node || found.node->expires != WallTime{} || m_careful.load(std::memory_order_relaxed))
         return find_carefully(key, found);
-    found.node->resident.bump();
-    found.node->resident.set_last_used(m_tick.load(std::memory_order_relaxed));
+    note_use(found.node->resident);
     return {found.node, found.slot, Miss::absent};
 }
 

@@ -37,6 +37,8 @@ struct alignas(128) Node : base::Reclaimable {
 
     // The artifact; its sections may lie elsewhere. Not for hits: reading it touches one more place in memory.
     virtual const Artifact& about() const noexcept = 0;
+    // What it takes of the budget beside the bytes of `resident`.
+    virtual std::uint64_t beside() const noexcept { return 0; }
 
     Resident resident;
     const WallTime expires;

@@ -69,6 +69,20 @@ std::optional<std::string_view> below(std::string_view path, std::string_view di
     return rest;
 }
 
+// NVRTC looks for the program's directory by its whole path, also where the program was named from the working
+// directory. Only for the directory itself: a file's whole path may have been written in a text.
+bool is_program_directory(std::string_view path, const Places& places)
+{
+    const std::string& place = places.program_directory;
+    // Behind a link, "name/.." is not where it looks to be.
+    if (place.empty() || place.starts_with('/') || (place.find("/..") != std::string::npos && !place.starts_with("..")))
+        return false;
+    std::string whole = (std::filesystem::path(places.working_directory) / place).lexically_normal().string();
+    if (whole.size() > 1 && whole.ends_with('/'))
+        whole.pop_back();
+    return path == whole;
+}
+
 base::Sha256 digest_of_names(const std::string& directory, int& error)
 {
     std::error_code problem;
@@ -368,6 +382,8 @@ std::vector<Spot> spots_of(std::string_view path, const Places& places)
             spots.push_back({Spot::From::directory, static_cast<std::uint16_t>(i), std::string(*rest)});
     if (const std::optional<std::string_view> rest = below(path, places.program_directory))
         spots.push_back({Spot::From::program_directory, 0, std::string(*rest)});
+    else if (is_program_directory(path, places))
+        spots.push_back({Spot::From::program_directory, 0, {}});
     if (spots.empty())
         spots.push_back(
             {path.starts_with('/') ? Spot::From::root : Spot::From::working_directory, 0, std::string(path)});

@@ -1,5 +1,7 @@
 #include "base/files.hpp"
 
+#include "support/acting_as.hpp"
+#include "support/forwarding_files.hpp"
 #include "support/scratch_directory.hpp"
 #include "support/single_file.hpp"
 
@@ -233,6 +235,37 @@ TEST(Files, make_directories_leaves_the_mode_of_parents_that_were_there)
     fs::permissions(scratch / "open", fs::perms::owner_all | fs::perms::group_read);
     EXPECT_EQ(base::make_directories(system_files(), scratch / "open/new", 0700), 0);
     EXPECT_EQ(fs::status(scratch / "open").permissions(), fs::perms::owner_all | fs::perms::group_read);
+}
+
+TEST(Files, a_folder_for_several_users_passes_on_no_mode_before_it_has_its_own)
+{
+    // Another process, which looks at the moment between the two steps that it takes.
+    class Watched final : public ForwardingFiles {
+    public:
+        explicit Watched(std::string path) : ForwardingFiles(system_files()), m_path(std::move(path)) {}
+        int chmod(int fd, unsigned mode) override
+        {
+            seen.push_back(base::mode_for_sharing(system_files(), m_path));
+            return ForwardingFiles::chmod(fd, mode);
+        }
+        std::vector<unsigned> seen;
+
+    private:
+        const std::string m_path;
+    };
+    const ScratchDirectory scratch;
+    for (const mode_t mask : {0022, 0077}) {
+        const WithUmask umask(mask);
+        const std::string folder = scratch / ("of" + std::to_string(mask));
+        Watched files(folder);
+        EXPECT_EQ(base::make_directories(files, folder, 0777), 0);
+        EXPECT_EQ(files.seen, std::vector<unsigned>{0777});
+        EXPECT_EQ(base::mode_for_sharing(system_files(), folder), 0777U);
+    }
+    const std::string left = scratch / "left by one that was killed";
+    ASSERT_EQ(::mkdir(left.c_str(), 01700), 0);
+    EXPECT_EQ(base::make_directories(system_files(), left, 0770), 0);
+    EXPECT_EQ(base::mode_for_sharing(system_files(), left), 0770U);
 }
 
 TEST(Files, make_directories_says_when_a_file_is_in_the_way)

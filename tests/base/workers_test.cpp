@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace hearth::base {
@@ -24,6 +25,24 @@ TEST(Workers, where_no_thread_can_be_had_the_caller_runs_the_task_itself)
     std::promise<std::thread::id> later;
     workers.submit([&](Workers::Call) { later.set_value(std::this_thread::get_id()); });
     EXPECT_NE(later.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(Workers, what_others_wait_for_has_the_next_turn)
+{
+    Workers workers(1);
+    std::promise<void> go_on;
+    workers.submit([&](Workers::Call) { go_on.get_future().wait(); });
+    std::string order;
+    std::promise<void> last;
+    workers.submit([&](Workers::Call) { order += 'a'; });
+    workers.submit([&](Workers::Call) {
+        order += 'b';
+        last.set_value();
+    });
+    workers.submit([&](Workers::Call) { order += 'n'; }, Workers::Turn::next);
+    go_on.set_value();
+    last.get_future().wait();
+    EXPECT_EQ(order, "nab");
 }
 
 TEST(Workers, a_task_that_throws_takes_neither_the_process_nor_its_thread_along)

@@ -138,6 +138,47 @@ TEST_F(Opening, signatures_are_demanded_of_servers_as_their_addresses_name_them)
     EXPECT_TRUE(admin::tiers(cache)[3].traits.demands_signatures);
 }
 
+TEST_F(Opening, a_server_called_like_another_tier_is_told_of_and_left_out)
+{
+    for (const char* const name : {"disk", "memory", "b", "not/a/name"}) {
+        Names told;
+        CacheOptions options;
+        options.remotes = {{"redis://127.0.0.1:1?name=b", std::string("redis://127.0.0.1:2?name=") + name}};
+        options.log = [&](LogLevel, std::string_view message) { told.emplace_back(message); };
+        Result<Cache> cache = Cache::open(options);
+        ASSERT_TRUE(cache.ok()) << cache.error().message;
+        ASSERT_EQ(told.size(), 1U) << name;
+        EXPECT_NE(told[0].find(name), std::string::npos) << told[0];
+        EXPECT_EQ(names_of_tiers(*cache), (Names{"memory", "disk", "b"}));
+    }
+}
+
+TEST_F(Opening, a_disk_of_signed_entries_without_a_trusted_key_is_told_of_and_left_out)
+{
+    m_environment.set("HEARTH_DEMAND_SIGNATURES", "disk");
+    Names told;
+    CacheOptions options;
+    options.log = [&](LogLevel, std::string_view message) { told.emplace_back(message); };
+    {
+        Cache cache = Cache::open(options).value();
+        EXPECT_EQ(names_of_tiers(cache), (Names{"memory"}));
+        ASSERT_EQ(told.size(), 1U);
+        EXPECT_NE(told[0].find("no key is trusted"), std::string::npos) << told[0];
+    }
+    // What another one signs can be read; what is stored here cannot.
+    const SigningKey key = SigningKey::generate().value();
+    options.trusted_keys = {{key.public_key().text()}};
+    told.clear();
+    EXPECT_EQ(Cache::open(options).ok(), true);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_NE(told[0].find("cannot be read again"), std::string::npos) << told[0];
+    ASSERT_TRUE(key.save(m_scratch / "key").ok());
+    options.sign_with = m_scratch / "key";
+    told.clear();
+    EXPECT_EQ(Cache::open(options).ok(), true);
+    EXPECT_TRUE(told.empty()) << told[0];
+}
+
 TEST_F(Opening, with_tiers_of_ones_own_uses_those)
 {
     CacheOptions options;

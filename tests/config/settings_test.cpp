@@ -157,6 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](CacheOptions& options) { options.access = Access::read_only; }, "true"},
                     SettingCase{"shared", "HEARTH_SHARED", "false", "true", "true", "off", "false",
                                 [](CacheOptions& options) { options.users = Users::many; }, "true"},
+                    SettingCase{"durable", "HEARTH_DURABLE", "false", "true", "true", "0", "false",
+                                [](CacheOptions& options) { options.durable = Switch::on; }, "true"},
                     SettingCase{"bundles", "HEARTH_BUNDLES", "none", R"(["/a", "b"])", "/a b", "c d", "c d",
                                 [](CacheOptions& options) { options.bundles = {{"/e"}}; }, "/e"},
                     SettingCase{"remote", "HEARTH_REMOTE", "none", R"(["redis://a:secret@h", "s3://b"])",
@@ -180,6 +182,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](CacheOptions& options) { options.compiling = Compiling::forbidden; }, "true"},
                     SettingCase{"max_parallel_compiles", "HEARTH_MAX_PARALLEL_COMPILES", "0", "4", "4", "8", "8",
                                 [](CacheOptions& options) { options.max_parallel_compiles = 16; }, "16"},
+                    SettingCase{"compile_time_limit", "HEARTH_COMPILE_TIME_LIMIT", "0", R"("5m")", "5m", "90s", "90s",
+                                [](CacheOptions& options) { options.compile_time_limit = 1s; }, "1s"},
                     SettingCase{"flight_wait", "HEARTH_FLIGHT_WAIT", "1m", R"("5s")", "5s", "250ms", "250ms",
                                 [](CacheOptions& options) { options.flight_wait = 2h; }, "2h"},
                     SettingCase{"race_under", "HEARTH_RACE_UNDER", "0", R"("5ms")", "5ms", "50ms", "50ms",
@@ -229,6 +233,7 @@ TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
                                                "compression",
                                                "read_only",
                                                "shared",
+                                               "durable",
                                                "bundles",
                                                "remote",
                                                "sign_with",
@@ -238,6 +243,7 @@ TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
                                                "promote_after",
                                                "forbid_compile",
                                                "max_parallel_compiles",
+                                               "compile_time_limit",
                                                "flight_wait",
                                                "race_under",
                                                "stable_paths",
@@ -245,7 +251,8 @@ TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
                                                "maintenance",
                                                "maintenance_interval",
                                                "record",
-                                               "log"}))
+                                               "log",
+                                               "config"}))
         << "a new setting needs a row in this file";
     EXPECT_EQ(resolve().find("no such setting"), nullptr);
 }
@@ -376,6 +383,23 @@ TEST_F(Sources, a_broken_file_is_told_and_passed_over)
         EXPECT_NE(settings.problems[0].find(m_scratch / "config.json"), std::string::npos);
         EXPECT_NE(settings.problems[0].find("passed over"), std::string::npos);
         EXPECT_EQ(source_of(settings, "max_bytes"), "default");
+        EXPECT_EQ(value_of(settings, "forbid_compile"), "false") << "the program goes on";
+        EXPECT_EQ(value_of(settings, "demand_signatures"), "all") << "it may have demanded some, and nobody can tell";
+        EXPECT_NE(settings.problems[0].find("demand_signatures is \"all\""), std::string::npos) << settings.problems[0];
+    }
+    m_environment.set("HEARTH_DEMAND_SIGNATURES", "remotes");
+    EXPECT_EQ(value_of(resolve(), "demand_signatures"), "remotes") << "which counts before a file";
+}
+
+TEST_F(Sources, a_demand_whose_name_is_nearly_right_counts_and_is_told)
+{
+    for (const std::string name : {"demand_signature", "demandSignatures", "DEMAND-SIGNATURES"}) {
+        file("{\"" + name + "\": \"redis\", \"max_entries\": 7}");
+        const Settings settings = resolve();
+        ASSERT_EQ(settings.problems.size(), 1U) << name;
+        EXPECT_NE(settings.problems[0].find("looks like demand_signatures"), std::string::npos) << settings.problems[0];
+        EXPECT_EQ(value_of(settings, "demand_signatures"), "all");
+        EXPECT_EQ(value_of(settings, "max_entries"), "7");
     }
 }
 
@@ -403,6 +427,7 @@ TEST_F(Sources, a_file_that_was_pointed_to_must_be_there)
     EXPECT_NE(resolve().problems[0].find(m_scratch / "missing.json"), std::string::npos);
     m_environment.set("HEARTH_CONFIG", m_scratch.path());
     EXPECT_EQ(resolve().problems.size(), 1U) << "a folder is no file";
+    EXPECT_EQ(value_of(resolve(), "demand_signatures"), "all");
 }
 
 TEST_F(Sources, no_file_in_the_usual_place_is_nothing_to_tell)

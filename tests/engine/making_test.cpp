@@ -410,6 +410,59 @@ TEST_F(Making, a_maker_that_asks_for_its_own_key_gets_a_clear_error)
     EXPECT_EQ(inner->code, Code::invalid_argument);
 }
 
+TEST_F(Making, a_compile_that_asks_for_its_own_key_by_a_future_gets_a_clear_error)
+{
+    Cache cache = open({memory(0)});
+    std::optional<Error> inner;
+    const auto own = [&] {
+        const Result<Lookup> got = cache.get_or_compile_async(numbered_key(1), [] { return "never"; }).get();
+        if (!got)
+            inner = got.error();
+        return "outer";
+    };
+    EXPECT_EQ((*cache.get_or_compile(numbered_key(1), own))->text(), "outer");
+    ASSERT_TRUE(inner);
+    EXPECT_EQ(inner->code, Code::invalid_argument);
+    EXPECT_NE(inner->message.find("This would never end"), std::string::npos) << inner->message;
+}
+
+TEST_F(Making, compiles_on_workers_may_wait_for_others_by_futures_whatever_the_limit)
+{
+    for (const std::uint32_t most : {1U, 2U, 0U}) {
+        Cache cache = limited(most, {memory(0)});
+        constexpr std::uint64_t k_outer = 12;
+        std::vector<std::future<Result<Lookup>>> all;
+        for (std::uint64_t i = 0; i < k_outer; ++i)
+            all.push_back(cache.get_or_compile_async(numbered_key(i), [&cache, i] {
+                std::future<Result<Lookup>> own =
+                    cache.get_or_compile_async(numbered_key(100 + i), [] { return "own"; });
+                std::future<Result<Lookup>> shared =
+                    cache.get_or_compile_async(numbered_key(200), [] { return "all"; });
+                return std::string((*own.get())->text()) + " and " + std::string((*shared.get())->text());
+            }));
+        for (std::future<Result<Lookup>>& one : all)
+            EXPECT_EQ((*one.get())->text(), "own and all");
+        EXPECT_EQ(cache.stats().compiles, 2 * k_outer + 1);
+    }
+}
+
+TEST_F(Making, a_future_of_a_compile_may_outlive_the_cache)
+{
+    std::future<Result<Lookup>> kept;
+    {
+        Cache cache = open({memory(0)});
+        ASSERT_TRUE(cache
+                        .get_or_compile(numbered_key(1),
+                                        [&] {
+                                            kept = cache.get_or_compile_async(numbered_key(2), [] { return "later"; });
+                                            return "now";
+                                        })
+                        .ok());
+    }
+    const Result<Lookup> got = kept.get();
+    EXPECT_TRUE(got.ok() ? (*got)->text() == "later" : got.error().code == Code::unavailable);
+}
+
 TEST_F(Making, what_a_maker_throws_comes_back_as_an_error)
 {
     Cache cache = open_usual();
@@ -501,6 +554,54 @@ TEST_F(Making, an_asynchronous_call_with_a_deadline_answers_with_a_timeout_too)
     finish.count_down();
     EXPECT_EQ((*cache.get_or_compile(numbered_key(1), [] { return "never"; }))->text(), "slow");
     EXPECT_EQ(cache.stats().compiles, 1U);
+}
+
+TEST_F(Making, a_time_limit_is_the_deadline_of_compiles_that_own_their_captures)
+{
+    CacheOptions chosen = options();
+    chosen.tiers = {memory(0)};
+    chosen.compile_time_limit = 1ms;
+    Cache cache = open(chosen);
+    EXPECT_EQ(cache.compile_time_limit(), 1ms);
+    std::latch begun(1);
+    std::latch finish(1);
+    const auto slow = [&] {
+        begun.count_down();
+        finish.wait();
+        return "slow";
+    };
+    // One that borrows them waits, whatever the limit: it uses what belongs to its caller.
+    std::thread borrows([&] {
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), slow);
+        ASSERT_TRUE(got.ok()) << got.error().message;
+        EXPECT_EQ((*got)->text(), "slow");
+    });
+    begun.wait();
+    const GetOptions owned{.captures = Captures::owned};
+    const Result<Lookup> late = cache.get_or_compile(
+        numbered_key(1), [] { return "never"; }, owned);
+    ASSERT_FALSE(late.ok());
+    EXPECT_EQ(late.error().code, Code::timeout);
+    EXPECT_NE(late.error().message.find("HEARTH_COMPILE_TIME_LIMIT"), std::string::npos) << late.error().message;
+    EXPECT_EQ(cache
+                  .get_or_compile_async(
+                      numbered_key(1), [] { return "never"; }, owned)
+                  .get()
+                  .error()
+                  .code,
+              Code::timeout);
+    finish.count_down();
+    borrows.join();
+    EXPECT_EQ(cache
+                  .get_or_compile(
+                      numbered_key(1), [] { return "never"; }, owned)
+                  ->tier(),
+              "memory");
+    EXPECT_EQ(
+        (*cache.get_or_compile(numbered_key(2), [] { return "quick"; }, {.deadline = 1h, .captures = Captures::owned}))
+            ->text(),
+        "quick")
+        << "a deadline of its own counts";
 }
 
 TEST_F(Making, a_deadline_that_is_kept_changes_nothing)
@@ -679,16 +780,20 @@ TEST_F(Making, where_making_is_forbidden_a_miss_is_an_error_and_a_count)
     const Result<Lookup> missing = cache.get_or_compile(numbered_key(2), make);
     ASSERT_FALSE(missing.ok());
     EXPECT_EQ(missing.error().code, Code::compile_forbidden);
-    EXPECT_NE(missing.error().message.find(numbered_key(2).hex()), std::string::npos);
+    EXPECT_EQ(missing.error().message.find("Entry " + numbered_key(2).hex().substr(0, 12) + " is missing (absent)"), 0U)
+        << missing.error().message;
+    const Result<Lookup> named = cache.get_or_compile(numbered_key(2), make, {.metadata = {.label = "k.cu"}});
+    EXPECT_EQ(named.error().message.find("k.cu (entry " + numbered_key(2).hex().substr(0, 12) + ") is missing"), 0U)
+        << named.error().message;
     EXPECT_NE(missing.error().message.find("absent"), std::string::npos) << "why it was missing is said";
     EXPECT_EQ(cache.get_or_compile_async(numbered_key(2), make).get().error().code, Code::compile_forbidden);
     EXPECT_EQ(cache.get_or_compile(numbered_key(2), make, {.deadline = 1h}).error().code, Code::compile_forbidden);
     EXPECT_EQ(cache.get_or_compile_async(numbered_key(2), make, {.deadline = 1h}).get().error().code,
               Code::compile_forbidden);
     EXPECT_FALSE(made);
-    EXPECT_EQ(cache.stats().forbidden, 4U);
+    EXPECT_EQ(cache.stats().forbidden, 5U);
     EXPECT_EQ(cache.stats().compiles, 0U);
-    EXPECT_EQ(misses(cache.stats(), Miss::absent), 4U);
+    EXPECT_EQ(misses(cache.stats(), Miss::absent), 5U);
 }
 
 TEST_F(Making, what_is_only_derived_is_made_once_and_appears_in_no_statistics)

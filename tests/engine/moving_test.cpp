@@ -507,6 +507,96 @@ TEST_F(Moving, accessed_1_2_1_gives_frequencies_2_and_1_and_hottest_1)
     expect_frequencies(later);
 }
 
+TEST_F(Moving, a_touch_is_one_use_in_every_tier_and_no_lookup)
+{
+    {
+        Cache cache = open_usual();
+        put(cache, 1, 10);
+        EXPECT_FALSE(cache.touch(numbered_key(2)));
+        EXPECT_TRUE(cache.touch(numbered_key(1)));
+        EXPECT_EQ(cache.stats().lookups(), 0U);
+        EXPECT_EQ(admin::info(cache, numbered_key(1))->uses, 1U) << "counted by two tiers, and still one use";
+        EXPECT_TRUE(holds(cache, 1, 10));
+        EXPECT_EQ(admin::info(cache, numbered_key(1))->uses, 2U);
+        cache.flush();
+        EXPECT_EQ(admin::info(cache, numbered_key(1))->uses, 2U);
+        admin::clear_memory(cache);
+        EXPECT_TRUE(cache.touch(numbered_key(1))) << "on disk alone";
+    }
+    Cache later = open_usual();
+    EXPECT_EQ(admin::info(later, numbered_key(1))->uses, 3U);
+}
+
+TEST_F(Moving, what_was_touched_is_not_the_next_victim)
+{
+    Cache cache = two_tiers(100, 0);
+    put(cache, 1, 40);
+    put(cache, 2, 40);
+    EXPECT_TRUE(cache.touch(numbered_key(1)));
+    put(cache, 3, 40);
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"fast"});
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), Names{"slow"});
+}
+
+TEST_F(Moving, recent_is_by_last_use_or_else_by_creation)
+{
+    Cache cache = open_usual();
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+        put(cache, number, 10);
+        m_clock.advance(1h);
+        EXPECT_TRUE(number == 2 || holds(cache, number, 10));
+    }
+    m_clock.advance(1h);
+    EXPECT_TRUE(cache.touch(numbered_key(1)));
+    m_clock.advance(1h);
+    ASSERT_TRUE(cache.insert(numbered_key(4), Artifact("new")).ok());
+    const auto keys = [&](std::size_t count) {
+        std::vector<Key> found;
+        for (const EntryRow& row : admin::recent(cache, count))
+            found.push_back(row.key);
+        return found;
+    };
+    EXPECT_EQ(keys(10), (std::vector<Key>{numbered_key(4), numbered_key(1), numbered_key(3), numbered_key(2)}));
+    EXPECT_EQ(keys(1), std::vector<Key>{numbered_key(4)});
+    EXPECT_TRUE(keys(0).empty());
+}
+
+// A policy of a user's own that knows where it is, and admits nothing in the tier called "fast".
+class RefusesFast final : public Policy {
+public:
+    void set_tier(std::string_view name) override { m_tier = name; }
+    void inserted(const Resident& entry) override { m_all.insert(&entry); }
+    void removed(const Resident& entry) override { m_all.erase(&entry); }
+    const Resident* victim() override { return m_all.empty() ? nullptr : *m_all.begin(); }
+    bool admit(const Resident& /*entry*/) const override { return m_tier != "fast"; }
+    bool promote(const Resident& /*entry*/) const override { return m_tier == "slow"; }
+
+private:
+    std::string m_tier;
+    std::set<const Resident*> m_all;
+};
+
+TEST_F(Moving, a_policy_is_told_its_tier_and_may_refuse_what_is_promoted_by_hand)
+{
+    CacheOptions chosen = options();
+    chosen.tiers = {memory_named("fast", 0), memory_named("slow", 0), disk_here()};
+    chosen.policy = [] { return std::make_unique<RefusesFast>(); };
+    Cache cache = open(chosen);
+    put(cache, 1, 10);
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"slow", "disk"}));
+    EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "");
+    const MoveReport refused = admin::promote(cache, numbered_key(1));
+    EXPECT_EQ(refused.outcome, MoveReport::Outcome::refused);
+    EXPECT_NE(refused.reason.find("policy of tier \"fast\""), std::string::npos) << refused.reason;
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"slow", "disk"}));
+
+    ASSERT_TRUE(admin::set_policy(cache, "fast", lru()).ok());
+    EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "fast");
+    ASSERT_TRUE(admin::set_policy(cache, "fast", chosen.policy).ok()) << "told again";
+    put(cache, 2, 10);
+    EXPECT_EQ(admin::where(cache, numbered_key(2)), (Names{"slow", "disk"}));
+}
+
 TEST_F(Moving, uses_in_memory_and_on_disk_add_up_across_restarts)
 {
     for (int run = 1; run <= 3; ++run) {

@@ -88,6 +88,32 @@ TEST_F(Persistence, what_only_memory_held_does_not_survive)
     EXPECT_EQ(open_usual().find(numbered_key(1)).why(), Miss::absent);
 }
 
+TEST_F(Persistence, rows_name_the_exact_compiler_as_the_request_does)
+{
+    const Request request =
+        KeyBuilder("test").text("linker build", "ab12").text("compiler build", "cd34").text("source", "k").build();
+    const auto build_of = [&](Cache& cache) {
+        std::string build;
+        admin::list(cache, [&](const EntryRow& row) {
+            build = row.compiler_build;
+            return true;
+        });
+        EXPECT_EQ(admin::info(cache, request)->compiler_build, build);
+        return build;
+    };
+    {
+        Cache cache = open_usual();
+        Artifact artifact("code");
+        artifact.request = request.encoding();
+        ASSERT_TRUE(cache.insert(request, artifact).ok());
+        EXPECT_EQ(build_of(cache), "ab12 cd34") << "in memory";
+    }
+    Cache cache = open_usual();
+    EXPECT_EQ(build_of(cache), "ab12 cd34") << "on the disk";
+    put(cache, 1, 10);
+    EXPECT_EQ(admin::info(cache, numbered_key(1))->compiler_build, "") << "only its key is known";
+}
+
 TEST_F(Persistence, metadata_survives_a_restart)
 {
     Artifact artifact(std::string(10'000, 'k'));
@@ -110,6 +136,7 @@ TEST_F(Persistence, metadata_survives_a_restart)
     const EntryRow& row = rows[0];
     EXPECT_EQ(row.key, numbered_key(1));
     EXPECT_EQ(row.metadata, artifact.metadata);
+    EXPECT_EQ(row.metadata.writer, HEARTH_VERSION);
     EXPECT_EQ(row.created, ManualClock::k_start);
     EXPECT_EQ(row.last_used, ManualClock::k_start + 1h);
     EXPECT_EQ(row.uses, 7U);
@@ -119,6 +146,27 @@ TEST_F(Persistence, metadata_survives_a_restart)
     EXPECT_EQ(row.cost, 1234ms);
     EXPECT_EQ(row.status, 0);
     EXPECT_EQ(row.tier, "disk");
+}
+
+TEST_F(Persistence, who_wrote_an_entry_first_stays_known)
+{
+    Cache cache = open_usual();
+    Artifact artifact("of another version");
+    artifact.metadata.writer = "0.1.9";
+    ASSERT_TRUE(cache.insert(numbered_key(1), artifact).ok());
+    const Result<Lookup> compiled = cache.get_or_compile(numbered_key(2), [] { return "compiled"; });
+    ASSERT_TRUE(compiled.ok());
+    EXPECT_EQ((*compiled)->metadata.writer, HEARTH_VERSION);
+    admin::clear_memory(cache);
+    EXPECT_EQ(cache.find(numbered_key(1))->metadata.writer, "0.1.9");
+    EXPECT_EQ(cache.find(numbered_key(2))->metadata.writer, HEARTH_VERSION);
+}
+
+TEST_F(Persistence, an_open_cache_tells_its_directory)
+{
+    EXPECT_EQ(open_usual().directory(), directory());
+    EXPECT_EQ(open({memory(0)}).directory(), "");
+    EXPECT_EQ(open({disk("beside")}).directory(), (fs::current_path() / "beside").string()) << "absolute";
 }
 
 TEST_F(Persistence, clear_memory_keeps_the_disk_and_clear_clears_all)
@@ -205,6 +253,68 @@ TEST_F(Persistence, gc_never_raises_a_limit)
     EXPECT_EQ(admin::gc(cache, {.max_entries = 100}).removed_entries, 0U);
     put(cache, 6, 100);
     EXPECT_EQ(status_of(cache, "disk").usage.entries, 3U);
+}
+
+TEST_F(Persistence, gc_goes_down_to_a_limit_that_was_lowered_while_the_cache_was_closed)
+{
+    {
+        Cache cache = open({disk_here()});
+        for (std::uint64_t number = 1; number <= 5; ++number)
+            put(cache, number, 1000);
+    }
+    CacheOptions chosen = options();
+    chosen.tiers = {disk(DiskOptions{.directory = directory(), .max_bytes = 0, .max_entries = 2})};
+    Cache cache = open(chosen);
+    EXPECT_EQ(status_of(cache, "disk").usage.entries, 5U);
+    EXPECT_EQ(admin::would_gc(cache, {}).size(), 3U);
+    EXPECT_EQ(admin::gc(cache, {.max_entries = 4}).removed_entries, 3U) << "the lower of the two";
+}
+
+// 33
+TEST_F(Persistence, what_gc_would_remove_is_said_with_its_reason_and_stays)
+{
+    using Why = GcCandidate::Why;
+    Cache cache = open({disk_here()});
+    Artifact brief("short-lived");
+    brief.expires = m_clock.now() + 1h;
+    brief.metadata.label = "brief";
+    ASSERT_TRUE(cache.insert(numbered_key(1), brief).ok());
+    const auto insert = [&](std::uint64_t number) {
+        ASSERT_TRUE(cache.insert(numbered_key(number), Artifact("code")).ok());
+    };
+    insert(2);
+    m_clock.advance(2h);
+    for (std::uint64_t number = 3; number <= 6; ++number)
+        insert(number);
+    EXPECT_TRUE(cache.find(numbered_key(3)));
+
+    const std::vector<GcCandidate> would_go = admin::would_gc(cache, {.max_entries = 3, .unused_for = 1h});
+    ASSERT_EQ(would_go.size(), 3U);
+    EXPECT_EQ(would_go[0].entry.key, numbered_key(1));
+    EXPECT_EQ(would_go[0].entry.metadata.label, "brief");
+    EXPECT_EQ(would_go[0].why, Why::expired);
+    EXPECT_EQ(would_go[1].entry.key, numbered_key(2));
+    EXPECT_EQ(would_go[1].why, Why::unused);
+    EXPECT_EQ(would_go[2].entry.key, numbered_key(4)) << "used longest ago";
+    EXPECT_EQ(would_go[2].why, Why::over_limit);
+    EXPECT_EQ(status_of(cache, "disk").usage.entries, 6U);
+    EXPECT_TRUE(evictions().empty());
+
+    EXPECT_EQ(admin::gc(cache, {.max_entries = 3, .unused_for = 1h}).removed_entries, 3U);
+    for (const std::uint64_t number : {3U, 5U, 6U})
+        EXPECT_TRUE(cache.find(numbered_key(number))) << number;
+    EXPECT_TRUE(admin::would_gc(cache, {}).empty());
+}
+
+TEST_F(Persistence, gc_to_a_limit_stops_when_its_progress_says_so)
+{
+    Cache cache = open({disk_here()});
+    for (std::uint64_t number = 0; number < 20; ++number)
+        put(cache, number, 10);
+    const GcReport report = admin::gc(cache, {.max_entries = 1}, [](auto, auto) { return false; });
+    EXPECT_EQ(report.removed_entries, 1U);
+    EXPECT_EQ(report.left.entries, 19U);
+    EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
 }
 
 TEST_F(Persistence, gc_removes_what_nobody_used_for_a_while)
@@ -324,9 +434,16 @@ TEST_F(Persistence, maintenance_runs_in_the_background)
 
 TEST_F(Persistence, closing_does_not_wait_for_the_next_maintenance)
 {
-    // The test's time limit is the assertion: the maintenance thread sleeps for a day.
-    Cache cache = background({}, 24h);
-    put(cache, 1, 10);
+    std::atomic<int> maintained{0};
+    TierHooks hooks;
+    hooks.maintain = [&](const std::stop_token&) { ++maintained; };
+    {
+        Cache cache = background(hooks, 24h);
+        put(cache, 1, 10);  // which starts the thread that sleeps for a day
+    }
+    EXPECT_EQ(maintained, 0) << "closing brought the next maintenance forward instead of leaving it out";
+    Cache later = open_usual();
+    EXPECT_TRUE(holds(later, 1, 10));
 }
 
 TEST_F(Persistence, closing_stops_maintenance_that_is_running)

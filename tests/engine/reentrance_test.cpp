@@ -1,5 +1,9 @@
 #include "cache_test.hpp"
+#include "hearth/lasting.hpp"
 
+#include "hearth/vram.hpp"
+
+#include <algorithm>
 #include <future>
 #include <stdexcept>
 
@@ -34,6 +38,93 @@ TEST_F(Reentrance, on_evict_may_look_up_but_not_change)
     EXPECT_TRUE(admin::where(opened, numbered_key(100)).empty());
     put(opened, 100, 10);
     EXPECT_TRUE(opened.remove(numbered_key(100))) << "after the callback it may change again";
+}
+
+TEST_F(Reentrance, on_evict_may_not_move_load_or_evict_either)
+{
+    Cache* cache = nullptr;
+    int depth = 0;
+    int deepest = 0;
+    int told = 0;
+    CacheOptions chosen = options();
+    chosen.tiers = {vram({.backend = device::Backend::host, .max_bytes = 1_MiB}),
+                    memory(MemoryOptions{.max_bytes = 0, .max_entries = 2}), disk_here()};
+    chosen.on_evict = [&](const Eviction&) {
+        ++told;
+        deepest = std::max(deepest, ++depth);
+        for (std::uint64_t number = 1; number <= 4 && depth < 5; ++number) {
+            EXPECT_EQ(cache->vram().load(numbered_key(number)).error().code, Code::invalid_argument) << number;
+            EXPECT_NE(admin::promote(*cache, numbered_key(number)).outcome, MoveReport::Outcome::moved) << number;
+            EXPECT_NE(admin::demote(*cache, numbered_key(number)).outcome, MoveReport::Outcome::moved) << number;
+        }
+        EXPECT_FALSE(admin::set_limits(*cache, "memory", {.max_entries = 1}).ok());
+        EXPECT_EQ(admin::gc(*cache, {.max_entries = 0}).removed_entries, 0U);
+        --depth;
+    };
+    Cache opened = open(chosen);
+    cache = &opened;
+    for (std::uint64_t number = 1; number <= 4; ++number)
+        put(opened, number, 10, number <= 2 ? "memory" : "disk");
+    put(opened, 3, 10, "memory");
+    EXPECT_EQ(deepest, 1);
+    EXPECT_EQ(told, 1);
+    EXPECT_TRUE(opened.vram().load(numbered_key(1)).ok()) << "after the callback it may";
+}
+
+TEST_F(Reentrance, on_evict_may_use_another_cache_but_not_come_back_through_it)
+{
+    Cache* first = nullptr;
+    Cache* second = nullptr;
+    std::vector<bool> stored;
+    CacheOptions one = options();
+    one.tiers = {memory(MemoryOptions{.max_bytes = 0, .max_entries = 1})};
+    one.on_evict = [&](const Eviction& eviction) {
+        stored.push_back(second->insert(eviction.key, Artifact("kept elsewhere")).ok());
+    };
+    CacheOptions other = options();
+    other.tiers = {memory(MemoryOptions{.max_bytes = 0, .max_entries = 1})};
+    other.on_evict = [&](const Eviction& eviction) {
+        stored.push_back(first->insert(eviction.key, Artifact("back again")).ok());
+    };
+    Cache a = open(one);
+    Cache b = open(other);
+    first = &a;
+    second = &b;
+    for (std::uint64_t number = 1; number <= 3; ++number)
+        put(a, number, 10);
+    EXPECT_EQ(stored, (std::vector<bool>{true, false, true}));
+    EXPECT_TRUE(b.find(numbered_key(2)).hit());
+    EXPECT_TRUE(holds(a, 3, 10));
+}
+
+TEST_F(Reentrance, what_was_read_from_a_store_is_not_inserted_anew_where_entries_are_signed)
+{
+    const SigningKey signer = SigningKey::generate().value();
+    const auto open_with = [&](Trust trust) {
+        DiskOptions on_disk{.directory = directory()};
+        on_disk.trust = std::move(trust);
+        return open({memory(0), vram({.backend = device::Backend::host, .max_bytes = 1_MiB}), disk(on_disk)});
+    };
+    {
+        Cache plain = open_with({});
+        put(plain, 1, 10);
+    }
+    Cache signing = open_with({.sign_with = {signer}});
+    Artifact changed = *signing.find(numbered_key(1));
+    changed.sections.push_back({"more", Bytes::copy_of("of it")});
+    EXPECT_EQ(signing.insert(numbered_key(1), changed).error().code, Code::invalid_argument);
+    EXPECT_EQ(signing.insert(numbered_key(2), changed).error().code, Code::invalid_argument) << "under another key too";
+    EXPECT_TRUE(holds(signing, 1, 10)) << "what was there stays";
+    EXPECT_TRUE(signing.insert(numbered_key(1), changed, {.tier = "memory"}).ok()) << "nothing is signed in memory";
+    ASSERT_TRUE(signing.insert(numbered_key(3), Artifact("compiled here"), {.tier = "vram"}).ok());
+    ASSERT_TRUE(signing.insert(numbered_key(2), changed, {.tier = "vram"}).ok());
+    for (const std::uint64_t number : {2, 3})
+        EXPECT_EQ(admin::demote(signing, numbered_key(number)).to, "disk");
+
+    Cache demanding = open_with({.signatures = Signatures::demanded, .trusted = {signer.public_key()}});
+    EXPECT_TRUE(demanding.find(numbered_key(3)).hit()) << "device memory forgets nothing of where it came from";
+    EXPECT_EQ(demanding.find(numbered_key(2)).why(), Miss::untrusted);
+    EXPECT_EQ(demanding.insert(numbered_key(2), changed).error().code, Code::invalid_argument);
 }
 
 TEST_F(Reentrance, what_run_later_is_given_may_throw_and_that_is_logged_once)
@@ -107,6 +198,22 @@ TEST_F(Reentrance, a_cache_that_was_moved_from_answers_with_errors)
     from.flush();
     // NOLINTEND(bugprone-use-after-move)
     EXPECT_TRUE(holds(to, 1, 10));
+}
+
+TEST_F(Reentrance, a_lasting_cache_is_the_same_wherever_it_is_moved)
+{
+    auto first = std::make_unique<Cache>(open_usual());
+    Cache& kept = lasting(*first);
+    EXPECT_EQ(&kept, &lasting(kept));
+    Cache second = std::move(*first);
+    EXPECT_FALSE(lasting(*first).insert(numbered_key(2), Artifact("x")).ok()) << "one that was moved from has errors";
+    first.reset();
+    put(kept, 1, 10);
+    EXPECT_TRUE(holds(second, 1, 10));
+    Cache third = open({memory(0)});
+    third = std::move(second);
+    EXPECT_TRUE(holds(kept, 1, 10));
+    EXPECT_TRUE(kept.get_or_compile_async(numbered_key(3), [] { return "compiled"; }).get().ok());
 }
 
 }  // namespace

@@ -50,6 +50,10 @@ protected:
             EXPECT_EQ(a.tiers[i].promotions, b.tiers[i].promotions);
             EXPECT_EQ(a.tiers[i].corrupt, b.tiers[i].corrupt);
             EXPECT_EQ(a.tiers[i].outages, b.tiers[i].outages);
+            EXPECT_EQ(a.tiers[i].misses, b.tiers[i].misses);
+            EXPECT_EQ(a.tiers[i].miss_latency.buckets, b.tiers[i].miss_latency.buckets);
+            EXPECT_EQ(a.tiers[i].miss_latency.samples, b.tiers[i].miss_latency.samples);
+            EXPECT_EQ(a.tiers[i].miss_latency.total_ns, b.tiers[i].miss_latency.total_ns);
             EXPECT_EQ(a.tiers[i].latency.buckets, b.tiers[i].latency.buckets);
             EXPECT_EQ(a.tiers[i].latency.samples, b.tiers[i].latency.samples);
             EXPECT_EQ(a.tiers[i].latency.total_ns, b.tiers[i].latency.total_ns);
@@ -153,6 +157,8 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
     EXPECT_EQ(fast.used_bytes, 60U + 5);
     EXPECT_EQ(fast.entries, 2U);
     EXPECT_EQ(fast.hits, 3U);
+    EXPECT_EQ(fast.misses, 9U) << "all other lookups";
+    EXPECT_EQ(fast.miss_latency.samples, 2U) << "those before its first hit, and before each 128th";
     EXPECT_EQ(fast.stores, 6U);
     EXPECT_EQ(fast.evictions, 3U);
     EXPECT_EQ(fast.demotions, 1U);
@@ -165,6 +171,10 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
     EXPECT_EQ(disk.capacity_bytes, 0U);
     EXPECT_EQ(disk.entries, 4U);
     EXPECT_EQ(disk.hits, 1U);
+    EXPECT_EQ(disk.misses, 7U) << "of nine lookups one was a hit and one an outage";
+    EXPECT_EQ(disk.miss_latency.samples, 7U);
+    EXPECT_GT(disk.miss_latency.mean_us(), 0.0);
+    EXPECT_GT(disk.miss_latency.percentile_us(0.99), 0.0);
     EXPECT_EQ(disk.stores, 6U);
     EXPECT_EQ(disk.evictions, 0U);
     EXPECT_EQ(disk.corrupt, 1U);

@@ -69,8 +69,9 @@ void Stress::work(Cache& cache, std::uint64_t thread_seed, std::uint64_t rounds,
             ++done.lookups;
             EXPECT_TRUE(got.ok() && right(**got, number));
         } else if (dice < 720) {
-            put(cache, number, size_of(number));
-            ++done.stores;
+            const Result<InsertReport> stored = cache.insert(key, *sample_artifact(key, size_of(number)));
+            EXPECT_TRUE(stored.ok() || stored.error().code == Code::no_space) << stored.error().message;
+            done.stores += stored.ok() ? 1 : 0;
         } else if (dice < 900) {
             disturb(cache, key, random() % 100);
         } else {

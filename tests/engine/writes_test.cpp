@@ -29,6 +29,19 @@ TEST(Writes, a_copy_that_was_read_before_a_write_is_refused)
     EXPECT_TRUE(Writes::Copy(writes, numbered_key(2), before)) << "another key is another matter";
 }
 
+TEST(Writes, one_that_changed_nothing_refuses_no_copy_afterwards)
+{
+    Writes writes;
+    const Writes::Ticket before = writes.now();
+    {
+        Writes::Write write(writes, numbered_key(1));
+        write.changed_nothing();
+        EXPECT_FALSE(Writes::Copy(writes, numbered_key(1), before)) << "nobody knows yet";
+    }
+    EXPECT_TRUE(Writes::Copy(writes, numbered_key(1), before));
+    EXPECT_EQ(writes.now(), before);
+}
+
 TEST(Writes, while_a_key_is_written_it_is_not_copied)
 {
     Writes writes;
@@ -169,6 +182,22 @@ TEST_F(WritesWin, a_removal_on_this_machine_leaves_servers_alone_and_so_does_an_
     EXPECT_EQ(admin::where(cache, numbered_key(1)), (Names{"vram", "disk"}));
     EXPECT_TRUE(cache.remove(numbered_key(1)));
     EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
+}
+
+TEST_F(WritesWin, but_not_an_insert_that_no_tier_took)
+{
+    Cache* known = nullptr;
+    CacheOptions chosen = options();
+    chosen.promote_after = 1;
+    const auto insert_too_much = [&](const Key& key) {
+        EXPECT_FALSE(known && known->insert(key, Artifact(sample_bytes(key, 5000))).ok());
+    };
+    chosen.tiers = {memory(1000), hooked(disk_here(1000), {.found = insert_too_much})};
+    Cache cache = open(chosen);
+    put(cache, 1, 100, "disk");
+    known = &cache;
+    EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "memory");
+    EXPECT_TRUE(holds(cache, 1, 100));
 }
 
 TEST_F(WritesWin, over_a_prewarming)

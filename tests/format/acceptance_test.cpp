@@ -111,11 +111,12 @@ TEST(Preparation, an_entry_is_encoded_unless_it_was_and_signed_where_it_was_inse
     const Bytes by_us = sign_entry(k_key, plain, ours).value();
     const Bytes by_them = sign_entry(k_key, plain, theirs).value();
     EXPECT_EQ(prepare_entry(k_key, Entry(artifact), trust).value(), plain) << "it came from elsewhere";
-    artifact->is_from_here = true;
+    artifact->origin = Origin::here;
     EXPECT_EQ(prepare_entry(k_key, Entry(artifact), trust).value(), by_us);
     for (const Bytes& bytes : {by_us, by_them})
         for (const Trust& any : {trust, Trust{}})
             EXPECT_EQ(prepare_entry(k_key, Entry(artifact, bytes), any).value(), bytes) << "it keeps its signature";
+    EXPECT_EQ(decode_entry(by_us, k_key).artifact->origin, Origin::elsewhere) << "whoever signed it";
 }
 
 }  // namespace hearth::format

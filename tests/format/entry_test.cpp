@@ -488,6 +488,14 @@ TEST(EntryLies, a_compressed_section_with_anything_around_its_frame_is_refused)
     expect_refused(entry_with(""), k_key_of_tests, "nothing");
 }
 
+TEST(EntryMetadata, tells_the_version_that_wrote_the_entry_if_it_said_so)
+{
+    ForgedEntry entry = forged(k_key_of_tests);
+    EXPECT_EQ(decode(entry.bytes(), k_key_of_tests).artifact->metadata.writer, "");
+    entry.metadata = ForgedEntry::metadata_item(5, "0.2.0");
+    EXPECT_EQ(decode(entry.bytes(), k_key_of_tests).artifact->metadata.writer, "0.2.0");
+}
+
 TEST(EntryMetadata, of_a_tag_nobody_knows_yet_is_passed_over)
 {
     ForgedEntry entry = forged(k_key_of_tests);

@@ -54,10 +54,11 @@ rc::Gen<Section> any_section()
 rc::Gen<Metadata> any_metadata()
 {
     return rc::gen::apply(
-        [](std::string label, std::string compiler, std::string target, Strings options) {
-            return Metadata{std::move(label), std::move(compiler), std::move(target), std::move(options)};
+        [](std::string label, std::string compiler, std::string target, Strings options, std::string writer) {
+            return Metadata{std::move(label), std::move(compiler), std::move(target), std::move(options),
+                            std::move(writer)};
         },
-        any_bytes(), any_bytes(), any_value(), rc::gen::container<Strings>(any_value()));
+        any_bytes(), any_bytes(), any_value(), rc::gen::container<Strings>(any_value()), any_bytes());
 }
 
 rc::Gen<Artifact> any_artifact()
@@ -166,6 +167,7 @@ RC_GTEST_PROP(EntryProperty, what_was_encoded_is_decoded, ())
     RC_ASSERT((head.outcome == format::DecodedHead::Outcome::ok));
     RC_ASSERT((head.head.key == key));
     RC_ASSERT((head.head.metadata == artifact.metadata));
+    RC_ASSERT(head.head.metadata.writer == artifact.metadata.writer);
     RC_ASSERT(head.head.raw_bytes == artifact.size());
     RC_ASSERT(head.head.total == entry->size());
 }

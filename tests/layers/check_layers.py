@@ -23,7 +23,7 @@ LAYERS = {
     "json": set(),
     "format": {"base"},
     "policy": {"base"},
-    "resident": {"base", "policy"},
+    "resident": {"base", "format", "policy"},
     "gpu": {"base"},
     "watch": {"base", "format"},
     "remote": {"base", "format", "policy"},

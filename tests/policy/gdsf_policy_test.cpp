@@ -1,5 +1,6 @@
 #include "policy/gdsf_policy.hpp"
 
+#include "hearth/bytes.hpp"
 #include "policy_conformance.hpp"
 #include "test_tier.hpp"
 
@@ -34,6 +35,15 @@ void expect_least_within_a_factor_of_two(const Resident& victim, const TestTier&
         ASSERT_LE(bound, entry->aging + density_now(*entry))
             << "victim " << id_of(victim) << " is worth more than twice as much as " << id_of(*entry);
     }
+}
+
+// Entries of a KiB that took ten seconds each, in a tier that they fill.
+TestTier full_of_dear_entries()
+{
+    TestTier tier(gdsf(), 1000 * 1_KiB);
+    for (std::uint64_t id = 0; id < 1000; ++id)
+        tier.put(id, 1_KiB, 10);
+    return tier;
 }
 
 }  // namespace
@@ -86,6 +96,67 @@ TEST(GdsfPolicy, of_equal_worth_the_oldest_goes_first)
     while (tier.evict()) {
     }
     EXPECT_EQ(tier.evicted(), (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
+}
+
+TEST(GdsfPolicy, what_is_worth_less_than_those_that_would_go_is_not_admitted)
+{
+    TestTier tier = full_of_dear_entries();
+    const Resident cheap(key_of(5000), 1_MiB, 1e-6);
+    EXPECT_FALSE(tier.policy().outweighs(cheap, 1_MiB, 0));
+    EXPECT_FALSE(tier.policy().outweighs(cheap, 0, 1)) << "nor does one of them go for the number's sake";
+    // One that is worth nothing does not open the door for all others behind it.
+    tier.erase(0);
+    tier.put(5001, 100, 1e-6);
+    EXPECT_FALSE(tier.policy().outweighs(cheap, 1_MiB, 0));
+    EXPECT_TRUE(tier.policy().outweighs(Resident(key_of(5002), 100, 1e-5), 100, 0)) << "that one alone goes";
+}
+
+TEST(GdsfPolicy, what_was_used_counts_as_often_as_it_was_used)
+{
+    TestTier tier(gdsf(), 200);
+    tier.put(1, 100, 1);
+    tier.put(2, 100, 1);
+    for (int hit = 0; hit < 20; ++hit)
+        for (const std::uint64_t id : {1, 2})
+            tier.hit(id);
+    EXPECT_FALSE(tier.policy().outweighs(Resident(key_of(3), 100, 4), 100, 0));
+    EXPECT_TRUE(tier.policy().outweighs(Resident(key_of(4), 100, 40), 100, 0));
+}
+
+TEST(GdsfPolicy, an_entry_like_those_that_are_here_is_admitted_at_once)
+{
+    TestTier tier = full_of_dear_entries();
+    for (std::uint64_t id = 5000; id < 8000; ++id) {
+        const std::uint64_t bytes = 600 + id % 700;  // of the same worth a byte, but of any size
+        const double cost = 10.0 * static_cast<double>(bytes) / 1024;
+        ASSERT_TRUE(tier.policy().outweighs(Resident(key_of(id), bytes, cost), bytes, 0)) << id;
+        tier.put(id, bytes, cost);
+    }
+}
+
+TEST(GdsfPolicy, refusals_cost_no_more_than_what_they_protect_and_then_the_new_come_in)
+{
+    TestTier tier = full_of_dear_entries();
+    double lost = 0;
+    const Resident newcomer(key_of(5000), 1_KiB, 0.1);
+    while (!tier.policy().outweighs(newcomer, 1_KiB, 0) && lost < 1000)
+        lost += newcomer.cost;
+    EXPECT_GE(lost, 5) << "the density is rounded to a power of two";
+    EXPECT_LE(lost, 20);
+    // All have aged alike: others come in, too, and what is used again stays.
+    tier.hit(1);
+    tier.hit(1);
+    for (std::uint64_t id = 5000; id < 5500; ++id) {
+        ASSERT_TRUE(tier.policy().outweighs(Resident(key_of(id), 1_KiB, 0.1), 1_KiB, 0)) << id;
+        tier.put(id, 1_KiB, 0.1);
+    }
+    EXPECT_TRUE(tier.holds(1));
+}
+
+TEST(GdsfPolicy, where_nobody_knows_what_an_entry_is_worth_it_is_admitted)
+{
+    TestTier tier = full_of_dear_entries();
+    EXPECT_TRUE(tier.policy().outweighs(Resident(key_of(5000), 1_MiB, 0), 1_MiB, 0));
 }
 
 TEST(GdsfPolicy, what_is_no_longer_used_is_overtaken_in_the_end)

@@ -3,6 +3,7 @@
 #include "support/acting_as.hpp"
 #include "support/scratch_directory.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 
@@ -34,6 +35,36 @@ TEST_F(BreakerTest, lets_everything_through_while_the_server_works)
         breaker.succeeded();
     }
     EXPECT_FALSE(breaker.is_down());
+}
+
+TEST_F(BreakerTest, in_a_directory_to_which_everybody_can_write_nothing_is_told_or_believed)
+{
+    for (const char* const inner : {"", "/remotes"}) {
+        const std::string directory = m_scratch / (std::string("open") + (*inner == '\0' ? "" : "-inside"));
+        std::filesystem::create_directories(directory + "/remotes");
+        ASSERT_EQ(::chmod((directory + inner).c_str(), 0777), 0);
+        const auto open_for = [&](Users users) {
+            return Breaker(
+                directory + "/remotes/one", [this] { return m_now; }, users);
+        };
+        open_for(Users::one).failed(Breaker::Failure::server);
+        EXPECT_TRUE(std::filesystem::is_empty(directory + "/remotes"));
+        open_for(Users::many).failed(Breaker::Failure::server);
+        EXPECT_FALSE(open_for(Users::many).allows()) << "where it is meant to be shared, it is";
+        EXPECT_TRUE(open_for(Users::one).allows());
+    }
+}
+
+TEST_F(BreakerTest, one_may_ask_whether_a_server_is_left_alone_without_becoming_the_one_that_tries_it)
+{
+    open().failed(Breaker::Failure::server);
+    Breaker one = open();
+    Breaker other = open();
+    EXPECT_TRUE(one.left_alone());
+    wait_out();
+    EXPECT_FALSE(one.left_alone());
+    EXPECT_FALSE(one.left_alone());
+    EXPECT_TRUE(other.allows()) << "nobody has taken its place";
 }
 
 TEST_F(BreakerTest, two_users_of_a_shared_directory_tell_each_other_whatever_their_umask)

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace hearth::test {
@@ -21,6 +22,7 @@ struct ScriptedServer {
     std::atomic<std::uint64_t> forks{0};
     std::atomic<bool> leases{true};
     std::atomic<std::uint64_t> gets{0};
+    std::set<std::string> resting;                     // names whose server is left alone
     std::function<void(std::uint64_t number)> on_get;  // set before it is asked: the first get is number 1
 
     void fail_with(std::optional<Code> code) { failing = code ? static_cast<int>(*code) + 1 : 0; }
@@ -113,6 +115,11 @@ public:
             return false;
         m_server->objects.erase(found);
         return true;
+    }
+    bool rests(std::string_view name) override
+    {
+        const std::lock_guard lock(m_server->mutex);
+        return m_server->resting.contains(std::string(name));
     }
     void after_fork() noexcept override { ++m_server->forks; }
     std::string description() override { return "a scripted server"; }

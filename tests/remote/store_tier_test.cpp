@@ -234,7 +234,7 @@ TEST_F(StoreTierTest, a_writer_with_a_key_signs_what_it_sends)
     const SigningKey signer = SigningKey::generate().value();
     const auto writer = open({.trust = {Signatures::not_asked, {}, {signer}}});
     const auto compiled = test::sample_artifact(numbered_key(1), 2000);
-    compiled->is_from_here = true;
+    compiled->origin = Origin::here;
     ASSERT_TRUE(writer->store(numbered_key(1), Entry(compiled), Victims::discard).ok());
     put(*writer, 2);
     writer->flush();
@@ -244,6 +244,41 @@ TEST_F(StoreTierTest, a_writer_with_a_key_signs_what_it_sends)
     EXPECT_TRUE(format::is_signed_by(std::vector{signer.public_key()}, numbered_key(1), *found.encoded))
         << "and goes on with its signature";
     EXPECT_EQ(reader->find(numbered_key(2)).why, Miss::untrusted) << "what came from elsewhere is not signed here";
+}
+
+TEST_F(StoreTierTest, what_waits_for_a_server_that_is_left_alone_keeps_nothing_else_waiting)
+{
+    const auto tier = open({.exit_wait = std::chrono::hours(1)});
+    for (const std::uint64_t number : {1, 2})
+        m_server->resting.insert(numbered_key(number).hex());
+    for (std::uint64_t number = 1; number <= 200; ++number)
+        put(*tier, number);
+    tier->flush();  // does not wait for those two
+    EXPECT_EQ(tier->report().sent, 198U);
+    EXPECT_EQ(tier->report().queued, 2U);
+    EXPECT_EQ(tier->report().dropped, 0U);
+    EXPECT_EQ(m_server->requests, 198U) << "and nobody has asked that server";
+    {
+        const std::lock_guard lock(m_server->mutex);
+        m_server->resting.clear();
+    }
+    while (tier->report().queued != 0)
+        std::this_thread::yield();
+    EXPECT_EQ(tier->report().sent, 200U);
+    EXPECT_TRUE(holds(*tier, 1));
+}
+
+TEST_F(StoreTierTest, what_waits_for_a_server_that_is_left_alone_leaves_half_of_the_room_to_others)
+{
+    const auto tier = open({.queue_entries = 4});
+    for (const std::uint64_t number : {1, 2, 3})
+        m_server->resting.insert(numbered_key(number).hex());
+    for (const std::uint64_t number : {1, 2, 3})
+        put(*tier, number);
+    while (tier->report().queued != 2)
+        std::this_thread::yield();
+    EXPECT_EQ(tier->report().dropped, 1U) << "and that is counted";
+    EXPECT_EQ(m_server->requests, 0U);
 }
 
 TEST_F(StoreTierTest, one_holder_of_a_lease_and_the_next_finds_what_was_made)

@@ -58,11 +58,15 @@ std::unique_ptr<NginxServer> NginxServer::start(const NginxOptions& options)
     write_file(folder / "users", options.user + ":{PLAIN}" + options.password + "\n");
     server->m_port = free_port();
     write_file(folder / "nginx.conf", configuration(options, folder.path(), server->m_port));
-    server->m_process =
-        ServerProcess({"nginx", "-p", folder.path(), "-c", folder / "nginx.conf"}, folder / "nginx.log");
+    server->start_again();
     if (!answers(server->m_port))
         throw std::runtime_error("nginx does not start: " + read_file(folder / "nginx.log"));
     return server;
+}
+
+void NginxServer::start_again()
+{
+    m_process = ServerProcess({"nginx", "-p", m_folder.path(), "-c", m_folder / "nginx.conf"}, m_folder / "nginx.log");
 }
 
 }  // namespace hearth::test

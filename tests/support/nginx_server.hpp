@@ -33,6 +33,8 @@ public:
     // Where it keeps what was put.
     std::string files() const { return m_folder / "files"; }
     ServerProcess& process() { return m_process; }
+    // After process().kill(): at the same port, with what it kept. Does not wait until it answers.
+    void start_again();
 
 private:
     NginxServer() = default;

@@ -113,11 +113,16 @@ std::unique_ptr<S3Server> S3Server::start()
     write_configuration(folder);
     write_file(folder / "server.py", k_program);  // not swift.py: it would import itself
     server->m_port = free_port();
-    server->m_process = ServerProcess({k_python, folder / "server.py", folder.path(), std::to_string(server->m_port)},
-                                      folder / "swift.log");
+    server->start_again();
     if (!answers(server->m_port))
         throw std::runtime_error("Swift does not start: " + server->log());
     return server;
+}
+
+void S3Server::start_again()
+{
+    m_process = ServerProcess({k_python, m_folder / "server.py", m_folder.path(), std::to_string(m_port)},
+                              m_folder / "swift.log");
 }
 
 std::string S3Server::log() const

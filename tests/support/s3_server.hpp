@@ -25,6 +25,8 @@ public:
     // What it has said so far.
     std::string log() const;
     ServerProcess& process() { return m_process; }
+    // After process().kill(): at the same port, with what it kept. Does not wait until it answers.
+    void start_again();
 
 private:
     S3Server() = default;

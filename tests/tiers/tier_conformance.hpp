@@ -34,6 +34,9 @@ struct TierCase {
     bool lists = true;
     // Of several that remove the same at once it tells one alone that it was there.
     bool tells_one_remover = true;
+    // It asks its policy whether a new entry outweighs those that must go for it. Not device memory: what a program
+    // puts there it will use.
+    bool weighs = true;
 };
 
 inline void PrintTo(const TierCase& tier, std::ostream* out)
@@ -76,6 +79,7 @@ protected:
                            Victims victims = Victims::discard);
     // Whether key `number` is found, with exactly what put() stored.
     static bool holds(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0);
+    void expect_readable_uses(Tier& tier);
     // The tier's counts, where it has some, and its listing come to this.
     static void expect_usage(Tier& tier, const TierUsage& expected);
     // Usage, listing and verification agree with each other.

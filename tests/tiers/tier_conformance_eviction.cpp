@@ -139,6 +139,53 @@ TEST_P(TierConformance, under_a_policy_that_is_no_help_the_limit_holds_all_the_s
     }
 }
 
+TEST_P(TierConformance, many_dear_entries_do_not_give_way_to_a_large_cheap_one)
+{
+    HEARTH_NEEDS_BUDGET();
+    if (!GetParam().weighs)
+        GTEST_SKIP() << "It takes what it is given.";
+    const std::uint64_t count = 16 + 500 / effort();
+    const auto tier = open({.max_bytes = count * (1000 + overhead())}, gdsf());
+    const auto worth = [](std::uint64_t number, std::size_t size, std::chrono::nanoseconds cost) {
+        const std::shared_ptr<Artifact> artifact = sample_artifact(numbered_key(number), size);
+        artifact->cost = cost;
+        return Entry(artifact);
+    };
+    // The first are stored whatever they are worth: there is room.
+    ASSERT_TRUE(tier->store(numbered_key(0), worth(0, 10, 1us), Victims::discard).ok());
+    for (std::uint64_t number = 1; number < count; ++number)
+        ASSERT_TRUE(tier->store(numbered_key(number), worth(number, 1000, 10s), Victims::discard).ok());
+    for (const std::size_t size : {std::size_t{1100}, 1000 * count / 2}) {
+        const Result<StoreReport> refused = tier->store(numbered_key(5000), worth(5000, size, 1us), Victims::discard);
+        ASSERT_FALSE(refused.ok());
+        EXPECT_EQ(refused.error().code, Code::no_space);
+        EXPECT_NE(refused.error().message.find("did not admit"), std::string::npos) << refused.error().message;
+        EXPECT_EQ(tier->usage().entries, count);
+    }
+    // What is worth as much comes in, and what is there already may be replaced by anything.
+    EXPECT_TRUE(tier->store(numbered_key(6000), worth(6000, 1100, 20s), Victims::discard).ok());
+    EXPECT_TRUE(tier->store(numbered_key(6000), worth(6000, 5000, 1us), Victims::discard).ok());
+    expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, what_is_refused_again_and_again_comes_in)
+{
+    HEARTH_NEEDS_BUDGET();
+    if (!GetParam().weighs)
+        GTEST_SKIP() << "It takes what it is given.";
+    const auto tier = open({.max_bytes = 0, .max_entries = 10}, gdsf());
+    for (std::uint64_t number = 0; number < 10; ++number)
+        put(*tier, number, 1000);
+    int refused = 0;
+    const std::shared_ptr<Artifact> newcomer = sample_artifact(numbered_key(100), 1000);
+    newcomer->cost = 10ms;
+    while (!tier->store(numbered_key(100), Entry(newcomer), Victims::discard).ok() && refused < 100)
+        ++refused;
+    EXPECT_GE(refused, 5) << "those that are here took ten times as long";
+    EXPECT_LE(refused, 20);
+    EXPECT_TRUE(tier->contains(numbered_key(100)));
+}
+
 TEST_P(TierConformance, what_the_policy_does_not_admit_is_a_typed_error_that_disturbs_nothing)
 {
     HEARTH_NEEDS_BUDGET();
@@ -162,9 +209,15 @@ TEST_P(TierConformance, victims_reported_equal_evictions)
         std::multiset<Key> stored;
         std::multiset<Key> gone;
         for (std::uint64_t number = 0; number < 300; ++number) {
-            const StoreReport report = put(*tier, number, 10 + number * 7919 % 1500);
-            stored.insert(numbered_key(number));
-            for (const Victim& victim : report.victims) {
+            const Key key = numbered_key(number);
+            const Result<StoreReport> report =
+                tier->store(key, sample_entry(key, 10 + number * 7919 % 1500), Victims::discard);
+            if (!report) {
+                EXPECT_EQ(report.error().code, Code::no_space) << "not admitted";
+                continue;
+            }
+            stored.insert(key);
+            for (const Victim& victim : report->victims) {
                 EXPECT_EQ(victim.cause, EvictionCause::capacity);
                 EXPECT_FALSE(victim.entry);
                 EXPECT_FALSE(tier->contains(victim.key));
@@ -260,6 +313,22 @@ TEST_P(TierConformance, a_lower_limit_evicts_at_once)
     put(*tier, 20, 100'000);
     EXPECT_EQ(tier->usage().entries, 3U);
     expect_exact_accounting(*tier);
+}
+
+TEST_P(TierConformance, saying_what_would_be_evicted_changes_nothing)
+{
+    const auto tier = open();
+    for (std::uint64_t number = 0; number < 10; ++number)
+        put(*tier, number, 100);
+    const TierUsage before = tier->usage();
+    const std::vector<Key> would_go = keys_of(tier->would_evict({.max_entries = 4}));
+    EXPECT_EQ(tier->usage().entries, before.entries);
+    EXPECT_EQ(tier->usage().bytes, before.bytes);
+    for (std::uint64_t number = 0; number < 10; ++number)
+        EXPECT_TRUE(tier->contains(numbered_key(number)));
+    // A tier need not say; one that does is right.
+    const std::vector<Key> gone = keys_of(tier->evict_to({.max_entries = 4}, {}));
+    EXPECT_TRUE(would_go.empty() || would_go == gone);
 }
 
 TEST_P(TierConformance, evicting_down_to_a_size_happens_once_and_leaves_the_limits_alone)

@@ -127,6 +127,8 @@ private:
                                                           below(2) == 0 ? Victims::discard : Victims::keep);
         if (report.ok()) {
             m_model.stored(key, {next.size, next.version, report->bytes}, *report);
+        } else if (report.error().code == Code::no_space) {
+            ASSERT_EQ(m_model.find(key), nullptr) << "only what is new is weighed against what is there";
         } else {
             ASSERT_EQ(report.error().code, Code::too_large);
             ASSERT_NE(m_tier.limits().max_bytes, 0U);
@@ -181,7 +183,8 @@ TEST_P(TierConformance, used_stays_within_capacity_after_every_one_of_many_rando
             tier->remove(key);
         } else {
             const std::size_t size = random() % 16 == 0 ? random() % 60'000 : random() % 3000;
-            ASSERT_TRUE(tier->store(key, sample_entry(key, size), Victims::discard).ok());
+            const Result<StoreReport> stored = tier->store(key, sample_entry(key, size), Victims::discard);
+            ASSERT_TRUE(stored.ok() || stored.error().code == Code::no_space) << stored.error().message;
         }
         const TierUsage used = tier->usage();
         ASSERT_LE(used.bytes, limits.max_bytes);
@@ -213,7 +216,6 @@ TEST_P(TierConformance, eight_threads_at_once_always_find_what_belongs_to_the_ke
     constexpr std::uint64_t k_versions = 3;
     const std::uint64_t first_seed = seed();
     const auto tier = open({.max_bytes = 60'000});
-    std::atomic<std::uint64_t> hits{0};
     const auto work = [&](std::uint64_t number) {
         std::mt19937_64 random(first_seed + number);
         for (std::uint64_t step = 0; step < scaled(40'000 / effort()); ++step) {
@@ -221,13 +223,12 @@ TEST_P(TierConformance, eight_threads_at_once_always_find_what_belongs_to_the_ke
             const std::uint64_t dice = random() % 1000;
             if (dice < 600) {
                 const Found found = tier->find(key);
-                hits += found ? 1 : 0;
                 ASSERT_TRUE(!found || is_sample_of(*found.artifact, key, k_versions));
             } else if (dice < 850) {
                 const Result<StoreReport> stored =
                     tier->store(key, sample_entry(key, random() % 2000, random() % k_versions), Victims::keep);
-                ASSERT_TRUE(stored.ok()) << stored.error().message;
-                for (const Victim& victim : stored->victims)
+                ASSERT_TRUE(stored.ok() || stored.error().code == Code::no_space) << stored.error().message;
+                for (const Victim& victim : stored.ok() ? stored->victims : std::vector<Victim>{})
                     ASSERT_TRUE(!victim.entry || is_sample_of(*victim.entry->artifact(), victim.key, k_versions));
             } else if (dice < 930) {
                 tier->remove(key);
@@ -251,7 +252,10 @@ TEST_P(TierConformance, eight_threads_at_once_always_find_what_belongs_to_the_ke
         for (std::uint64_t number = 0; number < 8; ++number)
             threads.emplace_back(work, number);
     }
-    EXPECT_GT(hits, 0U);
+    // A server that is behind with its stores may have answered none of those finds; afterwards it answers.
+    tier->set_policy(lru());
+    put(*tier, 1, 100);
+    EXPECT_TRUE(tier->find(numbered_key(1)));
     tier->set_limits({.max_bytes = 30'000}, Victims::discard);
     EXPECT_LE(tier->usage().bytes, 30'000U);
     tier->flush();

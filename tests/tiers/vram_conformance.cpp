@@ -17,8 +17,8 @@ int best_device(device::Backend backend)
 
 TierCase vram_case(const std::string& name, device::Backend backend, std::uint64_t effort, bool on_gpu = false)
 {
-    return {name,
-            [name, backend, on_gpu](const TierRequest& request) -> Result<std::unique_ptr<Tier>> {
+    return {.name = name,
+            .open = [name, backend, on_gpu](const TierRequest& request) -> Result<std::unique_ptr<Tier>> {
                 const int device = on_gpu ? best_device(backend) : 0;
                 Result<std::unique_ptr<Tier>> tier =
                     vram({.name = name, .backend = backend, .devices = {device}, .fallback = device::Fallback::none})
@@ -27,13 +27,15 @@ TierCase vram_case(const std::string& name, device::Backend backend, std::uint64
                     tier.value()->set_limits(request.limits, Victims::discard);
                 return tier;
             },
-            effort,
-            [backend, on_gpu] {
-                if (on_gpu && best_device(backend) == 0)
-                    return std::string("It lists no GPU behind another device here.");
-                const Result<std::shared_ptr<gpu::DeviceMemory>> memory = gpu::open_device_memory(backend, 0);
-                return memory ? std::string{} : memory.error().message;
-            }};
+            .effort = effort,
+            .absent =
+                [backend, on_gpu] {
+                    if (on_gpu && best_device(backend) == 0)
+                        return std::string("It lists no GPU behind another device here.");
+                    const Result<std::shared_ptr<gpu::DeviceMemory>> memory = gpu::open_device_memory(backend, 0);
+                    return memory ? std::string{} : memory.error().message;
+                },
+            .weighs = false};
 }
 
 }  // namespace

@@ -72,6 +72,23 @@ TEST_F(Build, files_are_merged)
     EXPECT_EQ(again.out.find("Wrote 2 recipes with 3 uses to " + out), 0U) << again.out;
 }
 
+TEST_F(Build, merging_through_a_link_keeps_what_holds_other_things)
+{
+    record("a.cu", "__global__ void a() {}");
+    write("letter.txt", "Dear cache, ...");
+    std::filesystem::create_symlink("letter.txt", scratch / "all.recipes");
+    EXPECT_EQ(hearth({"recipes", "merge", "all.recipes", m_recipes}).exit_code, 3);
+    EXPECT_EQ(read(scratch / "letter.txt"), "Dear cache, ...");
+}
+
+TEST_F(Build, a_signing_key_without_a_bundle_is_wrong_usage)
+{
+    record("a.cu", "__global__ void a() {}");
+    const ProcessResult result = hearth({"build", m_recipes, "--sign-with", "nope"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("--sign-with"), std::string::npos) << result.err;
+}
+
 TEST_F(Build, into_the_cache_and_a_second_time_nothing)
 {
     for (const char* name : {"a", "b", "c"})

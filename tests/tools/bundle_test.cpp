@@ -318,4 +318,19 @@ TEST_F(BundleCommand, wrong_usage_names_the_command_and_its_help)
     }
 }
 
+TEST_F(BundleCommand, merging_one_that_was_cut_says_so)
+{
+    put("saxpy", noise(1000));
+    hearth({"bundle", "create", "whole.bundle"});
+    const std::string whole = read(scratch / "whole.bundle");
+    write("cut.bundle", whole.substr(0, whole.size() - 1));
+    // The other one has what was cut off, so that nothing is lost in the end.
+    const ProcessResult merged = hearth({"bundle", "merge", "all.bundle", "cut.bundle", "whole.bundle"});
+    EXPECT_EQ(merged.exit_code, 0);
+    EXPECT_NE(merged.err.find("cut.bundle is " + std::to_string(whole.size() - 1) + " bytes long and should be"),
+              std::string::npos)
+        << merged.err;
+    EXPECT_EQ(merged.err.find("whole.bundle"), std::string::npos) << merged.err;
+}
+
 }  // namespace hearth::test

@@ -1,5 +1,6 @@
 #include "command.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -54,38 +55,89 @@ ProcessResult Command::hearth(const std::vector<std::string>& words, ProcessOpti
     return result;
 }
 
-std::optional<int> Command::stopped(const std::vector<std::string>& words, int signal,
-                                    const std::function<bool()>& begun,
-                                    const std::map<std::string, std::string>& environment)
+namespace {
+
+// A command that was started to be stopped.
+pid_t start_hearth(const std::vector<std::string>& words, const std::filesystem::path& folder,
+                   const std::map<std::string, std::string>& environment)
 {
     std::vector<const char*> command{"hearth"};
     for (const std::string& word : words)
         command.push_back(word.c_str());
     command.push_back(nullptr);
     const pid_t child = ::fork();
-    if (child == 0) {
-        ::setenv("HEARTH_DIR", cache.c_str(), 1);
-        for (const auto& [name, value] : environment)
-            ::setenv(name.c_str(), value.c_str(), 1);
-        const int null = ::open("/dev/null", O_RDWR);
-        ::dup2(null, STDOUT_FILENO);
-        ::dup2(null, STDERR_FILENO);
-        static_cast<void>(::chdir(scratch.c_str()));
-        ::execv(HEARTH_COMMAND, const_cast<char* const*>(command.data()));
-        ::_exit(127);
-    }
+    if (child != 0)
+        return child;
+    for (const auto& [name, value] : environment)
+        ::setenv(name.c_str(), value.c_str(), 1);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        ::signal(signal, SIG_DFL);  // a shell starts what is in its background ignoring some
+    const int null = ::open("/dev/null", O_RDWR);
+    ::dup2(null, STDOUT_FILENO);
+    ::dup2(null, STDERR_FILENO);
+    static_cast<void>(::chdir(folder.c_str()));
+    ::execv(HEARTH_COMMAND, const_cast<char* const*>(command.data()));
+    ::_exit(127);
+}
+
+// Its status, if it ended before `begun` said so; otherwise it is sent the signal, and `sent` says so.
+int stop_once(pid_t child, int signal, const std::function<bool()>& begun, bool& sent)
+{
     int status = 0;
     bool ended = false;
     while (!ended && !begun()) {
         ended = ::waitpid(child, &status, WNOHANG) != 0;
         std::this_thread::yield();
     }
-    if (!ended) {
+    sent = !ended;
+    if (sent) {
         EXPECT_EQ(::kill(child, signal), 0);
         EXPECT_EQ(::waitpid(child, &status, 0), child);
     }
+    return status;
+}
+
+// Whether a process has a handler for the signal.
+bool handles(pid_t process, int signal)
+{
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("SigCgt:"))
+            return ((std::stoull(line.substr(7), nullptr, 16) >> (signal - 1)) & 1U) != 0;
+    return false;
+}
+
+}  // namespace
+
+std::optional<int> Command::stopped(const std::vector<std::string>& words, int signal,
+                                    const std::function<bool()>& begun,
+                                    const std::map<std::string, std::string>& environment)
+{
+    std::map<std::string, std::string> all = environment;
+    all.try_emplace("HEARTH_DIR", cache.string());
+    bool sent = false;
+    const int status = stop_once(start_hearth(words, scratch, all), signal, begun, sent);
     EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
-    return ended || !WIFEXITED(status) ? std::nullopt : std::optional(WEXITSTATUS(status));
+    return !sent || !WIFEXITED(status) ? std::nullopt : std::optional(WEXITSTATUS(status));
+}
+
+std::optional<int> Command::stopped_at_work(const std::vector<std::string>& words, int signal,
+                                            const std::function<void()>& prepare,
+                                            const std::map<std::string, std::string>& environment)
+{
+    std::map<std::string, std::string> all = environment;
+    all.try_emplace("HEARTH_DIR", cache.string());
+    std::optional<int> code;
+    for (int attempt = 0; attempt < 200 && code.value_or(0) == 0; ++attempt) {
+        prepare();
+        const pid_t child = start_hearth(words, scratch, all);
+        bool sent = false;
+        const int status = stop_once(
+            child, signal, [child, signal] { return handles(child, signal); }, sent);
+        // After its work a command is ended by a signal as any other is: then this came too late.
+        code = sent && WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
+    }
+    return code;
 }
 
 nlohmann::json Command::json_of(const std::vector<std::string>& words)

@@ -26,6 +26,11 @@ protected:
     // None: it ended before it could be stopped.
     std::optional<int> stopped(const std::vector<std::string>& words, int signal, const std::function<bool()>& begun,
                                const std::map<std::string, std::string>& environment = {});
+    // The same, with the signal sent as soon as the command is ready for it. It may be done before: it is tried again,
+    // `prepare` before each time, until the signal finds it at work. The exit code, or that of the last try.
+    std::optional<int> stopped_at_work(const std::vector<std::string>& words, int signal,
+                                       const std::function<void()>& prepare,
+                                       const std::map<std::string, std::string>& environment = {});
     // What it printed as JSON: one object, or one a line.
     nlohmann::json json_of(const std::vector<std::string>& words);
     std::vector<nlohmann::json> json_lines_of(const std::vector<std::string>& words);

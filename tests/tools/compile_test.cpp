@@ -2,6 +2,8 @@
 #include "command.hpp"
 
 #include <atomic>
+#include <regex>
+#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -202,6 +204,42 @@ TEST_F(Compile, without_a_cache_it_still_compiles)
     EXPECT_TRUE(std::filesystem::exists(out));
 }
 
+// 74
+TEST_F(Compile, one_that_is_refused_names_its_file_and_a_key_that_can_be_typed)
+{
+    ProcessOptions forbidden;
+    forbidden.environment["HEARTH_FORBID_COMPILE"] = "1";
+    const ProcessResult refused = hearth({"compile", m_file, "--arch", "sm_90"}, forbidden);
+    EXPECT_NE(refused.exit_code, 0);
+    EXPECT_NE(refused.err.find("k.cu (entry "), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::regex_search(refused.err, std::regex("[0-9a-f]{64}"))) << "no long key: " << refused.err;
+}
+
+// 30
+TEST_F(Compile, the_kernels_of_an_entry_are_shown_by_name_with_ptx_and_without)
+{
+    const std::string two =
+        write("two.cu", std::string(k_kernel) + "template <class T> __global__ void twice(T* x) { *x += *x; }\n"
+                                                "template __global__ void twice<int>(int*);\n")
+            .string();
+    ASSERT_EQ(hearth({"compile", two, "--arch", "sm_90"}).exit_code, 0);
+    const auto shown = json_of({"show", "two.cu", "--json"});
+    const std::vector<std::string> kernels = shown.at("kernels");
+    EXPECT_EQ(std::set<std::string>(kernels.begin(), kernels.end()),
+              (std::set<std::string>{"saxpy", "_Z5twiceIiEvPT_"}));
+    EXPECT_NE(shown.at("compiler_build"), "");
+    EXPECT_NE(hearth({"show", "two.cu"}).out.find("saxpy"), std::string::npos);
+
+    const std::string ptx = (scratch / "two.ptx").string();
+    ASSERT_EQ(hearth({"compile", two, "--arch", "sm_90", "--emit", "ptx", "-o", ptx}).exit_code, 0);
+    if (hearth({"compile", ptx, "--arch", "sm_90"}).exit_code == 0) {
+        const std::vector<std::string> linked = json_of({"show", "two.ptx", "--json"}).at("kernels");
+        EXPECT_EQ(std::set<std::string>(linked.begin(), linked.end()),
+                  std::set<std::string>(kernels.begin(), kernels.end()))
+            << "from the CUBIN alone";
+    }
+}
+
 TEST_F(Compile, what_it_depends_on_is_shown)
 {
     write("value.h", "#define VALUE 1\n");
@@ -272,5 +310,19 @@ TEST_F(Why, a_hit_a_changed_option_and_a_changed_header)
 }
 
 }  // namespace
+
+TEST_F(Compile, get_writes_what_compile_writes)
+{
+    ASSERT_EQ(hearth({"compile", "k.cu", "--target", "sm_90", "-o", "compiled.cubin"}).exit_code, 0);
+    ASSERT_EQ(hearth({"compile", "k.cu", "--target", "sm_90", "--emit", "ptx", "-o", "compiled.ptx"}).exit_code, 0);
+    for (const auto& [file, same] : std::map<std::string, std::string>{
+             {"k.cubin", "compiled.cubin"}, {"k.ptx", "compiled.ptx"}, {"kernel", "compiled.cubin"}}) {
+        const ProcessResult got = hearth({"get", "k.cu", "--target", "sm_90", "-o", file});
+        EXPECT_EQ(got.exit_code, 0) << got.err;
+        EXPECT_EQ(read(scratch / file), read(scratch / same)) << file;
+    }
+    const ProcessResult shown = hearth({"show", "k.cu", "--target", "sm_90"});
+    EXPECT_EQ(shown.out.find("sha256 sha256:"), std::string::npos) << shown.out;
+}
 
 }  // namespace hearth::test

@@ -1,5 +1,6 @@
 // ls, show and rm: metadata survives (30), search by pattern, list and remove (33).
 #include "command.hpp"
+#include "hearth/api.hpp"
 
 #include <algorithm>
 #include <regex>
@@ -62,6 +63,14 @@ TEST_F(List, metadata_survives_and_uses_are_counted_across_processes)
     EXPECT_EQ(rows.front().at("compiler"), "nvrtc 13.0");
     EXPECT_EQ(rows.front().at("uses"), 2);
     EXPECT_FALSE(rows.front().at("last_used").is_null());
+}
+
+TEST_F(List, an_entry_tells_which_version_wrote_it)
+{
+    put("saxpy", "1");
+    EXPECT_EQ(json_of({"show", "saxpy", "--json"}).at("writer"), HEARTH_VERSION);
+    const std::string shown = hearth({"show", "saxpy"}).out;
+    EXPECT_NE(shown.find("Hearth " HEARTH_VERSION), std::string::npos) << shown;
 }
 
 TEST_F(List, patterns_match_labels_as_globs_and_keys_by_their_beginning)
@@ -269,6 +278,29 @@ TEST_F(Remove, an_empty_pattern_does_not_take_everything_without_a_label)
 TEST_F(Remove, nothing_that_matches_exits_1)
 {
     EXPECT_EQ(hearth({"rm", "nothing*"}).exit_code, 1);
+}
+
+TEST_F(Show, options_beside_an_exact_key_hold_for_get_and_show)
+{
+    const std::string key = put("k", "bytes", {"--target", "sm_80", "--compiler", "nvrtc 13.0"});
+    for (const std::string& name : {std::string("k"), key}) {
+        for (const std::vector<std::string>& options : std::vector<std::vector<std::string>>{
+                 {"--target", "sm_90"}, {"--compiler", "clang"}, {"--failed"}, {"--older-than", "30d"}})
+            for (const char* command : {"get", "show"}) {
+                std::vector<std::string> words{command, name};
+                words.insert(words.end(), options.begin(), options.end());
+                const ProcessResult result = hearth(words);
+                EXPECT_EQ(result.exit_code, 1) << command << options[0];
+                EXPECT_EQ(result.out, "");
+                EXPECT_NE(result.err.find("Nothing matches"), std::string::npos) << result.err;
+            }
+        EXPECT_EQ(hearth({"get", name, "--target", "sm_80", "--compiler", "nvrtc"}).out, "bytes");
+    }
+    EXPECT_EQ(nlohmann::json::parse(hearth({"get", "k", "--failed", "--json", "-o", "out"}).out).at("hit"), false);
+
+    put("other", "of another", {"--label", "k", "--target", "sm_90"});
+    EXPECT_EQ(hearth({"get", "k"}).out, "bytes");
+    EXPECT_EQ(hearth({"get", "k", "--target", "sm_90"}).out, "of another");
 }
 
 }  // namespace hearth::test

@@ -137,7 +137,7 @@ TEST_F(JsonPage, lists_the_fields_of_every_command)
     expect_fields("config", {{"config"}});
     expect_fields("doctor", {{"doctor"}});
     expect_fields("doctor --program", {{"doctor", "--program", HEARTH_COMMAND}});
-    expect_fields("gc", {{"gc"}});
+    expect_fields("gc", {{"gc", "--dry-run", "--max-entries", "1"}, {"gc", "--gone-compilers", "1ms"}});
     if (hearth({"run", "--json", "--", "true"}).err.starts_with("{"))
         expect_fields("run", {{"run", "--", "true"}});
     if (has_redis()) {

@@ -49,6 +49,32 @@ TEST_F(Doctor, recommends_sizes_from_what_the_machine_has)
     EXPECT_LE(memory, gib);
 }
 
+// 59
+TEST_F(Doctor, a_gpu_that_is_hidden_is_not_used_and_the_host_stands_in)
+{
+    ProcessOptions hidden;
+    hidden.environment["CUDA_VISIBLE_DEVICES"] = "";
+    hidden.environment["HEARTH_VRAM"] = "16M";
+    hidden.environment["HEARTH_VRAM_BACKEND"] = "auto";
+    hidden.environment["OCL_ICD_VENDORS"] = "/nonexistent";
+    const auto report = nlohmann::json::parse(hearth({"doctor", "--json"}, hidden).out);
+    for (const auto& backend : report.at("device_memory"))
+        if (backend.at("backend") == "cuda") {
+            EXPECT_TRUE(backend.at("devices").empty());
+            EXPECT_NE(backend.at("missing"), "") << "and it says why";
+        }
+    put("k", "bytes");
+    EXPECT_EQ(hearth({"get", "k"}, hidden).out, "bytes");
+    const auto stats = nlohmann::json::parse(hearth({"stats", "--json"}, hidden).out);
+    bool shown = false;
+    for (const auto& tier : stats.at("tiers"))
+        if (tier.at("name") == "vram") {
+            shown = true;
+            EXPECT_EQ(tier.at("note").get<std::string>().find("cuda"), std::string::npos) << tier;
+        }
+    EXPECT_TRUE(shown) << stats;
+}
+
 TEST_F(Doctor, finds_compilers_by_looking_not_by_loading)
 {
     const auto root = scratch / "cuda";
@@ -128,6 +154,43 @@ TEST_F(Configuration, a_value_that_cannot_be_used_is_a_warning_not_a_failure)
     EXPECT_NE(result.err.find("bogus"), std::string::npos) << result.err;
     EXPECT_EQ(nlohmann::json::parse(result.out).at("problems").size(), 1U);
     EXPECT_EQ(hearth({"ls"}, options).exit_code, 0);
+}
+
+TEST_F(Configuration, names_the_file_that_it_is_read_from)
+{
+    const auto usual = setting(json_of({"config", "--json"}), "config");
+    EXPECT_EQ(usual.at("value"), (scratch / "home/.config/hearth/config.json").string());
+    EXPECT_EQ(usual.at("environment"), "HEARTH_CONFIG");
+    ProcessOptions options;
+    options.environment["HEARTH_CONFIG"] = write("mine.json", "{\"max_bytes\": \"3G\"}").string();
+    const auto named = nlohmann::json::parse(hearth({"config", "--json"}, options).out);
+    EXPECT_EQ(setting(named, "config").at("value"), *options.environment["HEARTH_CONFIG"]);
+    EXPECT_EQ(setting(named, "max_bytes").at("value"), "3 GiB");
+}
+
+TEST_F(Doctor, says_that_a_disk_of_signed_entries_needs_keys)
+{
+    ProcessOptions options;
+    options.environment["HEARTH_DEMAND_SIGNATURES"] = "disk";
+    const auto expect_unusable = [&] {
+        const ProcessResult result = hearth({"doctor"}, options);
+        EXPECT_EQ(result.exit_code, 3);
+        EXPECT_NE(result.out.find("no key is trusted"), std::string::npos) << result.out;
+        EXPECT_EQ(result.out.find("The cache can be used"), std::string::npos) << result.out;
+    };
+    expect_unusable();
+    put("k", "bytes");
+    expect_unusable();
+
+    const std::string key = (scratch / "build.key").string();
+    std::string trusted = hearth({"keygen", key}).out;
+    trusted.pop_back();
+    options.environment["HEARTH_TRUSTED_KEYS"] = trusted;
+    const ProcessResult unsigned_here = hearth({"doctor"}, options);
+    EXPECT_EQ(unsigned_here.exit_code, 0) << unsigned_here.out;
+    EXPECT_NE(unsigned_here.out.find("cannot be read again"), std::string::npos) << unsigned_here.out;
+    options.environment["HEARTH_SIGN_WITH"] = key;
+    EXPECT_EQ(hearth({"doctor"}, options).out.find("cannot be read again"), std::string::npos);
 }
 
 }  // namespace hearth::test

@@ -189,4 +189,33 @@ TEST_F(PutAndGet, the_directory_can_be_given_before_and_after_the_command)
     EXPECT_EQ(hearth({"get", "k"}).exit_code, 1) << "HEARTH_DIR is another cache";
 }
 
+TEST_F(PutAndGet, input_is_read_to_the_limit_of_an_entry_and_no_further)
+{
+    const std::string command = "head -c 8388608 /dev/zero | HEARTH_MAX_ENTRY_BYTES=64KiB HEARTH_DIR='" +
+                                cache.string() + "' '" HEARTH_COMMAND "' put k -";
+    const ProcessResult piped = run_process({"/bin/sh", "-c", command});
+    EXPECT_EQ(piped.exit_code, 3);
+    EXPECT_NE(piped.err.find("Standard input has more than the 65536 bytes"), std::string::npos) << piped.err;
+
+    ProcessOptions options;
+    options.environment["HEARTH_MAX_ENTRY_BYTES"] = "64KiB";
+    write("long.cu", std::string(65537, ' '));
+    const ProcessResult file = hearth({"put", "k", "long.cu"}, options);
+    EXPECT_EQ(file.exit_code, 3);
+    EXPECT_NE(file.err.find("has more than the 65536 bytes"), std::string::npos) << file.err;
+    EXPECT_EQ(hearth({"compile", "long.cu"}, options).exit_code, 0) << "a source is no entry";
+    write("full", std::string(65536, ' '));
+    EXPECT_EQ(hearth({"put", "k", "full"}, options).exit_code, 0);
+}
+
+TEST_F(PutAndGet, a_device_is_no_file)
+{
+    std::filesystem::create_symlink("/dev/null", scratch / "k.cu");
+    for (const auto& words : std::vector<std::vector<std::string>>{{"put", "k", "/dev/null"}, {"compile", "k.cu"}}) {
+        const ProcessResult result = hearth(words);
+        EXPECT_EQ(result.exit_code, 3);
+        EXPECT_NE(result.err.find("is a device"), std::string::npos) << result.err;
+    }
+}
+
 }  // namespace hearth::test

@@ -1,8 +1,12 @@
 // stats, gc, verify, clear, export and import: what operators do to a cache (33, 34, 70).
 #include "command.hpp"
+#include "support/redis_server.hpp"
+
+#include "hearth/cache.hpp"
 
 #include <csignal>
 #include <fstream>
+#include <set>
 
 namespace hearth::test {
 
@@ -40,8 +44,12 @@ TEST_F(Statistics, json_is_one_object_with_exact_counts_of_every_process)
     EXPECT_EQ(disk.at("hits"), 2);
     EXPECT_EQ(disk.at("stores"), 1);
     EXPECT_EQ(disk.at("evictions"), 0);
-    for (const char* name : {"p50", "p99", "mean"})
+    EXPECT_EQ(disk.at("misses"), 1);
+    EXPECT_EQ(tiers.at(0).at("misses"), 3) << "memory was asked first, in three processes";
+    for (const char* name : {"p50", "p99", "mean"}) {
         EXPECT_GT(disk.at("latency_seconds").at(name).get<double>(), 0.0) << name;
+        EXPECT_GT(disk.at("miss_latency_seconds").at(name).get<double>(), 0.0) << name;
+    }
 }
 
 TEST_F(Statistics, zero_lookups_give_rate_0)
@@ -96,12 +104,97 @@ TEST_F(Clean, by_idle_time_keeps_what_is_young)
     EXPECT_EQ(hearth({"get", "k"}).exit_code, 0);
 }
 
+TEST_F(Clean, a_dry_run_says_what_would_go_and_why_and_removes_nothing)
+{
+    for (int i = 0; i < 5; ++i)
+        put("k" + std::to_string(i), noise(1000));
+    const auto before = json_lines_of({"ls", "--json"}).size();
+    const auto report = json_of({"gc", "--dry-run", "--max-entries", "2", "--json"});
+    EXPECT_EQ(report.at("dry_run"), true);
+    EXPECT_EQ(report.at("removed_entries"), 0);
+    EXPECT_EQ(report.at("matched_entries"), 3);
+    EXPECT_EQ(report.at("left_entries"), 2);
+    ASSERT_EQ(report.at("entries").size(), 3U);
+    std::set<std::string> named;
+    for (const auto& entry : report.at("entries")) {
+        EXPECT_EQ(entry.at("why"), "over the limit");
+        EXPECT_GE(entry.at("stored_bytes").get<std::uint64_t>(), 1000U);
+        named.insert(entry.at("key").get<std::string>());
+    }
+    const ProcessResult people = hearth({"gc", "-n", "--max-entries", "2"});
+    EXPECT_NE(people.out.find("Would remove 3 entries"), std::string::npos) << people.out;
+    EXPECT_NE(people.out.find("would be left"), std::string::npos) << people.out;
+    EXPECT_NE(people.out.find("over the limit"), std::string::npos) << people.out;
+    EXPECT_EQ(json_lines_of({"ls", "--json"}).size(), before);
+
+    const auto done = json_of({"gc", "--max-entries", "2", "--json"});
+    EXPECT_EQ(done.at("removed_entries"), 3);
+    EXPECT_EQ(done.at("removed_bytes"), report.at("matched_bytes"));
+    for (const auto& left : json_lines_of({"ls", "--json"}))
+        EXPECT_FALSE(named.contains(left.at("key").get<std::string>())) << "what was named is what went";
+}
+
+// 6
+TEST_F(Clean, entries_of_compilers_that_nobody_uses_any_more_go_when_asked)
+{
+    const auto store = [&](const std::string& label, const std::string& compiler, const std::string& build,
+                           std::chrono::hours ago) {
+        CacheOptions options;
+        options.directory = cache.string();
+        options.maintenance = Maintenance::by_hand;
+        Cache opened = Cache::open(options).value();
+        const Request request = KeyBuilder("test").text("compiler build", build).text("source", label).build();
+        Artifact artifact(noise(1000));
+        artifact.metadata = {.label = label, .compiler = compiler};
+        artifact.request = request.encoding();
+        artifact.created = std::chrono::time_point_cast<WallTime::duration>(std::chrono::system_clock::now() - ago);
+        ASSERT_TRUE(opened.insert(request, artifact).ok());
+    };
+    using namespace std::chrono_literals;
+    store("old-1", "nvrtc 12.0", "aa", 24h * 100);
+    store("old-2", "nvrtc 12.0", "aa", 24h * 90);
+    store("rebuilt", "nvrtc 12.0", "bb", 1h);
+    store("rare", "nvrtc 13.0", "cc", 24h * 200);
+    store("new", "nvrtc 13.0", "cc", 1h);
+    put("opaque", "bytes");
+
+    const auto dry = json_of({"gc", "--dry-run", "--gone-compilers", "30d", "--json"});
+    ASSERT_EQ(dry.at("gone_compilers").size(), 1U);
+    EXPECT_EQ(dry.at("gone_compilers").at(0).at("name"), "nvrtc 12.0");
+    EXPECT_EQ(dry.at("gone_compilers").at(0).at("build"), "aa");
+    EXPECT_EQ(dry.at("gone_compilers").at(0).at("entries"), 2);
+    EXPECT_EQ(dry.at("matched_entries"), 2);
+    EXPECT_EQ(dry.at("entries").at(0).at("why"), "compiler gone");
+    const ProcessResult people = hearth({"gc", "--dry-run", "--gone-compilers", "30d"});
+    for (const char* text : {"COMPILER", "nvrtc 12.0", " d ago", "Would remove 2 entries"})
+        EXPECT_NE(people.out.find(text), std::string::npos) << text << " in\n" << people.out;
+    EXPECT_EQ(json_lines_of({"ls", "--json"}).size(), 6U);
+
+    const auto done = json_of({"gc", "--gone-compilers", "30d", "--json"});
+    EXPECT_EQ(done.at("removed_entries"), 2);
+    EXPECT_EQ(done.at("removed_bytes"), dry.at("matched_bytes"));
+    EXPECT_EQ(done.at("left_entries"), 4);
+    std::set<std::string> labels;
+    for (const auto& row : json_lines_of({"ls", "--json"}))
+        labels.insert(row.at("label").get<std::string>());
+    EXPECT_EQ(labels, (std::set<std::string>{"rebuilt", "rare", "new", "opaque"}))
+        << "what a compiler in use compiled long ago stays, and so does what names none";
+    EXPECT_EQ(json_of({"gc", "--gone-compilers", "30d", "--json"}).at("removed_entries"), 0);
+    EXPECT_EQ(hearth({"gc", "--gone-compilers", "30d", "--max-bytes", "1K"}).exit_code, 2);
+}
+
 TEST_F(Clean, without_options_goes_by_the_configured_limits)
 {
     put("k", "bytes");
     const ProcessResult result = hearth({"gc"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_NE(result.out.find("Removed 0 entries"), std::string::npos) << result.out;
+    for (int i = 0; i < 4; ++i)
+        put("k" + std::to_string(i), noise(1000));
+    ProcessOptions lower;
+    lower.environment["HEARTH_MAX_ENTRIES"] = "3";
+    EXPECT_NE(hearth({"gc"}, lower).out.find("Removed 2 entries"), std::string::npos);
+    EXPECT_EQ(json_lines_of({"ls", "--json"}).size(), 3U);
 }
 
 TEST_F(Clean, what_lies_beside_the_entries_is_shown_and_goes_with_clear)
@@ -323,6 +416,76 @@ TEST_F(ExportAndImport, stopped_while_a_file_is_written_leaves_none_behind)
         }
 }
 
+namespace {
+
+using Words = std::vector<std::string>;
+
+class Stopped : public Command {
+protected:
+    void SetUp() override
+    {
+        for (int i = 0; i < 24; ++i)
+            put("k" + std::to_string(i), noise(1 << 18));
+        ASSERT_EQ(hearth({"export", "all.hearth"}).exit_code, 0);
+    }
+
+    void fill_again() { ASSERT_EQ(hearth({"import", "all.hearth"}).exit_code, 0); }
+    void empty_again() { ASSERT_EQ(hearth({"clear", "--yes"}).exit_code, 0); }
+
+    // Ctrl-C is 130, SIGTERM 143; no file is left behind, and what is in the cache is whole and counted.
+    void expect_stops(const Words& words, const std::function<void()>& prepare,
+                      const std::map<std::string, std::string>& environment = {})
+    {
+        const auto files = [&] {
+            return std::distance(std::filesystem::directory_iterator(scratch), std::filesystem::directory_iterator());
+        };
+        const auto before = files();
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+            EXPECT_EQ(stopped_at_work(words, signal, prepare, environment), 128 + signal) << words[0];
+            EXPECT_EQ(files(), before) << words[0];
+            EXPECT_TRUE(std::filesystem::is_empty(cache / "v1" / "tmp")) << words[0];
+            const auto report = json_of({"verify", "--json"});
+            EXPECT_EQ(report.at("accounting_exact"), true) << words[0];
+            EXPECT_EQ(report.at("corrupt"), 0) << words[0];
+            EXPECT_EQ(report.at("stray"), 0) << words[0];
+        }
+    }
+};
+
+}  // namespace
+
+TEST_F(Stopped, import_leaves_whole_entries_only)
+{
+    expect_stops({"import", "all.hearth"}, [&] { empty_again(); });
+}
+
+TEST_F(Stopped, gc_and_rm_leave_the_rest_as_it_was)
+{
+    expect_stops({"gc", "--max-entries", "1"}, [&] { fill_again(); });
+    expect_stops({"gc", "--older-than", "1s", "--max-entries", "1"}, [&] { fill_again(); });
+    expect_stops({"rm", "k*"}, [&] { fill_again(); });
+}
+
+TEST_F(Stopped, verify_changes_nothing)
+{
+    expect_stops({"verify"}, [] {});
+    expect_stops({"verify", "--repair"}, [] {});
+    EXPECT_EQ(json_lines_of({"ls", "--json"}).size(), 24U);
+}
+
+TEST_F(Stopped, push_and_pull_leave_whole_entries_only)
+{
+    if (!has_redis())
+        GTEST_SKIP() << "redis-server is not installed";
+    const RedisServer server;
+    const std::string remote = "redis://127.0.0.1:" + std::to_string(server.port());
+    expect_stops({"push"}, [] {}, {{"HEARTH_REMOTE", remote}});
+    ProcessOptions with_server;
+    with_server.environment["HEARTH_REMOTE"] = remote;
+    ASSERT_EQ(hearth({"push"}, with_server).exit_code, 0);
+    expect_stops({"pull"}, [&] { empty_again(); }, {{"HEARTH_REMOTE", remote}});
+}
+
 TEST_F(ExportAndImport, a_file_that_is_no_export_is_not_replaced_by_one)
 {
     put("k", "bytes");
@@ -331,6 +494,30 @@ TEST_F(ExportAndImport, a_file_that_is_no_export_is_not_replaced_by_one)
     EXPECT_EQ(refused.exit_code, 3);
     EXPECT_NE(refused.err.find("is not an export"), std::string::npos) << refused.err;
     EXPECT_EQ(read(scratch / "letter.txt"), "Dear cache, ...");
+}
+
+TEST_F(ExportAndImport, a_file_that_cannot_be_read_is_not_replaced)
+{
+    put("k", "bytes");
+    // Its first byte can be read by nobody, not even by root.
+    for (const auto& words :
+         std::vector<std::vector<std::string>>{{"export", "/proc/self/mem"}, {"bundle", "create", "/proc/self/mem"}}) {
+        const ProcessResult refused = hearth(words);
+        EXPECT_EQ(refused.exit_code, 3);
+        EXPECT_NE(refused.err.find("exists and cannot be read"), std::string::npos) << refused.err;
+    }
+}
+
+TEST_F(Clean, counts_what_has_expired)
+{
+    put("k", "bytes");
+    ProcessOptions options;
+    options.environment["HEARTH_MAX_AGE"] = "1s";
+    int removed = 0;
+    // It expires after a second, however many runs that takes.
+    for (int i = 0; i < 10000 && !json_lines_of({"ls", "--json"}).empty(); ++i)
+        removed += nlohmann::json::parse(hearth({"gc", "--json"}, options).out).at("removed_entries").get<int>();
+    EXPECT_EQ(removed, 1);
 }
 
 }  // namespace hearth::test

@@ -201,4 +201,23 @@ TEST_F(BadDirectory, a_read_only_cache_can_be_read_and_refuses_to_change)
     EXPECT_EQ(hearth({"get", "k"}).out, "bytes");
 }
 
+TEST_F(WrongUsage, an_option_that_was_probably_meant_is_named)
+{
+    EXPECT_NE(hearth({"run", "--sumary", "--", "true"}).err.find("Did you mean --summary?"), std::string::npos);
+    EXPECT_NE(hearth({"run", "--sumary", "true"}).err.find("Did you mean --summary?"), std::string::npos);
+    EXPECT_NE(hearth({"compile", "k.cu", "--traget=sm_90"}).err.find("Did you mean --target?"), std::string::npos);
+    EXPECT_NE(hearth({"why", "k.cu", "--jsn", "--", "-G"}).err.find("Did you mean --json?"), std::string::npos);
+    EXPECT_NE(hearth({"ls", "--jsno"}).err.find("Did you mean --json?"), std::string::npos);
+
+    const ProcessResult unknown = hearth({"run", "--nonsense", "--", "true"});
+    EXPECT_EQ(unknown.exit_code, 2);
+    EXPECT_NE(unknown.err.find("There is no option \"--nonsense\"."), std::string::npos) << unknown.err;
+    EXPECT_NE(hearth({"compile", "k.cu", "-std=c++20"}).err.find("Put -- before"), std::string::npos);
+}
+
+TEST_F(WrongUsage, a_command_without_its_part_shows_its_whole_name)
+{
+    EXPECT_NE(hearth({"bundle"}).err.find("Usage: hearth bundle "), std::string::npos) << hearth({"bundle"}).err;
+}
+
 }  // namespace hearth::test

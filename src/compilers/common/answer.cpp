@@ -87,6 +87,17 @@ void remember(Cache& cache, const Question& question, std::uint32_t number, watc
     static_cast<void>(cache.insert(manifest_key(question), std::move(artifact), {.kind = EntryKind::manifest}));
 }
 
+// Whether a key is that of one of a question's results. A manifest may have been signed here after sets of others had
+// joined it, so it is only a hint: nothing is stored under a key because a manifest names it.
+bool is_result_of(const Key& question, const Key& key, std::uint32_t next)
+{
+    static constexpr std::uint32_t k_most_checked = 4096;
+    for (std::uint32_t number = next; number > 0 && next - number < k_most_checked; --number)
+        if (result_key(question, number - 1) == key)
+            return true;
+    return false;
+}
+
 // A result that may be the answer.
 struct Candidate {
     Key key;
@@ -144,30 +155,43 @@ struct Compile {
     std::string why_not_kept;
 };
 
-Result<Answer> past_the_cache(Cache& cache, const std::function<Result<Watched>()>& compile, std::string why)
+Result<Answer> past_the_cache(Cache& cache, const Question& question, const std::function<Result<Watched>()>& compile,
+                              std::string why)
 {
-    HEARTH_TRY_SET(Lookup lookup, cache.compile_past_the_cache([&compile]() -> Result<Artifact> {
+    const auto artifact = [&compile]() -> Result<Artifact> {
         HEARTH_TRY_SET(Watched watched, compile());
         return std::move(watched.artifact);
-    }));
+    };
+    HEARTH_TRY_SET(Lookup lookup, cache.compile_past_the_cache(artifact, {.label = question.label}));
     return Answer{std::move(lookup), std::move(why), {}};
 }
 
 }  // namespace
 
 Result<Answer> answer(Cache& cache, const Question& question, std::function<Result<Watched>()> compile,
-                      const GetOptions& options)
+                      GetOptions options)
 {
+    if (options.metadata.label.empty())
+        options.metadata.label = question.label;
     if (!question.why_past_the_cache.empty())
-        return past_the_cache(cache, compile, question.why_past_the_cache);
+        return past_the_cache(cache, question, compile, question.why_past_the_cache);
     watch::Manifest manifest = manifest_of(cache, question, EntryKind::derived);
     std::vector<Candidate> candidates = candidates_of(cache, question, manifest);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const Candidate candidate = candidates[i];
         const auto state = std::make_shared<Compile>(compile);
         Result<Lookup> found = cache.get_or_compile(
-            candidate.key, [state, encoding = question.request.encoding()] { return state->run(encoding); }, options);
+            candidate.key,
+            [state, request = question.request.key(), encoding = question.request.encoding(), key = candidate.key,
+             is_hint = candidate.holding.has_value(), next = manifest.next]() -> Result<Artifact> {
+                if (is_hint && !is_result_of(request, key, next))
+                    return error(Code::invalid_argument, "Entry {} is not a result of this question.", key.hex());
+                return state->run(encoding);
+            },
+            options);
         const std::lock_guard lock(state->mutex);
+        if (!found && candidate.holding && !state->ran && found.error().code == Code::invalid_argument)
+            continue;
         if (!found) {
             if (state->not_kept != nullptr)
                 return Answer{Lookup(ArtifactLease(state->not_kept), CompiledBy::this_call, Miss::past_the_cache),
@@ -175,7 +199,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
                               {}};
             // Whom we waited for could not keep its result.
             if (!state->ran && found.error().code == Code::unavailable)
-                return past_the_cache(cache, compile, found.error().message);
+                return past_the_cache(cache, question, compile, found.error().message);
             return found.error();
         }
         Answer answer{*std::move(found), {}, candidate.key};
@@ -185,6 +209,9 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
             remember(cache, question, candidate.number, {candidate.key, state->conditions->list});
             return answer;
         }
+        // The result says itself what it is the answer to.
+        if (candidate.holding && answer.lookup->request != question.request.encoding())
+            continue;
         // What lies under this key may be another result than the manifest knew.
         if (candidate.holding && answer.lookup->text(k_conditions_section) == candidate.holding->text())
             return answer;
@@ -204,7 +231,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
             }
         }
     }
-    return past_the_cache(cache, compile, "what it reads keeps changing");
+    return past_the_cache(cache, question, compile, "what it reads keeps changing");
 }
 
 Known look_up(Cache& cache, const Question& question)

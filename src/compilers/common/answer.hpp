@@ -44,7 +44,7 @@ struct Answer {
 
 // `compile` may still run after its caller has left, as with Cache::get_or_compile().
 Result<Answer> answer(Cache& cache, const Question& question, std::function<Result<Watched>()> compile,
-                      const GetOptions& options = {});
+                      GetOptions options = {});
 
 // What answer() would find now. Nothing is compiled or counted.
 struct Known {

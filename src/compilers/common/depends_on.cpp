@@ -221,18 +221,30 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
         return error(Code::unavailable, "the source, an option or a header mentions the time or date of the compile");
     Paths paths(conditions, places);
     // Before conditions about places are added: those are no files.
+    // A variable may name a file as a text does.
+    std::vector<std::string> values;
+    for (const Condition& condition : conditions.list)
+        if (condition.kind == Condition::Kind::variable && condition.text.find('/') != std::string::npos)
+            values.push_back(condition.text);
+    for (const std::string& value : values) {
+        facts.push_back(std::make_shared<const TextFacts>(TextFacts::of_option(value)));
+        texts.push_back({facts.back().get(), value});
+    }
+    const auto hold_if_named = [&](Spot::From from, std::uint16_t index) {
+        const std::string place = watch::path_of_place(from, index, places);
+        if (!place.empty() && may_name(texts, place))
+            paths.hold_whole_paths(from, index);
+    };
     for (std::size_t i = 0; i < places.directories.size(); ++i)
-        if (may_name(texts, places.directories[i]))
-            paths.hold_whole_paths(Spot::From::directory, static_cast<std::uint16_t>(i));
-    if (!places.program_directory.empty() && may_name(texts, places.program_directory))
-        paths.hold_whole_paths(Spot::From::program_directory, 0);
+        hold_if_named(Spot::From::directory, static_cast<std::uint16_t>(i));
+    hold_if_named(Spot::From::program_directory, 0);
     // A path that a text only says to be its own looks like one that the compiler tells.
     const bool is_renamed = told.has_log && std::ranges::any_of(texts, [](const SourceText& text) {
                                 return may_have_line_directive(text.text);
                             });
     if (told.all_paths_matter || answers.may_hold_any_path || is_renamed)
         paths.hold_all(told.stands_in);
-    for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (std::size_t i = 0; i < answers.may_hold_its_own_path.size(); ++i) {
         if (!answers.may_hold_its_own_path[i])
             continue;
         if (i < told.sources.size())

@@ -6,6 +6,7 @@
 #include "compilers/nvrtc/record.hpp"
 #include "compilers/nvrtc/recorded_key.hpp"
 #include "compilers/nvrtc/workplace.hpp"
+#include "hearth/lasting.hpp"
 #include "hearth/recipes.hpp"
 
 #include <algorithm>
@@ -119,7 +120,7 @@ BuildResult ended(Outcome outcome, std::string reason)
 
 struct Builder::State {
     State(Cache& its_cache, Recipes its_recipes, BuildOptions its_options)
-        : cache(its_cache), recipes(std::move(its_recipes)), options(std::move(its_options)),
+        : cache(lasting(its_cache)), recipes(std::move(its_recipes)), options(std::move(its_options)),
           tree(base::system_files(), tree_in(options.scratch))
     {
     }

@@ -4,6 +4,7 @@
 #include "compilers/nvrtc/precompiled_headers.hpp"
 #include "compilers/nvrtc/record.hpp"
 #include "compilers/nvrtc/replay.hpp"
+#include "hearth/lasting.hpp"
 #include "hearth/nvrtc.hpp"
 
 #include <array>
@@ -176,7 +177,7 @@ Result<Compiled> compile(Cache& cache, const Program& given, const CompileOption
     planned.has_stable_name = stable.has_value();
     // Shared with the compile, which may still run after we return: at a deadline, or if a server was quicker.
     // Otherwise it is done before we return, and the program need not be copied.
-    const bool may_outlive = options.deadline.count() > 0 || cache.races();
+    const bool may_outlive = options.deadline.count() > 0 || cache.compile_time_limit().count() > 0 || cache.races();
     const auto plan = std::make_shared<const Plan>(std::move(planned));
     const Result<compilers::Answer> found =
         answer(cache, may_outlive ? std::make_shared<const Program>(program) : borrowed(program), plan,
@@ -203,7 +204,8 @@ std::future<Result<Compiled>> compile_async(Cache& cache, Program program, Compi
 {
     const auto promise = std::make_shared<std::promise<Result<Compiled>>>();
     std::future<Result<Compiled>> future = promise->get_future();
-    cache.run_later([&cache, program = std::move(program), options = std::move(options), promise](const Status& turn) {
+    cache.run_later([&cache = lasting(cache), program = std::move(program), options = std::move(options),
+                     promise](const Status& turn) {
         promise->set_value(turn.ok() ? compile(cache, program, options) : Result<Compiled>(turn.error()));
     });
     return future;

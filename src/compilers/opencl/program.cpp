@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "compilers/opencl/kernel.hpp"
 #include "compilers/opencl/request.hpp"
+#include "hearth/lasting.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -72,7 +73,7 @@ ProgramState::~ProgramState()
 
 void ProgramState::watch(Cache& cache, Origin origin)
 {
-    m_cache = &cache;
+    m_cache = &lasting(cache);
     BinarySource from = BinarySource::program;
     if (freezes_binary(context->device))
         from = origin == Origin::source ? BinarySource::program_once : BinarySource::none;
@@ -150,7 +151,7 @@ Status ProgramState::store_again()
         launches = k_any_launch;
         m_source_of_binary = BinarySource::none;
     }
-    Artifact next = *artifact;
+    Artifact next = *artifact;  // with its origin: a binary that was fetched is not signed here
     std::erase_if(next.sections, [](const Section& section) {
         return section.name == k_binary_section || section.name == k_launches_section;
     });

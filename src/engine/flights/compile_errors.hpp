@@ -9,8 +9,8 @@ namespace hearth::engine {
 inline Error out_of_time(std::chrono::milliseconds deadline)
 {
     return error(Code::timeout,
-                 "Not compiled within {} ms. The compile goes on and a later call will find it; raise the deadline to "
-                 "wait for it.",
+                 "Not compiled within {} ms. The compile goes on and a later call will find it; raise the deadline "
+                 "(HEARTH_COMPILE_TIME_LIMIT, where none was given) to wait for it.",
                  deadline.count());
 }
 

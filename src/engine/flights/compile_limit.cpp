@@ -11,6 +11,11 @@ thread_local CompileLimit* t_place = nullptr;  // of the outermost compile here;
 
 }  // namespace
 
+bool CompileLimit::compiles_here() noexcept
+{
+    return t_compiles_on_this_thread > 0;
+}
+
 void CompileLimit::enter()
 {
     if (t_compiles_on_this_thread++ > 0 || m_most == 0)

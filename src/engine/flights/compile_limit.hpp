@@ -11,6 +11,9 @@ class CompileLimit {
 public:
     explicit CompileLimit(std::uint32_t most) : m_most(most) {}
 
+    // Whether the calling thread runs a compile, of this cache or another.
+    static bool compiles_here() noexcept;
+
     // Waits for a place, and holds it.
     class Place {
     public:

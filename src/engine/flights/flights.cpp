@@ -30,6 +30,15 @@ try {
     return error(Code::io, "The compile threw: {}", what_was_thrown());
 }
 
+// "k.cu (entry 1f3a9c04b7d2)": as `hearth ls` shows it.
+std::string name_for_people(const Order& order)
+{
+    constexpr std::size_t k_shown_digits = 12;
+    const std::string key = order.key.hex().substr(0, k_shown_digits);
+    const std::string& label = order.options.metadata.label;
+    return label.empty() ? "Entry " + key : fmt::format("{} (entry {})", label, key);
+}
+
 // For a catch block.
 Error not_compiled(const Key& key)
 {
@@ -42,6 +51,24 @@ Result<Lookup> as_result(Lookup lookup)
     if (const Section* section = lookup->find(k_error_section); section && lookup->failed())
         return Error{Code::compile_failed, std::string(section->data.text()), std::string(lookup->text(k_log_section))};
     return lookup;
+}
+
+// What a worker does for one who waits for it.
+struct Task {
+    explicit Task(const Key& key) : work(key) {}
+    std::promise<Result<Lookup>> promise;
+    waits::Work work;
+};
+
+// The compile on this thread waits for the task, and is seen to: it holds up nobody, and a circle is an Error.
+Result<Lookup> wait_for(const Task& task, std::future<Result<Lookup>>& future)
+{
+    const base::Workers::StepAside thread;
+    const waits::Waiting waiting(task.work);
+    if (waiting.refused())
+        return *waiting.refused();
+    const CompileLimit::StepAside place;
+    return future.get();
 }
 
 }  // namespace
@@ -73,6 +100,7 @@ void Flights::after_fork()
     static_cast<void>(m_flights.release());
     static_cast<void>(m_limit.release());
     static_cast<void>(m_workers.release());
+    base::Workers::forget_this_thread();
     prepare();
 }
 
@@ -84,7 +112,11 @@ try {
     }
     order.why = found.why();
     if (m_options.compiling == Compiling::forbidden && order.options.kind == EntryKind::result)
-        return forbidden(fmt::format("Entry {} is missing ({})", order.key.hex(), to_string(order.why)));
+        return forbidden(fmt::format("{} is missing ({})", name_for_people(order), to_string(order.why)));
+    // A compile that uses what belongs to its caller cannot be left alone.
+    if (order.options.deadline.count() <= 0 && order.options.captures == Captures::owned &&
+        order.options.kind == EntryKind::result)
+        order.options.deadline = m_options.compile_time_limit;
     if (asked == Reach::this_machine)
         return race(order);
     if (order.options.deadline.count() <= 0)
@@ -92,14 +124,9 @@ try {
 
     // A compile cannot be stopped, but its caller can leave: it runs on a worker, and finishes for whoever asks next.
     const auto deadline = std::chrono::steady_clock::now() + order.options.deadline;
-    struct Task {
-        explicit Task(const Key& key) : work(key) {}
-        std::promise<Result<Lookup>> promise;
-        waits::Work work;
-    };
     const auto task = std::make_shared<Task>(order.key);
     std::future<Result<Lookup>> future = task->promise.get_future();
-    const base::Workers::StepAside thread(*m_workers);
+    const base::Workers::StepAside thread;
     m_workers->submit([this, order, deadline, task](base::Workers::Call call_kind) {
         const waits::Doing doing(task->work);
         if (call_kind == base::Workers::Call::run)
@@ -131,7 +158,7 @@ Result<Lookup> Flights::compile_past_the_cache(const CompileFunction& compile, c
 {
     m_stack.counters().miss(Miss::past_the_cache);
     if (m_options.compiling == Compiling::forbidden)
-        return forbidden("This cannot be cached,");
+        return forbidden((metadata.label.empty() ? "This" : metadata.label) + " cannot be cached,");
     const CompileLimit::Place place(*m_limit);
     const Order order{.compile = compile, .options = {.metadata = metadata}, .why = Miss::past_the_cache};
     HEARTH_TRY_SET(SharedArtifact artifact, run(order));
@@ -153,22 +180,29 @@ void Flights::run_later(std::function<void(const Status&)> work)
 
 std::future<Result<Lookup>> Flights::compile_later(Order order)
 {
-    auto promise = std::make_shared<std::promise<Result<Lookup>>>();
-    std::future<Result<Lookup>> future = promise->get_future();
+    const auto task = std::make_shared<Task>(order.key);
+    std::future<Result<Lookup>> future = task->promise.get_future();
     Reach asked = Reach::everywhere;
     Lookup found = look(order.key, order.options, asked);
     if (found && !found->failed()) {
-        promise->set_value(std::move(found));
+        task->promise.set_value(std::move(found));
         return future;
     }
     auto shared = std::make_shared<Lookup>(std::move(found));
-    m_workers->submit([this, order = std::move(order), asked, promise, shared](base::Workers::Call call_kind) {
+    const bool in_compile = CompileLimit::compiles_here();
+    const auto work = [this, order = std::move(order), asked, task, shared](base::Workers::Call call_kind) {
+        const waits::Doing doing(task->work);
         if (call_kind == base::Workers::Call::run)
-            promise->set_value(compile_missing(order, std::move(*shared), asked));
+            task->promise.set_value(compile_missing(order, std::move(*shared), asked));
         else
-            promise->set_value(closed());
-    });
-    return future;
+            task->promise.set_value(closed());
+    };
+    m_workers->submit(work, in_compile ? base::Workers::Turn::next : base::Workers::Turn::last);
+    if (!in_compile)
+        return future;
+    // Nobody sees who waits for a future. But a deferred one calls us when a compile begins to wait for it.
+    return std::async(std::launch::deferred,
+                      [task, future = std::move(future)]() mutable { return wait_for(*task, future); });
 }
 
 // What is thrown on the way, such as std::bad_alloc, is an Error to the caller, as it is to those who wait for it.
@@ -181,7 +215,7 @@ try {
             return *waiting.refused();
         count<&Stats::waited>(order.options);
         const CompileLimit::StepAside place;
-        const base::Workers::StepAside worker(*m_workers);
+        const base::Workers::StepAside worker;
         std::optional<Result<SharedArtifact>> landed = boarding.flight->wait(deadline);
         if (!landed)
             return out_of_time(order.options.deadline);
@@ -241,6 +275,7 @@ Result<SharedArtifact> Flights::run(const Order& order)
         artifact.request = order.request;
     if (artifact.metadata == Metadata{})
         artifact.metadata = order.options.metadata;
+    artifact.metadata.writer = HEARTH_VERSION;
     artifact.created = m_options.clock->now();
     if (artifact.failed())
         artifact.expires = artifact.created + m_options.failure_ttl;

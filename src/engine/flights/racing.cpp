@@ -70,7 +70,7 @@ Lookup Flights::look(const Key& key, const GetOptions& options, Reach& asked)
 Result<Lookup> Flights::race(const Order& order)
 {
     const auto race = std::make_shared<Race>(order.key);
-    const base::Workers::StepAside thread(*m_workers);
+    const base::Workers::StepAside thread;
     m_workers->submit([this, key = order.key, why = order.why, race](base::Workers::Call call) {
         race->tell(race->fetched, call == base::Workers::Call::run ? m_stack.find_from(m_tiers.first_remote(), key, why)
                                                                    : Lookup(why));

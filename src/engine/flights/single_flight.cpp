@@ -7,14 +7,21 @@
 namespace hearth::engine {
 
 SingleFlight::Landing::Landing(SingleFlight& flights, const Key& key, std::shared_ptr<Flight> flight)
-    : result(error(Code::unavailable, "The thread that was to compile entry {} failed before it had a result.",
-                   key.hex())),
-      m_flights(flights), m_key(key), m_flight(std::move(flight)), m_doing(m_flight->m_work)
+    : result(Error{Code::unavailable, {}, {}}), m_flights(flights), m_key(key), m_flight(std::move(flight)),
+      m_doing(m_flight->m_work)
 {
+    // Nothing is allocated here: from the boarding on, those who wait rely on the destructor.
 }
 
 SingleFlight::Landing::~Landing()
 {
+    if (!result && result.error().message.empty())
+        try {
+            result = error(Code::unavailable, "The thread that was to compile entry {} failed before it had a result.",
+                           m_key.hex());
+        } catch (...) {
+            // There is no memory even to say so.
+        }
     m_flights.land(m_key, *m_flight, std::move(result));
 }
 

@@ -48,6 +48,17 @@ void Credits::forget()
     m_told.clear();
 }
 
+// What the disk counted itself, and all but one of what several tiers counted, is as good as told. Without a disk
+// nobody is told, and nothing is remembered, for nothing would be forgotten again.
+void Credits::used_once(const Key& key, std::uint32_t in_volatile, bool on_disk)
+{
+    const std::uint32_t told = in_volatile - (in_volatile != 0 && !on_disk ? 1 : 0);
+    if (told == 0 || !m_tiers.writable_keeper())
+        return;
+    const std::lock_guard lock(m_mutex);
+    m_told[key] += told;
+}
+
 std::uint32_t Credits::not_told(const Key& key, std::uint32_t uses)
 {
     const std::lock_guard lock(m_mutex);

@@ -17,6 +17,8 @@ public:
 
     void tell();
     void forget();
+    // One use was counted in so many volatile tiers, and in the disk as well or not.
+    void used_once(const Key& key, std::uint32_t in_volatile, bool on_disk);
     // How many of these `uses` in volatile tiers the disk has not been told of.
     std::uint32_t not_told(const Key& key, std::uint32_t uses);
 

@@ -37,6 +37,11 @@ std::string GuardedTier::note()
     return guarded(std::string{}, [&] { return m_inner->note(); });
 }
 
+std::string GuardedTier::directory() const
+{
+    return guarded(std::string{}, [&] { return m_inner->directory(); });
+}
+
 Found GuardedTier::find(const Key& key)
 {
     return guarded(Found::miss(Miss::outage), [&] { return m_inner->find(key); });
@@ -94,15 +99,21 @@ std::vector<Victim> GuardedTier::evict_to(const EvictTo& goal, const Progress& p
     return guarded(std::vector<Victim>{}, [&] { return m_inner->evict_to(goal, progress); });
 }
 
+std::vector<Victim> GuardedTier::would_evict(const EvictTo& goal)
+{
+    return guarded(std::vector<Victim>{}, [&] { return m_inner->would_evict(goal); });
+}
+
 std::optional<EntryRow> GuardedTier::info(const Key& key)
 {
     return guarded(std::optional<EntryRow>{}, [&] { return m_inner->info(key); });
 }
 
-void GuardedTier::for_each(const std::function<bool(const EntryRow&)>& visit)
+template <class Row, class Walk>
+void GuardedTier::visiting(const std::function<bool(const Row&)>& visit, Walk&& walk) const
 {
     std::exception_ptr of_visitor;
-    const auto careful = [&](const EntryRow& row) {
+    const std::function<bool(const Row&)> careful = [&](const Row& row) {
         try {
             return visit(row);
         } catch (...) {
@@ -110,9 +121,19 @@ void GuardedTier::for_each(const std::function<bool(const EntryRow&)>& visit)
             return false;
         }
     };
-    guarded(0, [&] { return m_inner->for_each(careful), 0; });
+    guarded(0, [&] { return walk(careful), 0; });
     if (of_visitor)
         std::rethrow_exception(of_visitor);
+}
+
+void GuardedTier::for_each(const std::function<bool(const EntryRow&)>& visit)
+{
+    visiting(visit, [&](const auto& careful) { m_inner->for_each(careful); });
+}
+
+void GuardedTier::for_each_use(const std::function<bool(const EntryUse&)>& visit)
+{
+    visiting(visit, [&](const auto& careful) { m_inner->for_each_use(careful); });
 }
 
 VerifyReport GuardedTier::verify(Repair repair, const Progress& progress)

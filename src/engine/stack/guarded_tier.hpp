@@ -18,6 +18,7 @@ public:
     std::string_view name() const override { return m_name; }
     TierTraits traits() const override { return m_traits; }
     std::string note() override;
+    std::string directory() const override;
     Found find(const Key& key) override;
     Found peek(const Key& key) override;
     Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
@@ -29,7 +30,9 @@ public:
     std::vector<Victim> set_limits(const Limits& limits, Victims victims) override;
     void set_policy(const PolicyFactory& policy) override;
     std::vector<Victim> evict_to(const EvictTo& goal, const Progress& progress) override;
+    std::vector<Victim> would_evict(const EvictTo& goal) override;
     std::optional<EntryRow> info(const Key& key) override;
+    void for_each_use(const std::function<bool(const EntryUse&)>& visit) override;
     void for_each(const std::function<bool(const EntryRow&)>& visit) override;
     VerifyReport verify(Repair repair, const Progress& progress) override;
     void touch(const Key& key, std::uint32_t uses) override;
@@ -42,6 +45,9 @@ public:
 private:
     template <class T, class Call>
     T guarded(T instead, Call&& call) const noexcept;
+    // Lets `visit` be called by what must not throw, and throws on to the caller what it threw.
+    template <class Row, class Walk>
+    void visiting(const std::function<bool(const Row&)>& visit, Walk&& walk) const;
     void tell() const noexcept;
 
     const std::unique_ptr<Tier> m_inner;

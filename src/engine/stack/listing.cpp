@@ -1,4 +1,4 @@
-// What is in the cache: one entry, all of them, the hottest.
+// What is in the cache: one entry, all of them, those used most or last.
 
 #include "engine/stack/stack.hpp"
 
@@ -72,31 +72,59 @@ void Stack::list(const std::function<bool(const EntryRow&)>& visit)
 
 std::vector<EntryRow> Stack::hottest(std::size_t count)
 {
-    std::unordered_map<Key, std::pair<EntryRow, UsesOfTiers>> rows;
+    struct Used {
+        UsesOfTiers uses;
+        WallTime last_used{};
+    };
+    std::unordered_map<Key, Used> used;
     for (const Place& tier : m_tiers) {
         if (tier.traits.remote)
             continue;
-        tier->for_each([&](const EntryRow& row) {
-            auto& [known, uses] = rows.try_emplace(row.key, row, UsesOfTiers{}).first->second;
-            known.last_used = std::max(known.last_used, row.last_used);
-            uses.add(tier.traits, row.uses);
+        tier->for_each_use([&](const EntryUse& use) {
+            Used& known = used[use.key];
+            known.last_used = std::max(known.last_used, use.last_used);
+            known.uses.add(tier.traits, use.uses);
             return true;
         });
     }
-    std::vector<EntryRow> sorted;
-    sorted.reserve(rows.size());
-    for (auto& [key, row_and_uses] : rows) {
-        auto& [row, uses] = row_and_uses;
-        row.uses = uses.in_persistent + m_credits.not_told(key, uses.in_volatile);
-        sorted.push_back(std::move(row));
-    }
-    const auto hotter = [](const EntryRow& a, const EntryRow& b) {
+    std::vector<EntryUse> sorted;
+    sorted.reserve(used.size());
+    for (const auto& [key, known] : used)
+        sorted.push_back(
+            {key, known.uses.in_persistent + m_credits.not_told(key, known.uses.in_volatile), known.last_used});
+    const auto hotter = [](const EntryUse& a, const EntryUse& b) {
         return std::tie(a.uses, a.last_used, a.key) > std::tie(b.uses, b.last_used, b.key);
     };
-    const std::size_t wanted = std::min(count, sorted.size());
-    std::partial_sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted), sorted.end(), hotter);
-    sorted.resize(wanted);
-    return sorted;
+    std::sort(sorted.begin(), sorted.end(), hotter);
+    // Only those that are shown are looked at. One that has gone meanwhile makes room for the next.
+    std::vector<EntryRow> rows;
+    for (std::size_t i = 0; i < sorted.size() && rows.size() < count; ++i)
+        if (std::optional<EntryRow> row = info(sorted[i].key))
+            rows.push_back(*std::move(row));
+    return rows;
+}
+
+std::vector<EntryRow> Stack::recent(std::size_t count)
+{
+    // A copy in another tier may have been used later than the first.
+    std::unordered_map<Key, WallTime> when;
+    for (const Place& tier : m_tiers)
+        if (!tier.traits.remote)
+            tier->for_each([&](const EntryRow& row) {
+                WallTime& known = when[row.key];
+                known = std::max({known, row.last_used, row.created});
+                return true;
+            });
+    std::vector<std::pair<WallTime, Key>> sorted;
+    sorted.reserve(when.size());
+    for (const auto& [key, time] : when)
+        sorted.emplace_back(time, key);
+    std::sort(sorted.begin(), sorted.end(), std::greater<>{});
+    std::vector<EntryRow> rows;
+    for (std::size_t i = 0; i < sorted.size() && rows.size() < count; ++i)
+        if (std::optional<EntryRow> row = info(sorted[i].second))
+            rows.push_back(*std::move(row));
+    return rows;
 }
 
 }  // namespace hearth::engine

@@ -9,27 +9,44 @@ namespace hearth::engine {
 
 namespace {
 
-thread_local int t_telling = 0;
-
-// While one exists, the callback of an owner runs on this thread.
+// While one exists, the callback of that cache's owner runs on this thread. It may use another cache, whose callback
+// may use a third, so there is a chain of them.
 class Telling {
 public:
-    Telling() { ++t_telling; }
-    ~Telling() { --t_telling; }
+    explicit Telling(const Stack& stack) : m_stack(stack), m_outer(t_innermost) { t_innermost = this; }
+    ~Telling() { t_innermost = m_outer; }
     Telling(const Telling&) = delete;
     Telling& operator=(const Telling&) = delete;
+
+    static bool of(const Stack& stack) noexcept
+    {
+        const Telling* telling = t_innermost;
+        while (telling != nullptr && &telling->m_stack != &stack)
+            telling = telling->m_outer;
+        return telling != nullptr;
+    }
+
+private:
+    static thread_local const Telling* t_innermost;
+
+    const Stack& m_stack;
+    const Telling* const m_outer;
 };
+
+thread_local const Telling* Telling::t_innermost = nullptr;
 
 }  // namespace
 
-bool Stack::may_change() noexcept
+bool Stack::may_change() const noexcept
 {
-    return t_telling == 0;
+    return !Telling::of(*this);
 }
 
 Result<StoreReport> Stack::copy_in(std::size_t tier, const Key& key, const Entry& entry, Writes::Ticket read,
                                    std::size_t moves_from)
 {
+    if (!may_change())
+        return not_in_on_evict();
     const Writes::Ticket before = m_writes.now();
     const auto store = [&]() -> Result<StoreReport> {
         const Writes::Copy copy(m_writes, key, read);
@@ -77,7 +94,7 @@ const std::string* Stack::bring_home(std::size_t tier, const Key& key, const Ent
 {
     const std::string* fastest = nullptr;
     bool in_fast = false;
-    for (std::size_t i = 0; i < tier && may_change(); ++i) {
+    for (std::size_t i = 0; i < tier; ++i) {
         const TierTraits& traits = m_tiers[i].traits;
         if (!traits.writable || (!traits.persistent && in_fast) || !copy_in(i, key, entry, read))
             continue;
@@ -125,7 +142,7 @@ std::size_t Stack::demote_victim(std::size_t tier, const Victim& victim, Writes:
 // waiting.
 void Stack::tell_of(const Eviction& eviction)
 {
-    const Telling telling;
+    const Telling telling(*this);
     attempt("The on_evict callback", [&] { m_options.on_evict(eviction); });
 }
 
@@ -163,6 +180,8 @@ MoveReport Stack::demote(const Key& key)
         return {MoveReport::Outcome::already_bottom, m_tiers[from].name, {}, {}};
     if (!m_tiers[to]->contains(key))
         return move(key, from, to, true);
+    if (!may_change())
+        return {MoveReport::Outcome::refused, m_tiers[from].name, m_tiers[to].name, not_in_on_evict().message};
     if (const Writes::Copy copy(m_writes, key, read); copy)
         m_tiers[from]->remove(key);
     return {MoveReport::Outcome::moved, m_tiers[from].name, m_tiers[to].name, {}};

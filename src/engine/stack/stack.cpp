@@ -37,6 +37,12 @@ Miss more_telling(Miss a, Miss b)
     return weight(b) > weight(a) ? b : a;
 }
 
+// After a timeout it is not known either whether the server has the entry.
+bool is_outage(Miss why)
+{
+    return why == Miss::outage || why == Miss::timeout;
+}
+
 }  // namespace
 
 Stack::Stack(const EngineOptions& options, const Tiers& tiers, Counters& counters, Statistics& statistics,
@@ -44,8 +50,8 @@ Stack::Stack(const EngineOptions& options, const Tiers& tiers, Counters& counter
     : m_counters(counters), m_tiers(tiers), m_options(options), m_statistics(statistics),
       m_credits(tiers, *options.clock), m_needs_upkeep(std::move(needs_upkeep))
 {
-    for (std::size_t i = 0; i < tiers.size(); ++i)
-        m_promotion.push_back(options.policy());
+    for (const Place& tier : tiers)
+        m_promotion.push_back(policy::in_tier(options.policy, tier.name)());
     if (tiers.size() != 0 && !tiers[0].traits.persistent) {
         m_plain_top = tiers[0].bare;
         m_top_name = &tiers[0].name;
@@ -125,6 +131,8 @@ Lookup Stack::find_among(std::size_t first, std::size_t end, const Key& key, Mis
         const Writes::Ticket read = m_writes.now();
         Found found = m_tiers[i]->find(key);
         if (!found) {
+            if (!is_outage(found.why))
+                m_counters.miss_took(i, base::monotonic_ns() - start);
             why = failed_find(i, found.why, why);
             continue;
         }
@@ -142,8 +150,7 @@ Lookup Stack::find_among(std::size_t first, std::size_t end, const Key& key, Mis
 
 void Stack::count_miss(Miss why)
 {
-    // After a timeout it is not known either whether the server has the entry.
-    if (why == Miss::outage || why == Miss::timeout)
+    if (is_outage(why))
         m_counters.add<&Stats::outages>();
     else
         m_counters.miss(why);
@@ -152,11 +159,13 @@ void Stack::count_miss(Miss why)
 // Counts the failure, and returns the more telling of the two reasons.
 Miss Stack::failed_find(std::size_t tier, Miss why, Miss before)
 {
+    if (!is_outage(why))
+        m_counters.add<&TierStats::misses>(tier);
     if (why == Miss::absent)
         return before;
     if (why == Miss::corrupt || why == Miss::untrusted)
         m_counters.add<&TierStats::corrupt>(tier);
-    if (why == Miss::outage || why == Miss::timeout) {
+    if (is_outage(why)) {
         m_counters.add<&TierStats::outages>(tier);
         if (m_options.log && !m_logged[tier].load(std::memory_order_relaxed))
             log_once(tier,
@@ -171,7 +180,9 @@ Result<StoreReport> Stack::settle_store(std::size_t tier, Result<StoreReport> st
         const Code code = stored.error().code;
         if (code != Code::too_large && code != Code::no_space && code != Code::unavailable)
             m_counters.add<&TierStats::outages>(tier);
-        if (code != Code::too_large && code != Code::unavailable)
+        // That a fast tier is full of what is worth more is as it should be.
+        const bool full = code == Code::no_space && !m_tiers[tier].traits.persistent;
+        if (code != Code::too_large && code != Code::unavailable && !full)
             log_once(tier, stored.error().message);
         return stored;
     }
@@ -190,22 +201,41 @@ Error Stack::not_in_on_evict()
                  "it later, with run_later().");
 }
 
+// What was read from a store and perhaps changed is not signed here. Where entries are signed it would take the place
+// of one that is, and those who demand signatures would have neither.
+Status Stack::may_be_unsigned(const Key& key, std::size_t only) const
+{
+    for (std::size_t i = 0; i < m_tiers.size(); ++i)
+        if (const TierTraits& traits = m_tiers[i].traits;
+            (only == k_none ? traits.writable : only == i) && (traits.signs || traits.demands_signatures))
+            return error(Code::invalid_argument,
+                         "Entry {} was read from a store, so it cannot be signed here, and entries of tier \"{}\" are "
+                         "signed. Compile it, or insert an Artifact of your own.",
+                         key.hex(), m_tiers[i].name);
+    return {};
+}
+
 Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const InsertOptions& options)
 {
     if (!may_change())
         return not_in_on_evict();
     if (artifact.created == WallTime{})
         artifact.created = m_options.clock->now();
-    artifact.is_from_here = true;
+    if (artifact.metadata.writer.empty())
+        artifact.metadata.writer = HEARTH_VERSION;
+    if (artifact.origin == Origin::unknown)
+        artifact.origin = Origin::here;
     if (options.kind == EntryKind::derived && artifact.metadata.compiler.empty())
         artifact.metadata.compiler = k_of_this_machine;
     const std::size_t only = options.tier.empty() ? k_none : m_tiers.named(options.tier);
     if (!options.tier.empty() && only == k_none)
         return error(Code::not_found, "There is no tier \"{}\". admin::tiers() lists those there are.", options.tier);
 
+    if (artifact.origin == Origin::elsewhere)
+        HEARTH_TRY(may_be_unsigned(key, only));
     const Entry entry(std::make_shared<const Artifact>(std::move(artifact)));
-    const Writes::Ticket before = m_writes.now();
-    std::vector<std::optional<Result<StoreReport>>> stores = write(key, entry, options.kind, only);
+    Writes::Ticket before = 0;
+    std::vector<std::optional<Result<StoreReport>>> stores = write(key, entry, options.kind, only, before);
 
     // Victims are dealt with now that the write has ended: on_evict may take its time.
     InsertReport report;
@@ -231,12 +261,14 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
     return report;
 }
 
-// What each tier said that was asked to store it.
+// What each tier said that was asked to store it. `before`: a ticket from before its victims were evicted, and no older
+// than need be, since a victim that was written since is not demoted.
 std::vector<std::optional<Result<StoreReport>>> Stack::write(const Key& key, const Entry& entry, EntryKind kind,
-                                                             std::size_t only)
+                                                             std::size_t only, Writes::Ticket& before)
 {
     std::vector<std::optional<Result<StoreReport>>> stores(m_tiers.size());
-    const Writes::Write writing(m_writes, key);
+    Writes::Write writing(m_writes, key);
+    before = m_writes.now();
     bool in_fast = false;
     bool in_any = false;
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
@@ -253,7 +285,26 @@ std::vector<std::optional<Result<StoreReport>>> Stack::write(const Key& key, con
     for (std::size_t i = 0; i < m_tiers.size() && in_any; ++i)
         if (!m_tiers[i].traits.remote && !(stores[i] && stores[i]->ok()))
             m_tiers[i]->remove(key);
+    if (!in_any)
+        writing.changed_nothing();
     return stores;
+}
+
+bool Stack::touch(const Key& key)
+{
+    std::uint32_t in_volatile = 0;
+    bool on_disk = false;
+    bool found = false;
+    for (const Place& place : m_tiers) {
+        if (place.traits.remote || !place->contains(key))
+            continue;
+        place->touch(key, 1);
+        in_volatile += place.traits.persistent ? 0 : 1;
+        on_disk |= place.traits.persistent && !place.traits.fixed;  // a bundle counts no uses
+        found = true;
+    }
+    m_credits.used_once(key, in_volatile, on_disk);
+    return found;
 }
 
 bool Stack::remove(const Key& key, Reach reach)
@@ -283,6 +334,8 @@ Status Stack::set_limits(std::string_view tier, const Limits& limits)
     const std::size_t index = m_tiers.named(tier);
     if (index == k_none)
         return error(Code::not_found, "There is no tier \"{}\".", tier);
+    if (!may_change())
+        return not_in_on_evict();
     const Writes::Ticket read = m_writes.now();
     settle_victims(index, m_tiers[index]->set_limits(limits, m_tiers[index].victims), read);
     if (limits.max_age.count() > 0)
@@ -301,7 +354,7 @@ Status Stack::set_policy(std::string_view tier, const PolicyFactory& policy)
                      "Tier \"{}\" keeps its policy: what was given makes none. Give a function that returns one, such "
                      "as gdsf().",
                      tier);
-    const PolicyFactory guarded = policy::guarded(policy, m_options.log);
+    const PolicyFactory guarded = policy::in_tier(policy::guarded(policy, m_options.log), std::string(tier));
     m_tiers[index]->set_policy(guarded);
     std::shared_ptr<const Policy> fresh = guarded();
     const std::lock_guard lock(m_policy_mutex);

@@ -45,6 +45,7 @@ public:
     Lookup find_from(std::size_t first, const Key& key, Miss why);
     Lookup peek(const Key& key, Reach reach);
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
+    bool touch(const Key& key);
     bool remove(const Key& key, Reach reach);
 
     // Stores what was read after the ticket `read` was taken, unless the key was written since, and deals with the
@@ -59,14 +60,16 @@ public:
     MoveReport promote(const Key& key);
     MoveReport demote(const Key& key);
 
-    // False: this thread is in on_evict. An entry that is stored there may evict another, and so on without end.
-    static bool may_change() noexcept;
+    // False: this thread is in this cache's on_evict. An entry that is stored there may evict another, and so on
+    // without end. Whatever may store or evict asks first.
+    bool may_change() const noexcept;
     static Error not_in_on_evict();
 
     std::vector<std::string> where(const Key& key);
     std::optional<EntryRow> info(const Key& key);
     void list(const std::function<bool(const EntryRow&)>& visit);
     std::vector<EntryRow> hottest(std::size_t count);
+    std::vector<EntryRow> recent(std::size_t count);
 
     // For what must go on whatever happens in it: what it throws is logged, once.
     template <class Work>
@@ -83,7 +86,8 @@ public:
 
 private:
     std::vector<std::optional<Result<StoreReport>>> write(const Key& key, const Entry& entry, EntryKind kind,
-                                                          std::size_t only);
+                                                          std::size_t only, Writes::Ticket& before);
+    Status may_be_unsigned(const Key& key, std::size_t only) const;
     void count_miss(Miss why);
     Miss failed_find(std::size_t tier, Miss why, Miss before);
     void log_once(std::size_t tier, const std::string& message);

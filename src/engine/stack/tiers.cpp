@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "engine/stack/guarded_tier.hpp"
+#include "policy/guarded_policy.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,7 +13,9 @@ namespace {
 
 Result<std::unique_ptr<Tier>> open(const TierSpec& spec, const TierContext& context)
 try {
-    return spec.open(context);
+    TierContext its_own = context;
+    its_own.policy = policy::in_tier(context.policy, spec.name);
+    return spec.open(its_own);
 } catch (...) {
     return error(Code::unavailable, "Tier \"{}\" could not be opened: {}", spec.name, what_was_thrown());
 }

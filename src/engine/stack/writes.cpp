@@ -8,6 +8,7 @@ namespace hearth::engine {
 void Writes::begin_write(const Key& key)
 {
     std::unique_lock lock(m_mutex);
+    m_ended.reserve(k_remembered);
     if (State& state = m_keys[key]; !state.writing && state.copies == 0) {
         state.writing = true;
         return;
@@ -20,35 +21,47 @@ void Writes::begin_write(const Key& key)
     --m_waiting;
 }
 
-void Writes::end_write(const Key& key) noexcept
+void Writes::end_write(const Key& key, bool changed) noexcept
 {
     {
         const std::lock_guard lock(m_mutex);
-        const Ticket number = m_now.load(std::memory_order_relaxed) + 1;
-        State& state = m_keys[key];
-        state.writing = false;
-        state.ended = number;
-        m_ended.emplace_back(key, number);
-        if (m_ended.size() > k_remembered)
-            forget_oldest();
-        // release: pairs with the acquire in now().
-        m_now.store(number, std::memory_order_release);
+        const auto known = m_keys.find(key);
+        if (known == m_keys.end())
+            return;  // it began before a fork, in another process
+        known->second.writing = false;
+        if (changed) {
+            const Ticket number = m_now.load(std::memory_order_relaxed) + 1;
+            known->second.ended = number;
+            remember(key, number);
+            // release: pairs with the acquire in now().
+            m_now.store(number, std::memory_order_release);
+        } else
+            forget_if_idle(key);
         if (m_waiting == 0)
             return;
     }
     m_changed.notify_all();
 }
 
-void Writes::forget_oldest()
+void Writes::remember(const Key& key, Ticket number) noexcept
 {
-    const auto& [key, number] = m_ended.front();
-    m_forgotten = number;
-    if (const auto known = m_keys.find(key); known != m_keys.end() && known->second.ended == number) {
+    if (m_ended.size() < k_remembered)
+        return m_ended.push_back(key);
+    Key& oldest = m_ended[(number - 1) % k_remembered];
+    m_forgotten = number - k_remembered;
+    if (const auto known = m_keys.find(oldest); known != m_keys.end() && known->second.ended == m_forgotten) {
         known->second.ended = 0;
-        if (!known->second.writing && known->second.copies == 0)
-            m_keys.erase(known);
+        forget_if_idle(oldest);
     }
-    m_ended.pop_front();
+    oldest = key;
+}
+
+void Writes::forget_if_idle(const Key& key) noexcept
+{
+    const auto known = m_keys.find(key);
+    if (known == m_keys.end() || known->second.writing || known->second.copies != 0 || known->second.ended != 0)
+        return;
+    m_keys.erase(known);
 }
 
 bool Writes::begin_copy(const Key& key, Ticket read)
@@ -71,8 +84,7 @@ void Writes::end_copy(const Key& key) noexcept
         if (known == m_keys.end() || known->second.copies == 0)
             return;  // it began before a fork, in another process
         --known->second.copies;
-        if (const State& state = known->second; state.copies == 0 && !state.writing && state.ended == 0)
-            m_keys.erase(known);
+        forget_if_idle(key);
         if (m_waiting == 0)
             return;
     }

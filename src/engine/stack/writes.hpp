@@ -7,9 +7,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
-#include <utility>
+#include <vector>
 
 namespace hearth::engine {
 
@@ -24,7 +23,9 @@ namespace hearth::engine {
 //   true: store it                            ~Write: takes the next number
 //
 // The last k_remembered writes are known by their keys. A ticket from before those is of no use: when in doubt, a copy
-// is dropped, which costs a hit in a faster tier and never a value.
+// is dropped. That costs a hit in a faster tier or, if it was a victim on its way down and no slower tier had it, a
+// compile. To wait for the write instead would make a hit of another key wait for its I/O. A write that changed nothing
+// refuses no copy once it has ended: an insert that no tier took must not cost the value that was there.
 // Thread safety: all of it. Cost: now() is one load; the others take a lock for a lookup in a table.
 class Writes {
 public:
@@ -38,13 +39,16 @@ public:
     class Write {
     public:
         Write(Writes& writes, const Key& key) : m_writes(writes), m_key(key) { writes.begin_write(key); }
-        ~Write() { m_writes.end_write(m_key); }
+        ~Write() { m_writes.end_write(m_key, m_changed); }
         Write(const Write&) = delete;
         Write& operator=(const Write&) = delete;
+
+        void changed_nothing() noexcept { m_changed = false; }
 
     private:
         Writes& m_writes;
         const Key m_key;
+        bool m_changed = true;
     };
 
     // No Write of the key begins while one exists. Nothing may be waited for, or written, while one is held.
@@ -77,10 +81,11 @@ private:
     };
 
     void begin_write(const Key& key);
-    void end_write(const Key& key) noexcept;
+    void end_write(const Key& key, bool changed) noexcept;
     bool begin_copy(const Key& key, Ticket read);
     void end_copy(const Key& key) noexcept;
-    void forget_oldest();
+    void remember(const Key& key, Ticket number) noexcept;
+    void forget_if_idle(const Key& key) noexcept;
     void after_fork() noexcept;
 
     std::atomic<Ticket> m_now{0};  // how many writes have ended; changed under the lock
@@ -88,8 +93,10 @@ private:
     std::condition_variable_any m_changed;
     std::size_t m_waiting = 0;
     std::unordered_map<Key, State> m_keys;
-    std::deque<std::pair<Key, Ticket>> m_ended;  // oldest first
-    Ticket m_forgotten = 0;                      // the newest number that is not among them any more
+    // The last writes: the one with number n at (n - 1) % k_remembered. Its memory is taken before the first write,
+    // since the end of one must not fail.
+    std::vector<Key> m_ended;
+    Ticket m_forgotten = 0;  // the newest number that is not among them any more
     const base::ForkGuard m_at_fork{[this] { after_fork(); }};
 };
 

@@ -44,6 +44,7 @@ Stats Counters::sums(std::span<const std::string_view> tiers) const
         for (const CountName<TierStats>& count : k_tier_counts)
             tier.*count.member = sum_at(at++);
         tier.latency = m_latency[i].read();
+        tier.miss_latency = m_miss_latency[i].read();
         stats.hits += tier.hits;
     }
     return stats;

@@ -93,6 +93,7 @@ public:
     }
     void miss(Miss why, std::uint64_t amount = 1) { stripe().add(static_cast<std::size_t>(why), amount); }
     void took(std::size_t tier, std::uint64_t ns) { m_latency[tier].add(ns); }
+    void miss_took(std::size_t tier, std::uint64_t ns) { m_miss_latency[tier].add(ns); }
 
     // The calling thread's own counts; get them once for a lookup.
     class Mine {
@@ -145,6 +146,7 @@ private:
     std::array<std::atomic<Stripe*>, k_stripes> m_stripes{};
     base::ForkSafeMutex m_mutex{base::LockLevel::counters};
     std::array<LatencyCounter, k_max_tiers> m_latency;
+    std::array<LatencyCounter, k_max_tiers> m_miss_latency;
 };
 
 }  // namespace hearth::engine

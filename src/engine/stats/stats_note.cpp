@@ -5,6 +5,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <functional>
+#include <utility>
 
 namespace hearth::engine {
 
@@ -33,8 +34,53 @@ void for_each_tier_count(TierT& tier, Visit&& visit)
         visit(count.note, tier.*count.member);
     visit("latency.total_ns", tier.latency.total_ns);
     visit("latency.samples", tier.latency.samples);
-    for (std::size_t i = 0; i < tier.latency.buckets.size(); ++i)
-        visit(fmt::format("latency.{}", i), tier.latency.buckets[i]);
+    visit("miss_total_ns", tier.miss_latency.total_ns);
+    visit("miss_samples", tier.miss_latency.samples);
+}
+
+template <class TierT, class Visit>
+void for_each_bucket(TierT& tier, Visit&& visit)
+{
+    for (auto* const latency : {&tier.latency, &tier.miss_latency})
+        for (auto& bucket : latency->buckets)
+            visit(bucket);
+}
+
+bool set_bucket(Latency& latency, std::string_view name, std::uint64_t value)
+{
+    constexpr std::string_view k_prefix = "latency.";
+    std::size_t bucket = Latency::k_buckets;
+    if (name.starts_with(k_prefix))
+        std::from_chars(name.data() + k_prefix.size(), name.data() + name.size(), bucket);
+    if (bucket >= Latency::k_buckets)
+        return false;
+    latency.buckets[bucket] = value;
+    return true;
+}
+
+constexpr std::string_view k_miss_buckets = ".miss_buckets ";
+
+// "12:3,14:1": a line for each would not fit into a note of many tiers.
+std::string pack_buckets(const Latency& latency)
+{
+    std::string packed;
+    for (std::size_t i = 0; i < latency.buckets.size(); ++i)
+        if (latency.buckets[i] != 0)
+            packed += fmt::format("{}{}:{}", packed.empty() ? "" : ",", i, latency.buckets[i]);
+    return packed;
+}
+
+void unpack_buckets(std::string_view packed, Latency& latency)
+{
+    while (!packed.empty()) {
+        const std::string_view one = packed.substr(0, packed.find(','));
+        packed.remove_prefix(std::min(packed.size(), one.size() + 1));
+        std::size_t bucket = Latency::k_buckets;
+        const char* const end = one.data() + one.size();
+        const char* const colon = std::from_chars(one.data(), end, bucket).ptr;
+        if (colon != end && *colon == ':' && bucket < Latency::k_buckets)
+            std::from_chars(colon + 1, end, latency.buckets[bucket]);
+    }
 }
 
 TierStats& tier_named(Stats& stats, std::string_view name)
@@ -72,9 +118,11 @@ void combine(Stats& mine, const Stats& others, const std::function<void(std::uin
             note = tier.note;
         values.clear();
         for_each_tier_count(tier, [&](std::string_view, std::uint64_t value) { values.push_back(value); });
+        for_each_bucket(tier, [&](std::uint64_t value) { values.push_back(value); });
         at = 0;
-        for_each_tier_count(tier_named(mine, tier.name),
-                            [&](std::string_view, std::uint64_t& value) { combine_one(value, values[at++]); });
+        TierStats& same = tier_named(mine, tier.name);
+        for_each_tier_count(same, [&](std::string_view, std::uint64_t& value) { combine_one(value, values[at++]); });
+        for_each_bucket(same, [&](std::uint64_t& value) { combine_one(value, values[at++]); });
     }
 }
 
@@ -91,6 +139,11 @@ Bytes encode_stats(const Stats& stats)
     for (const TierStats& tier : stats.tiers) {
         const std::string prefix = fmt::format("tier.{}.", tier.name);
         for_each_tier_count(tier, [&](std::string_view name, std::uint64_t value) { line(prefix, name, value); });
+        for (std::size_t i = 0; i < tier.latency.buckets.size(); ++i)
+            if (tier.latency.buckets[i] != 0)
+                line(prefix, fmt::format("latency.{}", i), tier.latency.buckets[i]);
+        if (const std::string packed = pack_buckets(tier.miss_latency); !packed.empty())
+            text += fmt::format("tier.{}{}{}\n", tier.name, k_miss_buckets, packed);
         if (!tier.note.empty())
             text += fmt::format("{}note {}\n", prefix, one_line(tier.note));
     }
@@ -113,6 +166,12 @@ Stats decode_stats(ByteView note)
         constexpr std::string_view k_note = ".note ";
         if (const std::size_t at = line.find(k_note); line.starts_with("tier.") && at != std::string_view::npos) {
             tier_named(stats, line.substr(5, at - 5)).note = line.substr(at + k_note.size());
+            continue;
+        }
+        if (const std::size_t at = line.rfind(k_miss_buckets);
+            line.starts_with("tier.") && at != std::string_view::npos) {
+            unpack_buckets(line.substr(at + k_miss_buckets.size()),
+                           tier_named(stats, line.substr(5, at - 5)).miss_latency);
             continue;
         }
         const std::size_t space = line.rfind(' ');
@@ -138,7 +197,8 @@ Stats decode_stats(ByteView note)
             continue;
         TierStats& tier = tier_named(stats, name.substr(0, point));
         name.remove_prefix(point + 1);
-        for_each_tier_count(tier, set);
+        if (!set_bucket(tier.latency, name, number))
+            for_each_tier_count(tier, set);
     }
     return stats;
 }

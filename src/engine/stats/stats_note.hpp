@@ -7,6 +7,7 @@
 //   note := "hearth stats 1\n" line* "sum " u64 "\n"
 //   line := word ("." word)* " " u64 "\n"        for instance  tier.disk.hits 12
 //         | "tier." word ".note " text "\n"                    tier.vram.note cuda: NVIDIA H200
+//         | "tier." word ".miss_buckets " bucket ("," bucket)* "\n"    bucket := u64 ":" u64
 //
 // The sum is over every byte before it; a note that does not match counts as none. Lines with unknown names are
 // skipped, so that a newer Hearth may add some.

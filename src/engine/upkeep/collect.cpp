@@ -5,6 +5,8 @@
 #include "hearth/admin.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_set>
 
 namespace hearth {
 
@@ -30,6 +32,50 @@ VerifyReport admin::verify(Cache& cache, Repair repair, const Progress& progress
     return all;
 }
 
+namespace {
+
+// The goal, and the tier's own limits where those are lower.
+EvictTo within_limits(EvictTo goal, const Limits& limits)
+{
+    const auto lower = [](std::optional<std::uint64_t>& most, std::uint64_t limit) {
+        if (limit != 0)
+            most = std::min(most.value_or(limit), limit);
+    };
+    lower(goal.max_bytes, limits.max_bytes);
+    lower(goal.max_entries, limits.max_entries);
+    return goal;
+}
+
+bool is_collected(const engine::Place& tier)
+{
+    return tier.keeps_here && tier.traits.writable;
+}
+
+}  // namespace
+
+std::vector<GcCandidate> admin::would_gc(Cache& cache, const EvictTo& goal)
+{
+    cache.parts().stack.credits().tell();
+    std::vector<GcCandidate> all;
+    for (const engine::Place& tier : cache.parts().tiers) {
+        if (!is_collected(tier))
+            continue;
+        std::unordered_set<Key> expired;
+        for (const Victim& victim : tier->would_evict({}))
+            expired.insert(victim.key);
+        for (const Victim& victim : tier->would_evict(within_limits(goal, tier->limits()))) {
+            std::optional<EntryRow> row = tier->info(victim.key);
+            if (!row)
+                continue;  // it has gone meanwhile
+            using Why = GcCandidate::Why;
+            all.push_back({*std::move(row), expired.contains(victim.key)         ? Why::expired
+                                            : victim.cause == EvictionCause::age ? Why::unused
+                                                                                 : Why::over_limit});
+        }
+    }
+    return all;
+}
+
 GcReport admin::gc(Cache& cache, const EvictTo& goal, const Progress& progress)
 {
     engine::Stack& stack = cache.parts().stack;
@@ -37,12 +83,13 @@ GcReport admin::gc(Cache& cache, const EvictTo& goal, const Progress& progress)
     GcReport report;
     for (std::size_t i = 0; i < cache.parts().tiers.size(); ++i) {
         const engine::Place& tier = cache.parts().tiers[i];
-        if (!tier.keeps_here || !tier.traits.writable)
+        // on_evict would be told of what is evicted here, and might ask for more of it.
+        if (!is_collected(tier) || !stack.may_change())
             continue;
         const TierUsage before = tier->usage();
         const engine::Writes::Ticket read = stack.writes().now();
         stack.settle_victims(i, tier->maintain({}), read);
-        stack.settle_victims(i, tier->evict_to(goal, progress), read);
+        stack.settle_victims(i, tier->evict_to(within_limits(goal, tier->limits()), progress), read);
         const TierUsage after = tier->usage();
         report.removed_entries += before.entries - std::min(before.entries, after.entries);
         report.removed_bytes += before.bytes - std::min(before.bytes, after.bytes);

@@ -122,6 +122,10 @@ Result<WriteReport> merge(const std::string& path, const std::vector<std::string
         Result<File> file = tiers::open_bundle(base::system_files(), one, options.inputs);
         HEARTH_TRY(file);
         const format::BundleFile& from = **file;
+        if (const std::uint64_t whole = from.head().header().file_size(); from.size() != whole)
+            base::tell(report.problems,
+                       fmt::format("{} is {} bytes long and should be {}: entries may be missing. Get the file again.",
+                                   one, from.size(), whole));
         const auto take = [&](std::size_t /*number*/, const format::BundleRow& row) {
             const auto [known, fresh] = choice.try_emplace(row.key, Chosen{&from, row});
             if (!fresh && same_result(known->second, {&from, row}))

@@ -167,10 +167,24 @@ bool CacheDirectory::trusts(std::uint32_t owner) const
     return m_shared || owner == m_user || owner == 0 || owner == ::geteuid();
 }
 
+template <class Use>
+int CacheDirectory::at_entry(const Key& key, Use&& use) const
+{
+    if (!m_shared)
+        return use(base::At(m_layout.entry(key).c_str()));
+    const base::FileHandle shard = open_folder(m_layout.shard(key));
+    return shard.open() ? use(base::At(shard.fd(), Layout::name_in_shard(key))) : shard.fd();
+}
+
 Bytes CacheDirectory::read_entry(const Key& key, int& error) const
 {
     base::FileStat about;
-    Bytes bytes = base::read_file(m_files, m_layout.entry(key).c_str(), format::k_max_entry_bytes, error, &about);
+    Bytes bytes;
+    error = at_entry(key, [&](base::At at) {
+        int read = 0;
+        bytes = base::read_file(m_files, at, format::k_max_entry_bytes, read, &about);
+        return read;
+    });
     if (error == 0 && !trusts(about.owner)) {
         error = -EPERM;
         return {};
@@ -180,7 +194,8 @@ Bytes CacheDirectory::read_entry(const Key& key, int& error) const
 
 Bytes CacheDirectory::read_entry_head(const Key& key, std::uint64_t& size, int& error) const
 {
-    const base::FileHandle file(m_files, m_files.open(m_layout.entry(key).c_str(), O_RDONLY | O_NONBLOCK, 0));
+    const base::FileHandle file(m_files,
+                                at_entry(key, [&](base::At at) { return m_files.open(at, O_RDONLY | O_NONBLOCK, 0); }));
     base::FileStat stat;
     error = file.open() ? m_files.stat(file.fd(), stat) : file.fd();
     if (error == 0 && stat.type != base::FileType::file)
@@ -194,7 +209,7 @@ Bytes CacheDirectory::read_entry_head(const Key& key, std::uint64_t& size, int& 
 std::int64_t CacheDirectory::stat_entry(const Key& key, WallTime* modified) const
 {
     base::FileStat stat;
-    if (const int error = m_files.stat(m_layout.entry(key).c_str(), stat); error != 0)
+    if (const int error = at_entry(key, [&](base::At at) { return m_files.stat(at, stat); }); error != 0)
         return error == -ENOTDIR ? -ENOENT : error;
     if (stat.type != base::FileType::file)
         return -ENOENT;
@@ -234,6 +249,7 @@ int CacheDirectory::Temporary::publish(const Key& key)
         // The shard does not exist yet, or somebody removed the directory meanwhile.
         m_directory.prepare();
         m_directory.make_folder(m_directory.m_layout.shard(key));
+        m_directory.m_synced[key.digest[0]].store(false, std::memory_order_relaxed);
         error = move_to(key);
     }
     if (error == -EISDIR)
@@ -241,6 +257,37 @@ int CacheDirectory::Temporary::publish(const Key& key)
     if (error == 0)
         m_name.clear();
     return error;
+}
+
+int CacheDirectory::sync_folder(const std::string& path) const
+{
+    const base::FileHandle named = open_folder(path);
+    if (!named.open())
+        return named.fd();
+    // Opened again, because what is good for naming things only cannot be synced.
+    const base::FileHandle folder(m_files, m_files.open({named.fd(), "."}, O_RDONLY | O_DIRECTORY, 0));
+    const int error = folder.open() ? m_files.sync(folder.fd()) : folder.fd();
+    return error == -EINVAL ? 0 : error;  // this file system has no such thing as syncing a folder
+}
+
+int CacheDirectory::sync_name(const Key& key) const
+{
+    if (const int error = sync_folder(m_layout.shard(key)); error != 0)
+        return error;
+    // Whoever made the shard, and the folders above it, may not have synced their names.
+    std::atomic<bool>& synced = m_synced[key.digest[0]];
+    if (synced.load(std::memory_order_relaxed))
+        return 0;
+    for (const std::string& path : {m_layout.entries(), m_layout.root(), m_layout.directory()})
+        if (const int error = sync_folder(path); error != 0)
+            return error;
+    // The folder that the directory lies in is not ours, and we may not be allowed to read it.
+    const base::FileHandle above(m_files,
+                                 m_files.open((m_layout.directory() + "/..").c_str(), O_RDONLY | O_DIRECTORY, 0));
+    if (above.open())
+        m_files.sync(above.fd());
+    synced.store(true, std::memory_order_relaxed);
+    return 0;
 }
 
 std::string CacheDirectory::unique_name() const
@@ -369,7 +416,8 @@ FlightAttempt CacheDirectory::try_flight(const Key& key) const
 
 Bytes CacheDirectory::read_note(std::string_view name) const
 {
-    return read_note_file(m_files, (m_layout.notes() + "/" + Layout::note_name(name)).c_str());
+    const base::FileHandle notes = open_folder(m_layout.notes());
+    return notes.open() ? read_note_file(m_files, {notes.fd(), Layout::note_name(name)}) : Bytes{};
 }
 
 bool CacheDirectory::update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit) const

@@ -5,6 +5,7 @@
 #include "tiers/disk/index.hpp"
 #include "tiers/disk/layout.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -42,8 +43,9 @@ public:
     int prepare() const;
 
     // A folder of the layout, to name files in. Whoever shares the directory may put links in it: whatever is created,
-    // renamed or removed is named in a folder that was reached without following one. (Entries are read by their paths.
-    // They are checked, wherever they lie.)
+    // renamed or removed is named in a folder that was reached without following one. In a shared directory that is
+    // true of what is read, too. (Elsewhere entries are read by their paths, which is faster: a link there leads to
+    // nothing that is not the user's own, and what is read is checked.)
     base::FileHandle open_folder(const std::string& path) const;
     base::FileHandle make_and_open(const std::string& path) const;
     // Makes a folder in one that is there. 0 also if there is something of that name.
@@ -69,6 +71,8 @@ public:
         ~Temporary();
         Temporary(const Temporary&) = delete;
         Temporary& operator=(const Temporary&) = delete;
+        // Returns when its bytes are on the disk. 0 or -errno.
+        int sync() const { return m_directory.m_files.sync(m_file.fd()); }
         // Renames it to its place. 0 or -errno.
         int publish(const Key& key);
 
@@ -82,6 +86,8 @@ public:
         base::FileHandle m_file;  // open and locked for as long as the temporary is ours
     };
     std::unique_ptr<Temporary> write_temporary(ByteView bytes, int& error);
+    // Returns when the name of an entry that was published is on the disk. 0 or -errno.
+    int sync_name(const Key& key) const;
 
     // Visits the key of every entry file, shard by shard, until told to stop. `strays` counts other files.
     int for_each_entry(const std::function<bool(const Key&)>& visit, std::uint64_t* strays = nullptr) const;
@@ -96,6 +102,10 @@ public:
     bool update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit) const;
 
 private:
+    int sync_folder(const std::string& path) const;
+    // Calls it with where the entry is, or returns why its shard cannot be used: -errno.
+    template <class Use>
+    int at_entry(const Key& key, Use&& use) const;
     std::string unique_name() const;
     bool trusts(std::uint32_t owner) const;
     std::unique_ptr<Temporary> create_temporary(int& error) const;
@@ -107,6 +117,7 @@ private:
     std::uint32_t m_user;  // who opened it
     std::uint64_t m_seed;
     mutable std::atomic<std::uint64_t> m_counter{0};
+    mutable std::array<std::atomic<bool>, Layout::k_shards> m_synced{};  // the names of these shards are on the disk
 };
 
 }  // namespace hearth::tiers

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "format/acceptance.hpp"
+#include "policy/outweighed.hpp"
 #include "tiers/disk/aside.hpp"
 #include "tiers/disk/seconds.hpp"
 #include "tiers/disk/session.hpp"
@@ -35,6 +36,8 @@ namespace {
 
 constexpr std::size_t k_uses_per_store = 256;
 constexpr std::size_t k_uses_at_most = 16384;
+// Among errors of the system: the policy would rather keep what is here. No file operation says this.
+constexpr int k_outweighed = -ECANCELED;
 
 DiskOptions with_absolute_directory(DiskOptions options)
 {
@@ -68,6 +71,11 @@ Result<std::unique_ptr<Tier>> DiskTier::open(const DiskOptions& options, const T
 {
     if (options.directory.empty())
         return error(Code::invalid_argument, "The disk tier needs a directory. Set one with HEARTH_DIR.");
+    if (options.trust.signatures == Signatures::demanded && options.trust.trusted.empty())
+        return error(Code::invalid_argument,
+                     "{} is to hold signed entries only, and no key is trusted, so that none could ever be used. Set "
+                     "HEARTH_TRUSTED_KEYS.",
+                     options.directory);
     auto tier = std::make_unique<DiskTier>(options, context, environment);
     HEARTH_TRY(tier->m_directory.check());
     return {std::move(tier)};
@@ -101,7 +109,8 @@ TierTraits DiskTier::traits() const
 {
     return {.persistent = true,
             .writable = m_options.access == Access::read_write,
-            .demands_signatures = m_options.trust.signatures == Signatures::demanded};
+            .demands_signatures = m_options.trust.signatures == Signatures::demanded,
+            .signs = !m_options.trust.sign_with.empty()};
 }
 
 std::uint64_t DiskTier::next_tick()
@@ -198,16 +207,32 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
 
     int error = 0;
     const std::unique_ptr<CacheDirectory::Temporary> temporary = m_directory.write_temporary(bytes, error);
-    if (!temporary)
+    // Before the lock is taken: others need not wait for the disk.
+    const bool durable = m_options.durable == Switch::on;
+    if (temporary && durable)
+        error = temporary->sync();
+    if (!temporary || error != 0)
         return cannot("Cannot write an entry below", error);
+    Result<StoreReport> stored = publish(key, entry, *temporary, bytes.size(), victims);
+    if (!stored || !durable)
+        return stored;
+    if (error = m_directory.sync_name(key); error != 0) {
+        remove(key);  // what may not outlive a power cut was not stored
+        return cannot("Cannot sync what was stored in", error);
+    }
+    return stored;
+}
 
+Result<StoreReport> DiskTier::publish(const Key& key, const Entry& entry, CacheDirectory::Temporary& temporary,
+                                      std::uint64_t bytes, Victims victims)
+{
     Session session(*this, Session::Directory::create);
     if (session.error() != 0)
         return cannot("Cannot store in", session.error());
     const Artifact& artifact = *entry.artifact();
     IndexRecord record{
         .key = key,
-        .bytes = bytes.size(),
+        .bytes = bytes,
         .cost = std::chrono::duration<float>(artifact.cost).count(),
         .created = to_seconds(artifact.created),
         .expires = to_seconds(artifact.expires),
@@ -215,8 +240,10 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
     if (!m_victims->admits(Resident(key, record.bytes, record.cost)))
         return hearth::error(Code::no_space, "The policy of tier \"{}\" did not admit an entry of {} bytes.",
                              m_options.name, record.bytes);
-    StoreReport report{.bytes = bytes.size(), .replaced = false, .victims = {}};
-    error = session.change([&] { return place(session, *temporary, record, victims, report); });
+    StoreReport report{.bytes = bytes, .replaced = false, .victims = {}};
+    const int error = session.change([&] { return place(session, temporary, record, victims, report); });
+    if (error == k_outweighed)
+        return policy::outweighed(m_options.name, record.bytes);
     if (error != 0)
         return cannot("Cannot store in", error);
     // Uses noted from now on come later than this store, whatever other processes' clocks said.
@@ -239,11 +266,27 @@ int DiskTier::place(Session& session, CacheDirectory::Temporary& temporary, Inde
     record.uses = old ? old->uses : 0;
     // The replaced entry's bytes count as room for the new one.
     const std::uint64_t growth = record.bytes - std::min(old ? old->bytes : 0, record.bytes);
+    if (const int error = old ? 0 : weigh(index, record); error != 0)
+        return error;
     if (const int error =
             make_room(session, record.key, growth, old ? 0 : 1, EvictionCause::capacity, victims, report.victims);
         error != 0)
         return error;
     return index.add(record, [&] { return temporary.publish(record.key); });
+}
+
+int DiskTier::weigh(Index& index, const IndexRecord& record)
+{
+    const Limits limits = this->limits();
+    const std::uint64_t bytes = policy::excess(index.totals().bytes + record.bytes, limits.max_bytes);
+    const std::uint64_t entries = policy::excess(index.totals().entries + 1, limits.max_entries);
+    bool outweighs = true;
+    if (bytes != 0 || entries != 0)
+        if (const int error =
+                m_victims->weigh(index, Resident(record.key, record.bytes, record.cost), bytes, entries, outweighs);
+            error != 0)
+            return error;
+    return outweighs ? 0 : k_outweighed;
 }
 
 int DiskTier::make_room(Session& session, const Key& spare, std::uint64_t bytes, std::uint64_t entries,

@@ -31,6 +31,7 @@ public:
 
     std::string_view name() const override { return m_options.name; }
     TierTraits traits() const override;
+    std::string directory() const override { return m_options.directory; }
     Found find(const Key& key) override;
     Found peek(const Key& key) override;
     Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
@@ -43,7 +44,9 @@ public:
     void set_policy(const PolicyFactory& policy) override;
     std::optional<EntryRow> info(const Key& key) override;
     void for_each(const std::function<bool(const EntryRow&)>& visit) override;
+    void for_each_use(const std::function<bool(const EntryUse&)>& visit) override;
     std::vector<Victim> evict_to(const EvictTo& goal, const Progress& progress) override;
+    std::vector<Victim> would_evict(const EvictTo& goal) override;
     VerifyReport verify(Repair repair, const Progress& progress) override;
     void touch(const Key& key, std::uint32_t uses) override;
     void flush() override;
@@ -67,15 +70,21 @@ private:
     void quarantine(const Key& key, const Bytes& bytes);
     int unlink(Session& session, const Key& key);
 
+    Result<StoreReport> publish(const Key& key, const Entry& entry, CacheDirectory::Temporary& temporary,
+                                std::uint64_t bytes, Victims victims);
     // Makes room for the entry and publishes it; `record` and `report` are filled in on the way.
     int place(Session& session, CacheDirectory::Temporary& temporary, IndexRecord& record, Victims victims,
               StoreReport& report);
+    // Whether the policy admits a new entry, given what would have to go for it.
+    int weigh(Index& index, const IndexRecord& record);
     int make_room(Session& session, const Key& spare, std::uint64_t bytes, std::uint64_t entries, EvictionCause cause,
                   Victims keep, std::vector<Victim>& out);
     int evict(Session& session, const IndexRecord& record, EvictionCause cause, Victims keep, std::vector<Victim>& out);
     // Evicts every entry for which `goes` returns true, and releases the lock now and then.
     void sweep(EvictionCause cause, const std::function<bool(const IndexRecord&)>& goes, const Progress& progress,
                const std::stop_token& stop, std::vector<Victim>& out);
+    std::function<bool(const IndexRecord&)> is_expired() const;
+    std::function<bool(const IndexRecord&)> is_unused(const EvictTo& goal) const;
     void evict_expired(EvictionCause cause, const std::stop_token& stop, std::vector<Victim>& out);
 
     // Writes a new index from the entries, and keeps the uses and recency that `known` has of them.
@@ -84,6 +93,10 @@ private:
     int record_uses(Index& index, std::size_t most);
     IndexRecord record_from_file(const Key& key) const;
     EntryRow row_of(const Key& key, const IndexRecord* record) const;
+    // What the index and this process know of its uses.
+    EntryUse use_of(const Key& key, const IndexRecord& record) const;
+    // Until the visitor returns false. The lock is released now and then. False: the index could not be read.
+    bool for_each_record(const std::function<bool(const IndexRecord&)>& visit);
     IndexTotals count();
     bool count_entries(IndexTotals& totals) const;
     static bool count_records(const Index& index, IndexTotals& totals);

@@ -20,6 +20,12 @@ namespace {
 constexpr std::uint64_t k_buckets_per_lock = 16;
 constexpr std::uint64_t k_quarantine_share = 16;  // of the budget for entries, and not taken from it
 
+bool meets(const IndexTotals& totals, const EvictTo& goal)
+{
+    return (!goal.max_bytes || totals.bytes <= *goal.max_bytes) &&
+           (!goal.max_entries || totals.entries <= *goal.max_entries);
+}
+
 }  // namespace
 
 IndexRecord DiskTier::record_from_file(const Key& key) const
@@ -135,15 +141,19 @@ EntryRow DiskTier::row_of(const Key& key, const IndexRecord* record) const
     int error = 0;
     format::fill_from_head(row, m_directory.read_entry_head(key, size, error));
     row.stored_bytes = size;
-    const UseLog::Use pending = m_uses.pending(key);
-    row.uses = pending.uses;
-    if (record) {
-        row.uses += record->uses;
-        row.last_used = from_seconds(record->last_used);
-    }
-    if (pending.uses != 0)
-        row.last_used = std::max(row.last_used, from_nanoseconds(pending.when_ns));
+    const EntryUse use = use_of(key, record ? *record : IndexRecord{});
+    row.uses = use.uses;
+    row.last_used = use.last_used;
     return row;
+}
+
+EntryUse DiskTier::use_of(const Key& key, const IndexRecord& record) const
+{
+    const UseLog::Use pending = m_uses.pending(key);
+    EntryUse use{key, record.uses + pending.uses, from_seconds(record.last_used)};
+    if (pending.uses != 0)
+        use.last_used = std::max(use.last_used, from_nanoseconds(pending.when_ns));
+    return use;
 }
 
 std::optional<EntryRow> DiskTier::info(const Key& key)
@@ -159,35 +169,49 @@ std::optional<EntryRow> DiskTier::info(const Key& key)
     return row_of(key, record ? &*record : nullptr);
 }
 
-void DiskTier::for_each(const std::function<bool(const EntryRow&)>& visit)
+bool DiskTier::for_each_record(const std::function<bool(const IndexRecord&)>& visit)
 {
-    base::FileStat stat;
-    if (m_directory.files().stat(m_directory.layout().root().c_str(), stat) != 0)
-        return;
-    if (!traits().writable) {
-        m_directory.for_each_entry([&](const Key& key) { return visit(row_of(key, nullptr)); });
-        return;
-    }
     std::vector<IndexRecord> records;
     std::vector<IndexRecord> part;
     for (std::uint64_t bucket = 0, buckets = 1; bucket < buckets;) {
         records.clear();
         {
             Session session(*this);
-            if (session.error() != 0) {
-                // The index is locked for long, or cannot be written by us. The files are enough for a listing.
-                m_directory.for_each_entry([&](const Key& key) { return visit(row_of(key, nullptr)); });
-                return;
-            }
+            if (session.error() != 0)
+                return false;
             buckets = session.index().buckets();
             for (std::uint64_t i = 0; i < k_buckets_per_lock && bucket < buckets; ++i, ++bucket)
                 if (session.index().read_bucket(bucket, part) == 0)
                     records.insert(records.end(), part.begin(), part.end());
         }
         for (const IndexRecord& record : records)
-            if (m_directory.stat_entry(record.key) >= 0 && !visit(row_of(record.key, &record)))
-                return;
+            if (!visit(record))
+                return true;
     }
+    return true;
+}
+
+void DiskTier::for_each(const std::function<bool(const EntryRow&)>& visit)
+{
+    base::FileStat stat;
+    if (m_directory.files().stat(m_directory.layout().root().c_str(), stat) != 0)
+        return;
+    const bool listed = traits().writable && for_each_record([&](const IndexRecord& record) {
+                            return m_directory.stat_entry(record.key) < 0 || visit(row_of(record.key, &record));
+                        });
+    // The index is locked for long, or cannot be written by us. The files are enough for a listing.
+    if (!listed)
+        m_directory.for_each_entry([&](const Key& key) { return visit(row_of(key, nullptr)); });
+}
+
+void DiskTier::for_each_use(const std::function<bool(const EntryUse&)>& visit)
+{
+    base::FileStat stat;
+    if (m_directory.files().stat(m_directory.layout().root().c_str(), stat) != 0)
+        return;
+    if (!traits().writable ||
+        !for_each_record([&](const IndexRecord& record) { return visit(use_of(record.key, record)); }))
+        m_directory.for_each_entry([&](const Key& key) { return visit(use_of(key, {})); });
 }
 
 void DiskTier::sweep(EvictionCause cause, const std::function<bool(const IndexRecord&)>& goes, const Progress& progress,
@@ -211,33 +235,80 @@ void DiskTier::sweep(EvictionCause cause, const std::function<bool(const IndexRe
     }
 }
 
+std::function<bool(const IndexRecord&)> DiskTier::is_expired() const
+{
+    return [now = acceptance()](const IndexRecord& record) {
+        return format::is_too_old(from_seconds(record.created), from_seconds(record.expires), now);
+    };
+}
+
+// Never, without a goal for it.
+std::function<bool(const IndexRecord&)> DiskTier::is_unused(const EvictTo& goal) const
+{
+    const std::uint32_t since =
+        goal.unused_for ? to_seconds(base::time_before(m_clock.now(), *goal.unused_for)) : std::uint32_t{0};
+    return [since](const IndexRecord& record) { return std::max(record.created, record.last_used) < since; };
+}
+
 std::vector<Victim> DiskTier::evict_to(const EvictTo& goal, const Progress& progress)
 {
     std::vector<Victim> gone;
     if (!traits().writable)
         return gone;
     flush();
-    if (goal.unused_for) {
-        const std::uint32_t since = to_seconds(base::time_before(m_clock.now(), *goal.unused_for));
-        const auto is_idle = [&](const IndexRecord& record) {
-            return std::max(record.created, record.last_used) < since;
-        };
-        sweep(EvictionCause::age, is_idle, progress, {}, gone);
-    }
-    if (!goal.max_bytes && !goal.max_entries)
+    bool stopped = false;
+    const Progress tell = [&](std::uint64_t done, std::uint64_t total) {
+        stopped = progress && !progress(done, total);
+        return !stopped;
+    };
+    if (goal.unused_for)
+        sweep(EvictionCause::age, is_unused(goal), tell, {}, gone);
+    if (stopped || (!goal.max_bytes && !goal.max_entries))
         return gone;
     Session session(*this);
-    const auto enough = [&] {
-        const auto& totals = session.index().totals();
-        return (!goal.max_bytes || totals.bytes <= *goal.max_bytes) &&
-               (!goal.max_entries || totals.entries <= *goal.max_entries);
-    };
+    const auto enough = [&] { return stopped || meets(session.index().totals(), goal); };
     const auto take = [&](const IndexRecord& record) {
-        return evict(session, record, EvictionCause::limit_lowered, Victims::discard, gone);
+        const int error = evict(session, record, EvictionCause::limit_lowered, Victims::discard, gone);
+        tell(gone.size(), 0);
+        return error;
     };
     if (session.error() == 0)
-        session.change([&] { return m_victims->run(session.index(), Key{}, enough, take); });
+        session.change([&] { return m_victims->run_exactly(session.index(), enough, take); });
     return gone;
+}
+
+std::vector<Victim> DiskTier::would_evict(const EvictTo& goal)
+{
+    std::vector<Victim> going;
+    if (!traits().writable)
+        return going;
+    flush();  // or what this process used would look idle
+    Session session(*this);
+    std::vector<IndexRecord> records;
+    if (session.error() != 0 || session.change([&] { return session.index().read_all(records); }) != 0)
+        return going;
+    IndexTotals left = session.index().totals();
+    const auto take = [&](const IndexRecord& record, EvictionCause cause) {
+        going.push_back({record.key, record.bytes, record.cost, cause, std::nullopt});
+        left.bytes -= record.bytes;
+        --left.entries;
+    };
+    for (const auto& goes : {is_expired(), is_unused(goal)})
+        std::erase_if(records, [&](const IndexRecord& record) {
+            const bool is_going = goes(record);
+            if (is_going)
+                take(record, EvictionCause::age);
+            return is_going;
+        });
+    if (meets(left, goal))
+        return going;
+    const std::size_t all = records.size();
+    for (const VictimChoice::Candidate& worst : m_victims->ranked(std::move(records), session.index().clock(), all)) {
+        take(worst.record, EvictionCause::limit_lowered);
+        if (meets(left, goal))
+            break;
+    }
+    return going;
 }
 
 std::vector<Victim> DiskTier::maintain(std::stop_token stop)
@@ -264,10 +335,7 @@ std::vector<Victim> DiskTier::maintain(std::stop_token stop)
 
 void DiskTier::evict_expired(EvictionCause cause, const std::stop_token& stop, std::vector<Victim>& out)
 {
-    const auto goes = [now = acceptance()](const IndexRecord& record) {
-        return format::is_too_old(from_seconds(record.created), from_seconds(record.expires), now);
-    };
-    sweep(cause, goes, {}, stop, out);
+    sweep(cause, is_expired(), {}, stop, out);
 }
 
 VerifyReport DiskTier::verify(Repair repair, const Progress& progress)

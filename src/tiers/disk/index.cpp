@@ -161,6 +161,18 @@ int Index::read_bucket(std::uint64_t bucket, std::vector<IndexRecord>& records) 
     return 0;
 }
 
+int Index::read_all(std::vector<IndexRecord>& records) const
+{
+    records.clear();
+    std::vector<IndexRecord> part;
+    for (std::uint64_t bucket = 0; bucket < m_header.buckets; ++bucket) {
+        if (const int error = read_bucket(bucket, part); error != 0)
+            return error;
+        records.insert(records.end(), part.begin(), part.end());
+    }
+    return 0;
+}
+
 int Index::find(const Key& key, std::optional<IndexRecord>& found) const
 {
     std::vector<IndexRecord> records;

@@ -58,13 +58,19 @@ public:
     bool wants_reconcile() const { return m_header.boot != m_boot; }
     std::uint64_t tick() const { return m_header.tick; }
     double clock() const { return m_header.clock; }
-    void set_clock(double clock) { m_header.clock = clock; }
+    void set_clock(double clock) { m_header.clock = clock; }  // written with the next change
+    int keep_clock(double clock)                              // written now
+    {
+        set_clock(clock);
+        return write_header();
+    }
     // The next tick in the order of use: later than all before it, and not before `now_ns`.
     std::uint64_t advance(std::uint64_t now_ns);
 
     std::uint64_t buckets() const { return m_header.buckets; }
     std::uint64_t bucket_of(const Key& key) const { return address(key, m_header.buckets); }
     int read_bucket(std::uint64_t bucket, std::vector<IndexRecord>& records) const;
+    int read_all(std::vector<IndexRecord>& records) const;
     int find(const Key& key, std::optional<IndexRecord>& found) const;
 
     // Announces, performs, records. If `perform` fails (-errno), nothing is recorded and its error is returned.

@@ -6,6 +6,25 @@
 
 namespace hearth::tiers {
 
+class VictimChoice::Residents {
+public:
+    explicit Residents(Policy& policy) : m_policy(policy) {}
+
+    const Resident& add(const IndexRecord& record)
+    {
+        Resident& resident = m_all.emplace_back(record.key, record.bytes, record.cost);
+        resident.set_uses(std::min(record.uses, Resident::k_max_uses));
+        resident.set_last_used(record.tick);
+        resident.aging = record.aging;
+        m_policy.inserted(resident);
+        return resident;
+    }
+
+private:
+    Policy& m_policy;
+    std::deque<Resident> m_all;
+};
+
 void VictimChoice::set_policy(PolicyFactory policy)
 {
     m_policy = std::move(policy);
@@ -42,39 +61,80 @@ int VictimChoice::sample(const Index& index, const Key& spare, std::vector<Index
     return 0;
 }
 
-int VictimChoice::refill(const Index& index, const Key& spare, bool& whole)
+std::deque<VictimChoice::Candidate> VictimChoice::ranked(std::vector<IndexRecord> records, double clock,
+                                                         std::size_t most) const
 {
-    std::vector<IndexRecord> records;
-    if (const int error = sample(index, spare, records, whole); error != 0)
-        return error;
     std::sort(records.begin(), records.end(),
               [](const IndexRecord& a, const IndexRecord& b) { return a.tick < b.tick; });
-
     const std::unique_ptr<Policy> policy = m_policy();
-    policy->set_clock(index.clock());
-    std::deque<Resident> residents;
+    policy->set_clock(clock);
+    Residents residents(*policy);
     std::unordered_map<const Resident*, const IndexRecord*> record_of;
     record_of.reserve(records.size());
-    for (const IndexRecord& record : records) {
-        Resident& resident = residents.emplace_back(record.key, record.bytes, record.cost);
-        resident.set_uses(std::min(record.uses, Resident::k_max_uses));
-        resident.set_last_used(record.tick);
-        resident.aging = record.aging;
-        record_of.emplace(&resident, &record);
-        policy->inserted(resident);
-    }
-    // Only the worst of a sample are taken before the next one is drawn: its best may be better than all other entries.
-    const std::size_t most = whole ? records.size() : std::max<std::size_t>(1, records.size() / 8);
-    while (m_candidates.size() < most && !record_of.empty()) {
+    for (const IndexRecord& record : records)
+        record_of.emplace(&residents.add(record), &record);
+    std::deque<Candidate> worst;
+    while (worst.size() < most && !record_of.empty()) {
         // A user's policy may name no victim, or one that is not here. The limit must hold anyway.
         auto victim = record_of.find(policy->victim());
         if (victim == record_of.end())
             victim = record_of.begin();
         policy->removed(*victim->first);
-        m_candidates.push_back({*victim->second, policy->clock()});
+        worst.push_back({*victim->second, policy->clock()});
         record_of.erase(victim);
     }
+    return worst;
+}
+
+int VictimChoice::refill(const Index& index, const Key& spare, bool& whole)
+{
+    std::vector<IndexRecord> records;
+    if (const int error = sample(index, spare, records, whole); error != 0)
+        return error;
+    // Only the worst of a sample are taken before the next one is drawn: its best may be better than all other entries.
+    const std::size_t most = whole ? records.size() : std::max<std::size_t>(1, records.size() / 8);
+    m_candidates = ranked(std::move(records), index.clock(), most);
     return 0;
+}
+
+int VictimChoice::weigh(Index& index, const Resident& entry, std::uint64_t bytes, std::uint64_t entries,
+                        bool& outweighs)
+{
+    bool whole = false;
+    if (m_candidates.empty())
+        if (const int error = refill(index, entry.key, whole); error != 0)
+            return error;
+    const std::unique_ptr<Policy> policy = m_policy();
+    policy->set_clock(index.clock());
+    Residents residents(*policy);
+    std::uint64_t known = 0;
+    for (const Candidate& candidate : m_candidates)
+        known += residents.add(candidate.record).bytes;
+    outweighs = policy->outweighs(entry, std::min(bytes, known), std::min<std::uint64_t>(entries, m_candidates.size()));
+    if (outweighs)
+        return 0;
+    forget_if_small(index);
+    return index.keep_clock(std::max(index.clock(), policy->clock()));
+}
+
+// A small cache is ranked anew each time, which is exact and cheap.
+void VictimChoice::forget_if_small(const Index& index)
+{
+    if (index.buckets() <= k_sampled_buckets)
+        m_candidates.clear();
+}
+
+int VictimChoice::run_exactly(Index& index, const std::function<bool()>& enough,
+                              const std::function<int(const IndexRecord&)>& evict)
+{
+    std::vector<IndexRecord> records;
+    if (const int error = enough() ? 0 : index.read_all(records); error != 0)
+        return error;
+    const std::size_t all = records.size();
+    m_candidates = ranked(std::move(records), index.clock(), all);
+    const int error = run(index, Key{}, enough, evict);
+    m_candidates.clear();
+    return error;
 }
 
 int VictimChoice::run(Index& index, const Key& spare, const std::function<bool()>& enough,
@@ -101,9 +161,9 @@ int VictimChoice::run(Index& index, const Key& spare, const std::function<bool()
         // Never backwards: another process may have advanced the clock since this candidate was ranked.
         index.set_clock(std::max(index.clock(), candidate.clock));
     }
-    // A small cache is ranked anew each time, which is exact and cheap.
-    if (whole || index.buckets() <= k_sampled_buckets)
+    if (whole)
         m_candidates.clear();
+    forget_if_small(index);
     return 0;
 }
 

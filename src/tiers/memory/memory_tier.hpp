@@ -8,7 +8,7 @@
 
 namespace hearth::tiers {
 
-// Artifacts in host memory, within limits on bytes and entries; bytes are those of the sections.
+// Artifacts in host memory, within limits on bytes and entries; memory_cost.hpp says what an entry takes.
 // Thread safety: all of it. One lock for every change; none for find(), unless the policy wants every touch.
 // Ownership: holds artifacts; a lease outlives eviction, clear() and the tier itself.
 // Cost: find() is one probe, no lock, no allocation, and writes no cache line that other threads read, except

@@ -98,7 +98,7 @@ void Router::run_by_node(const Routes& routes, std::span<Task* const> tasks, Ste
             m_stale = true;
             continue;
         }
-        ask(*node, group, until);
+        ask(*node, group, until, How::one_by_one);
         if (std::any_of(group.begin(), group.end(), [](const Task* task) { return speaks_against_map(*task); }))
             distrust(node->endpoint());
         for (Task* task : group)
@@ -107,22 +107,27 @@ void Router::run_by_node(const Routes& routes, std::span<Task* const> tasks, Ste
     }
 }
 
-void Router::ask(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline)
+void Router::ask(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline, How how)
 {
     if (!node.breaker().allows()) {
-        for (Task* task : tasks)
+        for (Task* task : tasks) {
             task->answer = error(Code::unavailable, "Redis at {} did not answer, and is left alone for now.",
                                  node.endpoint().shown());
+            task->refusal.clear();
+        }
         return;
     }
-    ask_anyway(node, tasks, deadline);
+    ask_anyway(node, tasks, deadline, how);
 }
 
-void Router::ask_anyway(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline)
+void Router::ask_anyway(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline, How how)
 {
     // What came too late to be asked says nothing about the node.
     const bool is_late = steady_clock::now() >= deadline;
-    node.run(tasks, deadline);
+    if (how == How::together)
+        node.run_together(tasks, deadline);
+    else
+        node.run(tasks, deadline);
     if (is_late)
         return;
     if (std::any_of(tasks.begin(), tasks.end(), [](const Task* task) { return is_silent(*task); }))
@@ -138,15 +143,13 @@ void Router::follow(Task& task, Endpoint asked, SteadyTime deadline)
         if (!redirection)
             return;
         const Node node = node_at(redirection->to);
-        if (redirection->kind == Redirection::Kind::moved) {
-            Task* const one[] = {&task};
-            node->run(one, deadline);
-        } else {
-            Task asking;
-            asking.command = Command({}, {"ASKING"});
-            Task* const both[] = {&asking, &task};
-            node->run_together(both, deadline);
-        }
+        Task asking;
+        asking.command = Command({}, {"ASKING"});
+        Task* const both[] = {&asking, &task};
+        if (redirection->kind == Redirection::Kind::moved)
+            ask(*node, std::span(both).last(1), deadline, How::one_by_one);
+        else
+            ask(*node, both, deadline, How::together);
         asked = redirection->to;
     }
 }
@@ -205,7 +208,7 @@ Result<Router::SharedRoutes> Router::fetch_from(const Node& node, SteadyTime dea
     Task task;
     task.command = Command({}, {"CLUSTER", "SLOTS"});
     Task* const one[] = {&task};
-    ask_anyway(*node, one, deadline);
+    ask_anyway(*node, one, deadline, How::one_by_one);
     HEARTH_TRY(task.answer);
     Result<SlotMap> map = parse_slots(*task.answer, node->endpoint());
     if (!map.ok())
@@ -235,11 +238,11 @@ Result<Router::SharedRoutes> Router::fetch_from(const Node& node, SteadyTime dea
 }
 
 // The nodes to ask for the map: masters and replicas of the present one, then those of the address. Those that failed
-// come last.
+// come last, also if another process of this machine found that out.
 std::vector<Endpoint> Router::to_ask()
 {
     std::vector<Endpoint> all;
-    const std::lock_guard lock(m_mutex);
+    std::unique_lock lock(m_mutex);
     const auto add = [&](const std::vector<Endpoint>& endpoints) {
         for (const Endpoint& endpoint : endpoints)
             if (endpoint != m_suspect && std::find(all.begin(), all.end(), endpoint) == all.end() &&
@@ -253,10 +256,9 @@ std::vector<Endpoint> Router::to_ask()
     add(m_settings->endpoints);
     if (m_suspect)
         all.push_back(*m_suspect);
-    std::stable_partition(all.begin(), all.end(), [&](const Endpoint& endpoint) {
-        const auto node = m_nodes.find(endpoint);
-        return node == m_nodes.end() || !node->second->breaker().rests();
-    });
+    lock.unlock();
+    std::stable_partition(all.begin(), all.end(),
+                          [&](const Endpoint& endpoint) { return !node_at(endpoint)->breaker().left_alone(); });
     return all;
 }
 
@@ -300,6 +302,13 @@ bool Router::is_partly_down()
     const auto down = [](const Node& node) { return node->breaker().is_down(); };
     return routes && std::any_of(routes->masters.begin(), routes->masters.end(), down) &&
            !std::all_of(routes->masters.begin(), routes->masters.end(), down);
+}
+
+bool Router::rests(std::string_view key)
+{
+    const SharedRoutes routes = m_only ? nullptr : known();
+    const Node node = routes ? routes->node_for(key) : nullptr;
+    return node && node->breaker().left_alone();
 }
 
 void Router::after_fork() noexcept

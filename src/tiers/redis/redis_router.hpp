@@ -34,6 +34,8 @@ public:
     // The servers that together hold every key once.
     Result<std::vector<std::shared_ptr<RedisNode>>> holders(SteadyTime deadline);
     bool is_partly_down();
+    // Whether the master that has this key is left alone for now.
+    bool rests(std::string_view key);
     void after_fork() noexcept;
     std::string description();
     std::string address() const;
@@ -65,9 +67,10 @@ private:
     void distrust(const Endpoint& endpoint);
 
     SharedRoutes known();
+    enum class How : std::uint8_t { one_by_one, together };
     // Asks one node, unless it is left alone for now.
-    static void ask(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline);
-    static void ask_anyway(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline);
+    static void ask(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline, How how);
+    static void ask_anyway(RedisNode& node, std::span<Task* const> tasks, SteadyTime deadline, How how);
     void run_by_node(const Routes& routes, std::span<Task* const> tasks, SteadyTime deadline);
     void follow(Task& task, Endpoint asked, SteadyTime deadline);
 

@@ -32,6 +32,7 @@ public:
                        SteadyTime deadline) override;
     Result<bool> remove_if(std::string_view name, ByteView bytes, SteadyTime deadline) override;
     bool is_partly_down() override { return m_router.is_partly_down(); }
+    bool rests(std::string_view name) override { return m_router.rests(key_of(name)); }
     void after_fork() noexcept override { m_router.after_fork(); }
     std::string description() override { return m_router.description(); }
 

@@ -32,7 +32,10 @@ constexpr std::size_t k_keys_at_once = 512;
 // Everything that is read from one partition: in pieces, each with its own host memory, and one wait for all.
 class Batch {
 public:
-    explicit Batch(Partition& partition) : m_arena(partition.arena()), m_guard(*m_arena) {}
+    explicit Batch(Partition& partition) : m_arena(partition.arena()), m_guard(*m_arena)
+    {
+        partition.entries().look_at_clock();
+    }
 
     // Whether the entry is there; if so, the next start() reads it.
     bool take(std::size_t number, const Key& key, resident::ResidentStore& entries, base::HazardSlot* slot)

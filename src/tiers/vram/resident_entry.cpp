@@ -25,6 +25,7 @@ Artifact head_of(const Artifact& artifact)
     head.cost = artifact.cost;
     head.created = artifact.created;
     head.expires = artifact.expires;
+    head.origin = artifact.origin;
     for (const Section& section : artifact.sections)
         head.sections.push_back({section.name, {}});
     return head;

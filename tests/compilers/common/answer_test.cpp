@@ -1,6 +1,7 @@
 #include "compilers/common/answer.hpp"
 
 #include "support/scratch_directory.hpp"
+#include "watch/manifest.hpp"
 #include "watch/source_file.hpp"
 
 #include <barrier>
@@ -103,6 +104,34 @@ TEST_F(Answering, is_a_hit_until_something_that_was_asked_changes)
     EXPECT_EQ(ask(), "two compiled");
     write_file(m_scratch / "a/v.h", "three");
     EXPECT_EQ(ask(), "three compiled");
+}
+
+TEST_F(Answering, a_manifest_cannot_give_a_question_the_result_of_another)
+{
+    write_file(m_scratch / "a/v.h", "one");
+    Question other = m_question;
+    other.request = Request::of("question", "two");
+    const std::vector<watch::Condition> conditions = compile(m_question.places)->depends_on->list;
+    const auto forge = [&](const Key& result) {
+        watch::Manifest forged;
+        forged.add({result, conditions});
+        forged.next = 1;
+        ASSERT_TRUE(m_cache
+                        ->insert(Key::of("hearth manifest", other.request.key().hex()),
+                                 Artifact{watch::encode_manifest(forged)}, {.kind = EntryKind::manifest})
+                        .ok());
+    };
+    const Answer first = ask(m_question);
+    forge(first.key);
+    EXPECT_NE(ask(other).key, first.key) << "nor is what is there given out";
+    EXPECT_EQ(m_compiles, 2);
+
+    m_cache->remove(first.key);
+    other.request = Request::of("question", "three");
+    forge(first.key);
+    EXPECT_NE(ask(other).key, first.key);
+    EXPECT_FALSE(m_cache->find(first.key).hit()) << "nor is anything stored there";
+    EXPECT_EQ(m_compiles, 3);
 }
 
 TEST_F(Answering, remembers_several_worlds_and_not_too_many)

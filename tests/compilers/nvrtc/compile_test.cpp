@@ -266,6 +266,24 @@ TEST_F(NvrtcCompiles, asynchronously_several_at_once_and_each_gets_its_own)
     EXPECT_EQ(m_cache->stats().compiles, 4U);
 }
 
+TEST_F(NvrtcCompiles, a_cache_may_be_moved_while_a_compile_waits_for_its_turn)
+{
+    CacheOptions one_at_a_time;
+    one_at_a_time.directory = m_scratch / "moved";
+    one_at_a_time.max_parallel_compiles = 1;
+    auto first = std::make_unique<Cache>(Cache::open(one_at_a_time).value());
+    std::promise<void> go_on;
+    first->run_later([waits = go_on.get_future().share()](const Status&) { waits.wait(); });
+    const Program program{.source = std::string(k_saxpy) + "// moved", .target = "sm_90"};
+    std::future<Result<nvrtc::Compiled>> future = nvrtc::compile_async(*first, program);
+    Cache second = std::move(*first);
+    first.reset();
+    go_on.set_value();
+    const Result<nvrtc::Compiled> compiled = future.get();
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+    EXPECT_EQ(second.stats().compiles, 1U);
+}
+
 TEST_F(NvrtcCompiles, what_is_wrong_comes_back_through_the_future)
 {
     const Result<nvrtc::Compiled> wrong =
@@ -291,6 +309,20 @@ TEST_F(NvrtcCompiles, a_deadline_is_a_timeout_and_the_compile_finishes_for_a_lat
     EXPECT_EQ(compile(program).outcome(), Outcome::hit);
 }
 
+TEST_F(NvrtcCompiles, the_time_limit_of_the_settings_is_a_deadline_for_all)
+{
+    const Program program{.source = std::string(k_saxpy) + "// time limit", .target = "sm_90"};
+    CacheOptions options;
+    options.directory = m_scratch / "cache";
+    options.compile_time_limit = std::chrono::milliseconds(1);
+    Cache hasty = Cache::open(options).value();
+    const Result<nvrtc::Compiled> late = nvrtc::compile(hasty, program);
+    ASSERT_FALSE(late.ok());
+    EXPECT_EQ(late.error().code, Code::timeout);
+    EXPECT_TRUE(nvrtc::compile(hasty, program, {.deadline = std::chrono::hours(1)}).ok()) << "its own deadline counts";
+    EXPECT_EQ(nvrtc::compile(hasty, program)->outcome(), Outcome::hit);
+}
+
 TEST_F(NvrtcCompiles, where_making_is_forbidden_a_miss_is_an_error_and_a_hit_a_hit)
 {
     const Program program{.source = k_saxpy, .target = "sm_90"};
@@ -300,9 +332,11 @@ TEST_F(NvrtcCompiles, where_making_is_forbidden_a_miss_is_an_error_and_a_hit_a_h
     options.compiling = Compiling::forbidden;
     Cache strict = Cache::open(options).value();
     EXPECT_TRUE(nvrtc::compile(strict, program).ok());
-    const Result<nvrtc::Compiled> missing = nvrtc::compile(strict, {.source = "__global__ void other() {}"});
+    const Result<nvrtc::Compiled> missing =
+        nvrtc::compile(strict, {.source = "__global__ void other() {}", .name = "src/other.cu"});
     ASSERT_FALSE(missing.ok());
     EXPECT_EQ(missing.error().code, Code::compile_forbidden);
+    EXPECT_EQ(missing.error().message.find("other.cu (entry "), 0U) << missing.error().message;
 }
 
 TEST_F(NvrtcCompiles, a_disabled_cache_still_compiles)

@@ -154,6 +154,52 @@ TEST_F(NvrtcIsExact, about_a_header_that_is_named_by_its_whole_path)
     expect(Outcome::compiled, here);
 }
 
+TEST_F(NvrtcIsExact, in_a_tree_that_has_moved_where_the_program_is_named_from_the_working_directory)
+{
+    const std::filesystem::path before = std::filesystem::current_path();
+    write("one/k/v.h", "#define VALUE 1\n");
+    for (const char* name : {"k/k.cu", "./k/k.cu"}) {
+        Program here = program(std::string("#include \"v.h\"  // in ") + name);
+        here.name = name;
+        std::filesystem::current_path(m_scratch / "one");
+        expect(Outcome::compiled, here);
+        expect(Outcome::hit, here);
+        std::filesystem::rename(m_scratch / "one", m_scratch / "two");
+        std::filesystem::current_path(m_scratch / "two");
+        expect(Outcome::hit, here);
+        std::filesystem::rename(m_scratch / "two", m_scratch / "one");
+        write("one/k/v.h", "#define VALUE 2\n");
+        std::filesystem::current_path(m_scratch / "one");
+        expect(Outcome::compiled, here);
+        write("one/k/v.h", "#define VALUE 1\n");
+    }
+    std::filesystem::current_path(before);
+}
+
+TEST_F(NvrtcIsExact, where_a_text_or_a_variable_names_by_its_whole_path_what_lies_beside_the_program)
+{
+    const std::filesystem::path before = std::filesystem::current_path();
+    const std::string whole = m_scratch / "one/k/v.h";
+    for (const auto& [by_variable, name] : {std::pair(false, "k/k.cu"), std::pair(false, "../one/k/k.cu"),
+                                            std::pair(false, "a/../k/k.cu"), std::pair(true, "k/k.cu")}) {
+        write("one/k/v.h", "#define VALUE 1\n");
+        write("two/k/v.h", "#define VALUE 1\n");
+        std::filesystem::create_directories(m_scratch / "one/a");
+        std::filesystem::create_directories(m_scratch / "two/a");
+        Program here = program((by_variable ? "" : "#include \"" + whole + "\"") + std::string("  // ") + name);
+        here.name = name;
+        if (by_variable)
+            ::setenv("NVRTC_APPEND_FLAGS", ("-include=" + whole).c_str(), 1);
+        std::filesystem::current_path(m_scratch / "one");
+        expect(Outcome::compiled, here);
+        write("one/k/v.h", "#define VALUE 2\n");
+        std::filesystem::current_path(m_scratch / "two");
+        expect(Outcome::compiled, here);
+    }
+    ::unsetenv("NVRTC_APPEND_FLAGS");
+    std::filesystem::current_path(before);
+}
+
 TEST_F(NvrtcIsExact, where_results_of_one_question_have_keys_of_their_own)
 {
     write("i/v.h", "#define VALUE 1\n");

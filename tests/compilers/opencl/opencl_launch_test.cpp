@@ -133,6 +133,41 @@ TEST_F(OpenClLaunches, a_caller_who_launches_by_other_means_stores_by_hand)
     EXPECT_EQ(build(cache, saxpy_source()).outcome(), opencl::Outcome::hit);
 }
 
+TEST_F(OpenClLaunches, a_program_stores_into_its_cache_wherever_that_was_moved)
+{
+    auto first = std::make_unique<Cache>(open());
+    const opencl::Program program = build(*first, saxpy_source());
+    Cache second = std::move(*first);
+    first.reset();
+    EXPECT_TRUE(program.store_again().ok());
+    EXPECT_EQ(second.stats().stores, 2U);
+}
+
+TEST_F(OpenClLaunches, a_binary_that_was_fetched_is_not_signed_here)
+{
+    {
+        Cache cache = open();
+        build(cache, saxpy_source());
+    }
+    const SigningKey key = SigningKey::generate().value();
+    ASSERT_TRUE(key.save(m_scratch / "build.key").ok());
+    CacheOptions signing = options();
+    signing.sign_with = m_scratch / "build.key";
+    Cache cache = Cache::open(signing).value();
+    const opencl::Program program = build(cache, saxpy_source());
+    ASSERT_EQ(program.outcome(), opencl::Outcome::hit);
+    const Status again = program.store_again();
+    ASSERT_FALSE(again.ok());
+    EXPECT_NE(again.error().message.find("cannot be signed here"), std::string::npos) << again.error().message;
+    const opencl::Buffer out = context().buffer(64 * sizeof(int)).value();
+    ASSERT_TRUE(program.kernel("fill").value().launch({.global = 64, .local = 16}, out, 5).ok())
+        << "nor is it in the way";
+    EXPECT_EQ(cache.stats().stores, 0U);
+    CacheOptions plain = options();
+    Cache other = Cache::open(plain).value();
+    EXPECT_TRUE(build(other, saxpy_source()).store_again().ok()) << "where nobody signs, it is stored as ever";
+}
+
 }  // namespace
 
 }  // namespace hearth::test

@@ -1,8 +1,11 @@
 #include "tiers/disk/disk_tier.hpp"
 
 #include "disk_fixture.hpp"
+#include "support/faulty_files.hpp"
 
+#include <algorithm>
 #include <fcntl.h>
+#include <stop_token>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -225,6 +228,42 @@ TEST_F(DiskTierTest, folders_of_other_versions_that_may_be_in_use_are_left_alone
     EXPECT_EQ(read_file(m_layout.directory() + "/v2/entries/x"), "of another version");
 }
 
+// 35
+TEST_F(DiskTierTest, a_directory_of_an_older_format_is_a_clean_miss_and_the_new_one_grows_beside_it)
+{
+    follow_the_machine();
+    {
+        const auto tier = open();
+        for (std::uint64_t number = 0; number < 5; ++number)
+            put(*tier, number, 100);
+    }
+    // Every file as Hearth wrote it, in the folder of the format before, with that format's version in the entries.
+    const std::string old = m_layout.directory() + "/v0";
+    fs::rename(m_layout.root(), old);
+    for (const fs::directory_entry& item : fs::recursive_directory_iterator(old + "/entries"))
+        if (item.is_regular_file()) {
+            std::string bytes = read_file(item.path());
+            bytes[8] = 0;
+            write_file(item.path(), bytes);
+        }
+    const auto before = snapshot(old);
+    const auto tier = open();
+    for (std::uint64_t number = 0; number < 5; ++number)
+        EXPECT_EQ(tier->find(numbered_key(number)).why, Miss::absent);
+    EXPECT_EQ(tier->usage().entries, 0U);
+    EXPECT_GT(tier->usage().aside_bytes, 500U);
+    for (std::uint64_t number = 0; number < 5; ++number)
+        put(*tier, number, 100);
+    tier->maintain({});
+    tier->verify(Repair::yes, {});
+    EXPECT_EQ(snapshot(old), before) << "a program of that version may still use it";
+    for (std::uint64_t number = 0; number < 5; ++number)
+        EXPECT_TRUE(holds(*tier, number));
+    // An entry of that format that somebody copied over is left alone too.
+    fs::copy_file(old + path_of(1).substr(m_layout.root().size()), path_of(1), fs::copy_options::overwrite_existing);
+    EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::other_version);
+}
+
 // 26
 TEST_F(DiskTierTest, maintenance_sweeps_what_killed_processes_left)
 {
@@ -344,6 +383,93 @@ TEST_F(DiskTierTest, a_lock_held_by_another_stops_stores_and_no_hit)
     ::close(holder);
     put(*tier, 2, 10);
     EXPECT_TRUE(files_in(m_layout.temporaries()).empty());
+}
+
+// 18, 33
+TEST_F(DiskTierTest, what_it_would_evict_is_what_it_evicts_and_saying_so_changes_nothing)
+{
+    for (const PolicyFactory& policy : {lru(), gdsf()}) {
+        const auto tier = open({}, policy);
+        tier->clear();
+        for (std::uint64_t number = 0; number < 1000; ++number) {
+            const Key key = numbered_key(number);
+            const std::shared_ptr<Artifact> artifact = sample_artifact(key, 10 + number % 90);
+            artifact->cost = std::chrono::milliseconds(1 + number * 7 % 100);
+            if (number < 5)
+                artifact->expires = m_clock.now() + 1h;
+            ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+        }
+        for (std::uint64_t number = 100; number < 200; ++number)
+            EXPECT_TRUE(tier->find(numbered_key(number)));
+        m_clock.advance(2h);
+        for (std::uint64_t number = 150; number < 1000; ++number)
+            EXPECT_TRUE(tier->find(numbered_key(number)));
+        const EvictTo goal{.max_entries = 300, .unused_for = 1h};
+        const auto keys_of = [](const std::vector<Victim>& victims) {
+            std::vector<Key> keys;
+            for (const Victim& victim : victims)
+                keys.push_back(victim.key);
+            return keys;
+        };
+        const std::vector<Victim> would_go = tier->would_evict(goal);
+        ASSERT_EQ(would_go.size(), 700U);
+        EXPECT_EQ(tier->usage().entries, 1000U);
+        EXPECT_EQ(keys_of(tier->would_evict(goal)), keys_of(would_go)) << "it is asked twice";
+        EXPECT_EQ(tier->would_evict({}).size(), 5U) << "what has expired";
+
+        std::vector<Victim> gone = tier->maintain({});
+        ASSERT_EQ(gone.size(), 5U);
+        for (Victim& victim : tier->evict_to(goal, {}))
+            gone.push_back(std::move(victim));
+        ASSERT_EQ(gone.size(), 700U);
+        // 150 go by age, in no order; of the other 850, 550 are too many, and go worst first.
+        std::vector<Key> expected = keys_of(would_go);
+        std::vector<Key> found = keys_of(gone);
+        EXPECT_TRUE(std::equal(expected.begin() + 150, expected.end(), found.begin() + 150));
+        std::sort(expected.begin(), expected.end());
+        std::sort(found.begin(), found.end());
+        EXPECT_EQ(expected, found);
+        expect_exact_accounting(*tier);
+    }
+}
+
+// 36
+TEST_F(DiskTierTest, closing_waits_for_no_other_process)
+{
+    auto tier = open();
+    put(*tier, 1, 100);
+    EXPECT_TRUE(holds(*tier, 1)) << "a use that closing would write down";
+    const int holder = ::open(m_layout.lock().c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(base::system_files().try_lock(holder), 0);
+    tier.reset();  // returns though nobody gives up the lock
+    ::close(holder);
+    EXPECT_EQ(open()->usage().entries, 1U);
+}
+
+// 36
+TEST_F(DiskTierTest, maintenance_that_is_told_to_stop_does_the_same_few_things_whatever_there_is_to_do)
+{
+    std::vector<std::uint64_t> operations;
+    for (const std::uint64_t count : {100, 3000}) {
+        {
+            const auto tier = open();
+            for (std::uint64_t number = 0; number < count; ++number)
+                put(*tier, number, 10);
+        }
+        m_environment.boot[0] ^= 1U;  // after a restart of the machine, all entries have to be looked at
+        FaultyFiles counting;
+        m_environment.files = &counting;
+        {
+            const auto tier = open();
+            std::stop_source stop;
+            stop.request_stop();
+            tier->maintain(stop.get_token());
+            operations.push_back(counting.count());
+        }
+        m_environment.files = &base::system_files();
+    }
+    EXPECT_LT(operations.back(), 1000U) << "not even one for each three entries";
+    EXPECT_LT(operations.back(), operations.front() + 400) << "folders are listed, entries are not looked at";
 }
 
 TEST_F(DiskTierTest, times_at_the_ends_of_the_clock_are_just_times)

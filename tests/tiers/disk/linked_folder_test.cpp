@@ -86,6 +86,24 @@ TEST_P(LinkedFolder, leads_nobody_out_of_the_cache_directory)
     EXPECT_EQ(snapshot(folder), before);
 }
 
+// Whoever put the link there may not be able to read what it leads to, and must not have it read for him.
+TEST_P(LinkedFolder, in_a_shared_directory_is_not_read_through_either)
+{
+    DiskOptions ours;
+    ours.users = Users::many;
+    const auto tier = open(ours);
+    put(*tier, 1, 100);
+    tier->update_note("stats", [](ByteView) { return Bytes::copy_of("x"); });
+    ASSERT_TRUE(tier->find(numbered_key(1)));
+    ASSERT_FALSE(tier->read_note("stats").empty());
+    replace_by_link(m_scratch / "moved");  // to what was there
+    const std::string folder = GetParam();
+    const bool leads_to_entries = folder == "v1" || folder == "v1/entries" || folder == "shard";
+    EXPECT_EQ(tier->contains(numbered_key(1)), !leads_to_entries);
+    EXPECT_EQ(static_cast<bool>(tier->find(numbered_key(1))), !leads_to_entries);
+    EXPECT_EQ(tier->read_note("stats").empty(), folder == "v1" || folder == "v1/notes");
+}
+
 INSTANTIATE_TEST_SUITE_P(of, LinkedFolder,
                          testing::Values("v1", "v1/tmp", "v1/flight", "v1/notes", "v1/entries", "shard", "quarantine"),
                          [](const auto& folder) {

@@ -3,6 +3,7 @@
 #include "support/scale.hpp"
 
 #include <functional>
+#include <map>
 
 // 31: the index is derived. Nothing needs it for a hit, and it comes back from the entries whatever happens to it.
 
@@ -39,6 +40,38 @@ TEST_F(RebuildTest, opening_looks_at_no_entry_however_many_there_are)
         m_environment.files = &base::system_files();
     }
     EXPECT_EQ(operations.front(), operations.back());
+}
+
+// 20
+TEST_F(RebuildTest, how_often_entries_were_used_is_known_without_opening_them)
+{
+    constexpr std::uint64_t k_entries = 1000;
+    {
+        const auto tier = open();
+        for (std::uint64_t number = 0; number < k_entries; ++number)
+            put(*tier, number, 10);
+        EXPECT_TRUE(holds(*tier, 7));
+    }
+    FaultyFiles counting;
+    m_environment.files = &counting;
+    {
+        const auto tier = open();
+        EXPECT_TRUE(holds(*tier, 7)) << "one use is in the index, one in this process";
+        const std::uint64_t before = counting.count(FileOperation::open);
+        std::map<Key, std::uint32_t> uses;
+        tier->for_each_use([&](const EntryUse& use) {
+            uses[use.key] = use.uses;
+            return true;
+        });
+        EXPECT_EQ(uses.size(), k_entries);
+        EXPECT_EQ(uses[numbered_key(7)], 2U);
+        EXPECT_EQ(uses[numbered_key(8)], 0U);
+        EXPECT_LT(counting.count(FileOperation::open) - before, 20U) << "lock and index, a few times";
+        int visits = 0;
+        tier->for_each_use([&](const EntryUse&) { return ++visits < 3; });
+        EXPECT_EQ(visits, 3);
+    }
+    m_environment.files = &base::system_files();
 }
 
 TEST_F(RebuildTest, an_index_that_was_deleted_is_rebuilt_from_the_entries)

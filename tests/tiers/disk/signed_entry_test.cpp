@@ -19,7 +19,7 @@ protected:
     static void compile(Tier& tier, std::uint64_t number)
     {
         const auto artifact = sample_artifact(numbered_key(number), 500);
-        artifact->is_from_here = true;
+        artifact->origin = Origin::here;
         ASSERT_TRUE(tier.store(numbered_key(number), Entry(artifact), Victims::discard).ok());
     }
     std::string quarantined(std::uint64_t number) const

@@ -63,6 +63,29 @@ TEST_F(VictimChoiceTest, a_small_cache_is_ranked_whole_and_exactly)
     EXPECT_EQ(m_index.totals(), IndexTotals{});
 }
 
+// 18
+TEST_F(VictimChoiceTest, who_can_wait_gets_the_exact_order_of_a_large_cache_too)
+{
+    constexpr std::uint64_t k_many = 5000;
+    fill(k_many);
+    ASSERT_GT(m_index.buckets(), 10 * VictimChoice::k_sampled_buckets);
+    std::vector<std::uint64_t> gone;
+    const auto enough = [&] { return gone.size() >= k_many - 10; };
+    const auto remove = [&](const IndexRecord& record) {
+        gone.push_back(m_numbers.at(record.key));
+        return m_index.remove(record.key, [] { return 0; });
+    };
+    ASSERT_EQ(m_choice.run_exactly(m_index, enough, remove), 0);
+    ASSERT_EQ(gone.size(), k_many - 10);
+    for (std::uint64_t number = 0; number < gone.size(); ++number)
+        ASSERT_EQ(gone[number], number);
+    EXPECT_EQ(m_index.totals().entries, 10U);
+    EXPECT_EQ(m_choice.run_exactly(
+                  m_index, [] { return true; }, remove),
+              0);
+    EXPECT_EQ(m_index.totals().entries, 10U);
+}
+
 TEST_F(VictimChoiceTest, the_spared_one_is_never_chosen)
 {
     fill(5);

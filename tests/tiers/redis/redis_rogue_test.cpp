@@ -1,5 +1,7 @@
 #include "redis_fixture.hpp"
+#include "remote/breaker.hpp"
 #include "rogue_server.hpp"
+#include "support/scratch_directory.hpp"
 
 namespace hearth::test {
 
@@ -13,7 +15,80 @@ std::string get_code(const std::string& answer, Then then)
     return code_of(store_at(local_url(server.port()))->get("k", soon()));
 }
 
+// Where processes tell each other of nodes, and what one of them does that has been refused by a node.
+struct SharedState {
+    void refuse(const RogueServer& node)
+    {
+        const std::string shown = "127.0.0.1:" + std::to_string(node.port());
+        remotes::Breaker(file + "-" + Key::of("redis node", shown).hex().substr(0, 16), remotes::Breaker::wall_ns)
+            .failed(remotes::Breaker::Failure::refusal);
+    }
+    std::unique_ptr<remotes::RemoteStore> cluster_at(const std::string& hosts) const
+    {
+        remotes::StoreOptions options = options_for("redis+cluster://" + hosts);
+        options.state_file = file;
+        return tiers::open_redis_store(options).value();
+    }
+
+    ScratchDirectory scratch;
+    std::string file = scratch / "remotes/cluster";
+};
+
+std::string host_of(const RogueServer& server)
+{
+    return "127.0.0.1:" + std::to_string(server.port());
+}
+
+// A map in which one node has everything.
+std::string map_with(const RogueServer& node)
+{
+    return "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:" + std::to_string(node.port()) + "\r\n";
+}
+
 }  // namespace
+
+TEST(RedisRogue, nobody_is_sent_to_a_node_that_is_left_alone)
+{
+    for (const std::string_view word : {"MOVED", "ASK"}) {
+        SharedState state;
+        const RogueServer dead("", Then::stay);
+        const RogueServer node("-" + std::string(word) + " 1 " + host_of(dead) + "\r\n", Then::stay);
+        const RogueServer seed(map_with(node), Then::stay);
+        state.refuse(dead);
+        const auto store = state.cluster_at(host_of(seed));
+        EXPECT_EQ(code_of(store->get("k", soon())), "unavailable") << word;
+        EXPECT_EQ(dead.connections(), 0) << word;
+        EXPECT_GE(node.connections(), 1) << word;
+    }
+}
+
+TEST(RedisRogue, a_new_process_asks_first_those_of_an_address_that_others_found_working)
+{
+    SharedState state;
+    const RogueServer dead("", Then::stay);
+    const RogueServer node("$-1\r\n", Then::stay);
+    const RogueServer seed(map_with(node), Then::stay);
+    state.refuse(dead);
+    const auto store = state.cluster_at(host_of(dead) + "," + host_of(seed));
+    EXPECT_FALSE(store->get("k", soon()).value().has_value());
+    EXPECT_EQ(dead.connections(), 0);
+}
+
+TEST(RedisRogue, a_cluster_says_whose_server_is_left_alone)
+{
+    SharedState state;
+    const RogueServer node("$-1\r\n", Then::stay);
+    const RogueServer seed(map_with(node), Then::stay);
+    const auto store = state.cluster_at(host_of(seed));
+    EXPECT_FALSE(store->rests("k")) << "nothing is known yet";
+    ASSERT_TRUE(store->get("k", soon()).ok());
+    EXPECT_FALSE(store->rests("k"));
+    state.refuse(node);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!store->rests("k") && std::chrono::steady_clock::now() < end)  // it looks at what others say now and then
+        std::this_thread::yield();
+    EXPECT_EQ(code_of(store->get("k", soon())), "unavailable");
+}
 
 TEST(RedisRogue, what_is_not_redis_is_corrupt)
 {

@@ -41,7 +41,7 @@ bool has_option(const CompileArguments& arguments, std::initializer_list<std::st
 nvrtc::Program program_of(const CompileArguments& arguments, const std::string& file, const std::string& target)
 {
     nvrtc::Program program;
-    program.source = read_whole(file).text();
+    program.source = read_whole(file, arguments.max_source_bytes).text();
     program.name = file;
     for (const std::string& directory : arguments.include_directories)
         program.options.push_back("-I" + directory);

@@ -3,6 +3,7 @@
 #include "hearth/nvrtc.hpp"
 #include "terminal/command_line.hpp"
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -19,7 +20,11 @@ struct CompileArguments {
     std::vector<std::string> name_expressions;
     std::vector<std::string> options;  // what follows "--", passed to the compiler unchanged
     bool lto = false;                  // NVRTC is to give LTO-IR
+    std::uint64_t max_source_bytes = UINT64_MAX;
 };
+
+// A source is no entry: one that is larger than entries may be is compiled and not kept.
+inline constexpr std::uint64_t k_max_source_bytes = std::uint64_t{256} << 20U;
 
 enum class Files : unsigned char { one, several };
 void add_compile_arguments(Command& command, CompileArguments& arguments, Files files);

@@ -78,7 +78,7 @@ Result<Explanation> explain_cuda(Cache& cache, const CompileArguments& arguments
 ptx::Program ptx_of(const CompileArguments& arguments, const CompileJob& job)
 {
     ptx::Program program;
-    program.text = read_whole(job.file).text();
+    program.text = read_whole(job.file, arguments.max_source_bytes).text();
     program.name = job.file;
     program.options = arguments.options;
     program.target = job.target;
@@ -98,7 +98,7 @@ Result<Explanation> explain_ptx(Cache& cache, const CompileArguments& arguments,
 opencl::Source opencl_of(const CompileArguments& arguments, const CompileJob& job)
 {
     opencl::Source source;
-    source.text = read_whole(job.file).text();
+    source.text = read_whole(job.file, arguments.max_source_bytes).text();
     source.name = std::filesystem::path(job.file).filename().string();
     for (const std::string& directory : arguments.include_directories)
         source.options.push_back("-I" + directory);

@@ -118,6 +118,11 @@ Settings settings_of(const Globals& globals)
     return resolve(std::move(options));
 }
 
+std::uint64_t max_entry_bytes(const Globals& globals)
+{
+    return settings_of(globals).options.max_entry_bytes.value_or(UINT64_MAX);
+}
+
 Cache open_cache(const Globals& globals, Use use, Remotes remotes)
 {
     const Settings settings = settings_of(globals);

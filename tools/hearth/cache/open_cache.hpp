@@ -4,6 +4,7 @@
 #include "hearth/options.hpp"
 #include "terminal/command_line.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@ namespace hearth::cli {
 
 // The settings that programs on this machine get, and where each came from.
 Settings settings_of(const Globals& globals);
+
+// HEARTH_MAX_ENTRY_BYTES: nothing larger is kept.
+std::uint64_t max_entry_bytes(const Globals& globals);
 
 enum class Use : unsigned char {
     look,    // read-only: reads count neither as uses nor in the statistics

@@ -37,7 +37,8 @@ Json row_as_json(const EntryRow& row)
             {"compiler", row.metadata.compiler},
             {"target", row.metadata.target},
             {"options", row.metadata.options},
-            {"status", row.status}};
+            {"status", row.status},
+            {"writer", row.metadata.writer.empty() ? Json(nullptr) : Json(row.metadata.writer)}};
 }
 
 std::string options_line(const std::vector<std::string>& options)

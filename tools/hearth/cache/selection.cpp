@@ -101,21 +101,26 @@ std::string nothing_matches(const Selection& selection)
     return text + (selection.failed ? " --failed" : "");
 }
 
-Key find_one(Cache& cache, const Selection& selection)
+std::optional<Key> find_one(Cache& cache, const Selection& selection)
 {
     const std::string& pattern = *selection.pattern;
     const Key exact = exact_key(pattern);
-    if (Key::parse(pattern) || !admin::where(cache, exact).empty())
+    const Choose choose = chosen_by(selection);
+    const std::optional<EntryRow> stored = admin::info(cache, exact);
+    const bool left_out = stored && !choose(*stored);
+    if (!left_out && (Key::parse(pattern) || !admin::where(cache, exact).empty()))
         return exact;
     std::vector<EntryRow> found;
-    admin::list(cache, [&, choose = chosen_by(selection)](const EntryRow& row) {
+    admin::list(cache, [&](const EntryRow& row) {
         if (choose(row) && (!is_internal(row) || is_key_prefix(pattern)))
             found.push_back(row);
         return true;
     });
     if (found.size() > 1)
         fail_with(found, pattern);
-    return found.empty() ? exact : found.front().key;
+    if (found.empty())
+        return left_out ? std::nullopt : std::optional(exact);
+    return found.front().key;
 }
 
 }  // namespace hearth::cli

@@ -31,7 +31,8 @@ bool anything_matches(Cache& cache, const Choose& choose);
 std::string nothing_matches(const Selection& selection);
 
 // The key of the one entry that is meant: the one that `put` stored under the pattern, or else the only one that
-// matches; the pattern's own key if none does. Fails, and lists them, if several match.
-Key find_one(Cache& cache, const Selection& selection);
+// matches; the pattern's own key if none does. None: the options beside the pattern leave that one out. Fails, and
+// lists them, if several match.
+std::optional<Key> find_one(Cache& cache, const Selection& selection);
 
 }  // namespace hearth::cli

@@ -199,6 +199,9 @@ int run_build(const Globals& globals, const BuildArguments& arguments)
                                    "was recorded for sm_ stays sm_, and one for compute_ stays compute_.",
                                    in_quotes(target)));
     const bool bundling = !arguments.bundle.empty();
+    if (!bundling && !arguments.sign_with.empty())
+        fail_usage("--sign-with signs a bundle: name one with -o. What goes into the cache is signed with the key that "
+                   "HEARTH_SIGN_WITH names.");
     const bundles::WriteOptions signed_by = bundling ? signing(globals, arguments.sign_with) : bundles::WriteOptions{};
     const std::string over = bundling ? bundle_to_extend(arguments.bundle, signed_by) : "";
     const auto started = std::chrono::steady_clock::now();

@@ -12,6 +12,7 @@
 #include "terminal/times.hpp"
 #include "json/json.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -41,7 +42,7 @@ void check_sources(const CompileArguments& arguments)
 {
     for (const std::string& file : arguments.files) {
         check_kind(file);
-        static_cast<void>(read_whole(file));
+        static_cast<void>(read_whole(file, arguments.max_source_bytes));
     }
 }
 
@@ -173,6 +174,7 @@ int run_compile(const Globals& globals, const CompileCommand& given)
 {
     CompileCommand arguments = given;
     arguments.compile.lto = arguments.emit == "ltoir";
+    arguments.compile.max_source_bytes = std::max(max_entry_bytes(globals), k_max_source_bytes);
     check_sources(arguments.compile);
     const Where where = where_to_write(arguments);
     const std::vector<CompileReport> reports = [&] {
@@ -222,8 +224,8 @@ void add_compile(Command& command)
                  "Where to write the result; - is standard output. For several results, a directory", "OUT");
     command
         .text("--emit", arguments.emit,
-              "Which output to write (otherwise the cubin, or ptx for compute_ targets). ltoir adds -dlto",
-              "cubin|ptx|ltoir")
+              "Which output to write (otherwise the cubin, ptx for compute_ targets, binary for .cl). ltoir adds -dlto",
+              "cubin|ptx|ltoir|binary")
         .checked_by([](const std::string& name) {
             return k_outputs.contains(name)
                        ? ""

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -65,6 +66,24 @@ void look_for_problems(Findings& findings)
         findings.problems.push_back(fmt::format(
             "{} does not exist and this user cannot create it. Create it, or choose another with --dir or HEARTH_DIR.",
             in_quotes(directory.path)));
+}
+
+// What is demanded of the disk and cannot be met. A directory that exists was opened, which has told of missing keys.
+void look_at_signatures(const CacheOptions& options, Findings& findings)
+{
+    const auto demands = [&](const char* word) {
+        const std::vector<std::string>& all = *options.demand_signatures;
+        return std::find(all.begin(), all.end(), word) != all.end();
+    };
+    if (!demands("disk") && !demands("all"))
+        return;
+    if (options.trusted_keys->empty() && !findings.directory.exists)
+        findings.problems.emplace_back("The disk is to hold signed entries only, and no key is trusted, so that none "
+                                       "could ever be used. Set HEARTH_TRUSTED_KEYS.");
+    if (options.sign_with->empty() && options.access == Access::read_write)
+        findings.advice.emplace_back("The disk is to hold signed entries only, and nothing is signed here: what is "
+                                     "stored cannot be read again. Set HEARTH_SIGN_WITH, or leave disk out of "
+                                     "HEARTH_DEMAND_SIGNATURES.");
 }
 
 void advise(Findings& findings)
@@ -125,6 +144,7 @@ Findings examine(const Globals& globals)
     ::setenv("NODEVICE_SELECT", "1", 0);
     findings.device_memory = device::backends();
     look_for_problems(findings);
+    look_at_signatures(settings.options, findings);
     advise(findings);
     return findings;
 }
@@ -296,12 +316,14 @@ int run_doctor(const Globals& globals, const DoctorArguments& arguments)
 
 void add_doctor(Command& command)
 {
-    command.describe("Shows what Hearth finds on this machine (disk, limits, compilers, GPUs) and what to improve.",
-                     "  hearth doctor\n"
-                     "  hearth --dir /scratch/cache doctor\n"
-                     "  hearth doctor --json | jq -r '.advice[]'\n"
-                     "  hearth doctor --program ./simulation          whether 'hearth run' can serve it",
-                     "With --program the exit code is 1 if the program cannot be served, and otherwise 0.");
+    command.describe(
+        "Shows what Hearth finds on this machine (disk, limits, compilers, GPUs) and what to improve.",
+        "  hearth doctor\n"
+        "  hearth --dir /scratch/cache doctor\n"
+        "  hearth doctor --json | jq -r '.advice[]'\n"
+        "  hearth doctor --program ./simulation          whether 'hearth run' can serve it",
+        "Exit code 3: the cache cannot be used. With --program the exit code is 1 if the program cannot be "
+        "served, and otherwise 0.");
     auto& arguments = command.runs(run_doctor);
     command
         .text("--program", arguments.program, "Show instead whether 'hearth run -- FILE' can serve that program",

@@ -42,6 +42,19 @@ std::string section_names(const Artifact& artifact)
     return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
+// What 'hearth compile -o' would have written: the output that the file's name ends in, or else the code.
+const Section* usual_section(const Artifact& artifact, const std::string& output)
+{
+    for (const Section& section : artifact.sections)
+        if (!section.name.empty() && output.ends_with("." + section.name))
+            return &section;
+    for (const char* code : {"cubin", "binary", "ptx"})
+        for (const Section& section : artifact.sections)
+            if (section.name == code)
+                return &section;
+    return artifact.sections.empty() ? nullptr : &artifact.sections.front();
+}
+
 void write_result(const GetArguments& arguments, ByteView bytes)
 {
     if (!arguments.output.empty() && arguments.output != "-") {
@@ -61,13 +74,14 @@ int run_get(const Globals& globals, const GetArguments& arguments)
         fail_usage("--json needs -o FILE: standard output cannot hold both the bytes and the facts about them.");
 
     Cache cache = open_cache(globals, Use::read, Remotes::yes);
-    const Key key = find_one(cache, arguments.selection);
-    const Lookup found = cache.find(key);
+    const std::optional<Key> key = find_one(cache, arguments.selection);
+    const Lookup found = key ? cache.find(*key) : Lookup(Miss::absent);
     if (!found) {
         if (arguments.json)
-            print_json({{"key", key.hex()}, {"hit", false}, {"reason", to_string(found.why())}});
-        complain(fmt::format("Miss ({}): there is no usable entry for {}.", to_string(found.why()),
-                             in_quotes(*arguments.selection.pattern)));
+            print_json({{"key", key ? Json(key->hex()) : nullptr}, {"hit", false}, {"reason", to_string(found.why())}});
+        complain(key ? fmt::format("Miss ({}): there is no usable entry for {}.", to_string(found.why()),
+                                   in_quotes(*arguments.selection.pattern))
+                     : nothing_matches(arguments.selection) + ".");
         return k_nothing;
     }
     if (arguments.section && found->find(*arguments.section) == nullptr) {
@@ -79,10 +93,13 @@ int run_get(const Globals& globals, const GetArguments& arguments)
         warn(fmt::format("This entry is a compile that failed with status {}; what follows is what the compiler wrote.",
                          found->status));
 
-    const ByteView bytes = arguments.section ? found->bytes(*arguments.section) : found->bytes();
+    const Section* usual = usual_section(*found, arguments.output);
+    const ByteView bytes = arguments.section  ? found->bytes(*arguments.section)
+                           : usual != nullptr ? usual->data.view()
+                                              : ByteView{};
     write_result(arguments, bytes);
     if (arguments.json)
-        print_json({{"key", key.hex()},
+        print_json({{"key", key->hex()},
                     {"hit", true},
                     {"tier", found.tier()},
                     {"bytes", bytes.size()},
@@ -103,8 +120,11 @@ void add_get(Command& command)
     add_selection(command, arguments.selection, "KEY").required();
     command.text("-o,--output", arguments.output,
                  "The file to write; - is standard output. A file appears whole or not at all", "FILE");
-    command.text("--section", arguments.section,
-                 "Which of the entry's outputs (otherwise the first; 'hearth show' lists them)", "NAME");
+    command.text(
+        "--section", arguments.section,
+        "Which of the entry's outputs (otherwise the one that FILE's name ends in, or the code: cubin before ptx; "
+        "'hearth show' lists them)",
+        "NAME");
     command.json(arguments.json, "Print JSON about the hit or miss; needs -o FILE");
 }
 

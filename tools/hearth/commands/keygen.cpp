@@ -28,8 +28,8 @@ int run_keygen(const Globals& /*globals*/, const KeygenArguments& arguments)
     print_out("{}\n", key.public_key().text());
     if (arguments.only_public)
         return k_done;
-    complain(fmt::format("The signing key is in {}: give it only to those who may write entries. The line above is its "
-                         "public key: put it into HEARTH_TRUSTED_KEYS of those who read entries.",
+    complain(fmt::format("The signing key is in {}: give it only to those who may write entries. Its public key, "
+                         "on standard output, goes into HEARTH_TRUSTED_KEYS of those who read entries.",
                          in_quotes(arguments.file)));
     return k_done;
 }

@@ -256,8 +256,9 @@ int run_ptxas(const Globals& globals, const PtxasArguments& arguments)
     if (build.empty())
         past("the real ptxas cannot be read");
     const Job job(real, *call, std::move(inputs));
-    const Result<Lookup> found = cache.get_or_compile(job.request(build), [&] { return job.make(); });
     const std::string name = name_of(call->inputs);
+    const Result<Lookup> found =
+        cache.get_or_compile(job.request(build), [&] { return job.make(); }, {.metadata = {.label = name}});
     if (!found) {
         if (found.error().code != Code::compile_forbidden)
             past(found.error().message);

@@ -28,7 +28,7 @@ int run_put(const Globals& globals, const PutArguments& arguments)
     const Request request = exact_key(arguments.key);
     Cache cache = open_cache(globals, Use::change, Remotes::yes);
 
-    Artifact artifact(read_whole(arguments.file));
+    Artifact artifact(read_whole(arguments.file, max_entry_bytes(globals)));
     const bool is_text = !request.encoding().empty();
     artifact.metadata.label = arguments.label.value_or(is_text ? arguments.key : "");
     artifact.metadata.target = arguments.target;

@@ -1,3 +1,4 @@
+#include "cache/kernels.hpp"
 #include "cache/open_cache.hpp"
 #include "cache/rows.hpp"
 #include "cache/selection.hpp"
@@ -54,6 +55,8 @@ void print_as_json(const Shown& shown)
     Json object = row_as_json(shown.row);
     object.add("expires", time_as_json(shown.artifact.expires));
     object.add("tiers", shown.tiers);
+    object.add("kernels", kernels_of(shown.artifact));
+    object.add("compiler_build", shown.row.compiler_build);
     object.add("sections", Json::array_of(shown.artifact.sections, [](const Section& section) -> Json {
                    return {{"name", section.name}, {"bytes", section.data.size()}};
                }));
@@ -98,12 +101,17 @@ void print_for_people(const Shown& shown)
     facts.add("key", row.key.hex());
     facts.add("label", printable(row.metadata.label));
     facts.add("compiler", printable(row.metadata.compiler));
+    if (!row.compiler_build.empty())
+        facts.add("build", printable(row.compiler_build));
     facts.add("target", printable(row.metadata.target));
     facts.add("options", options_line(row.metadata.options));
+    if (const std::vector<std::string> kernels = kernels_of(shown.artifact); !kernels.empty())
+        facts.add("kernels", printable(fmt::format("{}", fmt::join(kernels, " "))));
     facts.add("status", row.status == 0 ? "0 (success)" : fmt::format("{} (a compile that failed)", row.status));
     facts.add("size", fmt::format("{} ({} stored)", format_size(row.bytes), format_size(row.stored_bytes)));
     facts.add("cost", show_duration(row.cost));
     facts.add("created", moment(row.created));
+    facts.add("written by", row.metadata.writer.empty() ? "unknown" : "Hearth " + printable(row.metadata.writer));
     facts.add("last used", moment(row.last_used));
     facts.add("uses", std::to_string(row.uses));
     facts.add("expires", iso_time(shown.artifact.expires).value_or("never"));
@@ -125,14 +133,19 @@ void print_for_people(const Shown& shown)
     Table fields({{"REQUEST FIELD"}, {"KIND"}, {"SIZE", Align::right}, {"VALUE"}});
     for (const Field& field : shown.fields)
         fields.add({printable(field.name), std::string(kind_name(field.kind)), std::to_string(field.size),
-                    (field.digested ? "sha256 " : "") + printable(field.display())});
+                    printable(field.display())});
     fields.print();
 }
 
 int run_show(const Globals& globals, const ShowArguments& arguments)
 {
     Cache cache = open_cache(globals, Use::read);
-    const Key key = find_one(cache, arguments.selection);
+    const std::optional<Key> chosen = find_one(cache, arguments.selection);
+    if (!chosen) {
+        complain(nothing_matches(arguments.selection) + ".");
+        return k_nothing;
+    }
+    const Key& key = *chosen;
     const std::optional<EntryRow> row = admin::info(cache, key);
     const std::vector<std::string> tiers = admin::where(cache, key);
     // Sections and request are in the entry itself, which only a lookup reads. This cache does not count lookups.

@@ -9,6 +9,7 @@
 #include "terminal/times.hpp"
 #include "json/json.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace hearth::cli {
@@ -35,6 +36,13 @@ void add_counts(Json& object, const Of& stats, const std::array<CountName<Of>, k
             object.add(count.name, stats.*count.member);
 }
 
+Json latency_as_json(const Latency& latency)
+{
+    return {{"p50", latency.percentile_us(0.50) / 1e6},
+            {"p99", latency.percentile_us(0.99) / 1e6},
+            {"mean", latency.mean_us() / 1e6}};
+}
+
 Json tier_as_json(const TierStats& tier)
 {
     Json object{{"name", tier.name},
@@ -43,9 +51,8 @@ Json tier_as_json(const TierStats& tier)
                 {"used_bytes", tier.used_bytes},
                 {"entries", tier.entries}};
     add_counts(object, tier, k_tier_counts);
-    object.add("latency_seconds", {{"p50", tier.latency.percentile_us(0.50) / 1e6},
-                                   {"p99", tier.latency.percentile_us(0.99) / 1e6},
-                                   {"mean", tier.latency.mean_us() / 1e6}});
+    object.add("latency_seconds", latency_as_json(tier.latency));
+    object.add("miss_latency_seconds", latency_as_json(tier.miss_latency));
     if (tier.remote)
         object.add("remote", {{"state", to_string(tier.remote->state)},
                               {"server", tier.remote->server},
@@ -85,6 +92,19 @@ std::string microseconds(double us)
     return us == 0 ? "-" : show_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(us * 1e3)));
 }
 
+// What lookups cost that found nothing in a tier and went on.
+void print_misses(const std::vector<TierStats>& tiers)
+{
+    Table table(
+        {{"TIER"}, {"MISSES", Align::right}, {"P50", Align::right}, {"P99", Align::right}, {"MEAN", Align::right}});
+    for (const TierStats& tier : tiers)
+        table.add({printable(tier.name), std::to_string(tier.misses),
+                   microseconds(tier.miss_latency.percentile_us(0.50)),
+                   microseconds(tier.miss_latency.percentile_us(0.99)), microseconds(tier.miss_latency.mean_us())});
+    print_out("\n");
+    table.print();
+}
+
 void print_for_people(const Stats& stats)
 {
     FactList facts;
@@ -119,6 +139,8 @@ void print_for_people(const Stats& stats)
                    std::to_string(tier.evictions), microseconds(tier.latency.percentile_us(0.50)),
                    microseconds(tier.latency.percentile_us(0.99)), microseconds(tier.latency.mean_us())});
     tiers.print();
+    if (std::ranges::any_of(stats.tiers, [](const TierStats& tier) { return tier.misses != 0; }))
+        print_misses(stats.tiers);
     for (const TierStats& tier : stats.tiers)
         if (!tier.note.empty())
             print_out("{} is {}\n", printable(tier.name), printable(tier.note));

@@ -68,8 +68,11 @@ void show(const Explanation& why, Answer answer)
               why.nearest->key.hex().substr(0, 12), printable(why.nearest->metadata.label),
               show_age(why.nearest->created, now()));
     for (const Difference& difference : why.differences)
-        print_out("  {}\n    here   {}\n    there  {}\n", printable(difference.field), side(difference.here, "(none)"),
-                  side(difference.there, "(none)"));
+        if (difference.here.empty() && difference.there.empty())  // the sentence says it all
+            print_out("  {}\n", printable(difference.field));
+        else
+            print_out("  {}\n    here   {}\n    there  {}\n", printable(difference.field),
+                      side(difference.here, "(none)"), side(difference.there, "(none)"));
 }
 
 void show_json(const CompileJob& job, const Explanation& why, Answer answer)
@@ -90,8 +93,10 @@ void show_json(const CompileJob& job, const Explanation& why, Answer answer)
                 {"differences", differences}});
 }
 
-int run_why(const Globals& globals, const WhyArguments& arguments)
+int run_why(const Globals& globals, const WhyArguments& given)
 {
+    WhyArguments arguments = given;
+    arguments.compile.max_source_bytes = std::max(max_entry_bytes(globals), k_max_source_bytes);
     check_kind(arguments.compile.files.front());
     Cache cache = open_cache(globals, Use::look);
     int code = k_done;

@@ -94,19 +94,26 @@ void write_beside_and_rename(const std::string& path, mode_t mode, ByteView byte
 
 }  // namespace
 
-Bytes read_whole(const std::string& path)
+Bytes read_whole(const std::string& path, std::uint64_t most)
 {
+    const std::string shown = path == "-" ? "Standard input" : in_quotes(path);
     Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0)
         cannot_read(path, errno);
 
     struct stat status {};
     std::vector<std::byte> bytes;
+    const bool known = ::fstat(file.get(), &status) == 0;
+    if (known && path != "-" && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)))
+        fail(fmt::format("{} is a device. Name a file, or - to read standard input.", shown));
     // One byte more than the file has, so that its end is found without growing the buffer.
-    if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode))
-        bytes.resize(static_cast<std::size_t>(status.st_size) + 1);
+    if (known && S_ISREG(status.st_mode))
+        bytes.resize(static_cast<std::size_t>(std::min(static_cast<std::uint64_t>(status.st_size), most)) + 1);
     std::size_t have = 0;
     while (true) {
+        if (have > most)
+            fail(fmt::format("{} has more than the {} bytes that one entry may have. Raise HEARTH_MAX_ENTRY_BYTES.",
+                             shown, most));
         if (have == bytes.size())
             bytes.resize(std::max(k_chunk, have + have / 2));
         const ssize_t got = ::read(file.get(), bytes.data() + have, bytes.size() - have);
@@ -158,8 +165,14 @@ void keep_other_files(const std::string& path, const FileKind& kind)
         return;  // the one that writes it reports this
     std::string first(kind.magic.size(), '\0');
     std::ifstream file(path, std::ios::binary);
-    if (!file.read(first.data(), 1))
-        return;
+    if (!file.read(first.data(), 1)) {
+        if (file.eof())
+            return;  // an empty file holds nothing that could be lost
+        fail(
+            fmt::format("{} exists and cannot be read, so that what it holds is not known; it is left as it is. Choose "
+                        "another file.",
+                        in_quotes(path)));
+    }
     file.read(first.data() + 1, static_cast<std::streamsize>(first.size()) - 1);
     if (first != kind.magic)
         fail(fmt::format("{} exists and is not {}; it is left as it is. Choose another file.", in_quotes(path),

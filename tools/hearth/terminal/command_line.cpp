@@ -79,6 +79,18 @@ std::string did_you_mean(const CLI::App& app, std::string_view word)
     return meant.empty() ? "" : fmt::format(" Did you mean {}?", meant);
 }
 
+// " Did you mean --summary?", or nothing.
+std::string option_meant(const CLI::App& app, std::string_view word)
+{
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options())
+        for (const std::string& name : option->get_lnames())
+            names.push_back("--" + name);
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    const std::string_view meant = base::closest(word.substr(0, word.find('=')), known);
+    return meant.empty() ? "" : fmt::format(" Did you mean {}?", meant);
+}
+
 // The command that was given, found as the parser finds it; null if no word names one.
 const CommandRow* row_of(std::span<const CommandRow> commands, const std::vector<std::string>& words)
 {
@@ -154,21 +166,34 @@ int Command::Line::say_usage(const CLI::ParseError& error) const
     if (at->get_require_subcommand_min() > 0) {
         const std::vector<std::string> words = app.remaining(true);
         if (words.empty() && error.get_name() == "RequiredError") {
-            std::fputs(at->help().c_str(), stderr);
+            std::fputs(app.help().c_str(), stderr);
             return k_usage;
         }
         if (!words.empty()) {
             const bool is_option = words.front().starts_with('-');
             complain(fmt::format("There is no {} {}.{} '{} --help' lists what there is.",
                                  is_option ? "option" : "command", in_quotes(words.front()),
-                                 is_option ? "" : did_you_mean(*at, words.front()), command));
+                                 is_option ? option_meant(*at, words.front()) : did_you_mean(*at, words.front()),
+                                 command));
             return k_usage;
         }
     }
-    if (const auto rest = rest_of.find(at);
-        rest != rest_of.end() && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-        complain(fmt::format("Put -- before the {}, as in: {} {}", rest->second.what, command, rest->second.example));
-        return k_usage;
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+        const std::vector<std::string> words = app.remaining(true);
+        const std::string word = words.empty() ? "" : words.front();
+        const std::string meant = word.starts_with("--") ? option_meant(*at, word) : "";
+        const auto rest = rest_of.find(at);
+        const bool lacks_dashes = rest != rest_of.end() && rest->second.words->empty();
+        if (lacks_dashes && meant.empty()) {
+            complain(
+                fmt::format("Put -- before the {}, as in: {} {}", rest->second.what, command, rest->second.example));
+            return k_usage;
+        }
+        if (word.starts_with('-')) {
+            complain(fmt::format("There is no option {}.{} '{} --help' lists what there is.", in_quotes(word), meant,
+                                 command));
+            return k_usage;
+        }
     }
     std::string what = printable(error.what());
     if (!what.empty() && what.back() != '.')

@@ -1,0 +1,76 @@
+#include "modules/compile_here.hpp"
+
+#include "fake_cuda.hpp"
+#include "hearth/cache.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <gtest/gtest.h>
+
+// 29: what is handed to the driver, with the real NVRTC and a driver that only notes it.
+
+namespace hearth::test {
+
+namespace {
+
+class CompileHere : public testing::Test {
+protected:
+    CompileHere() { FakeCuda::make_current(m_context); }
+
+    // As a fresh process would: with nothing in memory, and no module loaded.
+    Result<nvrtc::Outcome> load(const nvrtc::Program& program)
+    {
+        CacheOptions options;
+        options.directory = m_scratch / "cache";
+        options.maintenance = Maintenance::by_hand;
+        Cache cache = Cache::open(options).value();
+        cuda::ModuleTable table;
+        Result<cuda::CompiledHere> compiled = cuda::compile_here(m_cuda.driver(), cache, program, {});
+        if (!compiled)
+            return compiled.error();
+        m_cubin = std::string(as_text(compiled->compiled.cubin()));
+        m_ptx = compiled->compiled.ptx();
+        m_cuda.in_load = [this](const std::string& image) { m_loaded = image; };
+        const auto module = cuda::load_here(table, m_cuda.driver(), m_context, cache, program, {}, *compiled);
+        EXPECT_TRUE(module) << module.error().message;
+        return compiled->compiled.outcome();
+    }
+
+    ScratchDirectory m_scratch;
+    FakeCuda m_cuda;
+    gpu::CudaContext m_context = m_cuda.make_context(1);
+    std::string m_cubin;
+    std::string m_ptx;
+    std::string m_loaded;  // up to its first zero: a driver is not told how long an image is
+};
+
+}  // namespace
+
+TEST_F(CompileHere, a_warm_start_loads_the_cubin_so_that_the_driver_compiles_nothing)
+{
+    const nvrtc::Program program{.source = "__global__ void k(int* x) { *x = 1; }", .target = "sm_90"};
+    const Result<nvrtc::Outcome> cold = load(program);
+    if (!cold)
+        GTEST_SKIP() << cold.error().message;
+    EXPECT_EQ(*cold, nvrtc::Outcome::compiled);
+    const std::string cubin = m_cubin;
+    m_loaded.clear();
+    EXPECT_EQ(load(program).value(), nvrtc::Outcome::hit);
+    EXPECT_EQ(m_cubin, cubin);
+    EXPECT_NE(m_ptx.find(".entry"), std::string::npos) << "the PTX is kept beside it";
+    EXPECT_TRUE(m_loaded.starts_with("\x7f"
+                                     "ELF"));
+    EXPECT_EQ(m_loaded, cubin.substr(0, cubin.find('\0')));
+    EXPECT_EQ(m_cuda.loads(), 2);
+}
+
+TEST_F(CompileHere, only_a_virtual_target_is_left_to_the_drivers_compiler)
+{
+    const nvrtc::Program program{.source = "__global__ void k(int* x) { *x = 1; }", .target = "compute_90"};
+    if (const Result<nvrtc::Outcome> cold = load(program); !cold)
+        GTEST_SKIP() << cold.error().message;
+    EXPECT_EQ(load(program).value(), nvrtc::Outcome::hit);
+    EXPECT_EQ(m_cubin, "");
+    EXPECT_EQ(m_loaded, m_ptx.c_str());
+}
+
+}  // namespace hearth::test
