@@ -46,6 +46,12 @@ watch::Manifest manifest_of(Cache& cache, const Question& question, EntryKind ki
     return {};
 }
 
+// Only conditions on what a file holds have stamps.
+bool have_stamps(const std::vector<watch::Condition>& list)
+{
+    return std::ranges::find(list, watch::Condition::Kind::content, &watch::Condition::kind) != list.end();
+}
+
 void keep_stamps(Cache& cache, const Question& question, const Key& key, const watch::Stamps& stamps)
 {
     Artifact artifact{watch::encode_stamps(stamps)};
@@ -57,8 +63,10 @@ void keep_stamps(Cache& cache, const Question& question, const Key& key, const w
 bool all_hold(Cache& cache, const Question& question, const std::vector<watch::Condition>& list,
               std::string_view encoded)
 {
-    const Key key = stamps_key(question, encoded);
     watch::Stamps stamps;
+    if (!have_stamps(list))
+        return watch::first_broken(list, stamps, question.places) == list.size();
+    const Key key = stamps_key(question, encoded);
     if (const Lookup known = cache.peek(key, EntryKind::derived))
         if (std::optional<watch::Stamps> found = watch::decode_stamps(known->bytes()))
             stamps = *std::move(found);
@@ -100,9 +108,11 @@ bool is_result_of(const Key& question, const Key& key, std::uint32_t next)
 
 // A result that may be the answer.
 struct Candidate {
-    Key key;
     std::uint32_t number = 0;
+    Key known{};                     // meaningful only with `holding`: the key that a manifest gives
     std::optional<Bytes> holding{};  // conditions that are known to hold
+
+    Key key(const Question& question) const { return holding ? known : result_key(question.request, number); }
 };
 
 // The result whose conditions hold here. Then numbers that the manifest should know and does not (its writer lost to
@@ -113,16 +123,15 @@ std::vector<Candidate> candidates_of(Cache& cache, const Question& question, con
     for (const watch::ConditionSet& set : manifest.sets) {
         Bytes encoded = watch::encode_conditions(set.conditions);
         if (all_hold(cache, question, set.conditions, encoded.text())) {
-            candidates.push_back({set.result, 0, std::move(encoded)});
+            candidates.push_back({0, set.result, std::move(encoded)});
             break;
         }
     }
     const std::uint32_t first = manifest.next - std::min(manifest.next, k_most_numbers);
-    for (std::uint32_t number = first; number < manifest.next + k_most_numbers; ++number) {
-        const Key key = result_key(question.request, number);
-        if (std::ranges::find(manifest.sets, key, &watch::ConditionSet::result) == manifest.sets.end())
-            candidates.push_back({key, number});
-    }
+    for (std::uint32_t number = first; number < manifest.next + k_most_numbers; ++number)
+        if (manifest.sets.empty() || std::ranges::find(manifest.sets, result_key(question.request, number),
+                                                       &watch::ConditionSet::result) == manifest.sets.end())
+            candidates.push_back({number});
     return candidates;
 }
 
@@ -179,10 +188,11 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
     std::vector<Candidate> candidates = candidates_of(cache, question, manifest);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const Candidate candidate = candidates[i];
+        const Key key = candidate.key(question);
         const auto state = std::make_shared<Compile>(compile);
         Result<Lookup> found = cache.get_or_compile(
-            candidate.key,
-            [state, request = question.request.key(), encoding = question.request.encoding(), key = candidate.key,
+            key,
+            [state, request = question.request.key(), encoding = question.request.encoding(), key,
              is_hint = candidate.holding.has_value(), next = manifest.next]() -> Result<Artifact> {
                 if (is_hint && !is_result_of(request, key, next))
                     return error(Code::invalid_argument, "Entry {} is not a result of this question.", key.hex());
@@ -202,11 +212,12 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
                 return past_the_cache(cache, question, compile, found.error().message);
             return found.error();
         }
-        Answer answer{*std::move(found), {}, candidate.key};
+        Answer answer{*std::move(found), {}, key};
         if (state->conditions && answer.lookup.compiled() && !answer.lookup.waited()) {
-            keep_stamps(cache, question, stamps_key(question, answer.lookup->text(k_conditions_section)),
-                        state->conditions->stamps);
-            remember(cache, question, candidate.number, {candidate.key, state->conditions->list});
+            if (have_stamps(state->conditions->list))
+                keep_stamps(cache, question, stamps_key(question, answer.lookup->text(k_conditions_section)),
+                            state->conditions->stamps);
+            remember(cache, question, candidate.number, {key, state->conditions->list});
             return answer;
         }
         // The result says itself what it is the answer to.
@@ -217,7 +228,8 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
             return answer;
         std::optional<std::vector<watch::Condition>> conditions = conditions_of(*answer.lookup);
         if (conditions && all_hold(cache, question, *conditions, answer.lookup->text(k_conditions_section))) {
-            remember(cache, question, candidate.number, {candidate.key, *std::move(conditions)});
+            if (candidate.number != 0 || !manifest.sets.empty())
+                remember(cache, question, candidate.number, {key, *std::move(conditions)});
             return answer;
         }
         // The first result is of another world, and nothing more is known here. A server may know.
@@ -226,7 +238,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
             if (!manifest.sets.empty()) {
                 candidates.erase(candidates.begin() + 1, candidates.end());
                 for (Candidate& known : candidates_of(cache, question, manifest))
-                    if (known.key != candidate.key)
+                    if (known.key(question) != key)
                         candidates.push_back(std::move(known));
             }
         }

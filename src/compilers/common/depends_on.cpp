@@ -165,6 +165,35 @@ bool has_line(std::string_view list, std::string_view line)
     return false;
 }
 
+// What asked_at_load() found last: a program asks for many kernels in one environment.
+class LastAsked {
+public:
+    std::optional<std::vector<std::string>> find(const Bytes& names, const std::vector<std::string>& environment) const
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_names.buffer() != names.buffer() || m_environment != environment)
+            return std::nullopt;
+        return m_asked;
+    }
+
+    void remember(const Bytes& names, const std::vector<std::string>& environment,
+                  const std::vector<std::string>& asked)
+    {
+        const std::lock_guard lock(m_mutex);
+        m_names = names;
+        m_environment = environment;
+        m_asked = asked;
+    }
+
+private:
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::engine};
+    Bytes m_names;  // kept, so that no other list is ever at its address
+    std::vector<std::string> m_environment;
+    std::vector<std::string> m_asked;
+};
+
+LastAsked& g_last_asked = *new LastAsked;
+
 }  // namespace
 
 void add_condition(Condition condition, watch::Conditions& conditions)
@@ -275,12 +304,16 @@ std::vector<std::string> environment_now()
 std::vector<std::string> asked_at_load(Cache& cache, const std::string& library,
                                        const std::vector<std::string>& environment)
 {
-    const std::string names = fact_of_file(cache, "variables", library, [&] { return names_in_file(library); });
+    const Bytes names = fact_of_file(cache, "variables", library, [&] { return names_in_file(library); });
+    if (names.empty())
+        return {};
+    if (std::optional<std::vector<std::string>> known = g_last_asked.find(names, environment))
+        return *std::move(known);
     std::vector<std::string> asked;
-    if (!names.empty())
-        for (const std::string& variable : environment)
-            if (has_line(names, std::string_view(variable).substr(0, variable.find('='))))
-                asked.push_back(variable);
+    for (const std::string& variable : environment)
+        if (has_line(names.text(), std::string_view(variable).substr(0, variable.find('='))))
+            asked.push_back(variable);
+    g_last_asked.remember(names, environment, asked);
     return asked;
 }
 

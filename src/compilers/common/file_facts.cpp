@@ -4,6 +4,7 @@
 #include "base/elf.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/fork.hpp"
 #include "base/hex.hpp"
 #include "hearth/libraries.hpp"
 #include "watch/recorders.hpp"
@@ -11,24 +12,62 @@
 
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
+#include <mutex>
 
 namespace hearth {
 
 namespace compilers {
 
-std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
-                         const std::function<std::string()>& find_out)
+namespace {
+
+// What this process has found out, so that a hit need not read it from a tier each time.
+class KnownFacts {
+public:
+    std::optional<Bytes> find(const Key& key) const
+    {
+        const std::lock_guard lock(m_mutex);
+        const auto found = m_known.find(key);
+        return found != m_known.end() ? std::optional(found->second) : std::nullopt;
+    }
+
+    Bytes remember(const Key& key, Bytes fact)
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_known.size() >= k_most)
+            m_known.clear();
+        return m_known.insert_or_assign(key, std::move(fact)).first->second;
+    }
+
+private:
+    static constexpr std::size_t k_most = 1024;
+
+    mutable base::ForkSafeMutex m_mutex{base::LockLevel::engine};
+    std::map<Key, Bytes> m_known;
+};
+
+// At namespace scope and never destroyed: as other memories of compilers, for processes that fork and that end.
+KnownFacts& g_known_facts = *new KnownFacts;
+
+}  // namespace
+
+Bytes fact_of_file(Cache& cache, std::string_view what, const std::string& path,
+                   const std::function<std::string()>& find_out)
 {
     const std::optional<watch::FileIdentity> file = watch::identify(path);
     if (!file)
         return {};
     const Key key =
         Key::of("hearth file fact", what, file->device, file->inode, file->size, file->modified_ns, file->changed_ns);
+    // What one cache's directory says is no fact to the others.
+    const Key key_here = Key::of("hearth file fact here", key.hex(), cache.directory());
+    if (std::optional<Bytes> known = g_known_facts.find(key_here))
+        return *std::move(known);
     if (const Lookup known = cache.peek(key, EntryKind::derived))
-        return std::string(known->text());
+        return g_known_facts.remember(key_here, Bytes::copy_of(known->text()));
     std::string fact;
     if (!watch::is_settled(*file))
-        return find_out();
+        return Bytes::copy_of(find_out());
     // Processes that want it at once wait for one of them.
     const Result<Lookup> made =
         cache.get_or_compile(key,
@@ -43,19 +82,20 @@ std::string fact_of_file(Cache& cache, std::string_view what, const std::string&
                              },
                              {.kind = EntryKind::derived});
     if (made)
-        return std::string((*made)->text());
-    return fact.empty() ? find_out() : fact;
+        return g_known_facts.remember(key_here, Bytes::copy_of((*made)->text()));
+    return Bytes::copy_of(fact.empty() ? find_out() : fact);
 }
 
 std::string digest_of_file(Cache& cache, const std::string& path)
 {
-    return fact_of_file(cache, "digest", path, [&]() -> std::string {
+    const auto find_out = [&]() -> std::string {
         const std::optional<watch::SourceFile> content = watch::read_source(path);
         if (!content)
             return {};
         const base::Sha256 sum = base::sha256(as_bytes(content->text));
         return base::to_hex(std::as_bytes(std::span(sum)));
-    });
+    };
+    return std::string(fact_of_file(cache, "digest", path, find_out).text());
 }
 
 }  // namespace compilers
@@ -68,10 +108,11 @@ std::string why_not_watched(const std::string& library)
 
 std::string build_of_file(Cache& cache, const std::string& path)
 {
-    return compilers::fact_of_file(cache, "build", path, [&] {
+    const auto find_out = [&] {
         std::string id = base::elf_build_id(base::system_files(), path);
         return id.empty() ? compilers::digest_of_file(cache, path) : id;
-    });
+    };
+    return std::string(compilers::fact_of_file(cache, "build", path, find_out).text());
 }
 
 }  // namespace hearth

@@ -8,10 +8,10 @@
 
 namespace hearth::compilers {
 
-// A fact about a file that takes long to find out, remembered in the cache under the file's identity. Empty if there
-// is no such file, or if `find_out` returns nothing, which is not remembered.
-std::string fact_of_file(Cache& cache, std::string_view what, const std::string& path,
-                         const std::function<std::string()>& find_out);
+// A fact about a file that takes long to find out, remembered in the cache under the file's identity, and in
+// this process. Empty if there is no such file, or if `find_out` returns nothing, which is not remembered.
+Bytes fact_of_file(Cache& cache, std::string_view what, const std::string& path,
+                   const std::function<std::string()>& find_out);
 
 // SHA-256 of the content, in hexadecimal.
 std::string digest_of_file(Cache& cache, const std::string& path);

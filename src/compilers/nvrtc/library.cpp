@@ -43,7 +43,7 @@ std::optional<Identity> identify_library(Cache& cache, const std::string& path, 
         std::string id = base::elf_build_id(files, path);
         return id.empty() ? compilers::digest_of_file(cache, path) : id;
     };
-    Identity identity{path, compilers::fact_of_file(cache, "build id", path, find_build_id), {}};
+    Identity identity{path, std::string(compilers::fact_of_file(cache, "build id", path, find_build_id).text()), {}};
     if (identity.build_id.empty()) {
         if (why.empty())
             why = "not there";
@@ -213,7 +213,7 @@ Result<LibraryFacts> library_facts(Cache& cache, const std::string& configured)
     HEARTH_TRY(compiler);
     Error problem{Code::unavailable, fmt::format("{} does not tell its version.", compiler->path), {}};
     // "13 0 75 80 86 ..."
-    const std::string text = compilers::fact_of_file(cache, "version", compiler->path, [&]() -> std::string {
+    const Bytes text = compilers::fact_of_file(cache, "version", compiler->path, [&]() -> std::string {
         const Result<Library> library = Library::load(compiler->path);
         if (!library) {
             problem = library.error();
@@ -223,7 +223,7 @@ Result<LibraryFacts> library_facts(Cache& cache, const std::string& configured)
         return fmt::format("{} {} {}", told.major, told.minor, fmt::join(told.architectures, " "));
     });
     LibraryFacts known;
-    std::istringstream words(text);
+    std::istringstream words{std::string(text.text())};
     if (!(words >> known.major >> known.minor))
         return problem;
     for (int architecture = 0; words >> architecture;)
