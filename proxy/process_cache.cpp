@@ -87,8 +87,10 @@ Event event_of(const CompileResult& result)
     event.outcome = to_string(result.outcome());
     event.tier = result.tier();
     event.reason = result.reason();
-    if (result.outcome() == Outcome::hit || result.outcome() == Outcome::waited)
-        event.saved_ms = std::chrono::duration<double, std::milli>(result.artifact().cost).count();
+    if (result.outcome() != Outcome::past_the_cache)
+        event.key = result.key();
+    event.bytes = result.artifact().size();
+    event.cost_ms = std::chrono::duration<double, std::milli>(result.artifact().cost).count();
     return event;
 }
 

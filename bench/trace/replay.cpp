@@ -3,6 +3,7 @@
 #include "trace/s3_fifo_policy.hpp"
 
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 namespace hearth::bench {
@@ -80,26 +81,56 @@ TraceOptions trace_options(Variant variant, std::uint64_t seed)
     return TraceOptions{.seed = seed, .cost_spread = variant == Variant::loose ? 0.55 : 0.15};
 }
 
-std::vector<TraceRow> replay_traces(std::uint32_t traces)
+std::vector<TraceRow> replay(const std::string& variant, const std::vector<Trace>& traces)
 {
     std::vector<TraceRow> rows;
-    for (const Variant variant : {Variant::loose, Variant::close}) {
-        for (const char* const policy : {"lru", "s3-fifo", "gdsf"}) {
-            for (const double share : {0.05, 0.20})
-                rows.push_back({policy, variant == Variant::loose ? "loose" : "close", share, 0});
-        }
-    }
-    for (std::uint32_t seed = 1; seed <= traces; ++seed) {
-        const Trace loose = make_trace(trace_options(Variant::loose, seed));
-        const Trace close = make_trace(trace_options(Variant::close, seed));
-        for (TraceRow& row : rows) {
-            const Trace& trace = row.variant == "loose" ? loose : close;
-            const auto capacity =
-                static_cast<std::uint64_t>(row.share_of_bytes * static_cast<double>(total_bytes(trace)));
-            row.percent_lost += percent_lost(trace, capacity, *make_policy(row.policy, capacity)) / traces;
+    for (const char* const policy : {"lru", "s3-fifo", "gdsf"}) {
+        for (const double share : {0.05, 0.20}) {
+            TraceRow& row = rows.emplace_back(TraceRow{policy, variant, share, 0});
+            for (const Trace& trace : traces) {
+                const auto capacity = static_cast<std::uint64_t>(share * static_cast<double>(total_bytes(trace)));
+                row.percent_lost += percent_lost(trace, capacity, *make_policy(policy, capacity));
+            }
+            row.percent_lost /= static_cast<double>(traces.size());
         }
     }
     return rows;
+}
+
+std::vector<TraceRow> replay_made_up(std::uint32_t traces)
+{
+    std::vector<TraceRow> rows;
+    for (const Variant variant : {Variant::loose, Variant::close}) {
+        std::vector<Trace> made;
+        for (std::uint32_t seed = 1; seed <= traces; ++seed)
+            made.push_back(make_trace(trace_options(variant, seed)));
+        for (TraceRow& row : replay(variant == Variant::loose ? "loose" : "close", made))
+            rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::map<std::string, Trace> recorded_traces()
+{
+    namespace fs = std::filesystem;
+    std::map<std::string, Trace> traces;
+    std::error_code error;
+    for (const fs::directory_entry& file : fs::directory_iterator(HEARTH_RECORDED_TRACES, error))
+        if (file.path().extension() == ".trace")
+            if (std::optional<Trace> trace = read_trace(file.path()))
+                traces.emplace(file.path().stem(), *std::move(trace));
+    return traces;
+}
+
+double percent_of_first_compiles(const Trace& trace)
+{
+    double asked = 0;
+    for (const std::uint32_t index : trace.requests)
+        asked += trace.kernels[index].seconds;
+    double first = 0;
+    for (const Kernel& kernel : trace.kernels)
+        first += kernel.seconds;
+    return 100 * first / asked;
 }
 
 }  // namespace hearth::bench

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <numeric>
 #include <random>
+#include <sstream>
 #include <utility>
 
 namespace hearth::bench {
@@ -81,6 +83,29 @@ Trace make_trace(const TraceOptions& options)
         trace.requests.push_back(by_rank[static_cast<std::size_t>(rank)]);
     }
     trace.requests.resize(options.requests);
+    return trace;
+}
+
+std::optional<Trace> read_trace(const std::string& path)
+{
+    std::ifstream file(path);
+    Trace trace;
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("#"))
+            continue;
+        std::istringstream words(line);
+        std::uint32_t index = 0;
+        Kernel kernel;
+        double microseconds = 0;
+        if (!(words >> index >> kernel.bytes >> microseconds) || index > trace.kernels.size())
+            return std::nullopt;
+        kernel.seconds = microseconds / 1e6;
+        if (index == trace.kernels.size())
+            trace.kernels.push_back(kernel);
+        trace.requests.push_back(index);
+    }
+    if (trace.requests.empty())
+        return std::nullopt;
     return trace;
 }
 

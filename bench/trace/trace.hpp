@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace hearth::bench {
@@ -35,5 +37,15 @@ struct TraceOptions {
 
 // The same options give the same trace, on every machine.
 Trace make_trace(const TraceOptions& options);
+
+// A trace of real programs, as bench/trace/make_trace.py makes it of run logs: text, a lookup a line.
+//
+//   trace  := comment* lookup*
+//   comment := "#" text "\n"
+//   lookup := kernel " " bytes " " microseconds "\n"    decimal; kernels are numbered from 0 as they appear
+//
+// A kernel that was compiled more than once counts with its first compile. None if the file cannot be read or has
+// anything else in it.
+std::optional<Trace> read_trace(const std::string& path);
 
 }  // namespace hearth::bench

@@ -41,7 +41,7 @@ int Link::step(Call call)
     if (answer && answer->ok()) {
         const compilers::Answer& known = **answer;
         m_seen = known.lookup.share();
-        event = event_of(known.lookup);
+        event = event_of(known.lookup, known.key);
     } else if (answer && answer->error().code == Code::compile_forbidden) {
         return refuse(answer->error().message);
     } else if (making_is_forbidden()) {
@@ -55,6 +55,7 @@ int Link::step(Call call)
     if (!m_link.why_past_the_cache().empty()) {
         event.outcome = "past_the_cache";
         event.reason = m_link.why_past_the_cache();
+        event.key = {};
     }
     event.spent_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     count(event);
@@ -96,7 +97,10 @@ void Link::count(const Event& event)
         if (m_event.name.empty())
             m_event.name = call.name.value_or("");
     m_event.spent_ms += event.spent_ms;
-    m_event.saved_ms += event.saved_ms;
+    // The last step's entry has the whole link's result; each step has a cost and an entry of its own.
+    m_event.key = event.key;
+    m_event.bytes += event.bytes;
+    m_event.cost_ms += event.cost_ms;
 }
 
 int Link::refuse(const std::string& why)

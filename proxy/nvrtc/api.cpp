@@ -51,13 +51,7 @@ int with_program(const char* function, F&& body, void* handle, Arguments... argu
 
 int compile_foreign(void* handle, int count, const char* const* options)
 {
-    Event event{.what = "nvrtc",
-                .name = {},
-                .outcome = "past_the_cache",
-                .tier = {},
-                .reason = "made with __nvrtcCPEx",
-                .spent_ms = 0,
-                .saved_ms = 0};
+    Event event{.what = "nvrtc", .outcome = "past_the_cache", .reason = "made with __nvrtcCPEx"};
     int status = k_compilation;
     if (making_is_forbidden()) {
         event.outcome = "forbidden";

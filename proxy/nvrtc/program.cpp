@@ -189,10 +189,8 @@ int Program::compile_real(const std::string& reason)
     note({.what = "nvrtc",
           .name = m_asked.name,
           .outcome = "past_the_cache",
-          .tier = {},
           .reason = reason,
-          .spent_ms = milliseconds_since(start),
-          .saved_ms = 0});
+          .spent_ms = milliseconds_since(start)});
     return status;
 }
 
@@ -201,13 +199,7 @@ int Program::refuse(const std::string& why, double spent_ms)
     m_log = "hearth: " + why + "\n";
     m_is_refused = true;
     m_takes_names = false;
-    note({.what = "nvrtc",
-          .name = m_asked.name,
-          .outcome = "forbidden",
-          .tier = {},
-          .reason = {},
-          .spent_ms = spent_ms,
-          .saved_ms = 0});
+    note({.what = "nvrtc", .name = m_asked.name, .outcome = "forbidden", .spent_ms = spent_ms});
     return k_compilation;
 }
 

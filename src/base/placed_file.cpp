@@ -104,9 +104,9 @@ void PlacedFile::truncate(std::uint64_t size)
         m_error = m_files.truncate(m_file.fd(), size);
 }
 
-Status PlacedFile::place()
+Status PlacedFile::place(Sync sync)
 {
-    if (!failed())
+    if (!failed() && sync == Sync::yes)
         m_error = m_files.sync(m_file.fd());
     const int closed = m_file.close();
     if (!failed())

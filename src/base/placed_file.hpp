@@ -14,6 +14,8 @@ namespace hearth::base {
 // Cost: one more file name, which no other process or machine picks.
 class PlacedFile {
 public:
+    enum class Sync : std::uint8_t { yes, no };
+
     // `mode` is for a new file; a file that replaces another keeps the old one's mode.
     PlacedFile(Files& files, const std::string& path, unsigned mode = 0644);
     ~PlacedFile();
@@ -27,8 +29,8 @@ public:
     void write(ByteView bytes, std::uint64_t at);
     void read(void* buffer, std::size_t size, std::uint64_t at);
     void truncate(std::uint64_t size);
-    // Syncs the file, because such files are meant to be carried away, and puts it in place. Call it once, and last.
-    Status place();
+    // Puts it in place. Synced, because most such files are meant to be carried away. Call it once, and last.
+    Status place(Sync sync = Sync::yes);
 
 private:
     Files& m_files;

@@ -2,11 +2,13 @@
 
 #include "base/digest.hpp"
 #include "base/wire.hpp"
+#include "hearth/key.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <fcntl.h>
+#include <fmt/format.h>
 
 namespace hearth::remotes {
 
@@ -213,6 +215,33 @@ void Breaker::write_file(const State& state)
     const base::Checksum sum = sum_of(out.view());
     out.raw(std::as_bytes(std::span(sum)).first(k_sum_size));
     static_cast<void>(base::write_all(m_files, file(), out.view(), 0));
+}
+
+std::optional<Breaker::Failure> failure_of(const Error* error)
+{
+    if (error == nullptr)
+        return std::nullopt;
+    switch (error->code) {
+    case Code::too_large:
+    case Code::other_version:
+    case Code::invalid_argument:  // it was not even asked
+        return std::nullopt;
+    case Code::timeout:
+    case Code::unavailable:
+        return Breaker::Failure::server;
+    case Code::denied:
+        return Breaker::Failure::refusal;
+    default:
+        return Breaker::Failure::request;
+    }
+}
+
+// Hashed: the name of a server may be a stranger's.
+std::string state_file_of(const std::string& of_the_remote, std::string_view server)
+{
+    if (of_the_remote.empty())
+        return {};
+    return fmt::format("{}-{}", of_the_remote, Key::of("server of a remote", server).hex().substr(0, 16));
 }
 
 }  // namespace hearth::remotes

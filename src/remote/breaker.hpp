@@ -4,11 +4,14 @@
 #include "base/fork.hpp"
 #include "hearth/tier.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 // A server that fails is left alone for a while by every process of the machine. So a dead server costs the machine one
 // deadline, and not one per lookup or per process.
@@ -88,5 +91,20 @@ private:
     base::FileHandle m_file;
     bool m_tried_to_open = false;
 };
+
+// What the result of a request says about the server; null is success. None: it answered, as far as it was asked.
+std::optional<Breaker::Failure> failure_of(const Error* error);
+
+// For a remote of several servers, each with a breaker: the file of one of them beside that of the remote. Empty if
+// that is.
+std::string state_file_of(const std::string& of_the_remote, std::string_view server);
+
+// Whether some of them are left alone and others are not.
+template <class Servers>
+bool are_partly_down(const Servers& servers)
+{
+    const auto down = [](const auto& server) { return server->breaker().is_down(); };
+    return std::any_of(servers.begin(), servers.end(), down) && !std::all_of(servers.begin(), servers.end(), down);
+}
 
 }  // namespace hearth::remotes

@@ -35,6 +35,8 @@ struct StoreOptions {
     // Where the processes of this machine tell each other which of its servers rest; empty: nowhere.
     std::string state_file{};
     Users state_users{};
+    // Called with what is wrong with one of its servers when others may answer in its place. From any thread.
+    std::function<void(const std::string& problem)> tell{};
 };
 
 struct Object {
@@ -50,7 +52,7 @@ inline bool is_name(std::string_view name)
                        [](char c) { return base::is_letter_or_digit(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-// A client of one server, or of one cluster.
+// A client of one server, or of several that are one remote.
 // Names are as is_name() has them; the store adds its own prefix or path.
 // Thread safety: every function, from any thread at any time. No connection before the first call.
 // Failure: nothing throws, nothing blocks beyond its deadline (give or take a few milliseconds). The code says what

@@ -9,7 +9,7 @@
 namespace hearth::remotes {
 
 // The symbol that a store's library exports. Its number changes with RemoteStore or StoreOptions.
-inline constexpr const char* k_open_symbol = "hearth_open_store_4";
+inline constexpr const char* k_open_symbol = "hearth_open_store_5";
 // `registry`: base::fork_registry() of the library that loads it.
 using OpenSymbol = void(const StoreOptions& options, void* registry, Result<std::unique_ptr<RemoteStore>>& opened);
 
@@ -28,7 +28,7 @@ Result<std::unique_ptr<RemoteStore>> open_store(const StoreOptions& options);
 
 // In the one source file of a store's library that defines what opens it. Weak: a test may be linked with several.
 #define HEARTH_STORE_LIBRARY(function)                                                                                 \
-    extern "C" __attribute__((visibility("default"), weak)) void hearth_open_store_4(                                  \
+    extern "C" __attribute__((visibility("default"), weak)) void hearth_open_store_5(                                  \
         const hearth::remotes::StoreOptions& options, void* registry,                                                  \
         hearth::Result<std::unique_ptr<hearth::remotes::RemoteStore>>& opened)                                         \
     {                                                                                                                  \

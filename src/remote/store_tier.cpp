@@ -28,19 +28,6 @@ std::string state_file(const RemoteOptions& options, const Url& url)
                        Key::of("hearth remote", url.shown(), url.user).hex().substr(0, 32));
 }
 
-Breaker::Failure kind_of(const Error& error)
-{
-    switch (error.code) {
-    case Code::timeout:
-    case Code::unavailable:
-        return Breaker::Failure::server;
-    case Code::denied:
-        return Breaker::Failure::refusal;
-    default:
-        return Breaker::Failure::request;
-    }
-}
-
 }  // namespace
 
 StoreTier::StoreTier(RemoteOptions options, Url url, const TierContext& context, Opener open)
@@ -91,12 +78,14 @@ Result<RemoteStore*> StoreTier::opened()
             return *m_cannot_open;
     }
     // Not under the lock: it loads a library. Two threads may come here at once; the second one's store is dropped.
-    Result<std::unique_ptr<RemoteStore>> made = m_open({.url = m_url,
-                                                        .connect_timeout = m_options.connect_timeout,
-                                                        .max_object_bytes = m_options.max_entry_bytes,
-                                                        .max_connections = StoreOptions{}.max_connections,
-                                                        .state_file = state_file(m_options, m_url),
-                                                        .state_users = m_options.state_users});
+    Result<std::unique_ptr<RemoteStore>> made =
+        m_open({.url = m_url,
+                .connect_timeout = m_options.connect_timeout,
+                .max_object_bytes = m_options.max_entry_bytes,
+                .max_connections = StoreOptions{}.max_connections,
+                .state_file = state_file(m_options, m_url),
+                .state_users = m_options.state_users,
+                .tell = [this](const std::string& problem) { remember(problem); }});
     const std::lock_guard lock(m_mutex);
     if (m_owned)
         return m_owned.get();
@@ -133,21 +122,25 @@ Result<RemoteStore*> StoreTier::opened_or_down()
 
 void StoreTier::settle(const Error* error)
 {
-    if (error == nullptr || error->code == Code::too_large || error->code == Code::other_version) {
-        m_breaker.succeeded();  // it answered
-        return;
-    }
+    const std::optional<Breaker::Failure> failure = failure_of(error);
+    if (!failure)
+        return m_breaker.succeeded();
     // acquire: as in opened().
     RemoteStore* const store = m_store.load(std::memory_order_acquire);
     if (store != nullptr && store->is_partly_down())
         m_breaker.succeeded();  // the rest of it answers
     else
-        m_breaker.failed(kind_of(*error));
+        m_breaker.failed(*failure);
+    remember(error->message);
+}
+
+void StoreTier::remember(const std::string& problem)
+{
     {
         const std::lock_guard lock(m_mutex);
-        m_problem = error->message;
+        m_problem = problem;
     }
-    say_once(error->message);
+    say_once(problem);
 }
 
 // Verifies what came from the server before anything of it is used.

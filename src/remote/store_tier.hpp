@@ -86,6 +86,8 @@ private:
     std::vector<bool> send_objects(RemoteStore& store, std::span<Outgoing> batch);
     std::chrono::milliseconds renew_leases();
     void end_lease(const std::string& name, const Bytes& token);
+    // Shows it in reports from now on.
+    void remember(const std::string& problem);
     void say_once(const std::string& message);
     void forget_parent() noexcept;
 

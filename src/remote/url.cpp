@@ -57,11 +57,12 @@ std::optional<HostPort> parse_host(std::string_view text)
         text.remove_prefix(end + 1);
         if (!text.empty() && !text.starts_with(':'))
             return std::nullopt;
-        text.remove_prefix(text.empty() ? 0 : 1);
     } else {
-        host.host = base::take_until(':', text);
+        host.host = text.substr(0, text.find(':'));
+        text.remove_prefix(host.host.size());
     }
     if (!text.empty()) {
+        text.remove_prefix(1);
         host.port = base::parse_number<std::uint16_t>(text).value_or(0);
         if (host.port == 0)
             return std::nullopt;

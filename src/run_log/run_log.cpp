@@ -1,5 +1,6 @@
 #include "run_log/run_log.hpp"
 
+#include "base/hex.hpp"
 #include "base/signal_guard.hpp"
 #include "json/json.hpp"
 
@@ -20,6 +21,13 @@ const char* log_path()
     return path != nullptr && *path != '\0' ? path : nullptr;
 }
 
+// All zeros if there is none.
+Key key_of(const JsonValue& line)
+{
+    Key key;
+    return base::from_hex(line.text_of("key"), key.digest) ? key : Key{};
+}
+
 }  // namespace
 
 bool is_noting()
@@ -27,9 +35,12 @@ bool is_noting()
     return log_path() != nullptr;
 }
 
-Event event_of(const Lookup& lookup)
+Event event_of(const Lookup& lookup, const Key& key)
 {
     Event event;
+    event.key = key;
+    event.bytes = lookup->size();
+    event.cost_ms = std::chrono::duration<double, std::milli>(lookup->cost).count();
     if (lookup.compiled() && !lookup.waited()) {
         event.outcome = "miss";
         event.reason = to_string(lookup.why());
@@ -37,7 +48,6 @@ Event event_of(const Lookup& lookup)
     }
     event.outcome = lookup.waited() ? "waited" : "hit";
     event.tier = lookup.tier();
-    event.saved_ms = std::chrono::duration<double, std::milli>(lookup->cost).count();
     return event;
 }
 
@@ -46,9 +56,17 @@ void note(const Event& event)
     const char* const path = log_path();
     if (path == nullptr)
         return;
-    const Json line{{"pid", ::getpid()},        {"what", event.what},         {"name", event.name},
-                    {"outcome", event.outcome}, {"spent_ms", event.spent_ms}, {"saved_ms", event.saved_ms},
-                    {"reason", event.reason},   {"tier", event.tier}};
+    const Json line{
+        {"pid", ::getpid()},
+        {"what", event.what},
+        {"name", event.name},
+        {"outcome", event.outcome},
+        {"key", event.key == Key{} ? std::string{} : base::to_hex(std::as_bytes(std::span(event.key.digest)))},
+        {"bytes", event.bytes},
+        {"spent_ms", event.spent_ms},
+        {"cost_ms", event.cost_ms},
+        {"reason", event.reason},
+        {"tier", event.tier}};
     const std::string text = line.text() + "\n";
     // Opened each time: programs close descriptors that are not theirs, and then our number may belong to another file.
     const int fd = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
@@ -73,8 +91,10 @@ std::vector<Event> read(const std::string& path)
                               .outcome = line.text_of("outcome"),
                               .tier = line.text_of("tier"),
                               .reason = line.text_of("reason"),
+                              .key = key_of(line),
+                              .bytes = static_cast<std::uint64_t>(line.number_of("bytes")),
                               .spent_ms = line.number_of("spent_ms"),
-                              .saved_ms = line.number_of("saved_ms"),
+                              .cost_ms = line.number_of("cost_ms"),
                               .pid = static_cast<std::int64_t>(line.number_of("pid"))});
     }
     return events;

@@ -9,22 +9,24 @@
 // The log of `hearth run`: what was compiled by the programs that it started, and by the programs that those started.
 //
 //   log  := line*      HEARTH_RUN_LOG names the file; several processes append to it, each line in one write
-//   line := JSON "\n"  an object: pid, what, name, outcome, spent_ms, saved_ms, reason, tier (Event's members)
+//   line := JSON "\n"  an object with Event's members (docs/json.md, `hearth run --log`)
 //
-// The drop-in libraries and `hearth ptxas` write it, `hearth run` reads it.
+// The drop-in libraries and `hearth ptxas` write it. `hearth run` and bench/trace/make_trace.py read it.
 
 namespace hearth::run_log {
 
 // One compile.
 struct Event {
-    std::string what{};     // "nvrtc", "nvjitlink", "ptxas"
+    std::string what{};     // "nvrtc", "nvjitlink", "ptxas", "command"
     std::string name{};     // the program's
     std::string outcome{};  // "hit", "waited", "miss", "rebuilt", "past_the_cache", "forbidden"
     std::string tier{};
     std::string reason{};
-    double spent_ms = 0;
-    double saved_ms = 0;
-    std::int64_t pid = 0;  // of the process that notes it
+    Key key{};                // of the entry; all zeros: there is none
+    std::uint64_t bytes = 0;  // of the result's outputs
+    double spent_ms = 0;      // by the program, in this call
+    double cost_ms = 0;       // what compiling it took: now on a miss, else as its entry says
+    std::int64_t pid = 0;     // of the process that notes it
 };
 
 // Whether anybody wants to know: HEARTH_RUN_LOG names a file.
@@ -32,8 +34,8 @@ bool is_noting();
 // Appends a line if anybody wants to know. What cannot be written is left out.
 void note(const Event& event);
 
-// From the result of get_or_compile(): outcome, tier, reason and what was saved.
-Event event_of(const Lookup& lookup);
+// From the result of get_or_compile() for `key`: all but what, name and the time spent.
+Event event_of(const Lookup& lookup, const Key& key);
 
 // Skips broken lines, such as those of a process that was killed while it wrote.
 std::vector<Event> read(const std::string& path);

@@ -41,11 +41,6 @@ bool is_passing(int error)
            error == ESTALE || error == ETIMEDOUT || error == ENOBUFS;
 }
 
-bool is_absence(int error)
-{
-    return error == ENOENT || error == ENOTDIR;
-}
-
 // Whether why a file could not be opened can be told later by looking at it. That a file which is there may not be read
 // cannot.
 bool shows_without_opening(const std::string& path, int error)
@@ -82,26 +77,6 @@ bool is_program_directory(std::string_view path, const Places& places)
         whole.pop_back();
     return path == whole;
 }
-
-base::Sha256 digest_of_names(const std::string& directory, int& error)
-{
-    std::error_code problem;
-    std::set<std::string> names;
-    for (auto entry = std::filesystem::directory_iterator(directory, problem);
-         !problem && entry != std::filesystem::directory_iterator(); entry.increment(problem))
-        names.insert(entry->path().filename().string());
-    error = problem.value();
-    std::string all;
-    for (const std::string& name : names)
-        all.append(name).push_back('\0');
-    return base::sha256(as_bytes(all));
-}
-
-struct FileKey {
-    std::uint64_t device;
-    std::uint64_t inode;
-    friend auto operator<=>(const FileKey&, const FileKey&) = default;
-};
 
 class Collector {
 public:
@@ -151,12 +126,17 @@ private:
             return {};  // is nowhere there
         if (is_passing(event.error) || (event.asked == Asked::file && !shows_without_opening(path, event.error)))
             return error(Code::unavailable, "{} could not be looked at: {}.", path, std::strerror(event.error));
+        if (event.asked == Asked::link && event.error == EINVAL) {  // it is there, and no link
+            add_each(path, {.kind = Kind::leads_to}, {});
+            return {};
+        }
         if (event.asked == Asked::status || event.error != 0) {
             if (path != "." && path != m_places.working_directory)
                 m_looked_for.emplace(path, event);
             return {};
         }
-        if (!m_read.insert(path).second && event.asked == Asked::file)
+        const bool is_read = event.asked == Asked::file || event.asked == Asked::directory;
+        if (is_read && !m_read.insert(path).second && event.asked == Asked::file)
             return {};
         switch (event.asked) {
         case Asked::file:
@@ -173,7 +153,13 @@ private:
             add_each(path, {.kind = Kind::leads_to, .text = std::string(event.answer)}, {});
             return {};
         default:
-            add_each(path, {.kind = Kind::really, .text = std::string(event.answer)}, {});
+            for (Spot& spot : spots_of(path, m_places)) {
+                const bool is_plain = real_path_of(spot, m_places) == event.answer;
+                add({.kind = Kind::really,
+                     .spot = std::move(spot),
+                     .text = is_plain ? std::string{} : std::string(event.answer)},
+                    {});
+            }
             return {};
         }
     }
@@ -202,7 +188,7 @@ private:
         else if (S_ISREG(event.mode))
             add_each(path, {.kind = Kind::present}, {event.file, false});
         else if (S_ISDIR(event.mode))
-            add_each(path, {.kind = Kind::a_directory}, {});
+            add_each(path, {.kind = Kind::a_directory}, {event.file, false});
         else
             return error(Code::unavailable, "It looked at {}, which is neither a file nor a directory.", path);
         return {};
@@ -233,128 +219,6 @@ private:
     std::set<std::string> m_read;
     std::map<FileKey, std::uint32_t> m_first;
     Conditions m_conditions;
-};
-
-class Checker {
-public:
-    explicit Checker(const Places& places, Stamps& stamps) : m_places(places), m_stamps(stamps) {}
-
-    bool holds(std::uint32_t index, const Condition& condition)
-    {
-        if (condition.kind == Kind::variable || condition.kind == Kind::variable_unset) {
-            const char* const value = std::getenv(condition.name.c_str());
-            return condition.kind == Kind::variable ? value != nullptr && condition.text == value : value == nullptr;
-        }
-        if (condition.kind == Kind::place)
-            return path_of_place(condition.spot.from, condition.spot.index, m_places) == condition.text;
-        if (condition.spot.from == Spot::From::directory && condition.spot.index >= m_places.directories.size())
-            return false;
-        std::swap(m_whole, m_before);
-        const std::string& path = path_of(condition.spot);
-        // A path in two of the places is told twice, one after the other. Here both lead to the same file.
-        const Condition* const before = std::exchange(m_held, nullptr);
-        if (before != nullptr && path == m_before && is_the_same(condition, *before)) {
-            m_stamps.of[index] = m_stamps.of[index - 1];
-            m_held = &condition;
-            return true;
-        }
-        if (!holds_at(path, index, condition))
-            return false;
-        m_held = &condition;
-        return true;
-    }
-
-private:
-    static bool is_the_same(const Condition& one, const Condition& other)
-    {
-        return one.kind == other.kind && one.digest == other.digest && one.text == other.text &&
-               one.error == other.error &&
-               (one.same_file == other.same_file || one.kind == Kind::absent || one.kind == Kind::a_directory);
-    }
-
-    bool holds_at(const std::string& path, std::uint32_t index, const Condition& condition)
-    {
-        switch (condition.kind) {
-        case Kind::content:
-            return has_content(path, condition.digest, m_stamps.of[index]) &&
-                   is_same_file(index, condition, m_stamps.of[index].file);
-        case Kind::names: {
-            int error = 0;
-            return digest_of_names(path, error) == condition.digest && error == 0;
-        }
-        case Kind::leads_to:
-        case Kind::really: {
-            std::error_code error;
-            const std::filesystem::path found = condition.kind == Kind::leads_to
-                                                    ? std::filesystem::read_symlink(path, error)
-                                                    : std::filesystem::canonical(path, error);
-            return !error && found.string() == condition.text;
-        }
-        default: {
-            struct stat status {};
-            const int error = m_stat(path, status);
-            if (condition.kind == Kind::present)
-                return error == 0 && S_ISREG(status.st_mode) && is_same_file(index, condition, identity_of(status));
-            if (condition.kind == Kind::a_directory)
-                return error == 0 && S_ISDIR(status.st_mode);
-            return condition.kind == Kind::absent ? is_absence(error) : error == condition.error;
-        }
-        }
-    }
-
-    // Hundreds of conditions are about the same few places. The text is overwritten by the next call but one.
-    const std::string& path_of(const Spot& spot)
-    {
-        if (spot.rest.empty() || spot.rest.starts_with('/')) {
-            m_whole = spot.path(m_places);
-            return m_whole;
-        }
-        const std::size_t place =
-            spot.from == Spot::From::directory ? k_other_places + spot.index : static_cast<std::size_t>(spot.from);
-        if (m_paths.size() <= place)
-            m_paths.resize(place + 1);
-        std::string& path = m_paths[place];
-        if (path.empty()) {
-            path = Spot{spot.from, spot.index, {}}.path(m_places);
-            if (!path.ends_with('/'))
-                path.push_back('/');
-        }
-        return m_whole.assign(path).append(spot.rest);
-    }
-
-    bool has_content(const std::string& path, const base::Sha256& digest, Stamps::One& stamp)
-    {
-        struct stat status {};
-        if (m_stat(path, status) != 0 || !S_ISREG(status.st_mode))
-            return false;
-        if (stamp.settled && identity_of(status) == stamp.file)
-            return true;
-        const std::optional<SourceFile> source = read_source(path);
-        if (!source || base::sha256(as_bytes(source->text)) != digest)
-            return false;
-        m_stamps.have_changed |= stamp.settled != source->settled || stamp.file != source->identity;
-        stamp = {source->identity, source->settled};
-        return true;
-    }
-
-    bool is_same_file(std::uint32_t index, const Condition& condition, const FileIdentity& file)
-    {
-        return m_first.try_emplace({file.device, file.inode}, index).first->second == condition.same_file;
-    }
-
-    struct HashOfFile {
-        std::size_t operator()(const FileKey& file) const { return file.inode * 31 + file.device; }
-    };
-
-    const Places& m_places;
-    Stamps& m_stamps;
-    StatMany m_stat;
-    std::unordered_map<FileKey, std::uint32_t, HashOfFile> m_first;
-    static constexpr std::size_t k_other_places = 3;
-    std::vector<std::string> m_paths;  // of the places, with a slash behind each
-    std::string m_whole;
-    const Condition* m_held = nullptr;  // the condition before, if it was about a path
-    std::string m_before;               // its path
 };
 
 }  // namespace
@@ -404,6 +268,14 @@ std::string Spot::path(const Places& places) const
     return path.starts_with('/') ? path : places.working_directory + "/" + path;
 }
 
+std::string real_path_of(const Spot& spot, const Places& places)
+{
+    std::error_code ignored;
+    const std::filesystem::path place =
+        std::filesystem::canonical(Spot{spot.from, spot.index, {}}.path(places), ignored);
+    return spot.from == Spot::From::root ? spot.rest : (place / spot.rest).string();
+}
+
 Result<Conditions> conditions_of(const EventLog& log, const Places& places,
                                  std::span<const std::string_view> known_libraries, std::vector<ReadText>* texts)
 {
@@ -417,56 +289,6 @@ Result<Conditions> conditions_of(const EventLog& log, const Places& places,
     });
     HEARTH_TRY(status);
     return collector.finish();
-}
-
-std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places)
-{
-    stamps.of.resize(list.size());
-    Checker checker(places, stamps);
-    for (std::size_t i = 0; i < list.size(); ++i)
-        if (!checker.holds(static_cast<std::uint32_t>(i), list[i]))
-            return i;
-    return list.size();
-}
-
-std::string why_broken(const Condition& condition, const Places& places)
-{
-    const auto where = [&]() -> std::string {
-        switch (condition.spot.from) {
-        case Spot::From::directory:
-            return fmt::format("{} in {}", condition.spot.rest,
-                               condition.spot.index < places.directories.size()
-                                   ? places.directories[condition.spot.index]
-                                   : "a directory that is not given any more");
-        case Spot::From::program_directory:
-            return fmt::format("{} beside the program", condition.spot.rest);
-        default:
-            return condition.spot.rest;
-        }
-    };
-    switch (condition.kind) {
-    case Kind::content:
-        return where() + " has changed";
-    case Kind::present:
-    case Kind::a_directory:
-        return where() + " is gone, or is something else now";
-    case Kind::names:
-        return "other files are in " + where();
-    case Kind::absent:
-        return where() + " was not there and is now";
-    case Kind::refused:
-        return fmt::format("{} could not be looked at before: {}", where(), std::strerror(condition.error));
-    case Kind::leads_to:
-    case Kind::really:
-        return where() + " leads elsewhere now";
-    case Kind::variable:
-        return fmt::format("the variable {} was \"{}\"", condition.name, condition.text);
-    case Kind::variable_unset:
-        return fmt::format("the variable {} was not set", condition.name);
-    case Kind::place:
-        return fmt::format("it was compiled in {}, and its result may hold that path", condition.text);
-    }
-    return {};
 }
 
 }  // namespace hearth::watch

@@ -44,11 +44,12 @@ struct Condition {
         names,        // a directory that was listed: the digest of its names
         absent,       // nothing is there
         refused,      // the system refuses with this error
-        leads_to,     // a link, and its target
-        really,       // a path, and what it is without its links
+        leads_to,     // a link, and its target; empty: it is there, and no link
+        really,       // a path, and what it is without its links; empty: there is none below its place
         variable,     // has this value
         variable_unset,
-        place,  // one of the places is at this path, which the output may hold
+        place,        // one of the places is at this path, which the output may hold
+        environment,  // all variables: their digest
     };
     Kind kind = Kind::absent;
     Spot spot{};
@@ -89,6 +90,12 @@ struct ReadText {
 // Every way in which the compiler may have come to this path. On a machine where they lead to different places, each
 // must hold: which of them the compiler took cannot be seen.
 std::vector<Spot> spots_of(std::string_view path, const Places& places);
+
+// Of all variables, but those of ours, and those that are others for every command that a shell starts.
+base::Sha256 digest_of_environment();
+
+// The real path of what is there, if no link leads away from below its place.
+std::string real_path_of(const Spot& spot, const Places& places);
 
 // What a compile depends on, by what it asked. `known_libraries`: beginnings of the names of libraries that the caller
 // answers for otherwise. An Error says why it cannot be held: a file changed meanwhile, or something was asked whose

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace hearth::watch {
@@ -13,6 +14,13 @@ struct FileIdentity {
     std::int64_t changed_ns = 0;
 
     friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+// Which file it is, whatever it holds.
+struct FileKey {
+    std::uint64_t device;
+    std::uint64_t inode;
+    friend auto operator<=>(const FileKey&, const FileKey&) = default;
 };
 
 }  // namespace hearth::watch

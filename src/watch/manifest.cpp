@@ -25,7 +25,7 @@ bool is_variable(Kind kind)
 
 bool has_digest(Kind kind)
 {
-    return kind == Kind::content || kind == Kind::names;
+    return kind == Kind::content || kind == Kind::names || kind == Kind::environment;
 }
 
 bool has_target(Kind kind)
@@ -72,7 +72,7 @@ std::optional<Condition> read_condition(base::WireReader& in)
 {
     Condition condition;
     const auto kind = in.number<std::uint8_t>();
-    if (kind > static_cast<std::uint8_t>(Kind::place))
+    if (kind > static_cast<std::uint8_t>(Kind::environment))
         return std::nullopt;
     condition.kind = static_cast<Kind>(kind);
     condition.same_file = in.number<std::uint32_t>();

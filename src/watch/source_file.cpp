@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <ctime>
 #include <fcntl.h>
+#include <filesystem>
+#include <set>
 #include <span>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -115,7 +117,7 @@ StatMany::~StatMany()
 int StatMany::operator()(const std::string& path, struct stat& status)
 {
     const std::size_t slash = path.find_last_of('/');
-    if (slash == std::string::npos || slash == 0)
+    if (slash == std::string::npos || slash == 0 || slash + 1 == path.size())
         return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
     const std::string_view parent = std::string_view(path).substr(0, slash);
     if (m_last == nullptr || m_last->first != parent) {
@@ -147,6 +149,25 @@ int StatMany::operator()(const std::string& path, struct stat& status)
 bool is_on_network(int fd)
 {
     return is_on(fd, k_network);
+}
+
+bool is_absence(int error)
+{
+    return error == ENOENT || error == ENOTDIR;
+}
+
+base::Sha256 digest_of_names(const std::string& directory, int& error)
+{
+    std::error_code problem;
+    std::set<std::string> names;
+    for (auto entry = std::filesystem::directory_iterator(directory, problem);
+         !problem && entry != std::filesystem::directory_iterator(); entry.increment(problem))
+        names.insert(entry->path().filename().string());
+    error = problem.value();
+    std::string all;
+    for (const std::string& name : names)
+        all.append(name).push_back('\0');
+    return base::sha256(as_bytes(all));
 }
 
 bool is_settled(const FileIdentity& identity)

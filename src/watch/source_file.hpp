@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/digest.hpp"
 #include "watch/file_identity.hpp"
 
 #include <functional>
@@ -47,6 +48,12 @@ private:
 // Whether any change from now on will change the identity. A change within the clock's grain after the last one would
 // not.
 bool is_settled(const FileIdentity& identity);
+
+// Whether this error says that nothing is at a path.
+bool is_absence(int error);
+
+// Of the names in a directory. `error`: why they cannot be told; 0: they can.
+base::Sha256 digest_of_names(const std::string& directory, int& error);
 
 // Whether an open file is on a file system that a server keeps.
 bool is_on_network(int fd);

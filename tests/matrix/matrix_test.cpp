@@ -1,4 +1,5 @@
 // Every door with every store: from a copy that was installed and then moved, with real servers and the real compiler.
+// HEARTH_MATRIX_PREFIX names another copy, such as what a package was unpacked to; it is moved too.
 // The first process compiles; a second one, on what could be another machine, has it from the store. A new door or
 // store is one row below. docs/matrix.md is what these tables say; HEARTH_WRITE_MATRIX=1 writes it anew.
 #include "hearth/libraries.hpp"
@@ -37,10 +38,7 @@ class World {
 public:
     World()
     {
-        const Words install{HEARTH_CMAKE, "--install", HEARTH_BUILD, "--prefix", m_scratch / "installed"};
-        if (const ProcessResult result = run_process(install); result.exit_code != 0)
-            throw std::runtime_error(result.err);
-        fs::rename(m_scratch / "installed", prefix());
+        install();
         nvrtc = find_library({"libnvrtc.so.13", "libnvrtc.so.12"});
         ptxas = "/usr/local/cuda/bin/ptxas";
         write_file(source(), "extern \"C\" __global__ void k(int* o) { *o = 41; }\n");
@@ -57,7 +55,7 @@ public:
 
     std::string prefix() const { return m_scratch / "moved"; }
     std::string hearth() const { return prefix() + "/" HEARTH_BINDIR "/hearth"; }
-    std::string libraries() const { return prefix() + "/" HEARTH_LIBDIR; }
+    std::string libraries;
     std::string source() const { return m_scratch / "k.cu"; }
     std::string ptx() const { return m_scratch / "k.ptx"; }
     std::string signing_key() const { return m_scratch / "build.key"; }
@@ -72,6 +70,22 @@ public:
     std::string public_key;
 
 private:
+    void install()
+    {
+        if (const char* given = std::getenv("HEARTH_MATRIX_PREFIX"); given != nullptr) {
+            fs::copy(given, prefix(), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+        } else {
+            const Words command{HEARTH_CMAKE, "--install", HEARTH_BUILD, "--prefix", m_scratch / "installed"};
+            if (const ProcessResult result = run_process(command); result.exit_code != 0)
+                throw std::runtime_error(result.err);
+            fs::rename(m_scratch / "installed", prefix());
+        }
+        // In a package the folder may be named for the machine.
+        for (const fs::directory_entry& file : fs::recursive_directory_iterator(prefix()))
+            if (file.path().filename().string().starts_with("libhearth.so"))
+                libraries = file.path().parent_path();
+    }
+
     ScratchDirectory m_scratch;
     mutable int m_number = 0;
 };
@@ -121,6 +135,10 @@ Seen under_run(const Words& more, const Words& command, const Variables& variabl
     return seen;
 }
 
+// A library that was built with a sanitizer cannot be loaded into a program that was built without.
+constexpr bool k_is_sanitized = HEARTH_IS_SANITIZED;
+constexpr const char* k_no_dropins = "there are no drop-in libraries with a sanitizer";
+
 struct Door {
     const char* name;
     const char* what;
@@ -130,22 +148,28 @@ struct Door {
     bool is_recorded = true;     // as a recipe
     const std::string World::*bare = &World::bare_ptx;
     std::function<std::string()> why_not = [] { return std::string{}; };  // why it cannot be tried here
+    bool needs_dropins = false;
+    const char* sanitized = "yes";
 };
 
 Door opened(const char* name, const char* what, std::function<Words()> before)
 {
-    return {name, what, [before](const Variables& variables, int times, const std::string& out) {
-                Words command = before();
-                command.insert(command.end(), {world().source(), out, std::to_string(times)});
-                return under_run({}, command, variables, out);
-            }};
+    return {.name = name,
+            .what = what,
+            .run =
+                [before](const Variables& variables, int times, const std::string& out) {
+                    Words command = before();
+                    command.insert(command.end(), {world().source(), out, std::to_string(times)});
+                    return under_run({}, command, variables, out);
+                },
+            .needs_dropins = true};
 }
 
 Seen by_library(const Variables& variables, int times, const std::string& out)
 {
     ProcessOptions options;
     options.environment = variables;
-    options.environment["LD_LIBRARY_PATH"] = world().libraries() + ":" + fs::path(world().nvrtc).parent_path().string();
+    options.environment["LD_LIBRARY_PATH"] = world().libraries + ":" + fs::path(world().nvrtc).parent_path().string();
     const ProcessResult result =
         run_process({World::door("library_door"), world().source(), out, std::to_string(times)}, options);
     Seen seen;
@@ -181,10 +205,42 @@ Seen by_compile(const Variables& variables, int /*times*/, const std::string& ou
     return seen;
 }
 
+// `hearth ptxas` alone, which needs no drop-in library.
+Seen by_ptxas_itself(const Variables& variables, const std::string& out)
+{
+    const std::string log = world().fresh();
+    write_file(log, "");
+    ProcessOptions options;
+    options.environment = variables;
+    options.environment["HEARTH_RUN_LOG"] = log;
+    options.environment["HEARTH_PTXAS"] = world().ptxas;
+    const ProcessResult result =
+        run_process({world().hearth(), "ptxas", "--", "-arch=sm_80", world().ptx(), "-o", out}, options);
+    Seen seen;
+    seen.said = result.out + result.err + read(log);
+    std::istringstream lines(read(log));
+    for (std::string line; std::getline(lines, line);) {
+        const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
+        const std::string outcome = event.value("outcome", "");
+        (outcome == "hit" ? seen.hits : outcome == "miss" ? seen.compiled : seen.refused) += 1;
+        seen.tier += event.value("tier", "");
+    }
+    seen.bytes = read(out);
+    return seen;
+}
+
 Seen by_ptxas(const Variables& variables, int /*times*/, const std::string& out)
 {
+    if (k_is_sanitized)
+        return by_ptxas_itself(variables, out);
     return under_run({"--ptxas", world().ptxas},
                      {"/bin/sh", "-c", "exec \"$TRITON_PTXAS_PATH\" -arch=sm_80 \"$0\" -o \"$1\"", world().ptx(), out},
+                     variables, out);
+}
+
+Seen by_exec(const Variables& variables, int /*times*/, const std::string& out)
+{
+    return under_run({}, {world().hearth(), "exec", "--", world().ptxas, "-arch=sm_80", world().ptx(), "-o", out},
                      variables, out);
 }
 
@@ -210,10 +266,18 @@ std::vector<Door> doors()
     }));
     all.push_back(
         {"ptxas", "`hearth run --ptxas`, for programs that start ptxas", by_ptxas, false, false, &World::bare_cubin});
+    all.back().sanitized = "`hearth ptxas`";
+    all.push_back({"exec", "`hearth exec` of a compiler that is a program, under `hearth run`", by_exec, false, false,
+                   &World::bare_cubin});
+    all.back().needs_dropins = true;
     const auto needs = [](const std::string& file) {
         return [file] { return fs::exists(file) ? std::string{} : file + " is not installed"; };
     };
     for (Door& door : all) {
+        if (k_is_sanitized && door.needs_dropins) {
+            door.why_not = [] { return std::string(k_no_dropins); };
+            continue;
+        }
         if (door.name == std::string("plain name"))
             door.why_not = [] {
                 return fs::exists(fs::path(world().nvrtc).parent_path() / "libnvrtc.so")
@@ -224,7 +288,7 @@ std::vector<Door> doors()
             door.why_not = needs(World::door("nvrtc_door_linked"));
         if (door.name == std::string("Python"))
             door.why_not = needs("/usr/bin/python3");
-        if (door.name == std::string("ptxas"))
+        if (door.name == std::string("ptxas") || door.name == std::string("exec"))
             door.why_not = needs("/usr/local/cuda/bin/ptxas");
     }
     return all;
@@ -302,7 +366,7 @@ std::string why_never(const Door& door, const Store& store, const std::string& m
     if (in == "memory" && mode == "forbidden")
         return "the first compile of a process is in no memory";
     if (mode == "recorded" && !door.is_recorded)
-        return "calls of ptxas are no recipes";
+        return "calls of programs are no recipes";
     return {};
 }
 
@@ -413,6 +477,8 @@ std::string as_page()
     std::string page = "# What works together\n\nMade from the tables of tests/matrix/matrix_test.cpp, which tries "
                        "each of them from an installed copy that was moved, with\nreal servers: the first process "
                        "compiles, the second has it from the store, and the bytes are the bare compiler's.\n\n"
+                       "The last column says which doors are tried with AddressSanitizer and "
+                       "UndefinedBehaviorSanitizer too (`make sanitize`).\n\n"
                        "## Doors\n\n";
     for (const Door& door : doors())
         page += fmt::format("- **{}**: {}\n", door.name, door.what);
@@ -428,8 +494,8 @@ std::string as_page()
         "## Together\n\nEach letter is a mode that works: **p**lain, **s**igned, **f**orbidden, **r**ecorded.\n\n|  |";
     for (const Store& store : stores())
         page += fmt::format(" {} |", store.name);
-    page += "\n|---|";
-    for (std::size_t i = 0; i < stores().size(); ++i)
+    page += " with ASan |\n|---|";
+    for (std::size_t i = 0; i < stores().size() + 1; ++i)
         page += "---|";
     std::map<std::string, std::vector<std::string>> never;
     for (const Door& door : doors()) {
@@ -444,8 +510,9 @@ std::string as_page()
             }
             page += fmt::format(" {} |", modes.empty() ? "-" : modes);
         }
+        page += fmt::format(" {} |", door.needs_dropins ? "-" : door.sanitized);
     }
-    page += "\n\n## What cannot be\n\n";
+    page += fmt::format("\n\n## What cannot be\n\n- with ASan: {}\n", k_no_dropins);
     for (const auto& [why, which] : never)
         page += fmt::format("- {} ({} of the pairs above)\n", why, which.size());
     return page;

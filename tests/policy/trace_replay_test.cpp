@@ -3,7 +3,9 @@
 #include "trace/s3_fifo_policy.hpp"
 
 #include "policy_conformance.hpp"
+#include "support/scratch_directory.hpp"
 
+#include <filesystem>
 #include <map>
 
 namespace hearth::test {
@@ -16,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(s3_fifo, PolicyConformance,
 TEST(TraceReplay, cost_aware_eviction_loses_fewer_compile_seconds_than_lru)
 {
     std::map<std::string, double> lost;
-    for (const bench::TraceRow& row : bench::replay_traces(1))
+    for (const bench::TraceRow& row : bench::replay_made_up(1))
         lost[row.policy + (row.share_of_bytes < 0.1 ? " 5 " : " 20 ") + row.variant] = row.percent_lost;
     EXPECT_LT(lost.at("gdsf 5 loose"), 0.65 * lost.at("lru 5 loose"));
     EXPECT_LT(lost.at("gdsf 20 loose"), 0.5 * lost.at("lru 20 loose"));
@@ -54,6 +56,41 @@ TEST(TraceReplay, the_same_seed_gives_the_same_trace)
         ASSERT_GE(kernel.seconds, 0.03);
         ASSERT_LE(kernel.seconds, 60.0001);
     }
+}
+
+TEST(TraceReplay, a_recorded_trace_is_read_line_by_line)
+{
+    const ScratchDirectory scratch;
+    const std::string path = scratch / "t.trace";
+    write_file(path, "# of two kernels\n0 1000 2500\n1 70000 1500000\n0 1000 2600\n");
+    const std::optional<bench::Trace> trace = bench::read_trace(path);
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->requests, (std::vector<std::uint32_t>{0, 1, 0}));
+    ASSERT_EQ(trace->kernels.size(), 2U);
+    EXPECT_EQ(trace->kernels[0].bytes, 1000U);
+    EXPECT_EQ(trace->kernels[0].seconds, 0.0025);
+    EXPECT_EQ(trace->kernels[1].seconds, 1.5);
+    for (const char* wrong : {"", "1 5 5\n", "0 5\n", "a kernel\n"}) {
+        write_file(path, wrong);
+        EXPECT_FALSE(bench::read_trace(path)) << wrong;
+    }
+}
+
+TEST(TraceReplay, every_recorded_trace_can_be_replayed)
+{
+    const std::map<std::string, bench::Trace> traces = bench::recorded_traces();
+    for (const auto& file : std::filesystem::directory_iterator(HEARTH_RECORDED_TRACES)) {
+        if (file.path().extension() != ".trace")
+            continue;
+        const auto found = traces.find(file.path().stem());
+        ASSERT_NE(found, traces.end()) << file.path();
+        const double at_least = bench::percent_of_first_compiles(found->second);
+        for (const bench::TraceRow& row : bench::replay(found->first, {found->second})) {
+            EXPECT_GE(row.percent_lost, at_least * 0.999) << row.policy << " " << file.path();
+            EXPECT_LE(row.percent_lost, 100.001) << row.policy << " " << file.path();
+        }
+    }
+    EXPECT_FALSE(traces.empty());
 }
 
 }  // namespace hearth::test

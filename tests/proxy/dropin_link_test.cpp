@@ -88,7 +88,7 @@ TEST_F(DropinLink, notes_a_link_with_all_of_its_steps)
             EXPECT_EQ(event.value("reason", ""), "a file cannot be read") << line;
         else
             EXPECT_EQ(event.value("outcome", ""), "hit") << line;
-        saved += event.value("saved_ms", 0.0);
+        saved += event.value("cost_ms", 0.0);
     }
     double cost = 0;
     for (const nlohmann::json& row : json_lines_of({"ls", "--json"}))

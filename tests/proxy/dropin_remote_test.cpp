@@ -103,7 +103,7 @@ TEST_F(DropinRemote, stores_for_drop_ins_have_the_cpp_library_inside)
         for (const char* foreign : {"libstdc++", "libgcc_s", "libfmt"})
             EXPECT_EQ(needed.out.find(foreign), std::string::npos) << name << ": " << needed.out;
         const ProcessResult shown = run_process({"/bin/sh", "-c", "nm -D --defined-only " + file + " | cut -d' ' -f3"});
-        EXPECT_EQ(shown.out, "hearth_open_store_4\n") << name;
+        EXPECT_EQ(shown.out, "hearth_open_store_5\n") << name;
     }
 }
 

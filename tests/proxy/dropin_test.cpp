@@ -244,6 +244,29 @@ TEST_F(DropinLibrary, answers_programs_that_ask_for_automatic_precompiled_header
     }
 }
 
+TEST_F(DropinLibrary, notes_key_bytes_and_cost_of_every_lookup)
+{
+    ProcessOptions options = honest({});
+    options.environment["EVERY_CALL_PART"] = "pch";
+    const auto noted = [&](const std::string& log) {
+        // What was in the file before is gone.
+        write(log, "old\n");
+        EXPECT_EQ(hearth({"run", "--log", log, "--", program("every_call"), real_library()}, options).err, "");
+        return nlohmann::json::parse(read(scratch / log), nullptr, false);
+    };
+    const nlohmann::json miss = noted("first");
+    const nlohmann::json hit = noted("second");
+    EXPECT_EQ(miss.value("outcome", ""), "miss") << miss;
+    EXPECT_EQ(hit.value("outcome", ""), "hit") << hit;
+    EXPECT_EQ(hit.value("tier", ""), "disk") << hit;
+    EXPECT_GT(miss.value("cost_ms", 0.0), 0) << miss;
+    EXPECT_GT(miss.value("bytes", 0), 0) << miss;
+    for (const char* same : {"key", "bytes", "cost_ms"})
+        EXPECT_EQ(miss.value(same, nlohmann::json()), hit.value(same, nlohmann::json())) << same;
+    const ProcessResult shown = hearth({"show", miss.value("key", ""), "--json"}, options);
+    EXPECT_EQ(nlohmann::json::parse(shown.out, nullptr, false).value("bytes", 0), miss.value("bytes", -1)) << shown.err;
+}
+
 TEST_F(DropinLibrary, compiles_nothing_past_the_cache_where_that_is_forbidden)
 {
     ProcessOptions options = honest({});

@@ -177,6 +177,22 @@ TEST_F(Run, without_a_place_for_the_summary_runs_the_command_and_says_so_in_a_li
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
 }
 
+TEST_F(Run, does_not_start_a_command_whose_log_cannot_be_written)
+{
+    const ProcessResult result = hearth({"run", "--log", "no/such/log", "--", "echo", "done"});
+    EXPECT_EQ(result.out, "");
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_NE(result.err.find("no/such/log"), std::string::npos) << result.err;
+}
+
+TEST_F(Run, keeps_a_log_that_was_asked_for_beside_its_summary)
+{
+    const std::string notes = "cd / && echo '{\"outcome\": \"miss\"}' >> $HEARTH_RUN_LOG";
+    const ProcessResult result = hearth({"run", "--summary", "--log", "log", "--", "sh", "-c", notes});
+    EXPECT_NE(result.err.find("1 compiled"), std::string::npos) << result.err;
+    EXPECT_EQ(read(scratch / "log"), "{\"outcome\": \"miss\"}\n");
+}
+
 TEST_F(Run, keeps_its_log_at_an_absolute_path)
 {
     // A command that goes elsewhere would look for it there.

@@ -22,6 +22,7 @@ struct ScriptedServer {
     std::atomic<std::uint64_t> forks{0};
     std::atomic<bool> leases{true};
     std::atomic<std::uint64_t> gets{0};
+    std::atomic<remotes::SteadyTime> deadline{};       // of the last get
     std::set<std::string> resting;                     // names whose server is left alone
     std::function<void(std::uint64_t number)> on_get;  // set before it is asked: the first get is number 1
 
@@ -47,8 +48,10 @@ class ScriptedStore final : public remotes::RemoteStore {
 public:
     explicit ScriptedStore(std::shared_ptr<ScriptedServer> server) : m_server(std::move(server)) {}
 
-    std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names, remotes::SteadyTime) override
+    std::vector<Result<std::optional<Bytes>>> get_many(std::span<const std::string> names,
+                                                       remotes::SteadyTime deadline) override
     {
+        m_server->deadline = deadline;
         std::vector<Result<std::optional<Bytes>>> all;
         for (const std::string& name : names)
             all.push_back(get_one(name));

@@ -24,6 +24,10 @@ TEST(RemoteUrl, hosts_may_be_many_and_of_any_kind)
     const Url url = parse_url("redis+cluster://a:1,10.0.0.1,[fd00::1]:7").value();
     EXPECT_EQ(url.hosts, (std::vector<HostPort>{{"a", 1}, {"10.0.0.1", 0}, {"fd00::1", 7}}));
     EXPECT_EQ(url.shown(), "redis+cluster://a:1,10.0.0.1,[fd00::1]:7");
+    const Url endpoints = parse_url("https://ann:hush@a:1,b/some/path?layout=shards").value();
+    EXPECT_EQ(endpoints.hosts, (std::vector<HostPort>{{"a", 1}, {"b", 0}}));
+    EXPECT_EQ(endpoints.shown(), "https://a:1,b/some/path");
+    EXPECT_EQ(parse_url("s3://x?endpoint=http://a:1,b:1").value().option("endpoint"), "http://a:1,b:1");
 }
 
 TEST(RemoteUrl, a_socket_is_a_path)
@@ -48,6 +52,8 @@ TEST(RemoteUrl, what_is_none_is_refused_without_being_repeated)
                              "://x",
                              "redis://",
                              "redis://:99",
+                             "redis://h:",
+                             "http://a,http://b",
                              "redis://h:0",
                              "redis://h:99999",
                              "redis://h:1x",

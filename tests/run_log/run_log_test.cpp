@@ -1,9 +1,12 @@
 #include "run_log/run_log.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
+#include "json/json.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -22,7 +25,14 @@ TEST_F(RunLog, what_is_noted_is_read)
     write_file(log, "");
     name_log();
     EXPECT_TRUE(run_log::is_noting());
-    run_log::note({.what = "nvrtc", .name = "a \"b\"\n", .outcome = "hit", .tier = "disk", .saved_ms = 1.5});
+    const Key key = Key::of("a kernel");
+    run_log::note({.what = "nvrtc",
+                   .name = "a \"b\"\n",
+                   .outcome = "hit",
+                   .tier = "disk",
+                   .key = key,
+                   .bytes = 5000,
+                   .cost_ms = 1.5});
     run_log::note({.what = "ptxas", .name = "\xff", .outcome = "miss", .reason = "absent", .spent_ms = 20});
     const std::vector<run_log::Event> events = run_log::read(log);
     ASSERT_EQ(events.size(), 2U);
@@ -30,10 +40,36 @@ TEST_F(RunLog, what_is_noted_is_read)
     EXPECT_EQ(events[0].name, "a \"b\"\n");
     EXPECT_EQ(events[0].outcome, "hit");
     EXPECT_EQ(events[0].tier, "disk");
-    EXPECT_EQ(events[0].saved_ms, 1.5);
+    EXPECT_EQ(events[0].key, key);
+    EXPECT_EQ(events[0].bytes, 5000U);
+    EXPECT_EQ(events[0].cost_ms, 1.5);
     EXPECT_EQ(events[0].pid, ::getpid());
     EXPECT_EQ(events[1].reason, "absent");
     EXPECT_EQ(events[1].spent_ms, 20);
+    EXPECT_EQ(events[1].key, Key{});
+}
+
+TEST_F(RunLog, has_the_fields_that_the_page_lists)
+{
+    write_file(log, "");
+    name_log();
+    run_log::note({.outcome = "hit"});
+    std::string line;
+    std::getline(std::ifstream(log) >> std::ws, line);
+    std::vector<std::string> noted = JsonValue::parse(line).names;
+
+    std::vector<std::string> listed;
+    std::ifstream page(HEARTH_JSON_PAGE);
+    bool is_ours = false;
+    for (std::string row; std::getline(page, row);) {
+        if (row.starts_with("## "))
+            is_ours = row == "## `hearth run --log FILE`";
+        if (is_ours && row.starts_with("| `"))
+            listed.push_back(row.substr(3, row.find('`', 3) - 3));
+    }
+    std::sort(noted.begin(), noted.end());
+    std::sort(listed.begin(), listed.end());
+    EXPECT_EQ(noted, listed);
 }
 
 TEST_F(RunLog, lines_that_are_none_are_passed_over)

@@ -18,7 +18,8 @@ constexpr const char* k_condition = R"(
       if ($seen = "put if absent and there") { return 412; }
 )";
 
-std::string configuration(const NginxOptions& options, const std::string& folder, std::uint16_t port)
+std::string configuration(const NginxOptions& options, const std::string& folder, const std::string& files,
+                          std::uint16_t port)
 {
     std::string text = fmt::format("daemon off;\nmaster_process off;\npid {0}/pid;\nerror_log stderr warn;\n", folder);
     if (::geteuid() == 0)
@@ -27,8 +28,8 @@ std::string configuration(const NginxOptions& options, const std::string& folder
                         "  client_max_body_size 0;\n  keepalive_requests 1000000;\n"
                         "  client_body_temp_path {0}/body;\n  proxy_temp_path {0}/proxy;\n"
                         "  fastcgi_temp_path {0}/fastcgi;\n  uwsgi_temp_path {0}/uwsgi;\n  scgi_temp_path {0}/scgi;\n"
-                        "  server {{\n    listen 127.0.0.1:{1}{2};\n    root {0}/files;\n",
-                        folder, port, options.certificate ? " ssl http2" : "");
+                        "  server {{\n    listen 127.0.0.1:{1}{2};\n    root {3};\n",
+                        folder, port, options.certificate ? " ssl http2" : "", files);
     if (options.certificate)
         text += fmt::format("    ssl_certificate {};\n    ssl_certificate_key {};\n", options.certificate->file,
                             options.certificate->key);
@@ -54,10 +55,12 @@ std::unique_ptr<NginxServer> NginxServer::start(const NginxOptions& options)
         return nullptr;
     std::unique_ptr<NginxServer> server(new NginxServer);
     const ScratchDirectory& folder = server->m_folder;
+    if (!options.files.empty())
+        server->m_files = options.files;
     std::filesystem::create_directory(server->files());
     write_file(folder / "users", options.user + ":{PLAIN}" + options.password + "\n");
     server->m_port = free_port();
-    write_file(folder / "nginx.conf", configuration(options, folder.path(), server->m_port));
+    write_file(folder / "nginx.conf", configuration(options, folder.path(), server->files(), server->m_port));
     server->start_again();
     if (!answers(server->m_port))
         throw std::runtime_error("nginx does not start: " + read_file(folder / "nginx.log"));

@@ -20,6 +20,7 @@ struct NginxOptions {
     // By itself it ignores If-None-Match on PUT. A few lines of its configuration language make it look first.
     bool honours_if_none_match = false;
     bool takes_put = true;
+    std::string files{};  // a folder that others keep things in too; empty: one of its own
 };
 
 // nginx as a WebDAV server on a free port of this machine, with a folder of its own.
@@ -31,7 +32,7 @@ public:
     std::uint16_t port() const { return m_port; }
     std::string address() const { return "127.0.0.1:" + std::to_string(m_port); }
     // Where it keeps what was put.
-    std::string files() const { return m_folder / "files"; }
+    const std::string& files() const { return m_files; }
     ServerProcess& process() { return m_process; }
     // After process().kill(): at the same port, with what it kept. Does not wait until it answers.
     void start_again();
@@ -40,6 +41,7 @@ private:
     NginxServer() = default;
 
     ScratchDirectory m_folder;
+    std::string m_files = m_folder / "files";
     std::uint16_t m_port = 0;
     ServerProcess m_process;
 };

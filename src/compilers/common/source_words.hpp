@@ -36,4 +36,14 @@ struct Joined {
 // The text with its continued lines joined.
 Joined join_lines(std::string_view source);
 
+inline std::string_view without_blanks(std::string_view text)
+{
+    const std::size_t first = text.find_first_not_of(" \t\v\f\r");
+    return first == std::string_view::npos ? std::string_view{} : text.substr(first);
+}
+
+// A text of joined lines with blanks for its comments and for what its literals hold, in which no compiler finds words.
+// The whole text where compilers might not agree on that.
+std::string code_only(const std::string& joined);
+
 }  // namespace hearth::compilers

@@ -11,12 +11,6 @@ namespace hearth::compilers {
 
 namespace {
 
-std::string_view without_blanks(std::string_view text)
-{
-    const std::size_t first = text.find_first_not_of(" \t\v\f\r");
-    return first == std::string_view::npos ? std::string_view{} : text.substr(first);
-}
-
 // Blanks and block comments, which may span lines.
 std::string_view without_space(std::string_view text)
 {
@@ -105,36 +99,6 @@ bool is_silent(std::string_view line)
 
 }  // namespace
 
-Joined join_lines(std::string_view source)
-{
-    Joined joined;
-    joined.is_clear = source.find("?\?") == std::string_view::npos;  // trigraphs
-    joined.text.reserve(source.size());
-    std::size_t from = 0;
-    for (std::size_t at = source.find('\\'); at != std::string_view::npos; at = source.find('\\', at + 1)) {
-        const std::string_view behind = without_blanks(source.substr(at + 1));
-        if (!behind.starts_with('\n'))
-            continue;
-        joined.is_clear &= source[at + 1] == '\n';
-        joined.text.append(source, from, at - from);
-        at = static_cast<std::size_t>(behind.data() - source.data());
-        from = at + 1;
-    }
-    joined.text.append(source, from);
-    // Some compilers take this for the end of a continued line.
-    static constexpr std::string_view k_trigraph = "?\?/\n";
-    if (const std::string text = joined.text; text.find(k_trigraph) != std::string::npos) {
-        joined.text.clear();
-        from = 0;
-        for (std::size_t at = text.find(k_trigraph); at != std::string::npos; at = text.find(k_trigraph, from)) {
-            joined.text.append(text, from, at - from);
-            from = at + k_trigraph.size();
-        }
-        joined.text.append(text, from);
-    }
-    return joined;
-}
-
 TextFacts::Word TextFacts::hash(std::string_view word)
 {
     return std::hash<std::string_view>{}(word);
@@ -186,11 +150,13 @@ TextFacts TextFacts::of_source(std::string_view text)
     facts.m_is_tangled = !for_each_directive(joined.text, [&](std::string_view directive) {
         return directive.starts_with("define") ? facts.define(directive.substr(6)) : 0;
     });
+    const std::string code = joined.is_clear ? code_only(joined.text) : joined.text;
     std::string_view rest = joined.text;
     while (!rest.empty()) {
         const std::string_view line = base::take_until('\n', rest);
+        const auto at = static_cast<std::size_t>(line.data() - joined.text.data());
         if (!joined.is_clear || !is_silent(line) || !is_nothing_else(line))
-            add_words_of(line, facts.m_used);
+            add_words_of(std::string_view(code).substr(at, line.size()), facts.m_used);
         if (!joined.is_clear || line.find('#') != std::string_view::npos || line.find("%:") != std::string_view::npos)
             add_words_of(line, facts.m_in_directives);
     }

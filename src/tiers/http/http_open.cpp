@@ -1,6 +1,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "remote/balanced_store.hpp"
 #include "remote/remote_options.hpp"
 #include "remote/store_library.hpp"
 #include "tiers/http/http_store.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 // Opens a store from an address: which options it may have, and what they mean.
 
@@ -59,16 +61,50 @@ Result<ClientOptions> client_options(const StoreOptions& options, bool tls, std:
     return client;
 }
 
-Result<std::unique_ptr<remotes::RemoteStore>> make_store(const StoreOptions& options, ClientOptions client,
-                                                         std::unique_ptr<Dialect> dialect)
+// The endpoints that `server` names. `url` is the remote's own, for sentences.
+Status check_hosts(const Url& url, const Url& server)
 {
-    return std::unique_ptr<remotes::RemoteStore>(std::make_unique<HttpStore>(HttpStore::Parts{
-        .client = std::move(client),
-        .dialect = std::move(dialect),
-        .max_object_bytes = options.max_object_bytes != 0 ? options.max_object_bytes : k_default_max_object,
-        .clock = &base::system_clock(),
-    }));
+    std::set<remotes::HostPort> seen;
+    for (remotes::HostPort host : server.hosts) {
+        if (!is_host(host.host))
+            return unusable(url, fmt::format("\"{}\" is no name or address of a host.", base::printable(host.host)));
+        const std::string shown = host.shown();
+        if (host.port == 0)
+            host.port = server.scheme == "https" ? 443 : 80;
+        if (!seen.insert(host).second)
+            return unusable(url, fmt::format("it names {} twice. Each endpoint is named once.", shown));
+    }
+    return {};
 }
+
+// One store for each endpoint; several are one store.
+class Endpoints {
+public:
+    explicit Endpoints(const StoreOptions& options) : m_options(options) {}
+
+    Status add(bool tls, const std::string& address, std::unique_ptr<Dialect> dialect)
+    {
+        HEARTH_TRY_SET(ClientOptions client, client_options(m_options, tls, address));
+        m_all.push_back({address, std::make_unique<HttpStore>(HttpStore::Parts{
+                                      .client = std::move(client),
+                                      .dialect = std::move(dialect),
+                                      .max_object_bytes = m_options.max_object_bytes != 0 ? m_options.max_object_bytes
+                                                                                          : k_default_max_object,
+                                      .clock = &base::system_clock(),
+                                  })});
+        return {};
+    }
+    Result<std::unique_ptr<remotes::RemoteStore>> open()
+    {
+        if (m_all.size() == 1)
+            return std::move(m_all.front().store);
+        return {std::make_unique<remotes::BalancedStore>(std::move(m_all), m_options)};
+    }
+
+private:
+    const StoreOptions& m_options;
+    std::vector<remotes::Endpoint> m_all;
+};
 
 Result<PathLayout> layout_of(const Url& url)
 {
@@ -86,22 +122,20 @@ Result<std::unique_ptr<remotes::RemoteStore>> open_plain(const StoreOptions& opt
 {
     const Url& url = options.url;
     HEARTH_TRY(remotes::check_options(url, {"layout", "token-file"}));
-    if (url.hosts.size() != 1 || !is_host(url.hosts.front().host))
-        return unusable(url, "it should name one host.");
-    HEARTH_TRY_SET(const PathLayout layout, layout_of(url));
-    const std::string address = url.hosts.front().shown();
-    HEARTH_TRY_SET(ClientOptions client, client_options(options, url.scheme == "https", address));
-    PlainOptions plain{.base = fmt::format("{}://{}{}", url.scheme, address, url_path(url.path)),
-                       .address = address,
-                       .layout = layout,
-                       .user = url.user,
-                       .password = url.password,
-                       .token_file = url.option("token-file").value_or("")};
+    HEARTH_TRY(check_hosts(url, url));
+    PlainOptions plain{.user = url.user, .password = url.password, .token_file = url.option("token-file").value_or("")};
+    HEARTH_TRY_SET(plain.layout, layout_of(url));
     if (url.option("token-file") && plain.token_file.empty())
         return unusable(url, "token-file is empty; it is the path of a file with a token.");
     if (!plain.token_file.empty() && !plain.user.empty())
         return unusable(url, "it has a user and a token-file. One of them is enough.");
-    return make_store(options, std::move(client), std::make_unique<PlainDialect>(std::move(plain)));
+    Endpoints endpoints(options);
+    for (const remotes::HostPort& host : url.hosts) {
+        plain.address = host.shown();
+        plain.base = fmt::format("{}://{}{}", url.scheme, plain.address, url_path(url.path));
+        HEARTH_TRY(endpoints.add(url.scheme == "https", plain.address, std::make_unique<PlainDialect>(plain)));
+    }
+    return endpoints.open();
 }
 
 bool is_bucket(std::string_view bucket)
@@ -115,8 +149,8 @@ bool is_region(std::string_view region)
     return !region.empty() && region.size() <= 64 && is_host(region) && region.find(':') == std::string_view::npos;
 }
 
-// Where the bucket is: at an endpoint by its path, with Amazon by its host's name.
-Status find_bucket(const Url& url, const std::optional<std::string>& endpoint, S3Options& s3)
+// Where the bucket is: at endpoints by its path, with Amazon by its host's name. `s3` is what all of them share.
+Result<std::vector<S3Options>> find_bucket(const Url& url, const std::optional<std::string>& endpoint, S3Options s3)
 {
     if (!endpoint) {
         s3.tls = true;
@@ -125,17 +159,23 @@ Status find_bucket(const Url& url, const std::optional<std::string>& endpoint, S
         s3.address = by_path ? fmt::format("s3.{}.amazonaws.com", s3.region)
                              : fmt::format("{}.s3.{}.amazonaws.com", s3.bucket, s3.region);
         s3.bucket_url = "https://" + s3.address + (by_path ? "/" + s3.bucket : "");
-        return {};
+        return std::vector{std::move(s3)};
     }
     const Result<Url> server = remotes::parse_url(*endpoint);
-    if (!server.ok() || (server->scheme != "http" && server->scheme != "https") || server->hosts.size() != 1 ||
-        !is_host(server->hosts.front().host) || !server->user.empty() || !server->options.empty())
-        return unusable(url, "its endpoint should look like http://HOST:PORT or https://HOST. It comes from the option "
-                             "endpoint, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL.");
+    if (!server.ok() || (server->scheme != "http" && server->scheme != "https") || !server->user.empty() ||
+        !server->options.empty())
+        return unusable(url, "its endpoint should look like http://HOST:PORT, https://HOST or, if there are several, "
+                             "http://HOST:PORT,HOST:PORT. It comes from the option endpoint, AWS_ENDPOINT_URL_S3 or "
+                             "AWS_ENDPOINT_URL.");
+    HEARTH_TRY(check_hosts(url, *server));
     s3.tls = server->scheme == "https";
-    s3.address = server->hosts.front().shown();
-    s3.bucket_url = fmt::format("{}://{}{}/{}", server->scheme, s3.address, url_path(server->path), s3.bucket);
-    return {};
+    std::vector<S3Options> all;
+    for (const remotes::HostPort& host : server->hosts) {
+        s3.address = host.shown();
+        s3.bucket_url = fmt::format("{}://{}{}/{}", server->scheme, s3.address, url_path(server->path), s3.bucket);
+        all.push_back(s3);
+    }
+    return all;
 }
 
 Result<std::unique_ptr<remotes::RemoteStore>> open_s3(const StoreOptions& options)
@@ -147,7 +187,7 @@ Result<std::unique_ptr<remotes::RemoteStore>> open_s3(const StoreOptions& option
                              "AWS_SECRET_ACCESS_KEY, or write ~/.aws/credentials.");
     if (url.hosts.size() != 1 || url.hosts.front().port != 0 || !is_bucket(url.hosts.front().host))
         return unusable(url, "it should name one bucket, of 3 to 63 letters, digits, '-', '_' and '.'.");
-    AwsSources sources = AwsSources::of_this_process();
+    const AwsSources sources = AwsSources::of_this_process();
     S3Options s3;
     s3.bucket = url.hosts.front().host;
     s3.prefix = without_slashes_at_the_ends(url.path);
@@ -159,9 +199,12 @@ Result<std::unique_ptr<remotes::RemoteStore>> open_s3(const StoreOptions& option
         return unusable(url,
                         fmt::format("region is \"{}\"; it should look like us-east-1.", base::printable(s3.region)));
     const std::optional<std::string> endpoint = url.option("endpoint");
-    HEARTH_TRY(find_bucket(url, endpoint ? endpoint : find_endpoint(sources), s3));
-    HEARTH_TRY_SET(ClientOptions client, client_options(options, s3.tls, s3.address));
-    return make_store(options, std::move(client), std::make_unique<S3Dialect>(std::move(s3), std::move(sources)));
+    HEARTH_TRY_SET(const std::vector<S3Options> places,
+                   find_bucket(url, endpoint ? endpoint : find_endpoint(sources), std::move(s3)));
+    Endpoints endpoints(options);
+    for (const S3Options& place : places)
+        HEARTH_TRY(endpoints.add(place.tls, place.address, std::make_unique<S3Dialect>(place, sources)));
+    return endpoints.open();
 }
 
 }  // namespace

@@ -10,15 +10,17 @@
 
 // Addresses:
 //
-//   http://[USER:PASSWORD@]HOST[:PORT][/PATH]        https:// the same over TLS
+//   http://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]][/PATH]        https:// the same over TLS
 //   ?layout=flat        where an object lies: flat PATH/NAME, shards PATH/ab/cd/NAME, bazel PATH/ac/NAME
 //   ?token-file=FILE    a file with a token, sent as Authorization: Bearer
 //
 //   s3://BUCKET[/PREFIX]      keys: AWS_ACCESS_KEY_ID and its like, then ~/.aws/credentials (aws_credentials.hpp)
-//   ?endpoint=URL       another server, http or https; AWS_ENDPOINT_URL_S3 or Amazon's when none is given
+//   ?endpoint=URL       other servers, http(s)://HOST[:PORT][,HOST[:PORT]]; AWS_ENDPOINT_URL_S3 or Amazon's when none
+//   is
+//                       given
 //   ?region=NAME        AWS_REGION, ~/.aws/config or us-east-1 when none is given
 //
-//   and those of TLS: remote/tls_options.hpp
+//   and those of TLS: remote/tls_options.hpp. Several hosts share what they hold: remote/balanced_store.hpp
 
 namespace hearth::tiers {
 

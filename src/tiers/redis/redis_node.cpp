@@ -1,11 +1,9 @@
 #include "tiers/redis/redis_node.hpp"
 
 #include "base/error.hpp"
-#include "hearth/key.hpp"
 #include "tiers/redis/redis_answers.hpp"
 #include "tiers/redis/redis_errors.hpp"
 
-#include <fmt/format.h>
 #include <mutex>
 #include <unistd.h>
 #include <utility>
@@ -23,12 +21,10 @@ bool fail(std::span<Task* const> tasks, const Error& error)
     return false;
 }
 
-// Hashed: the name of a node may be a stranger's.
 std::string state_file(const RedisSettings& settings, const Endpoint& endpoint)
 {
-    if (settings.topology == Topology::single || settings.state_file.empty())
-        return {};
-    return fmt::format("{}-{}", settings.state_file, Key::of("redis node", endpoint.shown()).hex().substr(0, 16));
+    return settings.topology == Topology::single ? std::string()
+                                                 : remotes::state_file_of(settings.state_file, endpoint.shown());
 }
 
 }  // namespace

@@ -299,9 +299,7 @@ Router::SharedRoutes Router::known()
 bool Router::is_partly_down()
 {
     const SharedRoutes routes = m_only ? nullptr : known();
-    const auto down = [](const Node& node) { return node->breaker().is_down(); };
-    return routes && std::any_of(routes->masters.begin(), routes->masters.end(), down) &&
-           !std::all_of(routes->masters.begin(), routes->masters.end(), down);
+    return routes && remotes::are_partly_down(routes->masters);
 }
 
 bool Router::rests(std::string_view key)

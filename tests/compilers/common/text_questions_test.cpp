@@ -47,6 +47,20 @@ TEST(TextQuestions, the_time_is_seen_wherever_it_can_come_from)
         EXPECT_FALSE(tells_time(source)) << source;
 }
 
+TEST(TextQuestions, words_of_comments_and_literals_are_no_pieces_but_code_behind_them_is)
+{
+    const std::string paste = "#define CAT(a, b) a##b\n";
+    for (const char* source :
+         {"CAT(x, y) /* TIME__ __ */", "CAT(x, \"__\") // TIME__\n", "CAT(x, y); char c = '\"'; /* __ TIME__ */"})
+        EXPECT_FALSE(tells_time(paste + source)) << source;
+    for (const char* source :
+         {"\"/*\" CAT(__, TIME__) /* */", "L'\"' \"/*\"; CAT(__, TIME__)\n/**/", "'\\'' CAT(__, TIME__)",
+          "\"\\\"/*\" CAT(__, TIME__)", "1'000 CAT(__, TIME__) '", "R\"(/*)\" CAT(__, TIME__)",
+          "#include <a/*b>\nCAT(__, TIME__)\n/**/", "/* x\nCAT(__, TIME__)", "// \"\nCAT(__, TIME__) // \"",
+          "/\\\n* */ CAT(__, TIME__)", "case'\"':\"//\" CAT(__, TIME__)", "don't \" CAT\n(__, TIME__)"})
+        EXPECT_TRUE(tells_time(paste + source)) << source;
+}
+
 TEST(TextQuestions, a_texts_own_path_is_seen_wherever_it_can_come_from)
 {
     for (const char* source :

@@ -17,7 +17,9 @@ TEST(HttpSettings, what_can_be_used_opens_without_a_connection)
          {"http://127.0.0.1:1", "http://[::1]:1/a/b/", "https://example.com/x?layout=shards&ca=/x&insecure=0",
           "http://h/?name=n&read-only=1&timeout=5&connect-timeout=1&hedge=1&trust=full&lease=0&queue=9",
           "http://h?token-file=/no/such/file", "s3://bucket", "s3://bucket/pre/fix?region=eu-west-1",
-          "s3://my.bucket?endpoint=http://127.0.0.1:1", "s3://bucket?endpoint=https://h:9000/base&insecure=1"}) {
+          "s3://my.bucket?endpoint=http://127.0.0.1:1", "s3://bucket?endpoint=https://h:9000/base&insecure=1",
+          "http://a:80,b:80,[::1]:80/path?layout=shards", "https://a,a:8443",
+          "s3://bucket?endpoint=http://a:9000,b:9000/base"}) {
         const auto store = opened(url);
         EXPECT_TRUE(store.ok()) << url << ": " << store.error().message;
     }
@@ -33,7 +35,13 @@ TEST(HttpSettings, what_cannot_be_used_is_said_with_what_may_stand_there)
         {"https://h?insecure=maybe", "0 or 1"},
         {"https://h?ca=", "PEM"},
         {"http://h?ca=/x", "https"},
-        {"http://a,b", "one host"},
+        {"http://a%2fb", "no name or address"},
+        {"http://a,b:81,a:80", "names a:80 twice"},
+        {"https://[::1],[::1]:443", "names [::1]:443 twice"},
+        {"s3://bucket?endpoint=http://a:1,b:1,a:1", "names a:1 twice"},
+        {"s3://bucket?endpoint=http://a:1,http://b:1", "http://HOST:PORT,HOST:PORT"},
+        {"s3://bucket?endpoint=http://a,%7f", "http://HOST:PORT,HOST:PORT"},
+        {"s3://a-bucket,b-bucket", "one bucket"},
         {"http://me:secret@h?token-file=/x", "One of them"},
         {"http://h?token-file=", "token-file"},
         {"s3://bucket?layout=flat", "endpoint, region, ca, insecure"},

@@ -20,7 +20,7 @@ struct SharedState {
     void refuse(const RogueServer& node)
     {
         const std::string shown = "127.0.0.1:" + std::to_string(node.port());
-        remotes::Breaker(file + "-" + Key::of("redis node", shown).hex().substr(0, 16), remotes::Breaker::wall_ns)
+        remotes::Breaker(remotes::state_file_of(file, shown), remotes::Breaker::wall_ns)
             .failed(remotes::Breaker::Failure::refusal);
     }
     std::unique_ptr<remotes::RemoteStore> cluster_at(const std::string& hosts) const

@@ -15,6 +15,7 @@
 // commands/ that describes it.
 #define HEARTH_COMMANDS(ROW)                                                                                           \
     ROW("run", add_run)                                                                                                \
+    ROW("exec", add_exec)                                                                                              \
     ROW("ptxas", add_ptxas)                                                                                            \
     ROW("compile", add_compile)                                                                                        \
     ROW("why", add_why)                                                                                                \

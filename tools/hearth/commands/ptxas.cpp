@@ -257,15 +257,16 @@ int run_ptxas(const Globals& globals, const PtxasArguments& arguments)
         past("the real ptxas cannot be read");
     const Job job(real, *call, std::move(inputs));
     const std::string name = name_of(call->inputs);
+    const Request request = job.request(build);
     const Result<Lookup> found =
-        cache.get_or_compile(job.request(build), [&] { return job.make(); }, {.metadata = {.label = name}});
+        cache.get_or_compile(request, [&] { return job.make(); }, {.metadata = {.label = name}});
     if (!found) {
         if (found.error().code != Code::compile_forbidden)
             past(found.error().message);
         run_log::note(event_named(name, "forbidden", {}));
         fail(found.error().message);
     }
-    run_log::Event event = run_log::event_of(*found);
+    run_log::Event event = run_log::event_of(*found, request.key());
     event.what = "ptxas";
     event.name = name;
     event.spent_ms = since(start);

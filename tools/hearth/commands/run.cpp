@@ -26,6 +26,7 @@ struct RunArguments {
     std::vector<std::string> command;
     std::string record;
     std::string ptxas;
+    std::string log;
     bool summary = false;
     bool json = false;
     bool forbid = false;
@@ -116,15 +117,21 @@ int run_run(const Globals& globals, const RunArguments& arguments)
     if (!arguments.ptxas.empty())
         check_ptxas(arguments.ptxas);
     prepare_environment(globals, arguments);
-    if (!arguments.summary && !arguments.json)
+    const bool keeps_log = !arguments.log.empty();
+    const bool tells = arguments.summary || arguments.json;
+    if (!keeps_log && !tells)
         replace_this_process(arguments.command);
 
-    Result<RunLog> log = RunLog::make();
+    Result<RunLog> log = keeps_log ? RunLog::make(fs::absolute(arguments.log)) : RunLog::make();
+    if (!log && keeps_log)
+        fail(log.error().message);
     if (!log) {
         complain(log.error().message + " The command runs without a summary.");
         replace_this_process(arguments.command);
     }
     set("HEARTH_RUN_LOG", log->path());
+    if (!tells)
+        replace_this_process(arguments.command);
     const ChildEnd end = run_in_foreground(arguments.command);
     const RunSummary summary = log->read();
     // Standard output belongs to the command.
@@ -152,6 +159,8 @@ void add_run(Command& command)
     command.json(arguments.json, "Print the summary as JSON, on standard error");
     command.flag("--forbid-compile", arguments.forbid, "Fail if something would have to be compiled");
     command.text("--record", arguments.record, "Record what is compiled, for 'hearth build'", "FILE");
+    command.text("--log", arguments.log, "Note each compile in FILE: a line of JSON with key, bytes, cost and outcome",
+                 "FILE");
     command.text("--ptxas", arguments.ptxas,
                  "Serve Triton's calls of ptxas too; FILE is Triton's ptxas: backends/nvidia/bin/ptxas in its package",
                  "FILE");

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <set>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace hearth::cli {
@@ -38,7 +39,7 @@ void count(RunSummary& summary, const run_log::Event& event)
     }
     if (event.outcome == "hit") {
         ++summary.hits_of[event.tier];
-        summary.saved_ms += event.saved_ms;
+        summary.saved_ms += event.cost_ms;
         return;
     }
     if (event.outcome == "forbidden") {
@@ -117,6 +118,16 @@ std::string RunSummary::as_json() const
     return json.text() + "\n";
 }
 
+Result<RunLog> RunLog::make(const std::string& path)
+{
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+    if (fd < 0)
+        return error(Code::io, "The log {} cannot be written: {}. Name another file with --log, or leave it out.",
+                     in_quotes(path), system_error(errno));
+    ::close(fd);
+    return RunLog(path, Keep::yes);
+}
+
 Result<RunLog> RunLog::make()
 {
     const std::string folder = temporary_folder();
@@ -128,12 +139,12 @@ Result<RunLog> RunLog::make()
                      "leave --summary out.",
                      in_quotes(folder), system_error(errno));
     ::close(fd);
-    return RunLog(std::move(path));
+    return RunLog(std::move(path), Keep::no);
 }
 
 void RunLog::remove()
 {
-    if (!m_path.empty())
+    if (!m_path.empty() && m_keep == Keep::no)
         ::unlink(m_path.c_str());
     m_path.clear();
 }

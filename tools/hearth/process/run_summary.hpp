@@ -37,9 +37,11 @@ struct RunSummary {
 // The file to which the programs write one line per compile.
 class RunLog {
 public:
-    // Creates it empty, and readable by nobody else. An Error if no file can be created.
+    // Creates it empty, and readable by nobody else: at `path`, where it stays, or in the temporary folder until
+    // remove(). An Error if no file can be created.
+    static Result<RunLog> make(const std::string& path);
     static Result<RunLog> make();
-    RunLog(RunLog&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
+    RunLog(RunLog&& other) noexcept : m_path(std::exchange(other.m_path, {})), m_keep(other.m_keep) {}
     RunLog& operator=(RunLog&&) = delete;
     ~RunLog() { remove(); }
 
@@ -48,9 +50,11 @@ public:
     void remove();
 
 private:
-    explicit RunLog(std::string path) : m_path(std::move(path)) {}
+    enum class Keep : bool { no, yes };
+    RunLog(std::string path, Keep keep) : m_path(std::move(path)), m_keep(keep) {}
 
     std::string m_path;
+    Keep m_keep;
 };
 
 }  // namespace hearth::cli

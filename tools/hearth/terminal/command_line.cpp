@@ -1,8 +1,10 @@
 #include "terminal/command_line.hpp"
 
 #include "base/text.hpp"
+#include "hearth/api.hpp"
 #include "hearth/units.hpp"
 #include "terminal/exit.hpp"
+#include "terminal/manual.hpp"
 #include "terminal/output.hpp"
 #include "terminal/text.hpp"
 
@@ -359,6 +361,10 @@ int run_command_line(const ProgramText& program, std::span<const CommandRow> com
     else
         for (const CommandRow& each : commands)
             line.add(each);
+    if (words == std::vector<std::string>{"--manual-page"}) {
+        write_out(manual_page(line.app, HEARTH_VERSION));
+        return k_done;
+    }
     line.take_rest(words);
     std::reverse(words.begin(), words.end());  // the parser takes them in reverse
     try {

@@ -15,8 +15,8 @@ class App;
 class Option;
 }  // namespace CLI
 
-// How a command says what it takes. CLI11 parses the words. Only command_line.cpp includes it, since its headers add
-// seconds to the compile of each file.
+// How a command says what it takes. CLI11 parses the words. Only command_line.cpp and manual.cpp include it, since its
+// headers add seconds to the compile of each file.
 
 namespace hearth::cli {
 
@@ -110,7 +110,8 @@ struct ProgramText {
 };
 
 // Runs the command that the words name, and returns its exit code. Wrong usage is reported on standard error. Only the
-// chosen command describes itself, so that a start does not pay for all of them.
+// chosen command describes itself, so that a start does not pay for all of them. --manual-page is for the build: it is
+// not in the help.
 int run_command_line(const ProgramText& program, std::span<const CommandRow> commands, std::vector<std::string> words);
 
 }  // namespace hearth::cli

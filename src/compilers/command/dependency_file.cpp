@@ -1,0 +1,99 @@
+#include "compilers/command/dependency_file.hpp"
+
+#include "base/wire.hpp"
+
+#include <algorithm>
+
+namespace hearth::command {
+
+namespace {
+
+// kept := (kind:u8 ...)*    text: prefixed:u32; output: index:u16; spot: from:u8 index:u16 rest:u16-prefixed
+enum class Piece : std::uint8_t { text, output, spot };
+
+constexpr std::string_view k_between = " \t\r\n:";
+
+void write_text(base::WireWriter& out, std::string_view text)
+{
+    if (text.empty())
+        return;
+    out.number(static_cast<std::uint8_t>(Piece::text));
+    out.prefixed<std::uint32_t>(text);
+}
+
+void write_path(base::WireWriter& out, std::string_view path, const watch::Places& places,
+                const std::vector<std::string>& outputs)
+{
+    if (const auto output = std::ranges::find(outputs, path); output != outputs.end()) {
+        out.number(static_cast<std::uint8_t>(Piece::output));
+        out.number(static_cast<std::uint16_t>(output - outputs.begin()));
+        return;
+    }
+    const watch::Spot spot = watch::spots_of(path, places).front();
+    out.number(static_cast<std::uint8_t>(Piece::spot));
+    out.number(static_cast<std::uint8_t>(spot.from));
+    out.number(spot.index);
+    out.prefixed<std::uint16_t>(spot.rest);
+}
+
+}  // namespace
+
+std::optional<Bytes> without_places(std::string_view text, const watch::Places& places,
+                                    const std::vector<std::string>& outputs)
+{
+    base::WireWriter out;
+    for (std::size_t at = 0; at < text.size();) {
+        // A backslash joins lines. Any other is part of a name, and so is a dollar.
+        std::size_t begin = at;
+        while (begin < text.size() &&
+               (k_between.find(text[begin]) != std::string_view::npos || text.substr(begin).starts_with("\\\n")))
+            ++begin;
+        write_text(out, text.substr(at, begin - at));
+        const std::size_t end = std::min(text.find_first_of(k_between, begin), text.size());
+        const std::string_view path = text.substr(begin, end - begin);
+        if (path.find_first_of("\\$") != std::string_view::npos)
+            return std::nullopt;
+        if (!path.empty())
+            write_path(out, path, places, outputs);
+        at = end;
+    }
+    Bytes kept = Bytes::copy_of(out.out());
+    if (with_places(kept.text(), places, outputs) != text)
+        return std::nullopt;
+    return kept;
+}
+
+std::optional<std::string> with_places(std::string_view kept, const watch::Places& places,
+                                       const std::vector<std::string>& outputs)
+{
+    std::string text;
+    base::WireReader in(as_bytes(kept));
+    while (in.rest() > 0 && !in.failed()) {
+        switch (static_cast<Piece>(in.number<std::uint8_t>())) {
+        case Piece::text:
+            text += in.prefixed<std::uint32_t>();
+            break;
+        case Piece::output: {
+            const auto index = in.number<std::uint16_t>();
+            if (index >= outputs.size())
+                return std::nullopt;
+            text += outputs[index];
+            break;
+        }
+        case Piece::spot: {
+            const auto from = in.number<std::uint8_t>();
+            if (from > static_cast<std::uint8_t>(watch::Spot::From::directory))
+                return std::nullopt;
+            const auto index = in.number<std::uint16_t>();
+            text += watch::Spot{static_cast<watch::Spot::From>(from), index, std::string(in.prefixed<std::uint16_t>())}
+                        .shown(places);
+            break;
+        }
+        default:
+            return std::nullopt;
+        }
+    }
+    return in.failed() ? std::nullopt : std::optional(std::move(text));
+}
+
+}  // namespace hearth::command

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What watching a compiler cannot tell: which of its arguments name files that it writes, which do not change what it
+// writes, and which ask for more than files.
+
+namespace hearth::command {
+
+// What an option means to the cache. Options that are not in a profile are part of the question as they are.
+enum class Means : std::uint8_t {
+    value,            // nothing, but the next word is its value and no file of its own
+    output,           // its value names what is written
+    directory,        // its value is a directory that is searched
+    ignored,          // does not change what is written
+    compiles,         // asks for a file that can be kept
+    tells,            // only says something: straight through
+    unkept,           // writes more than its outputs, or something that no cache can know
+    paths,            // what is written holds paths
+    host,             // its value is options of the host compiler, with commas between them
+    target,           // its value is what a file of dependencies calls the output
+    dependencies,     // a file of dependencies is written beside the output
+    dependency_file,  // its value names that file
+    more_arguments,   // its value is a file of further arguments
+};
+
+// How its value is given.
+enum class Form : std::uint8_t {
+    alone,   // there is none
+    begins,  // any word that begins so
+    next,    // the next word, or behind "="
+    glued,   // behind the option, or the next word
+};
+
+struct OptionRow {
+    std::string_view name;
+    Means means;
+    Form form = Form::alone;
+};
+
+struct Profile {
+    std::string_view name;                       // in the cache and in messages
+    std::span<const std::string_view> programs;  // file names of the program, without a version
+    std::span<const OptionRow> options;
+    std::span<const std::string_view> suffixes;     // of sources
+    bool compiles_always = false;                   // without an option that asks for it
+    std::span<const std::string_view> variables{};  // that hold further arguments
+    bool lists_temporaries = false;                 // looks for its own files in the directory of temporary files
+};
+
+// "/usr/bin/x86_64-linux-gnu-g++-12" is "g++".
+std::string_view plain_name(std::string_view program);
+
+// By the program's file name, such as "x86_64-linux-gnu-g++-12". Null: none is known.
+const Profile* profile_of(std::string_view program);
+
+// A command line as far as the cache has to understand it.
+struct Call {
+    std::vector<std::string> words;             // of the question: without what is named elsewhere here
+    std::vector<std::string> sources;           // as they were given
+    std::vector<std::string> outputs;           // as they were given
+    std::vector<std::string> directories;       // as they were given
+    bool paths_matter = false;                  // what is written holds paths
+    std::optional<std::size_t> dependencies{};  // which of the outputs is a file of dependencies
+    bool names_output = false;                  // by an option, not by default
+    bool names_targets = false;                 // of the file of dependencies
+    bool compiles = false;                      // a file is made from sources
+    bool only_tells = false;
+    std::string why_past_the_cache;
+};
+
+// Reads files that hold further arguments, and nothing else.
+Call read_call(const Profile& profile, const std::vector<std::string>& arguments);
+
+}  // namespace hearth::command

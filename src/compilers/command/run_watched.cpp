@@ -1,0 +1,263 @@
+#include "compilers/command/run_watched.hpp"
+
+#include "base/error.hpp"
+#include "base/wire.hpp"
+#include "watch/tree_record.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace hearth::command {
+
+namespace {
+
+class Descriptor {
+public:
+    Descriptor() = default;
+    explicit Descriptor(int value) : m_value(value) {}
+    ~Descriptor() { close(); }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+
+    int get() const { return m_value; }
+    void set(int value)
+    {
+        close();
+        m_value = value;
+    }
+    void close()
+    {
+        if (m_value >= 0)
+            ::close(m_value);
+        m_value = -1;
+    }
+
+private:
+    int m_value = -1;
+};
+
+struct Pipe {
+    Descriptor ours;
+    Descriptor theirs;
+
+    bool open()
+    {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC) != 0)
+            return false;
+        ours.set(ends[0]);
+        theirs.set(ends[1]);
+        return true;
+    }
+};
+
+void write_whole(int descriptor, std::string_view text)
+{
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno != EINTR && errno != EAGAIN)
+            return;  // whoever reads it has left: the program would have been told so by a signal
+        if (written > 0)
+            text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+// Until both pipes are closed, or the program has ended and they are empty: what it has started may live on, and hold
+// them open. Whether both were closed.
+bool pass_on(std::array<Pipe, 2>& pipes, pid_t process, base::WireWriter& kept)
+{
+    const Descriptor ended(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    std::array<pollfd, 3> waits{pollfd{pipes[0].ours.get(), POLLIN, 0}, pollfd{pipes[1].ours.get(), POLLIN, 0},
+                                pollfd{ended.get(), POLLIN, 0}};
+    std::array<char, 65536> buffer;
+    while (waits[0].fd >= 0 || waits[1].fd >= 0) {
+        const int ready = ::poll(waits.data(), waits.size(), waits[2].fd >= 0 || ended.get() < 0 ? -1 : 0);
+        if (ready == 0 || (ready < 0 && errno != EINTR))
+            return false;
+        if (ready > 0 && waits[2].revents != 0)
+            waits[2].fd = -1;
+        for (std::size_t i = 0; i < pipes.size(); ++i) {
+            if (ready < 0 || waits[i].fd < 0 || waits[i].revents == 0)
+                continue;
+            const ssize_t count = ::read(waits[i].fd, buffer.data(), buffer.size());
+            if (count < 0 && errno == EINTR)
+                continue;
+            if (count <= 0) {
+                waits[i].fd = -1;
+                continue;
+            }
+            const std::string_view text(buffer.data(), static_cast<std::size_t>(count));
+            kept.number(static_cast<std::uint8_t>(i + 1));
+            kept.prefixed<std::uint32_t>(text);
+            write_whole(static_cast<int>(i) + 1, text);
+        }
+    }
+    return true;
+}
+
+// Of the pipe that stands for a stream of ours which is a terminal. 0: it is none.
+std::uint64_t stands_for_terminal(int stream, const Pipe& pipe)
+{
+    struct stat status {};
+    return ::isatty(stream) != 0 && ::fstat(pipe.theirs.get(), &status) == 0 ? status.st_ino : 0;
+}
+
+std::vector<std::string> environment_with(const std::string& recorder, int log, const std::array<Pipe, 2>& pipes)
+{
+    std::vector<std::string> all;
+    std::string preload = "LD_PRELOAD=" + recorder;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+        const std::string_view text(*each);
+        if (text.starts_with("LD_PRELOAD="))
+            preload.append(":").append(text.substr(std::strlen("LD_PRELOAD=")));
+        else
+            all.emplace_back(text);
+    }
+    std::error_code ignored;
+    all.push_back(std::move(preload));
+    all.push_back(fmt::format("{}=/proc/{}/fd/{}:{}:{}:{}", watch::k_tree_log_variable, ::getpid(), log,
+                              stands_for_terminal(STDOUT_FILENO, pipes[0]),
+                              stands_for_terminal(STDERR_FILENO, pipes[1]),
+                              std::filesystem::current_path(ignored).string()));
+    return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts)
+{
+    std::vector<char*> list;
+    list.reserve(texts.size() + 1);
+    for (std::string& text : texts)
+        list.push_back(text.data());
+    list.push_back(nullptr);
+    return list;
+}
+
+Bytes content_of(int descriptor)
+{
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0)
+        return {};
+    return Bytes::make(static_cast<std::size_t>(status.st_size), [&](std::span<std::byte> target) {
+        for (std::size_t at = 0; at < target.size();) {
+            const ssize_t count = ::pread(descriptor, target.data() + at, target.size() - at, static_cast<off_t>(at));
+            if (count <= 0)
+                break;
+            at += static_cast<std::size_t>(count);
+        }
+    });
+}
+
+// The program that gets the signals which ask us to end.
+volatile std::sig_atomic_t g_told = 0;
+
+extern "C" void pass_signal(int signal)
+{
+    if (g_told > 0)
+        ::kill(g_told, signal);
+}
+
+class PassesSignals {
+public:
+    explicit PassesSignals(bool wanted) : m_wanted(wanted)
+    {
+        struct sigaction action {};
+        action.sa_handler = pass_signal;
+        action.sa_flags = SA_RESTART;
+        for (std::size_t i = 0; m_wanted && i < k_signals.size(); ++i) {
+            ::sigaction(k_signals[i], nullptr, &m_before[i]);
+            if (m_before[i].sa_handler != SIG_IGN)
+                ::sigaction(k_signals[i], &action, nullptr);
+        }
+    }
+    ~PassesSignals()
+    {
+        g_told = 0;
+        for (std::size_t i = 0; m_wanted && i < k_signals.size(); ++i)
+            ::sigaction(k_signals[i], &m_before[i], nullptr);
+    }
+    PassesSignals(const PassesSignals&) = delete;
+    PassesSignals& operator=(const PassesSignals&) = delete;
+
+    void to(pid_t process) const { g_told = m_wanted ? process : 0; }
+
+private:
+    static constexpr std::array k_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+    bool m_wanted;
+    std::array<struct sigaction, k_signals.size()> m_before{};
+};
+
+Result<pid_t> start(const std::vector<std::string>& words, std::vector<std::string> environment,
+                    const std::array<Pipe, 2>* pipes)
+{
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    if (pipes != nullptr)
+        for (int i = 0; i < 2; ++i)
+            ::posix_spawn_file_actions_adddup2(&actions, (*pipes)[static_cast<std::size_t>(i)].theirs.get(), i + 1);
+    std::vector<std::string> arguments = words;
+    pid_t process = -1;
+    const int problem = ::posix_spawn(&process, words.front().c_str(), &actions, nullptr, pointers(arguments).data(),
+                                      environment.empty() ? environ : pointers(environment).data());
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (problem != 0)
+        return error(problem == ENOENT ? Code::not_found : Code::io, "{} cannot be started: {}.", words.front(),
+                     std::strerror(problem));
+    return process;
+}
+
+}  // namespace
+
+Result<Ended> run_watched(const std::vector<std::string>& words, const std::string& recorder, bool passes_signals)
+{
+    const PassesSignals signals(passes_signals);
+    const Descriptor log(recorder.empty() ? -1 : ::memfd_create("hearth tree log", MFD_CLOEXEC));
+    std::array<Pipe, 2> pipes;
+    const bool watched = log.get() >= 0 && pipes[0].open() && pipes[1].open();
+    HEARTH_TRY_SET(const pid_t process,
+                   start(words, watched ? environment_with(recorder, log.get(), pipes) : std::vector<std::string>{},
+                         watched ? &pipes : nullptr));
+    signals.to(process);
+    Ended ended;
+    if (watched) {
+        pipes[0].theirs.close();
+        pipes[1].theirs.close();
+        base::WireWriter kept;
+        ended.lives_on = !pass_on(pipes, process, kept);
+        ended.streams = Bytes::copy_of(kept.out());
+    }
+    int status = 0;
+    while (::waitpid(process, &status, 0) < 0)
+        if (errno != EINTR)
+            return error(Code::io, "The system does not tell how {} ended: {}.", words.front(), std::strerror(errno));
+    ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (watched)
+        ended.log = content_of(log.get());
+    return ended;
+}
+
+void write_streams(std::string_view streams)
+{
+    base::WireReader reader(as_bytes(streams));
+    while (!reader.failed() && reader.rest() > 0) {
+        const int stream = reader.number<std::uint8_t>();
+        const std::string_view text = reader.prefixed<std::uint32_t>();
+        if (!reader.failed() && (stream == STDOUT_FILENO || stream == STDERR_FILENO))
+            write_whole(stream, text);
+    }
+}
+
+}  // namespace hearth::command

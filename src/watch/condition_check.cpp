@@ -1,0 +1,220 @@
+#include "watch/condition.hpp"
+#include "watch/source_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <unordered_map>
+
+// Whether conditions hold here now, and what to say if one does not.
+
+namespace hearth::watch {
+
+namespace {
+
+using Kind = Condition::Kind;
+
+class Checker {
+public:
+    explicit Checker(const Places& places, Stamps& stamps) : m_places(places), m_stamps(stamps) {}
+
+    bool holds(std::uint32_t index, const Condition& condition)
+    {
+        if (condition.kind == Kind::variable || condition.kind == Kind::variable_unset) {
+            const char* const value = std::getenv(condition.name.c_str());
+            return condition.kind == Kind::variable ? value != nullptr && condition.text == value : value == nullptr;
+        }
+        if (condition.kind == Kind::environment)
+            return digest_of_environment() == condition.digest;
+        if (condition.kind == Kind::place)
+            return path_of_place(condition.spot.from, condition.spot.index, m_places) == condition.text;
+        if (condition.spot.from == Spot::From::directory && condition.spot.index >= m_places.directories.size())
+            return false;
+        std::swap(m_whole, m_before);
+        const std::string& path = path_of(condition.spot);
+        // A path in two of the places is told twice, one after the other. Here both lead to the same file.
+        const Condition* const before = std::exchange(m_held, nullptr);
+        if (before != nullptr && path == m_before && is_the_same(condition, *before)) {
+            m_stamps.of[index] = m_stamps.of[index - 1];
+            m_held = &condition;
+            return true;
+        }
+        if (!holds_at(path, index, condition))
+            return false;
+        m_held = &condition;
+        return true;
+    }
+
+private:
+    static bool is_the_same(const Condition& one, const Condition& other)
+    {
+        return one.kind == other.kind && one.digest == other.digest && one.text == other.text &&
+               one.error == other.error && (one.same_file == other.same_file || one.kind == Kind::absent);
+    }
+
+    bool holds_at(const std::string& path, std::uint32_t index, const Condition& condition)
+    {
+        switch (condition.kind) {
+        case Kind::content:
+            return has_content(path, condition.digest, m_stamps.of[index]) &&
+                   is_same_file(index, condition, m_stamps.of[index].file);
+        case Kind::names: {
+            int error = 0;
+            return digest_of_names(path, error) == condition.digest && error == 0;
+        }
+        case Kind::leads_to:
+        case Kind::really: {
+            std::error_code error;
+            const std::filesystem::path found = condition.kind == Kind::leads_to
+                                                    ? std::filesystem::read_symlink(path, error)
+                                                    : std::filesystem::canonical(path, error);
+            if (condition.kind == Kind::leads_to && condition.text.empty())
+                return error.value() == EINVAL;
+            return !error &&
+                   found.string() == (condition.text.empty() ? real_path_of(condition.spot, m_places) : condition.text);
+        }
+        default: {
+            struct stat status {};
+            const int error = m_stat(path, status);
+            if (condition.kind == Kind::present)
+                return error == 0 && S_ISREG(status.st_mode) && is_same_file(index, condition, identity_of(status));
+            if (condition.kind == Kind::a_directory)
+                return error == 0 && S_ISDIR(status.st_mode) && is_same_file(index, condition, identity_of(status));
+            return condition.kind == Kind::absent ? is_absence(error) : error == condition.error;
+        }
+        }
+    }
+
+    // Hundreds of conditions are about the same few places. The text is overwritten by the next call but one.
+    const std::string& path_of(const Spot& spot)
+    {
+        if (spot.rest.empty() || spot.rest.starts_with('/')) {
+            m_whole = spot.path(m_places);
+            return m_whole;
+        }
+        const std::size_t place =
+            spot.from == Spot::From::directory ? k_other_places + spot.index : static_cast<std::size_t>(spot.from);
+        if (m_paths.size() <= place)
+            m_paths.resize(place + 1);
+        std::string& path = m_paths[place];
+        if (path.empty()) {
+            path = Spot{spot.from, spot.index, {}}.path(m_places);
+            if (!path.ends_with('/'))
+                path.push_back('/');
+        }
+        return m_whole.assign(path).append(spot.rest);
+    }
+
+    bool has_content(const std::string& path, const base::Sha256& digest, Stamps::One& stamp)
+    {
+        struct stat status {};
+        if (m_stat(path, status) != 0 || !S_ISREG(status.st_mode))
+            return false;
+        if (stamp.settled && identity_of(status) == stamp.file)
+            return true;
+        const std::optional<SourceFile> source = read_source(path);
+        if (!source || base::sha256(as_bytes(source->text)) != digest)
+            return false;
+        m_stamps.have_changed |= stamp.settled != source->settled || stamp.file != source->identity;
+        stamp = {source->identity, source->settled};
+        return true;
+    }
+
+    bool is_same_file(std::uint32_t index, const Condition& condition, const FileIdentity& file)
+    {
+        return m_first.try_emplace({file.device, file.inode}, index).first->second == condition.same_file;
+    }
+
+    struct HashOfFile {
+        std::size_t operator()(const FileKey& file) const { return file.inode * 31 + file.device; }
+    };
+
+    const Places& m_places;
+    Stamps& m_stamps;
+    StatMany m_stat;
+    std::unordered_map<FileKey, std::uint32_t, HashOfFile> m_first;
+    static constexpr std::size_t k_other_places = 3;
+    std::vector<std::string> m_paths;  // of the places, with a slash behind each
+    std::string m_whole;
+    const Condition* m_held = nullptr;  // the condition before, if it was about a path
+    std::string m_before;               // its path
+};
+
+}  // namespace
+
+base::Sha256 digest_of_environment()
+{
+    static constexpr std::array<std::string_view, 4> k_passing{"_", "SHLVL", "OLDPWD", "PWD"};
+    std::set<std::string_view> all;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+        const std::string_view text(*each);
+        const std::string_view name = text.substr(0, text.find('='));
+        if (!name.starts_with("HEARTH_") && std::find(k_passing.begin(), k_passing.end(), name) == k_passing.end())
+            all.insert(text);
+    }
+    std::string texts;
+    for (const std::string_view text : all)
+        texts.append(text).push_back('\0');
+    return base::sha256(as_bytes(texts));
+}
+
+std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places)
+{
+    stamps.of.resize(list.size());
+    Checker checker(places, stamps);
+    for (std::size_t i = 0; i < list.size(); ++i)
+        if (!checker.holds(static_cast<std::uint32_t>(i), list[i]))
+            return i;
+    return list.size();
+}
+
+std::string why_broken(const Condition& condition, const Places& places)
+{
+    const auto where = [&]() -> std::string {
+        switch (condition.spot.from) {
+        case Spot::From::directory:
+            return fmt::format("{} in {}", condition.spot.rest,
+                               condition.spot.index < places.directories.size()
+                                   ? places.directories[condition.spot.index]
+                                   : "a directory that is not given any more");
+        case Spot::From::program_directory:
+            return fmt::format("{} beside the program", condition.spot.rest);
+        default:
+            return condition.spot.rest;
+        }
+    };
+    switch (condition.kind) {
+    case Kind::content:
+        return where() + " has changed";
+    case Kind::present:
+    case Kind::a_directory:
+        return where() + " is gone, or is something else now";
+    case Kind::names:
+        return "other files are in " + where();
+    case Kind::absent:
+        return where() + " was not there and is now";
+    case Kind::refused:
+        return fmt::format("{} could not be looked at before: {}", where(), std::strerror(condition.error));
+    case Kind::leads_to:
+    case Kind::really:
+        return where() + " leads elsewhere now";
+    case Kind::variable:
+        return fmt::format("the variable {} was \"{}\"", condition.name, condition.text);
+    case Kind::variable_unset:
+        return fmt::format("the variable {} was not set", condition.name);
+    case Kind::environment:
+        return "a variable has changed, and any of them may count";
+    case Kind::place:
+        return fmt::format("it was compiled in {}, and its result may hold that path", condition.text);
+    }
+    return {};
+}
+
+}  // namespace hearth::watch

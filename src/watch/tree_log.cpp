@@ -1,0 +1,255 @@
+#include "watch/tree_log.hpp"
+
+#include "watch/tree_record.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <sys/stat.h>
+
+namespace hearth::watch {
+
+struct TreeLog::Record {
+    TreeRecord head;
+    std::string_view name;
+    std::string_view answer;
+};
+
+namespace {
+
+using Record = TreeLog::Record;
+
+// None at the end, or where a record is cut short.
+std::optional<Record> next_record(ByteView bytes, std::size_t& at)
+{
+    Record record;
+    if (bytes.size() - at < sizeof record.head)
+        return std::nullopt;
+    std::memcpy(&record.head, bytes.data() + at, sizeof record.head);
+    const std::size_t size = sizeof record.head + record.head.name_size + record.head.answer_size;
+    if (record.head.size != size || bytes.size() - at < size)
+        return std::nullopt;
+    const char* const texts = reinterpret_cast<const char*>(bytes.data()) + at + sizeof record.head;
+    record.name = {texts, record.head.name_size};
+    record.answer = {texts + record.head.name_size, record.head.answer_size};
+    at += size;
+    return record;
+}
+
+std::string whole(std::string_view path, const std::string& start)
+{
+    return (std::filesystem::path(start) / path).lexically_normal().string();
+}
+
+std::vector<std::string> words_of(std::string_view text)
+{
+    std::vector<std::string> words;
+    for (std::size_t end = 0; (end = text.find('\0')) != std::string_view::npos; text.remove_prefix(end + 1))
+        words.emplace_back(text.substr(0, end));
+    return words;
+}
+
+// Programs in whose questions a source may have a say.
+bool reads_sources(std::string_view program)
+{
+    program.remove_prefix(program.find_last_of('/') + 1);
+    return std::ranges::any_of(std::array{"cc1", "clang", "cudafe++", "cicc"},
+                               [&](const char* name) { return program.starts_with(name); });
+}
+
+// Pipes, terminals and /dev/null keep nothing.
+bool is_kept(const TreeRecord& record)
+{
+    return record.mode == 0 || S_ISREG(record.mode) || S_ISDIR(record.mode);
+}
+
+}  // namespace
+
+// The tree's own files: what it made, and when it made it first.
+class TreeLog::OwnFiles {
+public:
+    void take(const Record& record, const std::string& start, std::size_t at)
+    {
+        const auto& [head, name, answer] = record;
+        const bool writes = head.did == Did::wrote || head.did == Did::changes;
+        if (head.did == Did::changes && head.error == 0 && head.file.size > 0 && S_ISREG(head.mode) &&
+            !has(whole(name, start)))
+            m_changed.insert(whole(name, start));
+        if (writes && head.error == 0 && is_kept(head))
+            wrote(whole(name, start), at);
+        else if (head.did == Did::made)
+            made(whole(name, start), at);
+        else if (head.did == Did::renamed)
+            renamed(whole(name, start), whole(answer, start), at);
+        else if (head.did == Did::removed)
+            removed(whole(name, start));
+    }
+
+    void wrote(const std::string& path, std::size_t at)
+    {
+        m_first.try_emplace(path, at);
+        m_there.insert(path);
+    }
+    void made(const std::string& path, std::size_t at)
+    {
+        wrote(path, at);
+        m_made.insert(path);
+    }
+    void renamed(const std::string& from, const std::string& to, std::size_t at)
+    {
+        removed(from);
+        wrote(to, at);
+    }
+    void removed(const std::string& path)
+    {
+        if (!has(path))
+            m_taken.insert(path);
+        m_there.erase(path);
+    }
+
+    bool has(const std::string& path) const
+    {
+        if (m_first.contains(path))
+            return true;
+        for (std::string above = path; above.size() > 1;) {
+            above.erase(above.find_last_of('/'));
+            if (m_made.contains(above))
+                return true;
+        }
+        return false;
+    }
+    bool has_before(const std::string& path, std::size_t at) const
+    {
+        const auto found = m_first.find(path);
+        return found == m_first.end() || found->second < at;
+    }
+    const std::set<std::string>& there() const { return m_there; }
+    // What was there before, and holds more now.
+    const std::set<std::string>& changed() const { return m_changed; }
+    // What was there before, and is gone now.
+    const std::string* taken() const
+    {
+        for (const std::string& path : m_taken)
+            if (!m_there.contains(path))
+                return &path;
+        return nullptr;
+    }
+
+private:
+    std::map<std::string, std::size_t> m_first;
+    std::set<std::string> m_made;  // directories
+    std::set<std::string> m_there;
+    std::set<std::string> m_taken;
+    std::set<std::string> m_changed;
+};
+
+TreeLog::TreeLog(ByteView bytes, const std::string& start, const std::vector<std::string>& environment,
+                 std::string_view recorder)
+{
+    std::vector<Record> records;
+    std::size_t at = 0;
+    while (std::optional<Record> record = next_record(bytes, at))
+        records.push_back(*record);
+    if (at != bytes.size())
+        not_known("what was written down about it is incomplete");
+    take_programs(records, recorder);
+
+    OwnFiles own;
+    for (std::size_t i = 0; i < records.size(); ++i)
+        own.take(records[i], start, i);
+    if (const std::string* const taken = own.taken())
+        not_known(fmt::format("it removes {}", *taken));
+    if (!own.changed().empty())
+        not_known(fmt::format("it changes {}", *own.changed().begin()));
+    take_questions(records, own, start, environment);
+    for (const std::string& path : own.there()) {
+        struct stat status {};
+        if (::lstat(path.c_str(), &status) != 0)
+            continue;
+        if (S_ISREG(status.st_mode))
+            m_left_behind.push_back(path);
+        else
+            not_known(fmt::format("it leaves {} behind, which is no file", path));
+    }
+}
+
+void TreeLog::take_programs(const std::vector<Record>& records, std::string_view recorder)
+{
+    std::size_t starts = 1;  // the first program
+    std::string last_started;
+    for (const auto& [head, name, answer] : records) {
+        starts += head.did == Did::starts ? 1 : 0;
+        starts -= head.did == Did::failed ? 1 : 0;
+        if (head.did == Did::starts)
+            last_started = name;
+        if (head.did == Did::overflow)
+            not_known("it asked for something too long to be written down");
+        if (head.did == Did::entered)
+            m_programs.push_back({std::string(name), words_of(answer)});
+        if ((head.did == Did::entered || head.did == Did::loaded) && name != recorder)
+            m_parts.emplace(name);
+    }
+    if (m_programs.empty())
+        not_known("it cannot be watched: it is linked statically, or has the rights of another user");
+    else if (m_programs.size() < starts)
+        not_known(fmt::format("one of the programs that it started (such as {}) cannot be watched", last_started));
+}
+
+void TreeLog::take_questions(const std::vector<Record>& records, const OwnFiles& own, const std::string& start,
+                             const std::vector<std::string>& environment)
+{
+    std::map<std::string, std::string, std::less<>> variables;
+    for (const std::string& each : environment)
+        variables.emplace(each.substr(0, each.find('=')), each.substr(std::min(each.size(), each.find('=') + 1)));
+    std::map<std::uint32_t, std::string_view> programs;  // that the processes are just then
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const auto& [head, name, answer] = records[i];
+        if (head.did == Did::entered)
+            programs[head.process] = name;
+        if (head.did != Did::asked)
+            continue;
+        Event event{head.asked, head.error, head.mode, name, answer, head.file, head.at_ns};
+        if (head.asked == Asked::variable) {
+            // A program may have set it for those that it started. What it was at the start decided that.
+            const auto found = variables.find(name);
+            event.error = found == variables.end() ? ENOENT : 0;
+            event.answer = found == variables.end() ? std::string_view{} : std::string_view(found->second);
+        } else if (head.asked != Asked::where && head.asked != Asked::unanswered && head.asked != Asked::library) {
+            if (name.empty() || name == "/proc/self/exe")
+                continue;  // the programs are known
+            if (!is_kept(head)) {
+                // Names of temporary files are random.
+                if (head.asked == Asked::file && head.error == 0 && name != "/dev/null" && name != "/dev/urandom")
+                    not_known(fmt::format("it reads {}, which is no file", name));
+                continue;
+            }
+            const std::string path = whole(name, start);
+            if (own.has(path)) {
+                // Drivers and assemblers look at their outputs, and go on as they would anyway.
+                const bool by_source =
+                    (head.asked == Asked::status || head.asked == Asked::file) && reads_sources(programs[head.process]);
+                if (!own.has_before(path, i) && (by_source || (head.asked == Asked::file && head.error == 0)))
+                    not_known(fmt::format("it looks for {} and writes it too", path));
+                continue;
+            }
+            if (head.asked == Asked::directory && head.error == 0) {
+                m_listed.push_back(path);
+                continue;
+            }
+        }
+        m_asked.add(event);
+    }
+}
+
+void TreeLog::not_known(std::string why)
+{
+    if (m_why_not_known.empty())
+        m_why_not_known = std::move(why);
+}
+
+}  // namespace hearth::watch

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "watch/event_log.hpp"
+
+#include <cstdint>
+
+// What the recorder in every process of a tree writes down, one record a question, in a file that all of them append
+// to. Written by proxy/recorder, which has libc alone; read by watch/tree_log.
+//
+//   record := TreeRecord name answer        `size` bytes in all
+
+namespace hearth::watch {
+
+// How the recorder is told where to write: log ":" inode ":" inode ":" directory. The inodes are those of the pipes
+// that stand for a terminal (0: none does), the directory that in which the tree was started.
+inline constexpr const char* k_tree_log_variable = "HEARTH_TREE_LOG";
+
+enum class Did : std::uint8_t {
+    asked,    // `asked` says what
+    starts,   // is about to become, or has started, another program: `name`
+    failed,   // to start the program it said it would
+    entered,  // a program has begun, with the recorder in it: its path, and its arguments as answer, a zero behind each
+    loaded,   // an object that the dynamic loader brought in before the program began
+    wrote,    // opened a file to write to it
+    changes,  // opened a file to write to it, and kept what it held
+    renamed,  // from `name` to `answer`
+    removed,  // a file or a directory
+    made,     // a directory, or a link
+    overflow,  // could not tell something: the log is incomplete
+};
+
+struct TreeRecord {
+    std::uint32_t size = 0;
+    Did did = Did::asked;
+    Asked asked = Asked::unanswered;
+    std::uint16_t name_size = 0;
+    std::uint32_t answer_size = 0;
+    std::int32_t error = 0;
+    std::uint32_t mode = 0;
+    std::uint32_t process = 0;
+    FileIdentity file{};
+    std::int64_t at_ns = 0;
+};
+
+}  // namespace hearth::watch

@@ -1,0 +1,74 @@
+#include "compilers/command/profile.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hearth::test {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+command::Call call_of(const std::string& program, const Words& arguments)
+{
+    return command::read_call(*command::profile_of(program), arguments);
+}
+
+}  // namespace
+
+TEST(Profile, is_found_by_the_programs_name)
+{
+    for (const char* program :
+         {"g++", "/usr/bin/g++-12", "aarch64-linux-gnu-gcc", "x86_64-linux-gnu-g++-13", "clang-16", "c++"})
+        EXPECT_EQ(command::profile_of(program)->name, "c++") << program;
+    EXPECT_EQ(command::profile_of("/usr/local/cuda/bin/nvcc")->name, "nvcc");
+    for (const char* program : {"ld", "python3", "nvcc-wrapper", "sh"})
+        EXPECT_EQ(command::profile_of(program), nullptr) << program;
+}
+
+TEST(Profile, tells_outputs_and_directories_from_what_decides_the_result)
+{
+    const command::Call one = call_of("g++", {"-Iinc", "-c", "/a/x.cpp", "-o", "x.o"});
+    const command::Call other = call_of("g++", {"-I", "/elsewhere", "-c", "/b/x.cpp", "-oy.o"});
+    EXPECT_EQ(one.words, other.words);
+    EXPECT_EQ(one.outputs, Words{"x.o"});
+    EXPECT_EQ(other.outputs, Words{"y.o"});
+    EXPECT_EQ(other.directories, Words{"/elsewhere"});
+    EXPECT_EQ(one.sources, Words{"/a/x.cpp"});
+    EXPECT_TRUE(one.why_past_the_cache.empty()) << one.why_past_the_cache;
+    EXPECT_NE(one.words, call_of("g++", {"-Iinc", "-O2", "-c", "x.cpp", "-o", "x.o"}).words);
+    EXPECT_EQ(call_of("nvcc", {"-t", "4", "-c", "k.cu"}).words, call_of("nvcc", {"--threads=2", "-c", "k.cu"}).words);
+    EXPECT_NE(call_of("nvcc", {"-c", "k.cu"}).words,
+              call_of("nvcc", {"-gencode", "arch=compute_80", "-c", "k.cu"}).words);
+}
+
+TEST(Profile, knows_what_no_cache_can_keep)
+{
+    for (const Words& words : {Words{"x.cpp", "-o", "x"},
+                               {"-c", "-"},
+                               {"-c", "-march=native", "x.cpp"},
+                               {"-c", "--coverage", "x.cpp"},
+                               {"-c", "-gsplit-dwarf", "x.cpp"},
+                               {"-c"},
+                               {"-c", "@absent"}})
+        EXPECT_FALSE(call_of("g++", words).why_past_the_cache.empty()) << words.back();
+    for (const char* word : {"--version", "-E", "-M", "-###", "-dumpmachine", "-print-file-name=x"})
+        EXPECT_TRUE(call_of("g++", {word, "x.cpp"}).only_tells) << word;
+    EXPECT_TRUE(call_of("nvcc", {"--dryrun", "-c", "k.cu"}).only_tells);
+    EXPECT_TRUE(call_of("g++", {"-g", "-c", "x.cpp"}).paths_matter);
+    EXPECT_FALSE(call_of("g++", {"-g0", "-c", "x.cpp"}).paths_matter);
+    EXPECT_TRUE(call_of("nvcc", {"-lineinfo", "-c", "k.cu"}).paths_matter);
+    EXPECT_FALSE(call_of("nvcc", {"-rdc=false", "-c", "k.cu"}).paths_matter);
+}
+
+TEST(Profile, names_the_file_of_dependencies)
+{
+    const command::Call named = call_of("g++", {"-MMD", "-MF", "deps", "-c", "x.cpp", "-o", "x.o"});
+    EXPECT_EQ(named.outputs.at(named.dependencies.value()), "deps");
+    const command::Call beside = call_of("g++", {"-MD", "-c", "x.cpp", "-o", "out/x.o"});
+    EXPECT_EQ(beside.outputs.at(beside.dependencies.value()), "out/x.d");
+    const command::Call plain = call_of("g++", {"-MD", "-c", "src/x.cpp"});
+    EXPECT_EQ(plain.outputs.at(plain.dependencies.value()), "x.d");
+    EXPECT_FALSE(call_of("g++", {"-c", "x.cpp"}).dependencies);
+}
+
+}  // namespace hearth::test
