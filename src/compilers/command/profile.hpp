@@ -59,6 +59,9 @@ std::string_view plain_name(std::string_view program);
 // By the program's file name, such as "x86_64-linux-gnu-g++-12". Null: none is known.
 const Profile* profile_of(std::string_view program);
 
+// What nvcc hands on to them is read by these.
+std::span<const OptionRow> options_of_host_compilers();
+
 // A command line as far as the cache has to understand it.
 struct Call {
     std::vector<std::string> words;             // of the question: without what is named elsewhere here

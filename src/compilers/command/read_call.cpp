@@ -1,0 +1,210 @@
+#include "base/text.hpp"
+#include "compilers/command/profile.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+namespace hearth::command {
+
+namespace {
+
+using enum Means;
+using enum Form;
+
+struct Reader {
+    const Profile& profile;
+    const std::vector<std::string>* arguments;
+    Call call{};
+    bool tells_dependencies = false;
+    int depth = 0;  // of files of arguments
+
+    static const OptionRow* row_of(std::span<const OptionRow> rows, std::string_view word)
+    {
+        const OptionRow* best = nullptr;
+        for (const OptionRow& row : rows) {
+            const bool matches = word == row.name ||
+                                 ((row.form == begins || row.form == glued) && word.starts_with(row.name)) ||
+                                 (row.form == next && word.starts_with(row.name) && word.size() > row.name.size() &&
+                                  word[row.name.size()] == '=');
+            if (matches && (best == nullptr || row.name.size() > best->name.size()))
+                best = &row;
+        }
+        return best;
+    }
+
+    void past(std::string why)
+    {
+        if (call.why_past_the_cache.empty())
+            call.why_past_the_cache = std::move(why);
+    }
+
+    // Its arguments count as if they stood here; the file itself is seen to be read. Nothing in it is quoted but words
+    // with blanks: what else a compiler might understand goes past the cache.
+    void take_file(const std::string& path)
+    {
+        std::error_code error;
+        if (!std::filesystem::is_regular_file(path, error))
+            return past(fmt::format("its arguments are in {}, which is no file", path));
+        std::ifstream file(path);
+        std::string text{std::istreambuf_iterator<char>(file), {}};
+        if (!file)
+            return past(fmt::format("its arguments are in {}, which cannot be read", path));
+        take_text(text, path);
+    }
+
+    void take_text(const std::string& text, const std::string& where)
+    {
+        static constexpr int k_deepest = 8;
+        if (depth >= k_deepest || text.find_first_of("\\'") != std::string::npos)
+            return past(fmt::format("its arguments are in {}, which cannot be understood", where));
+        std::vector<std::string> words;
+        for (std::size_t at = text.find_first_not_of(" \t\r\n"); at < text.size();
+             at = text.find_first_not_of(" \t\r\n", at)) {
+            const bool quoted = text[at] == '"';
+            const std::size_t end = std::min(text.find_first_of(quoted ? "\"" : " \t\r\n", at + 1), text.size());
+            words.push_back(text.substr(at + (quoted ? 1 : 0), end - at - (quoted ? 1 : 0)));
+            if (words.back().find('"') != std::string::npos)
+                return past(fmt::format("its arguments are in {}, which cannot be understood", where));
+            at = std::min(end + (quoted ? 1 : 0), text.size());
+        }
+        const std::vector<std::string>* const outer = std::exchange(arguments, &words);
+        ++depth;
+        for (std::size_t i = 0; i < words.size(); ++i)
+            take(i);
+        --depth;
+        arguments = outer;
+    }
+
+    // A device, a pipe or a directory.
+    static bool is_no_file(const std::string& path)
+    {
+        std::error_code error;
+        return std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+    }
+
+    // One that nvcc hands on, or that nobody knows: what is written may hold a path.
+    void take_unknown(const std::string& word)
+    {
+        const OptionRow* const row = row_of(options_of_host_compilers(), word);
+        if (word.ends_with("=native"))
+            past(fmt::format("{} means another processor on every machine", word));
+        else if (row == nullptr || row->means == paths)
+            call.paths_matter = true;
+        else if (row->means != value)
+            past(fmt::format("{} asks the host compiler for more than its output", word));
+    }
+
+    void take_value(const OptionRow& row, const std::string& value, bool behind_equals)
+    {
+        const std::string name = std::string(row.name) + (behind_equals ? "=" : "");
+        switch (row.means) {
+        case output:
+        case dependency_file:
+            call.names_output |= row.means == output;
+            if (value == "-" || is_no_file(value) || std::ranges::find(call.outputs, value) != call.outputs.end())
+                past(fmt::format("its output {} is no file of its own", value));
+            if (row.means == dependency_file)
+                call.dependencies = call.outputs.size();
+            call.words.push_back(fmt::format("{} output {}", name, call.outputs.size()));
+            call.outputs.push_back(value);
+            break;
+        case directory:
+            call.words.push_back(fmt::format("{} directory {}", name, call.directories.size()));
+            call.directories.push_back(value);
+            break;
+        case ignored:
+            break;
+        case more_arguments:
+            take_file(value);
+            break;
+        case host:
+            for (std::string_view rest = value; !rest.empty();)
+                take_unknown(std::string(base::take_until(',', rest)));
+            call.words.push_back(name);
+            call.words.push_back(value);
+            break;
+        case target:
+            call.names_targets = true;
+            [[fallthrough]];
+        default:
+            if (value == "native")
+                past(fmt::format("{} {} means another processor on every machine", row.name, value));
+            call.paths_matter |= row.means == paths && value != "false";
+            call.words.push_back(name);
+            call.words.push_back(value);
+        }
+    }
+
+    void take(std::size_t& i)
+    {
+        const std::string word = (*arguments)[i];
+        if (word.starts_with('@') && word.size() > 1)
+            return take_file(word.substr(1));
+        if (word == "-")
+            return past("it reads its source from the standard input");
+        const OptionRow* const row = word.starts_with('-') ? row_of(profile.options, word) : nullptr;
+        if (row == nullptr) {
+            const std::string suffix = std::filesystem::path(word).extension().string();
+            if (!word.starts_with('-') && std::ranges::find(profile.suffixes, suffix) != profile.suffixes.end()) {
+                call.words.push_back(
+                    fmt::format("source {} {}", call.sources.size(), std::filesystem::path(word).filename().string()));
+                call.sources.push_back(word);
+            } else {
+                if (word.starts_with('-'))
+                    take_unknown(word);
+                call.words.push_back(word);
+            }
+            return;
+        }
+        call.compiles |= row->means == compiles;
+        call.only_tells |= row->means == tells;
+        tells_dependencies |= row->means == dependencies;
+        call.paths_matter |= row->means == paths && row->form != next;
+        if (word.ends_with("=native"))
+            past(fmt::format("{} means another processor on every machine", word));
+        if (row->means == unkept)
+            past(fmt::format("{} asks for more than its output", word));
+        const bool has_value = row->form == next || row->form == glued;
+        if (has_value && word.size() > row->name.size())
+            take_value(*row, word.substr(row->name.size() + (row->form == next ? 1 : 0)), row->form == next);
+        else if (has_value && i + 1 < arguments->size())
+            take_value(*row, (*arguments)[++i], false);
+        else
+            call.words.push_back(word);
+    }
+};
+
+}  // namespace
+
+Call read_call(const Profile& profile, const std::vector<std::string>& arguments)
+{
+    Reader reader{profile, &arguments};
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        reader.take(i);
+    Call& call = reader.call;
+    for (const std::string_view name : profile.variables)
+        if (const char* const more = std::getenv(std::string(name).c_str()); more != nullptr && *more != '\0')
+            reader.take_text(more, std::string(name));
+    call.only_tells |= arguments.empty();
+    call.compiles |= profile.compiles_always;
+    if (!call.compiles)
+        reader.past("it does more than compile (no -c or the like is given)");
+    if (call.sources.empty() && !profile.suffixes.empty())
+        reader.past("it names no source");
+    // Without a name of its own it is called as the output is.
+    if (reader.tells_dependencies && !call.dependencies) {
+        const bool named = !call.outputs.empty();
+        std::filesystem::path name(named ? call.outputs.front() : call.sources.empty() ? "" : call.sources.front());
+        name.replace_extension(".d");
+        call.dependencies = call.outputs.size();
+        call.outputs.push_back(named ? name.string() : name.filename().string());
+    }
+    return std::move(call);
+}
+
+}  // namespace hearth::command
