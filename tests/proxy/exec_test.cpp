@@ -268,6 +268,16 @@ TEST_F(Exec, asks_a_compiler_in_another_place_anew_and_one_whose_options_may_hol
     EXPECT_EQ(both({"./g++", "-fPIC", "-S", "two/b.cpp", "-o", "b.s"}, "b.s"), "miss");
 }
 
+TEST_F(Exec, never_puts_its_output_in_the_place_of_its_source)
+{
+    EXPECT_EQ(both(k_compile, "a.o"), "miss");
+    const std::string source = read(scratch / "a.cpp");
+    EXPECT_NE(exec({"g++", "-O1", "-c", "a.cpp", "-o", "a.cpp"}).exit_code, 0);
+    fs::create_symlink("a.cpp", scratch / "link");
+    EXPECT_NE(exec({"g++", "-O1", "-c", "a.cpp", "-o", "link"}).exit_code, 0);
+    EXPECT_EQ(read(scratch / "a.cpp"), source);
+}
+
 TEST_F(Exec, replaces_an_output_as_the_compiler_does)
 {
     EXPECT_EQ(both(k_compile, "a.o"), "miss");
@@ -277,6 +287,11 @@ TEST_F(Exec, replaces_an_output_as_the_compiler_does)
     EXPECT_EQ(exec(k_compile).exit_code, 0);
     EXPECT_FALSE(fs::is_symlink(scratch / "a.o"));
     EXPECT_EQ(read(scratch / "other"), "of somebody else");
+    // As a temporary file that was made for it: it is that file which is filled.
+    write("temporary.o", "");
+    fs::permissions(scratch / "temporary.o", fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_EQ(exec({"g++", "-O1", "-c", "a.cpp", "-o", "temporary.o"}).exit_code, 0);
+    EXPECT_EQ(fs::status(scratch / "temporary.o").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(Exec, asks_for_all_variables_behind_a_compiler_that_is_a_script)

@@ -273,8 +273,10 @@ Status replay(const Artifact& artifact, const Plan& plan)
             if (!dependencies)
                 return error(Code::corrupt, "The dependencies of {} are damaged.", plan.question.label);
         }
-        // As compilers do: what was there, a link too, is replaced.
-        static_cast<void>(::unlink(path.c_str()));
+        // As assemblers do: an output of before, or a link to it, is replaced; an empty file is written to.
+        std::error_code none;
+        if (const std::uintmax_t size = fs::file_size(path, none); !none && size > 0)
+            static_cast<void>(::unlink(path.c_str()));
         base::PlacedFile file(base::system_files(), path, section.name.starts_with(k_program) ? 0777 : 0666);
         file.write(dependencies ? as_bytes(*dependencies) : section.data.view(), 0);
         HEARTH_TRY(file.place(base::PlacedFile::Sync::no));
@@ -369,6 +371,13 @@ Plan make_plan(Cache& cache, const Command& command, const RunOptions& options)
         places.program_directory = directory_of(plan.call.sources.front());
     else
         key.list("sources", plan.call.sources);
+    // The compiler refuses that, or loses it. We do neither.
+    for (const std::string& output : plan.call.outputs)
+        for (const std::string& source : plan.call.sources)
+            if (fs::equivalent(output, source, ignored)) {
+                past = fmt::format("its output {} is its source", output);
+                return plan;
+            }
     // Files beside a source that was named without a directory are told without one too.
     if (plan.call.dependencies) {
         key.number("source has a directory", places.program_directory.empty() ? 0 : 1);

@@ -53,7 +53,7 @@ constexpr std::array k_cxx{
     OptionRow{"-MG", unkept},
     OptionRow{"-MJ", unkept, glued},
     OptionRow{"-Wp,", unkept, begins},
-    OptionRow{"-Wa,-", unkept, begins},
+    OptionRow{"-Wa,", unkept, begins},
     OptionRow{"-E", tells},
     OptionRow{"-v", tells},
     OptionRow{"-###", tells},
