@@ -18,6 +18,7 @@ void bench_policy(Report& report);
 void bench_nvrtc(Report& report);
 void bench_recipes(Report& report);
 void bench_run(Report& report);
+void bench_command(Report& report);
 void bench_kernel(Report& report);
 void bench_vram(Report& report);
 void bench_remote(Report& report);

@@ -64,9 +64,10 @@ int main(int argc, char** argv)
             print_bars();
             return 0;
         } else {
-            fmt::print(stderr, "usage: hearth_bench [--json FILE] [--only "
-                               "memory|disk|bundle|scale|flight|policy|nvrtc|recipes|run|kernel|vram|remote]... "
-                               "[--quick] [--strict] | --bars\n");
+            fmt::print(stderr,
+                       "usage: hearth_bench [--json FILE] [--only "
+                       "memory|disk|bundle|scale|flight|policy|nvrtc|recipes|run|command|kernel|vram|remote]... "
+                       "[--quick] [--strict] | --bars\n");
             return 2;
         }
     }
@@ -91,6 +92,7 @@ int main(int argc, char** argv)
     run("recipes", [&] { bench_recipes(report); });
     run("kernel", [&] { bench_kernel(report); });
     run("vram", [&] { bench_vram(report); });
+    run("command", [&] { bench_command(report); });
     // Loads the drop-in, which then watches NVRTC in the library's stead.
     run("run", [&] { bench_run(report); });
 #ifdef HEARTH_BENCH_REMOTE

@@ -11,10 +11,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <spawn.h>
-#include <sys/wait.h>
-
-extern char** environ;  // NOLINT: the name that POSIX gives it
 
 namespace hearth::bench {
 
@@ -27,25 +23,9 @@ constexpr int k_hits = 500;
 const char* const k_source = "extern \"C\" __global__ void saxpy(int n, float a, const float* x, float* y)\n"
                              "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += a * x[i]; }\n";
 
-std::string beside(const std::string& name)
-{
-    return std::filesystem::path(own_path()).parent_path() / name;
-}
-
 std::string dropin()
 {
     return beside("dropin/libnvrtc.so.13");
-}
-
-void run_to_its_end(std::vector<std::string> words)
-{
-    std::vector<char*> arguments;
-    for (std::string& word : words)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    pid_t child = 0;
-    if (::posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) == 0)
-        ::waitpid(child, nullptr, 0);
 }
 
 // NVRTC's functions as a program finds them that opens the drop-in.

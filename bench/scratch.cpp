@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,25 @@ Scratch::~Scratch()
 std::string own_path()
 {
     return std::filesystem::read_symlink("/proc/self/exe");
+}
+
+std::string beside(const std::string& name)
+{
+    return std::filesystem::path(own_path()).parent_path() / name;
+}
+
+int run_to_its_end(std::vector<std::string> words)
+{
+    std::vector<char*> arguments;
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t child = 0;
+    int status = 0;
+    if (::posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0 ||
+        ::waitpid(child, &status, 0) != child)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 std::string output_of(const std::string& command)

@@ -22,11 +22,14 @@ private:
     std::FILE* m_remover = nullptr;  // a shell that waits for the end of its input
 };
 
-// The path of this program, to be started again as a fresh process.
+// The path of this program, to be started again as a fresh process, and of what was built beside it.
 std::string own_path();
+std::string beside(const std::string& name);
 // Runs a command, or this program with these arguments, and returns what it printed.
 std::string output_of(const std::string& command);
 std::string run_self(const std::string& arguments);
+// Runs a program, whose path is the first word, to its end, and returns its exit status; -1 if there was none.
+int run_to_its_end(std::vector<std::string> words);
 
 // What a child returns when it had to make what it asked for.
 constexpr int k_child_made = 10;

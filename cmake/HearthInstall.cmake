@@ -20,8 +20,6 @@ endif()
 get_property(dropins GLOBAL PROPERTY HEARTH_DROPINS)
 if(dropins)
   install(TARGETS ${dropins} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/hearth")
-  install(PROGRAMS "${PROJECT_BINARY_DIR}/dropin/ptxas" "${PROJECT_BINARY_DIR}/dropin/ptxas-blackwell"
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}/hearth")
 endif()
 install(EXPORT hearth-targets NAMESPACE hearth:: DESTINATION "${package_dir}")
 if(TARGET hearth_tool)

@@ -20,6 +20,14 @@ bool real_has(const char* name);
 // Thread safety: all of these. Fork: a child waits for none of our locks, but it may wait for the dynamic loader's.
 void* real_function(const char* name);
 
+// What that function of the real library returns; `absent` if it has none of that name.
+template <class... Arguments>
+int ask_real(const char* name, int absent, Arguments... arguments)
+{
+    auto* const ask = reinterpret_cast<int (*)(Arguments...)>(real_function(name));
+    return ask != nullptr ? ask(arguments...) : absent;
+}
+
 // Whether the program has called that function, which is passed on unchanged (forward.hpp).
 bool was_forwarded(const char* name);
 

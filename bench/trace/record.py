@@ -88,13 +88,6 @@ def environment_of(given, scratch, own):
     }
 
 
-def triton_ptxas(python):
-    """Triton's own ptxas; None where there is no Triton."""
-    code = "import os, triton; print(os.path.join(os.path.dirname(triton.__file__), 'backends/nvidia/bin/ptxas'))"
-    found = subprocess.run([python, "-c", code], capture_output=True, text=True).stdout.strip()
-    return found if found and os.path.exists(found) else None
-
-
 def end(process):
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -108,7 +101,6 @@ class Recorder:
         self.given = given
         self.scratch = scratch
         self.deadline = time.monotonic() + given.seconds
-        self.ptxas = triton_ptxas(given.python)
         self.skipped = set()
 
     def run(self, number, name, words):
@@ -119,7 +111,7 @@ class Recorder:
         log = os.path.join(self.scratch, "logs", f"{number:05}.{name.replace('/', '.')}.log")
         own = os.path.join(self.scratch, "own", str(number))
         os.makedirs(own)
-        served = [self.given.hearth, "run", "--log", log, *(["--ptxas", self.ptxas] if self.ptxas else []), "--", *words]
+        served = [self.given.hearth, "run", "--log", log, "--", *words]
         start = time.monotonic()
         process = subprocess.Popen(
             served, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,

@@ -4,6 +4,7 @@
 #include "hearth/explain.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Compilers that are programs (nvcc, ptxas, gcc, clang, ...), through the cache.
@@ -28,7 +29,8 @@ struct RunOptions {
 // How a command ended. On a hit it did not run: its files and its output are as if it had.
 struct Ran {
     int code = 0;
-    int signal = 0;  // that ended it; 0: none did
+    int signal = 0;        // that ended it; 0: none did
+    bool compiles = true;  // false: it only links, or tells something
     Outcome outcome = Outcome::hit;
     std::string reason{};  // why it missed, or went past the cache
     std::string tier{};    // that hit
@@ -40,6 +42,9 @@ struct Ran {
 // Runs the command in this process's directory, environment and streams, or does what it would have done.
 // An Error means that it could not be run at all: Code::not_found, or Code::compile_forbidden.
 HEARTH_API Result<Ran> run(Cache& cache, const Command& command, const RunOptions& options);
+
+// Whether a program of this name, or at this path, is a compiler that is known.
+HEARTH_API bool is_compiler(std::string_view program);
 
 // Whether run() would hit, and if not, what is different.
 HEARTH_API Result<Explanation> explain(Cache& cache, const Command& command, const RunOptions& options);

@@ -2,6 +2,7 @@
 
 #include "nvjitlink/functions.hpp"
 #include "nvrtc/functions.hpp"
+#include "nvvm/functions.hpp"
 
 #include <cstddef>
 
@@ -33,6 +34,10 @@ inline constexpr const char* k_nvjitlink_12_functions[] = {
 inline constexpr const char* k_nvjitlink_13_functions[] = {
     HEARTH_JITLINK_ANSWERED(HEARTH_OF_13) HEARTH_JITLINK_FORWARDED(HEARTH_NAME) "nvJitLinkVersion", nullptr};
 inline constexpr const char* k_nvjitlink_prefixes[] = {"nvJitLink", "__nvJitLink", nullptr};
+
+inline constexpr const char* k_nvvm_functions[] = {HEARTH_NVVM_ANSWERED(HEARTH_NAME)
+                                                       HEARTH_NVVM_FORWARDED(HEARTH_NAME) nullptr};
+inline constexpr const char* k_nvvm_prefixes[] = {"nvvm", "__nvvm", nullptr};
 #undef HEARTH_NAME
 #undef HEARTH_PLAIN
 #undef HEARTH_VERSIONED
@@ -44,6 +49,7 @@ inline constexpr Known k_known[] = {
     {"libnvrtc", "libnvrtc.so.13", k_nvrtc_13_functions, k_nvrtc_prefixes},
     {"libnvJitLink", "libnvJitLink.so.12", k_nvjitlink_12_functions, k_nvjitlink_prefixes},
     {"libnvJitLink", "libnvJitLink.so.13", k_nvjitlink_13_functions, k_nvjitlink_prefixes},
+    {"libnvvm", "libnvvm.so.4", k_nvvm_functions, k_nvvm_prefixes},
 };
 inline constexpr std::size_t k_known_count = sizeof k_known / sizeof k_known[0];
 

@@ -1,10 +1,10 @@
 // nvJitLink's interface, answered through the cache, under both spellings of its names.
 
+#include "compilers/ptx/stepped_link.hpp"
 #include "nvjitlink/functions.hpp"
-#include "nvjitlink/link.hpp"
 #include "real.hpp"
-
-#include <new>
+#include "steps.hpp"
+#include "watch/source_file.hpp"
 
 #define HEARTH_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -12,22 +12,41 @@ namespace hearth::proxy {
 
 namespace {
 
-// No exception may reach a program that uses a C interface.
-template <class F>
-int guarded(F&& body) noexcept
-try {
-    return body();
-} catch (...) {
-    return k_link_internal;
-}
+using ptx::k_link_internal;
+using ptx::k_link_null_input;
+using ptx::k_link_success;
+using Call = Steps::Call;
+using Kind = Steps::Kind;
 
 template <class F>
 int with_link(void* handle, F&& body) noexcept
 {
-    Link* const link = Link::of(handle);
+    Steps* const link = Steps::of(handle);
     if (link == nullptr)
         return k_link_null_input;
-    return guarded([&] { return body(*link); });
+    return guarded(k_link_internal, [&] { return body(*link); });
+}
+
+int add_data(Steps& link, int type, const void* data, std::size_t size, const char* name)
+{
+    Call call{.kind = Kind::data, .type = type};
+    if (data != nullptr)
+        call.data.emplace(static_cast<const char*>(data), size);
+    if (name != nullptr)
+        call.name = name;
+    return link.step(std::move(call));
+}
+
+int add_file(Steps& link, int type, const char* path)
+{
+    Call call{.kind = Kind::file, .type = type};
+    if (path != nullptr)
+        call.name = path;
+    // The question is about the file's content, not only its name.
+    if (path != nullptr && link.why_past_the_cache().empty())
+        if (std::optional<watch::SourceFile> file = watch::read_source(path))
+            call.data = std::move(file->text);
+    return link.step(std::move(call));
 }
 
 }  // namespace
@@ -40,15 +59,15 @@ HEARTH_EXPORT int nvJitLinkCreate(void** handle, std::uint32_t count, const char
 {
     if (handle == nullptr || options == nullptr || count == 0)
         return k_link_null_input;
-    return guarded([&] {
-        std::vector<std::string> all;
+    return guarded(k_link_internal, [&] {
+        Call call{.kind = Kind::create};
         for (std::uint32_t i = 0; i < count; ++i) {
             if (options[i] == nullptr)
                 return k_link_null_input;
-            all.emplace_back(options[i]);
+            call.options.emplace_back(options[i]);
         }
-        auto link = std::make_unique<Link>();
-        const int status = link->create(std::move(all));
+        auto link = std::make_unique<Steps>(std::make_unique<hearth::ptx::SteppedLink>(real_path()));
+        const int status = link->step(std::move(call));
         if (link->is_there())
             *handle = link.release();
         return status;
@@ -57,11 +76,8 @@ HEARTH_EXPORT int nvJitLinkCreate(void** handle, std::uint32_t count, const char
 
 HEARTH_EXPORT int nvJitLinkDestroy(void** handle)
 {
-    Link* const link = handle != nullptr ? Link::of(*handle) : nullptr;
-    if (link == nullptr)
-        return k_link_null_input;
-    return guarded([&] {
-        delete link;
+    return with_link(handle != nullptr ? *handle : nullptr, [&](Steps& link) {
+        delete &link;
         *handle = nullptr;
         return k_link_success;
     });
@@ -69,28 +85,28 @@ HEARTH_EXPORT int nvJitLinkDestroy(void** handle)
 
 HEARTH_EXPORT int nvJitLinkAddData(void* handle, int type, const void* data, std::size_t size, const char* name)
 {
-    return with_link(handle, [&](Link& link) { return link.add_data(type, data, size, name); });
+    return with_link(handle, [&](Steps& link) { return add_data(link, type, data, size, name); });
 }
 
 HEARTH_EXPORT int nvJitLinkAddFile(void* handle, int type, const char* path)
 {
-    return with_link(handle, [&](Link& link) { return link.add_file(type, path); });
+    return with_link(handle, [&](Steps& link) { return add_file(link, type, path); });
 }
 
 HEARTH_EXPORT int nvJitLinkComplete(void* handle)
 {
-    return with_link(handle, [](Link& link) { return link.complete(); });
+    return with_link(handle, [](Steps& link) { return link.step({.kind = Kind::complete}); });
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type takes none
 #define HEARTH_OUTPUT(NAME, SECTION, TYPE)                                                                             \
     HEARTH_EXPORT int nvJitLinkGet##NAME##Size(void* handle, std::size_t* size)                                        \
     {                                                                                                                  \
-        return with_link(handle, [&](const Link& link) { return link.size_of(SECTION, size); });                       \
+        return with_link(handle, [&](const Steps& link) { return link.size_of(SECTION, size); });                      \
     }                                                                                                                  \
     HEARTH_EXPORT int nvJitLinkGet##NAME(void* handle, TYPE* out)                                                      \
     {                                                                                                                  \
-        return with_link(handle, [&](const Link& link) { return link.get(SECTION, out); });                            \
+        return with_link(handle, [&](const Steps& link) { return link.get(SECTION, out); });                           \
     }
 
 // NOLINTEND(bugprone-macro-parentheses)
@@ -102,7 +118,10 @@ HEARTH_OUTPUT(InfoLog, "info log", char)
 
 HEARTH_EXPORT int nvJitLinkVersion(unsigned* major, unsigned* minor)
 {
-    return guarded([&] { return link_version(major, minor); });
+    return guarded(k_link_internal, [&] {
+        return remembered("nvjitlink version", {reinterpret_cast<int*>(major), reinterpret_cast<int*>(minor)},
+                          [&] { return ask_real("nvJitLinkVersion", k_link_internal, major, minor); });
+    });
 }
 
 // __nvJitLinkCreate_13_0 is nvJitLinkCreate.

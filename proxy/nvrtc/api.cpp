@@ -44,8 +44,7 @@ int with_program(const char* function, F&& body, void* handle, Arguments... argu
             return body(*program);
         if (!is_foreign(handle))
             return k_invalid_program;
-        auto* const ask = reinterpret_cast<int (*)(void*, Arguments...)>(real_function(function));
-        return ask != nullptr ? ask(handle, arguments...) : k_internal;
+        return ask_real(function, k_internal, handle, arguments...);
     });
 }
 

@@ -1,5 +1,8 @@
 #include "recorder/notes.hpp"
 
+#include "starts/starts.hpp"
+#include "watch/program_search.hpp"
+
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -29,21 +32,11 @@ char g_start[PATH_MAX];
 bool g_moved = false;
 std::uint64_t g_terminals[2];  // inodes of the pipes that stand for one; 0: none
 
-// Not by getenv(), which is watched.
-const char* variable(const char* name)
-{
-    const std::size_t size = std::strlen(name);
-    for (char** each = environ; each != nullptr && *each != nullptr; ++each)
-        if (std::strncmp(*each, name, size) == 0 && (*each)[size] == '=')
-            return *each + size + 1;
-    return nullptr;
-}
-
 // Descriptors up high are rarely in a program's way; those that close all they can see are met by opening again.
 void open_log()
 {
     static constexpr int k_high = 700;
-    const char* const text = variable(watch::k_tree_log_variable);
+    const char* const text = starts::value_in(environ, watch::k_tree_log_variable);
     g_log = -1;
     if (text == nullptr)
         return;
@@ -177,6 +170,18 @@ bool stands_for_terminal(int descriptor)
            status.st_ino != 0 && (status.st_ino == g_terminals[0] || status.st_ino == g_terminals[1]);
 }
 
+// From "/proc/PID/fd/N".
+int started_by()
+{
+    const char* text = starts::value_in(environ, watch::k_tree_log_variable);
+    int process = 0;
+    if (text == nullptr || std::strncmp(text, "/proc/", 6) != 0)
+        return 0;
+    for (text += 6; *text >= '0' && *text <= '9'; ++text)
+        process = process * 10 + (*text - '0');
+    return process;
+}
+
 bool is_recording()
 {
     if (g_log == k_unopened) {
@@ -272,24 +277,16 @@ void note_search(const char* program)
     if (!is_recording() || program == nullptr || std::strchr(program, '/') != nullptr)
         return;
     const KeepErrno keep;
-    const char* path = variable("PATH");
-    note_asked(Asked::variable, "PATH", path == nullptr ? ENOENT : 0, path);
-    char candidate[PATH_MAX];
-    for (const char* each = path; each != nullptr;) {
-        const char* const end = std::strchr(each, ':');
-        const std::size_t size = end != nullptr ? static_cast<std::size_t>(end - each) : std::strlen(each);
-        if (size + std::strlen(program) + 2 < sizeof candidate) {
-            std::memcpy(candidate, each, size);
-            candidate[size] = '/';
-            std::strcpy(candidate + size + (size != 0 ? 1 : 0), program);
-            const bool there = ::syscall(SYS_faccessat, AT_FDCWD, candidate, X_OK) == 0;
-            const Path shown(candidate);
-            note_status(shown.text(), there ? 0 : errno);
-            if (there)
-                return;
-        }
-        each = end != nullptr ? end + 1 : nullptr;
-    }
+    const char* const path = starts::value_in(environ, "PATH");
+    bool is_there = false;
+    watch::for_each_candidate(path, program, [&](const char* candidate, bool there) {
+        const Path shown(candidate);
+        note_status(shown.text(), there ? 0 : ENOENT);
+        return is_there = there;
+    });
+    // What was found is told when it starts.
+    if (!is_there)
+        note_asked(Asked::variable, "PATH", path == nullptr ? ENOENT : 0, path);
 }
 
 }  // namespace hearth::recorder

@@ -23,6 +23,8 @@ private:
 };
 
 bool is_recording();
+// The process that started the tree. 0: it is not known.
+int started_by();
 // Whether this descriptor is a pipe that stands for a terminal of who started the tree.
 bool stands_for_terminal(int descriptor);
 // The process has another working directory now.

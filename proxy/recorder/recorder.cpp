@@ -5,29 +5,34 @@
 // Linked with libc alone. What a function here leaves out is invisible: a program that asks by other means (its own
 // system calls, a static library) does not say `entered`, and its tree is not kept.
 
+#include "original.hpp"
 #include "recorder/notes.hpp"
+#include "starts/starts.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
+#include <glob.h>
 #include <iconv.h>
 #include <link.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
 using hearth::recorder::note_asked;
 using hearth::recorder::note_did;
 using hearth::recorder::note_open;
-using hearth::recorder::note_search;
 using hearth::recorder::note_status;
 using hearth::recorder::note_unanswered;
 using hearth::recorder::Path;
@@ -35,25 +40,6 @@ using hearth::watch::Asked;
 using hearth::watch::Did;
 
 namespace {
-
-template <class Function>
-Function* original(const char* name, Function*& slot)
-{
-    Function* function = __atomic_load_n(&slot, __ATOMIC_RELAXED);
-    if (function == nullptr) {
-        function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-        __atomic_store_n(&slot, function, __ATOMIC_RELAXED);
-    }
-    return function;
-}
-
-// The function of this name that comes after ours.
-#define ORIGINAL(name, ...)                                                                                            \
-    ([]() {                                                                                                            \
-        using Function = __VA_ARGS__;                                                                                  \
-        static Function* slot;                                                                                         \
-        return original<Function>(#name, slot);                                                                        \
-    }())
 
 using hearth::recorder::Opens;
 
@@ -192,6 +178,40 @@ FREOPEN(freopen)
 FREOPEN(freopen64)
 
 // Directories that are listed.
+
+// The C library lists directories for these where nobody sees it.
+namespace {
+
+void note_listing(const char* pattern)
+{
+    const int error = errno;
+    char directory[4096] = ".";
+    const char* const slash = std::strrchr(pattern, '/');
+    const auto size = slash != nullptr ? static_cast<std::size_t>(slash - pattern) : 0;
+    if (size >= sizeof directory || std::strcspn(pattern, "*?[{~") < size)
+        note_unanswered("glob");
+    else if (size > 0) {
+        std::memcpy(directory, pattern, size);
+        directory[size] = '\0';
+    }
+    note_asked(Asked::directory, Path(directory).text(), 0);
+    errno = error;
+}
+
+}  // namespace
+
+EXPORT int glob(const char* pattern, int flags, int (*on_error)(const char*, int), glob_t* found)
+{
+    note_listing(pattern);
+    return ORIGINAL(glob, int(const char*, int, int (*)(const char*, int), glob_t*))(pattern, flags, on_error, found);
+}
+
+EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const char*, int), glob64_t* found)
+{
+    note_listing(pattern);
+    return ORIGINAL(glob64, int(const char*, int, int (*)(const char*, int), glob64_t*))(pattern, flags, on_error,
+                                                                                         found);
+}
 
 EXPORT DIR* opendir(const char* path)
 {
@@ -446,100 +466,46 @@ EXPORT char* mkdtemp(char* path)
 
 // Programs that are started.
 
-namespace {
+bool hearth::starts::takes(const Program& /*program*/)
+{
+    return false;
+}
 
-// Kept by the caller's frame: what it says is said before the program is replaced.
-int started(int result, const char* program)
+hearth::starts::Program hearth::starts::instead(const Program& program, const Stage& /*stage*/)
+{
+    return program;
+}
+
+hearth::starts::Room hearth::starts::room_for(const Program& /*program*/)
+{
+    return {1, 1, 1};
+}
+
+void hearth::starts::searches(const char* file)
+{
+    hearth::recorder::note_search(file);
+}
+
+// Said before the program is replaced.
+void hearth::starts::becomes(const char* file)
+{
+    note_did(Did::starts, Path(file).text());
+}
+
+void hearth::starts::stays(const char* file)
 {
     const int error = errno;
-    note_did(Did::failed, program);
-    errno = error;
-    return result;
+    note_did(Did::failed, file);
+    if (file != nullptr && std::strchr(file, '/') != nullptr)
+        note_status(Path(file).text(), error);
 }
 
-constexpr int k_most_arguments = 4096;
-
-// The arguments of execl() and its kin, up to the null.
-int collect(const char* first, va_list rest, const char** out)
+void hearth::starts::starts(const char* file, int error)
 {
-    int count = 0;
-    for (const char* each = first; each != nullptr && count < k_most_arguments; each = va_arg(rest, const char*))
-        out[count++] = each;
-    out[count] = nullptr;
-    return count;
-}
-
-}  // namespace
-
-EXPORT int execve(const char* path, char* const* arguments, char* const* environment)
-{
-    note_did(Did::starts, Path(path).text());
-    return started(ORIGINAL(execve, int(const char*, char* const*, char* const*))(path, arguments, environment), path);
-}
-
-EXPORT int execv(const char* path, char* const* arguments)
-{
-    note_did(Did::starts, Path(path).text());
-    return started(ORIGINAL(execv, int(const char*, char* const*))(path, arguments), path);
-}
-
-EXPORT int execvp(const char* file, char* const* arguments)
-{
-    note_search(file);
-    note_did(Did::starts, file);
-    return started(ORIGINAL(execvp, int(const char*, char* const*))(file, arguments), file);
-}
-
-EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment)
-{
-    note_search(file);
-    note_did(Did::starts, file);
-    return started(ORIGINAL(execvpe, int(const char*, char* const*, char* const*))(file, arguments, environment), file);
-}
-
-EXPORT int execl(const char* path, const char* first, ...)
-{
-    const char* arguments[k_most_arguments + 1];
-    va_list rest;
-    va_start(rest, first);
-    collect(first, rest, arguments);
-    va_end(rest);
-    return execv(path, const_cast<char* const*>(arguments));
-}
-
-EXPORT int execlp(const char* file, const char* first, ...)
-{
-    const char* arguments[k_most_arguments + 1];
-    va_list rest;
-    va_start(rest, first);
-    collect(first, rest, arguments);
-    va_end(rest);
-    return execvp(file, const_cast<char* const*>(arguments));
-}
-
-EXPORT int posix_spawn(pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
-                       const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment)
-{
-    const int error = ORIGINAL(posix_spawn, int(pid_t*, const char*, const posix_spawn_file_actions_t*,
-                                                const posix_spawnattr_t*, char* const*, char* const*))(
-        process, path, actions, attributes, arguments, environment);
     if (error == 0)
-        note_did(Did::starts, Path(path).text());
+        note_did(Did::starts, Path(file).text());
     else
-        note_status(Path(path).text(), error);
-    return error;
-}
-
-EXPORT int posix_spawnp(pid_t* process, const char* file, const posix_spawn_file_actions_t* actions,
-                        const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment)
-{
-    note_search(file);
-    const int error = ORIGINAL(posix_spawnp, int(pid_t*, const char*, const posix_spawn_file_actions_t*,
-                                                 const posix_spawnattr_t*, char* const*, char* const*))(
-        process, file, actions, attributes, arguments, environment);
-    if (error == 0)
-        note_did(Did::starts, file);
-    return error;
+        note_status(Path(file).text(), error);
 }
 
 EXPORT int system(const char* command)
@@ -575,6 +541,16 @@ UNANSWERED(linkat, int, (int a, const char* b, int c, const char* d, int e), (a,
 UNANSWERED(symlinkat, int, (const char* a, int b, const char* c), (a, b, c))
 UNANSWERED(getpwuid, void*, (uid_t a), (a))
 UNANSWERED(getpwnam, void*, (const char* a), (a))
+// Preprocessors ask for these where a text uses __DATE__, __TIME__ or __TIMESTAMP__, and nowhere else.
+UNANSWERED(localtime, struct tm*, (const time_t* a), (a))
+UNANSWERED(localtime_r, struct tm*, (const time_t* a, struct tm* b), (a, b))
+UNANSWERED(nftw, int, (const char* a, __nftw_func_t b, int c, int d), (a, b, c, d))
+UNANSWERED(ftw, int, (const char* a, __ftw_func_t b, int c), (a, b, c))
+UNANSWERED(fts_open, FTS*, (char* const* a, int b, int (*c)(const FTSENT**, const FTSENT**)), (a, b, c))
+UNANSWERED(scandir, int,
+           (const char* a, struct dirent*** b, int (*c)(const struct dirent*),
+            int (*d)(const struct dirent**, const struct dirent**)),
+           (a, b, c, d))
 UNANSWERED(chroot, int, (const char* a), (a))
 UNANSWERED(iconv_open, iconv_t, (const char* a, const char* b), (a, b))
 // NOLINTEND(bugprone-macro-parentheses)
@@ -613,6 +589,9 @@ __attribute__((constructor)) void enter(int count, char** arguments, char** /*en
 {
     if (!hearth::recorder::is_recording())
         return;
+    // Who kills the one that stands for the compiler means the compiler.
+    if (::getppid() == hearth::recorder::started_by())
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     char path[4097];
     const ssize_t size = ORIGINAL(readlink, ssize_t(const char*, char*, std::size_t))("/proc/self/exe", path, 4096);
     path[size > 0 ? size : 0] = '\0';

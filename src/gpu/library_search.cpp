@@ -55,7 +55,7 @@ void add_toolkit(std::vector<std::string>& directories, const std::string& root)
 {
     if (root.empty())
         return;
-    for (const char* below : {"/lib64", "/lib"})
+    for (const char* below : {"/lib64", "/lib", "/nvvm/lib64"})
         add_once(directories, root + below);
     for (const std::string& target : expand(root + "/targets/*/lib"))
         add_once(directories, target);
@@ -64,10 +64,12 @@ void add_toolkit(std::vector<std::string>& directories, const std::string& root)
 void add_packages(std::vector<std::string>& directories)
 {
     if (const std::string conda = environment("CONDA_PREFIX"); !conda.empty())
-        add_once(directories, conda + "/lib");
+        for (const char* below : {"/lib", "/nvvm/lib64"})
+            add_once(directories, conda + below);
     for (const std::string& package : python_packages())
-        for (const std::string& directory : expand(package + "/nvidia/*/lib"))
-            add_once(directories, directory);
+        for (const char* below : {"/nvidia/*/lib", "/nvidia/*/nvvm/lib64"})
+            for (const std::string& directory : expand(package + below))
+                add_once(directories, directory);
 }
 
 // "libnvrtc.so.13.0" after "libnvrtc.so.9": numbers count as numbers.

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -97,8 +98,8 @@ public:
     Limits limits() const;
     // Returns what has expired and what no longer fits.
     Departed set_limits(const Limits& limits);
-    // Takes the lock for k_slots_at_once at a time: others get in between.
-    Departed depart_expired();
+    // Takes the lock for k_slots_at_once at a time: others get in between. Told to stop, it leaves the rest.
+    Departed depart_expired(const std::stop_token& stop);
     // Evicts until no more than the goal is left, whatever the limits are.
     Departed evict_to(const EvictTo& goal);
     void set_policy(std::unique_ptr<Policy> policy);

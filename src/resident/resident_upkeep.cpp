@@ -5,10 +5,13 @@
 #include "resident/resident_store.hpp"
 
 #include <algorithm>
+#include <thread>
 
 namespace hearth::resident {
 
 namespace {
+
+constexpr std::chrono::microseconds k_pause{50};
 
 WallTime wall_time(std::uint64_t tick)
 {
@@ -55,16 +58,20 @@ Departed ResidentStore::set_limits(const Limits& limits)
     return departed;
 }
 
-Departed ResidentStore::depart_expired()
+Departed ResidentStore::depart_expired(const std::stop_token& stop)
 {
     Departed departed;
-    std::size_t slot = 0;
-    do {
-        const std::lock_guard lock(m_mutex);
-        advance();
-        slot = depart_expired(slot, k_slots_at_once, EvictionCause::age, departed);
-    } while (slot != 0);
-    return departed;
+    for (std::size_t slot = 0;;) {
+        {
+            const std::lock_guard lock(m_mutex);
+            advance();
+            slot = depart_expired(slot, k_slots_at_once, EvictionCause::age, departed);
+        }
+        if (slot == 0 || stop.stop_requested())
+            return departed;
+        // Whoever waits for the lock has been woken, and is not yet awake: taken again at once, it would be ours.
+        std::this_thread::sleep_for(k_pause);
+    }
 }
 
 // Looks at some slots of the table. Returns where to go on, or 0.

@@ -11,13 +11,13 @@
 //   log  := line*      HEARTH_RUN_LOG names the file; several processes append to it, each line in one write
 //   line := JSON "\n"  an object with Event's members (docs/json.md, `hearth run --log`)
 //
-// The drop-in libraries and `hearth ptxas` write it. `hearth run` and bench/trace/make_trace.py read it.
+// The drop-in libraries and `hearth exec` write it. `hearth run` and bench/trace/make_trace.py read it.
 
 namespace hearth::run_log {
 
 // One compile.
 struct Event {
-    std::string what{};     // "nvrtc", "nvjitlink", "ptxas", "command"
+    std::string what{};     // "nvrtc", "nvjitlink", "nvvm", "command"
     std::string name{};     // the program's
     std::string outcome{};  // "hit", "waited", "miss", "rebuilt", "past_the_cache", "forbidden"
     std::string tier{};

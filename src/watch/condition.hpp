@@ -50,11 +50,12 @@ struct Condition {
         variable_unset,
         place,        // one of the places is at this path, which the output may hold
         environment,  // all variables: their digest
+        found,        // what a program's name means along PATH
     };
     Kind kind = Kind::absent;
     Spot spot{};
-    std::string name{};  // of a variable
-    std::string text{};  // its value; a link's target; a real path
+    std::string name{};  // of a variable, or a program
+    std::string text{};  // its value; a link's target; a real path; the program's path
     base::Sha256 digest{};
     int error = 0;
     // The first condition that is about the same file by another path, or this one: `#pragma once` tells by the file,

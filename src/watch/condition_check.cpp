@@ -1,4 +1,5 @@
 #include "watch/condition.hpp"
+#include "watch/program_search.hpp"
 #include "watch/source_file.hpp"
 
 #include <algorithm>
@@ -30,6 +31,10 @@ public:
         if (condition.kind == Kind::variable || condition.kind == Kind::variable_unset) {
             const char* const value = std::getenv(condition.name.c_str());
             return condition.kind == Kind::variable ? value != nullptr && condition.text == value : value == nullptr;
+        }
+        if (condition.kind == Kind::found) {
+            char found[PATH_MAX];
+            return find_program(std::getenv("PATH"), condition.name.c_str(), found) && condition.text == found;
         }
         if (condition.kind == Kind::environment)
             return digest_of_environment() == condition.digest;
@@ -209,6 +214,8 @@ std::string why_broken(const Condition& condition, const Places& places)
         return fmt::format("the variable {} was \"{}\"", condition.name, condition.text);
     case Kind::variable_unset:
         return fmt::format("the variable {} was not set", condition.name);
+    case Kind::found:
+        return fmt::format("{} on the path (PATH) was {}", condition.name, condition.text);
     case Kind::environment:
         return "a variable has changed, and any of them may count";
     case Kind::place:

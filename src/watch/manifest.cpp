@@ -18,9 +18,9 @@ constexpr std::size_t k_stamp_size = 5 * 8 + 1;
 
 using Kind = Condition::Kind;
 
-bool is_variable(Kind kind)
+bool is_named(Kind kind)
 {
-    return kind == Kind::variable || kind == Kind::variable_unset;
+    return kind == Kind::variable || kind == Kind::variable_unset || kind == Kind::found;
 }
 
 bool has_digest(Kind kind)
@@ -37,9 +37,9 @@ void write(base::WireWriter& out, const Condition& condition)
 {
     out.number(static_cast<std::uint8_t>(condition.kind));
     out.number(condition.same_file);
-    if (is_variable(condition.kind)) {
+    if (is_named(condition.kind)) {
         out.prefixed<std::uint16_t>(condition.name);
-        if (condition.kind == Kind::variable)
+        if (condition.kind != Kind::variable_unset)
             out.prefixed<std::uint32_t>(condition.text);
         return;
     }
@@ -72,13 +72,13 @@ std::optional<Condition> read_condition(base::WireReader& in)
 {
     Condition condition;
     const auto kind = in.number<std::uint8_t>();
-    if (kind > static_cast<std::uint8_t>(Kind::environment))
+    if (kind > static_cast<std::uint8_t>(Kind::found))
         return std::nullopt;
     condition.kind = static_cast<Kind>(kind);
     condition.same_file = in.number<std::uint32_t>();
-    if (is_variable(condition.kind)) {
+    if (is_named(condition.kind)) {
         condition.name = in.prefixed<std::uint16_t>();
-        if (condition.kind == Kind::variable)
+        if (condition.kind != Kind::variable_unset)
             condition.text = in.prefixed<std::uint32_t>();
         return condition;
     }

@@ -1,5 +1,6 @@
 #include "watch/tree_log.hpp"
 
+#include "watch/program_search.hpp"
 #include "watch/tree_record.hpp"
 
 #include <algorithm>
@@ -60,6 +61,11 @@ bool reads_sources(std::string_view program)
     program.remove_prefix(program.find_last_of('/') + 1);
     return std::ranges::any_of(std::array{"cc1", "clang", "cudafe++", "cicc"},
                                [&](const char* name) { return program.starts_with(name); });
+}
+
+bool is_on(std::string_view path, std::string_view directory)
+{
+    return (":" + std::string(path) + ":").find(":" + std::string(directory) + ":") != std::string::npos;
 }
 
 // Pipes, terminals and /dev/null keep nothing.
@@ -148,8 +154,7 @@ private:
     std::set<std::string> m_changed;
 };
 
-TreeLog::TreeLog(ByteView bytes, const std::string& start, const std::vector<std::string>& environment,
-                 std::string_view recorder)
+TreeLog::TreeLog(ByteView bytes, const TreeStart& start)
 {
     std::vector<Record> records;
     std::size_t at = 0;
@@ -157,16 +162,16 @@ TreeLog::TreeLog(ByteView bytes, const std::string& start, const std::vector<std
         records.push_back(*record);
     if (at != bytes.size())
         not_known("what was written down about it is incomplete");
-    take_programs(records, recorder);
+    take_programs(records, start.recorder);
 
     OwnFiles own;
     for (std::size_t i = 0; i < records.size(); ++i)
-        own.take(records[i], start, i);
+        own.take(records[i], start.directory, i);
     if (const std::string* const taken = own.taken())
         not_known(fmt::format("it removes {}", *taken));
     if (!own.changed().empty())
         not_known(fmt::format("it changes {}", *own.changed().begin()));
-    take_questions(records, own, start, environment);
+    take_questions(records, own, start);
     for (const std::string& path : own.there()) {
         struct stat status {};
         if (::lstat(path.c_str(), &status) != 0)
@@ -200,21 +205,77 @@ void TreeLog::take_programs(const std::vector<Record>& records, std::string_view
         not_known(fmt::format("one of the programs that it started (such as {}) cannot be watched", last_started));
 }
 
-void TreeLog::take_questions(const std::vector<Record>& records, const OwnFiles& own, const std::string& start,
-                             const std::vector<std::string>& environment)
+// The programs that were started by a name, or by what a shell made of it, which is a path below a directory of PATH.
+// False: PATH has been used for more than can be told by them.
+bool TreeLog::take_searches(const std::vector<Record>& records, const std::string& path)
+{
+    std::set<std::string> started;
+    std::map<std::uint32_t, std::string> last;  // of each process; it has started unless it says otherwise
+    for (const auto& [head, name, answer] : records) {
+        if (head.did == Did::failed)
+            last.erase(head.process);
+        if (head.did != Did::starts)
+            continue;
+        if (const auto before = last.find(head.process); before != last.end())
+            started.insert(before->second);
+        last[head.process] = name;
+    }
+    for (const auto& [process, name] : last)
+        started.insert(name);
+    for (const std::string& each : started) {
+        const std::filesystem::path file(each);
+        if (file.has_parent_path() && !is_on(path, file.parent_path().string()))
+            continue;
+        char found[PATH_MAX];
+        const bool is_found = find_program(path.c_str(), file.filename().c_str(), found);
+        if (file.has_parent_path() && (!is_found || each != found))
+            continue;  // it was named by its path, or found in a directory that stands before PATH
+        if (!is_found || found[0] != '/')
+            return false;
+        m_found.emplace(file.filename(), found);
+    }
+    return true;
+}
+
+void TreeLog::take_questions(const std::vector<Record>& records, const OwnFiles& own, const TreeStart& start)
 {
     std::map<std::string, std::string, std::less<>> variables;
-    for (const std::string& each : environment)
+    for (const std::string& each : start.environment)
         variables.emplace(each.substr(0, each.find('=')), each.substr(std::min(each.size(), each.find('=') + 1)));
+    const std::string path_list = variables.contains("PATH") ? variables["PATH"] : std::string{};
+    const bool knows_searches = take_searches(records, path_list);
+    if (!knows_searches)
+        m_asked.add({.asked = Asked::variable,
+                     .error = variables.contains("PATH") ? 0 : ENOENT,
+                     .name = "PATH",
+                     .answer = path_list});
+    // What a program's name means is told as a whole, whatever there was before on the path.
+    const auto is_search = [&](const std::string& path) {
+        const std::filesystem::path file(path);
+        return knows_searches && m_found.contains(file.filename()) && is_on(path_list, file.parent_path().string());
+    };
+    std::set<std::string> known;
+    for (const std::string& each : start.known)
+        known.insert(whole(each, start.directory));
     std::map<std::uint32_t, std::string_view> programs;  // that the processes are just then
+    std::map<std::uint32_t, std::string_view> called;    // by which name
+    const auto searches_only = [&](std::uint32_t process) {
+        const std::string name(called[process]);
+        return start.only_searches != nullptr && start.only_searches(programs[process]) &&
+               (name.find('/') != std::string::npos || m_found.contains(name));
+    };
     for (std::size_t i = 0; i < records.size(); ++i) {
         const auto& [head, name, answer] = records[i];
-        if (head.did == Did::entered)
+        if (head.did == Did::entered) {
             programs[head.process] = name;
+            called[head.process] = answer.substr(0, answer.find('\0'));
+        }
         if (head.did != Did::asked)
             continue;
         Event event{head.asked, head.error, head.mode, name, answer, head.file, head.at_ns};
         if (head.asked == Asked::variable) {
+            if (name == "PATH" && knows_searches && searches_only(head.process))
+                continue;
             // A program may have set it for those that it started. What it was at the start decided that.
             const auto found = variables.find(name);
             event.error = found == variables.end() ? ENOENT : 0;
@@ -228,7 +289,9 @@ void TreeLog::take_questions(const std::vector<Record>& records, const OwnFiles&
                     not_known(fmt::format("it reads {}, which is no file", name));
                 continue;
             }
-            const std::string path = whole(name, start);
+            const std::string path = whole(name, start.directory);
+            if (known.contains(path) || (head.error != 0 && is_search(path)))
+                continue;
             if (own.has(path)) {
                 // Drivers and assemblers look at their outputs, and go on as they would anyway.
                 const bool by_source =

@@ -3,6 +3,7 @@
 #include "hearth/bytes.hpp"
 #include "watch/event_log.hpp"
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,13 +18,20 @@ struct TreeProgram {
     std::vector<std::string> words;  // its name and its arguments; the last may be missing if they are long
 };
 
+// How it was started.
+struct TreeStart {
+    std::string directory;
+    std::vector<std::string> environment;  // as "NAME=value"
+    std::string recorder;                  // its path; it is no part of the tree
+    std::vector<std::string> known{};      // files that count by their content alone, whatever they are called
+    // Whether a program asks for PATH only to find itself, and programs that it starts. Null: none does.
+    bool (*only_searches)(std::string_view program) = nullptr;
+};
+
 // What a tree of processes did, as the recorders in them wrote it down (watch/tree_record.hpp).
 class TreeLog {
 public:
-    // `start`: the directory in which the tree was started. `environment`: what it was started with, as "NAME=value".
-    // `recorder`: the path of the recorder, which is no part of the tree.
-    TreeLog(ByteView bytes, const std::string& start, const std::vector<std::string>& environment,
-            std::string_view recorder);
+    TreeLog(ByteView bytes, const TreeStart& start);
     TreeLog(const TreeLog&) = delete;
     TreeLog& operator=(const TreeLog&) = delete;
 
@@ -38,6 +46,8 @@ public:
     const std::vector<std::string>& left_behind() const { return m_left_behind; }
     // Directories that it listed, by their whole paths.
     const std::vector<std::string>& listed() const { return m_listed; }
+    // What the names of programs that it started mean along PATH.
+    const std::map<std::string, std::string>& found() const { return m_found; }
     // Why what it did is not known. Empty: it is.
     const std::string& why_not_known() const { return m_why_not_known; }
 
@@ -45,13 +55,14 @@ private:
     class OwnFiles;
 
     void take_programs(const std::vector<Record>& records, std::string_view recorder);
-    void take_questions(const std::vector<Record>& records, const OwnFiles& own, const std::string& start,
-                        const std::vector<std::string>& environment);
+    bool take_searches(const std::vector<Record>& records, const std::string& path);
+    void take_questions(const std::vector<Record>& records, const OwnFiles& own, const TreeStart& start);
     void not_known(std::string why);
 
     EventLog m_asked;
     std::vector<TreeProgram> m_programs;
     std::set<std::string> m_parts;
+    std::map<std::string, std::string> m_found;
     std::vector<std::string> m_left_behind;
     std::vector<std::string> m_listed;
     std::string m_why_not_known;

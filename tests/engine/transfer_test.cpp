@@ -225,6 +225,26 @@ TEST_F(Transfer, a_failed_or_stopped_export_leaves_the_old_file)
     EXPECT_EQ(beside, 1U) << "no half-written file is left";
 }
 
+TEST_F(Transfer, what_others_compiled_is_imported_and_not_signed)
+{
+    export_numbers(1, 3);
+    const SigningKey signer = SigningKey::generate().value();
+    const auto open_with = [&](Trust trust) {
+        DiskOptions on_disk{.directory = m_scratch / "signing"};
+        on_disk.trust = std::move(trust);
+        return open({disk(on_disk)});
+    };
+    {
+        Cache signing = open_with({.sign_with = {signer}});
+        EXPECT_EQ(admin::import_from(signing, archive())->entries, 3U);
+        put(signing, 4, 100);
+    }
+    Cache demanding = open_with({.signatures = Signatures::demanded, .trusted = {signer.public_key()}});
+    for (std::uint64_t number = 1; number <= 3; ++number)
+        EXPECT_EQ(demanding.find(numbered_key(number)).why(), Miss::untrusted) << number;
+    EXPECT_TRUE(holds(demanding, 4, 100)) << "what came into being here is";
+}
+
 TEST_F(Transfer, an_entry_that_cannot_be_read_is_left_out_and_said)
 {
     Cache cache = open({disk_here()});

@@ -3,6 +3,7 @@
 // The first process compiles; a second one, on what could be another machine, has it from the store. A new door or
 // store is one row below. docs/matrix.md is what these tables say; HEARTH_WRITE_MATRIX=1 writes it anew.
 #include "hearth/libraries.hpp"
+#include "support/nvvm_text.hpp"
 #include "support/process.hpp"
 #include "support/redis_server.hpp"
 #include "support/scratch_directory.hpp"
@@ -40,11 +41,15 @@ public:
     {
         install();
         nvrtc = find_library({"libnvrtc.so.13", "libnvrtc.so.12"});
+        nvvm = find_library({"libnvvm.so.4"});
         ptxas = "/usr/local/cuda/bin/ptxas";
         write_file(source(), "extern \"C\" __global__ void k(int* o) { *o = 41; }\n");
         const ProcessResult bare = run_process({door("nvrtc_door"), nvrtc, source(), m_scratch / "bare.ptx", "1"});
         bare_ptx = read(m_scratch / "bare.ptx");
         write_file(ptx(), bare_ptx);
+        write_file(ir(), nvvm_text());
+        run_process(through_nvvm(1, m_scratch / "bare.nvvm.ptx"));
+        bare_nvvm = read(m_scratch / "bare.nvvm.ptx");
         if (fs::exists(ptxas)) {
             run_process({ptxas, "-arch=sm_80", ptx(), "-o", m_scratch / "bare.cubin"});
             bare_cubin = read(m_scratch / "bare.cubin");
@@ -58,14 +63,21 @@ public:
     std::string libraries;
     std::string source() const { return m_scratch / "k.cu"; }
     std::string ptx() const { return m_scratch / "k.ptx"; }
+    std::string ir() const { return m_scratch / "k.ll"; }
+    Words through_nvvm(int times, const std::string& out) const
+    {
+        return {"/usr/bin/python3", door("nvvm_door.py"), nvvm, ir(), out, std::to_string(times)};
+    }
     std::string signing_key() const { return m_scratch / "build.key"; }
     static std::string door(const std::string& name) { return std::string(HEARTH_DOORS) + "/" + name; }
     // A path that nobody has used.
     std::string fresh() const { return m_scratch / fmt::format("fresh{}", ++m_number); }
 
     std::string nvrtc;
+    std::string nvvm;
     std::string ptxas;
     std::string bare_ptx;
+    std::string bare_nvvm;
     std::string bare_cubin;
     std::string public_key;
 
@@ -149,7 +161,6 @@ struct Door {
     const std::string World::*bare = &World::bare_ptx;
     std::function<std::string()> why_not = [] { return std::string{}; };  // why it cannot be tried here
     bool needs_dropins = false;
-    const char* sanitized = "yes";
 };
 
 Door opened(const char* name, const char* what, std::function<Words()> before)
@@ -205,37 +216,16 @@ Seen by_compile(const Variables& variables, int /*times*/, const std::string& ou
     return seen;
 }
 
-// `hearth ptxas` alone, which needs no drop-in library.
-Seen by_ptxas_itself(const Variables& variables, const std::string& out)
+Seen by_start(const Variables& variables, int /*times*/, const std::string& out)
 {
-    const std::string log = world().fresh();
-    write_file(log, "");
-    ProcessOptions options;
-    options.environment = variables;
-    options.environment["HEARTH_RUN_LOG"] = log;
-    options.environment["HEARTH_PTXAS"] = world().ptxas;
-    const ProcessResult result =
-        run_process({world().hearth(), "ptxas", "--", "-arch=sm_80", world().ptx(), "-o", out}, options);
-    Seen seen;
-    seen.said = result.out + result.err + read(log);
-    std::istringstream lines(read(log));
-    for (std::string line; std::getline(lines, line);) {
-        const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
-        const std::string outcome = event.value("outcome", "");
-        (outcome == "hit" ? seen.hits : outcome == "miss" ? seen.compiled : seen.refused) += 1;
-        seen.tier += event.value("tier", "");
-    }
-    seen.bytes = read(out);
-    return seen;
+    return under_run({},
+                     {"/bin/sh", "-c", "exec \"$0\" -arch=sm_80 \"$1\" -o \"$2\"", world().ptxas, world().ptx(), out},
+                     variables, out);
 }
 
-Seen by_ptxas(const Variables& variables, int /*times*/, const std::string& out)
+Seen by_nvvm(const Variables& variables, int times, const std::string& out)
 {
-    if (k_is_sanitized)
-        return by_ptxas_itself(variables, out);
-    return under_run({"--ptxas", world().ptxas},
-                     {"/bin/sh", "-c", "exec \"$TRITON_PTXAS_PATH\" -arch=sm_80 \"$0\" -o \"$1\"", world().ptx(), out},
-                     variables, out);
+    return under_run({}, world().through_nvvm(times, out), variables, out);
 }
 
 Seen by_exec(const Variables& variables, int /*times*/, const std::string& out)
@@ -264,9 +254,11 @@ std::vector<Door> doors()
     all.push_back(opened("Python", "`hearth run` of Python that opens it with ctypes", [] {
         return Words{"/usr/bin/python3", World::door("nvrtc_door.py"), fs::path(world().nvrtc).filename().string()};
     }));
+    all.push_back({"NVVM", "`hearth run` of Python that opens libnvvm.so.4", by_nvvm, true, false, &World::bare_nvvm});
+    all.back().needs_dropins = true;
     all.push_back(
-        {"ptxas", "`hearth run --ptxas`, for programs that start ptxas", by_ptxas, false, false, &World::bare_cubin});
-    all.back().sanitized = "`hearth ptxas`";
+        {"started", "`hearth run` of a program that starts a compiler", by_start, false, false, &World::bare_cubin});
+    all.back().needs_dropins = true;
     all.push_back({"exec", "`hearth exec` of a compiler that is a program, under `hearth run`", by_exec, false, false,
                    &World::bare_cubin});
     all.back().needs_dropins = true;
@@ -288,7 +280,9 @@ std::vector<Door> doors()
             door.why_not = needs(World::door("nvrtc_door_linked"));
         if (door.name == std::string("Python"))
             door.why_not = needs("/usr/bin/python3");
-        if (door.name == std::string("ptxas") || door.name == std::string("exec"))
+        if (door.name == std::string("NVVM"))
+            door.why_not = [] { return world().bare_nvvm.empty() ? "there is no libnvvm or no Python" : ""; };
+        if (door.name == std::string("started") || door.name == std::string("exec"))
             door.why_not = needs("/usr/local/cuda/bin/ptxas");
     }
     return all;
@@ -366,7 +360,7 @@ std::string why_never(const Door& door, const Store& store, const std::string& m
     if (in == "memory" && mode == "forbidden")
         return "the first compile of a process is in no memory";
     if (mode == "recorded" && !door.is_recorded)
-        return "calls of programs are no recipes";
+        return "recipes are of NVRTC alone";
     return {};
 }
 
@@ -510,7 +504,7 @@ std::string as_page()
             }
             page += fmt::format(" {} |", modes.empty() ? "-" : modes);
         }
-        page += fmt::format(" {} |", door.needs_dropins ? "-" : door.sanitized);
+        page += fmt::format(" {} |", door.needs_dropins ? "-" : "yes");
     }
     page += fmt::format("\n\n## What cannot be\n\n- with ASan: {}\n", k_no_dropins);
     for (const auto& [why, which] : never)

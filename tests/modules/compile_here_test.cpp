@@ -1,5 +1,6 @@
 #include "modules/compile_here.hpp"
 
+#include "engine/hooked_tier.hpp"
 #include "fake_cuda.hpp"
 #include "hearth/cache.hpp"
 #include "support/scratch_directory.hpp"
@@ -21,6 +22,7 @@ protected:
     {
         CacheOptions options;
         options.directory = m_scratch / "cache";
+        options.tiers = m_tiers;
         options.maintenance = Maintenance::by_hand;
         Cache cache = Cache::open(options).value();
         cuda::ModuleTable table;
@@ -31,11 +33,12 @@ protected:
         m_ptx = compiled->compiled.ptx();
         m_cuda.in_load = [this](const std::string& image) { m_loaded = image; };
         const auto module = cuda::load_here(table, m_cuda.driver(), m_context, cache, program, {}, *compiled);
-        EXPECT_TRUE(module) << module.error().message;
+        EXPECT_EQ(module.ok(), m_cuda.rejected.empty());
         return compiled->compiled.outcome();
     }
 
     ScratchDirectory m_scratch;
+    std::vector<TierSpec> m_tiers;  // the usual ones if there are none
     FakeCuda m_cuda;
     gpu::CudaContext m_context = m_cuda.make_context(1);
     std::string m_cubin;
@@ -71,6 +74,28 @@ TEST_F(CompileHere, only_a_virtual_target_is_left_to_the_drivers_compiler)
     EXPECT_EQ(load(program).value(), nvrtc::Outcome::hit);
     EXPECT_EQ(m_cubin, "");
     EXPECT_EQ(m_loaded, m_ptx.c_str());
+}
+
+// Another node's driver may take it.
+TEST_F(CompileHere, an_image_that_the_driver_rejects_is_left_alone_on_servers)
+{
+    const nvrtc::Program program{.source = "__global__ void k(int* x) { *x = 2; }", .target = "sm_90"};
+    int sent = 0;
+    const auto count = [&](const Key&) {
+        ++sent;
+        return std::optional<Error>();
+    };
+    const TierTraits remote{.persistent = true, .remote = true};
+    m_tiers = {memory(0), hooked(disk(m_scratch / "server"), {.store = count, .traits = remote})};
+    if (const Result<nvrtc::Outcome> cold = load(program); !cold)
+        GTEST_SKIP() << cold.error().message;
+    const int sent_at_first = sent;
+    EXPECT_GT(sent_at_first, 0);
+    m_cuda.rejected[m_loaded] = "not for this driver";
+    static_cast<void>(load(program));
+    EXPECT_EQ(sent, sent_at_first) << "it was removed there, and sent again";
+    m_cuda.rejected.clear();
+    EXPECT_EQ(load(program).value(), nvrtc::Outcome::hit);
 }
 
 }  // namespace hearth::test

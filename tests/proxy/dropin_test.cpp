@@ -166,8 +166,8 @@ TEST_F(DropinCode, needs_nothing_but_libc_and_shows_nothing_but_what_it_stands_f
 {
     if (std::string(HEARTH_DROPINS).empty())
         GTEST_SKIP() << "The drop-in libraries are not built here.";
-    for (const char* name :
-         {"libnvrtc.so.12", "libnvrtc.so.13", "libnvJitLink.so.12", "libnvJitLink.so.13", "libhearth_audit.so"}) {
+    for (const char* name : {"libnvrtc.so.12", "libnvrtc.so.13", "libnvJitLink.so.12", "libnvJitLink.so.13",
+                             "libnvvm.so.4", "libhearth_audit.so"}) {
         const std::string file = std::string(HEARTH_DROPINS) + "/" + name;
         const ProcessResult needed = run_process({"/bin/sh", "-c", "readelf -dW " + file + " | grep NEEDED"});
         std::istringstream lines(needed.out);
@@ -186,6 +186,7 @@ TEST_F(DropinCode, needs_nothing_but_libc_and_shows_nothing_but_what_it_stands_f
         for (std::string address, kind, symbol; symbols >> address >> kind >> symbol;)
             EXPECT_TRUE(symbol.starts_with("nvrtc") || symbol.starts_with("__nvrtc") ||
                         symbol.starts_with("nvJitLink") || symbol.starts_with("__nvJitLink") ||
+                        symbol.starts_with("nvvm") || symbol.starts_with("__nvvm") ||
                         symbol.starts_with(std::string(name) + "@") || symbol == name || symbol.starts_with("la_") ||
                         symbol.starts_with("hearth_real_library"))
                 << name << ": " << symbol;
@@ -208,6 +209,9 @@ TEST_F(DropinCode, leaves_a_library_alone_that_is_newer_than_it_knows)
                                        {.environment = {{"HEARTH_QUIET", "1"}}});
     EXPECT_EQ(quiet.out, "42\n");
     EXPECT_EQ(quiet.err, "");
+    const ProcessResult not_quiet = hearth({"run", "--", asker, std::string(HEARTH_NEWER_NVRTC) + "/libnvrtc.so.13"},
+                                           {.environment = {{"HEARTH_QUIET", "0"}}});
+    EXPECT_EQ(not_quiet.err, result.err);
 }
 
 class DropinLibrary : public DropinCode {
@@ -287,6 +291,22 @@ TEST_F(DropinLibrary, compiles_nothing_past_the_cache_where_that_is_forbidden)
     const ProcessResult homeless = hearth({"run", "--json", "--forbid-compile", "--", command[0], command[1]}, options);
     EXPECT_EQ(homeless.out.find("compile 0"), std::string::npos) << homeless.out;
     EXPECT_EQ(summary_of(homeless).value("past_the_cache", -1), 0) << homeless.err;
+}
+
+// As where a limit on processes is reached. The first compile stores, which would start a thread.
+TEST_F(DropinLibrary, compiles_where_no_thread_can_be_had)
+{
+    const std::string source =
+        write("none.c", "#include <errno.h>\nint pthread_create() { return EAGAIN; }\n").string();
+    const std::string none = (scratch / "none.so").string();
+    ASSERT_EQ(run_process({"/bin/sh", "-c", "cc -shared -fPIC -o " + none + " " + source}).exit_code, 0);
+    const std::vector<std::string> command{
+        "run", "--json", "--", "env", "LD_PRELOAD=" + none, program("own_new"), real_library()};
+    for (const char* count : {"compiled", "hits"}) {
+        const ProcessResult result = hearth(command);
+        EXPECT_EQ(result.out, "create 0 compile 0\n") << result.err;
+        EXPECT_EQ(summary_of(result).value(count, 0), 1) << result.err;
+    }
 }
 
 TEST_F(DropinLibrary, is_found_by_a_relative_path_after_the_program_has_gone_elsewhere)

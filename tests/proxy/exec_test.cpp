@@ -187,9 +187,8 @@ TEST_F(Exec, reads_arguments_from_files)
 
 TEST_F(Exec, leaves_alone_what_is_no_compile)
 {
-    EXPECT_EQ(both({"g++", "--version"}, "none"), "past_the_cache");
-    EXPECT_EQ(both({"g++", "-E", "a.cpp"}, "none"), "past_the_cache");
-    EXPECT_EQ(both({"g++", "-shared", "-fPIC", "a.cpp", "-o", "a.so"}, "a.so"), "past_the_cache");
+    EXPECT_EQ(both({"g++", "--version"}, "none"), "");
+    EXPECT_EQ(both({"g++", "-E", "a.cpp"}, "none"), "");
     EXPECT_EQ(both({"g++", "-c", "absent.cpp", "-o", "a.o"}, "a.o"), "past_the_cache");
     EXPECT_EQ(both({"g++", "-c", "a.cpp", "-o", "/dev/null"}, "none"), "past_the_cache");
     EXPECT_EQ(both({"g++", "-S", "a.cpp", "-o", "-"}, "none"), "past_the_cache");
@@ -199,6 +198,29 @@ TEST_F(Exec, leaves_alone_what_is_no_compile)
     EXPECT_EQ(exec({"no-such-compiler", "-c", "a.cpp"}).exit_code, 127);
     // A command that is not known is kept at the user's word alone.
     EXPECT_EQ(both({"sh", "-c", "cp a.cpp copy"}, "copy"), "past_the_cache");
+}
+
+TEST_F(Exec, links_what_it_compiles)
+{
+    const Words words{"g++", "-shared", "-fPIC", "a.cpp", "-o", "a.so", "-L.", "-lvalue"};
+    const auto library = [&](int value) {
+        write("v.cpp", "int other() { return " + std::to_string(value) + "; }\n");
+        ASSERT_EQ(bare({"g++", "-c", "v.cpp", "-o", "v.o"}).exit_code, 0);
+        fs::remove(scratch / "libvalue.a");
+        ASSERT_EQ(bare({"ar", "rcs", "libvalue.a", "v.o"}).exit_code, 0);
+    };
+    write("a.cpp", "int other();\nint value() { return other(); }\n");
+    library(1);
+    EXPECT_EQ(both(words, "a.so"), "miss");
+    EXPECT_EQ(both(words, "a.so"), "hit");
+    library(2);
+    EXPECT_EQ(both(words, "a.so"), "miss");
+    // A library that would be found first.
+    ASSERT_EQ(bare({"g++", "-shared", "-fPIC", "v.cpp", "-o", "libvalue.so"}).exit_code, 0);
+    EXPECT_EQ(both(words, "a.so"), "miss");
+    // From objects alone nothing is compiled.
+    ASSERT_EQ(bare({"g++", "-c", "-fPIC", "a.cpp", "-o", "a.o"}).exit_code, 0);
+    EXPECT_EQ(both({"g++", "-shared", "a.o", "-o", "b.so"}, "b.so"), "");
 }
 
 // Worlds in which the first version was wrong, or nearly.
@@ -211,6 +233,155 @@ TEST_F(Exec, holds_what_system_headers_say_though_their_real_path_is_asked_first
     EXPECT_EQ(both(words, "a.s"), "hit");
     write("system/value.h", "#define VALUE 9\n");
     EXPECT_EQ(both(words, "a.s"), "miss");
+}
+
+TEST_F(Exec, is_a_hit_where_a_directory_behind_a_link_is_named_by_its_path)
+{
+    fs::create_directory(scratch / "real");
+    fs::create_directory_symlink("real", scratch / "link");
+    const std::string link = (scratch / "link").string();
+    write("real/first.h", "#pragma once\n");
+    write("real/second.h", "#define VALUE 2\n");
+    write("a.cpp", "#include <first.h>\n#include \"" + link + "/second.h\"\nint value() { return VALUE; }\n");
+    const Words words{"g++", "-isystem", link, "-c", "a.cpp", "-o", "a.o"};
+    EXPECT_EQ(both(words, "a.o"), "miss");
+    EXPECT_EQ(both(words, "a.o"), "hit") << hearth({"why", "g++", "-isystem", link, "-c", "a.cpp", "-o", "a.o"}).out;
+}
+
+TEST_F(Exec, asks_what_the_path_leads_to_and_not_how_it_is_written)
+{
+    const std::string usual = "/usr/bin:/bin";
+    fs::create_directory(scratch / "bin");
+    EXPECT_EQ(both(k_compile, "a.o", {{"PATH", usual}}), "miss");
+    EXPECT_EQ(both(k_compile, "a.o", {{"PATH", (scratch / "bin").string() + ":" + usual}}), "hit");
+    EXPECT_EQ(both(k_compile, "a.o", {{"PATH", usual + ":/nowhere"}}), "hit");
+    // An assembler that comes first there.
+    write("bin/as", "#!/bin/sh\nexec /usr/bin/as \"$@\"\n");
+    fs::permissions(scratch / "bin/as", fs::perms::owner_all);
+    EXPECT_EQ(both(k_compile, "a.o", {{"PATH", usual}}), "hit");
+    EXPECT_NE(both(k_compile, "a.o", {{"PATH", (scratch / "bin").string() + ":" + usual}}), "hit");
+}
+
+TEST_F(Exec, knows_what_a_script_or_specs_add)
+{
+    const auto script = [&](const std::string& text, const char* shell = "sh") {
+        write("gcc", std::string("#!/bin/") + shell + "\nexec /usr/bin/gcc " + text + " \"$@\"\n");
+        fs::permissions(scratch / "gcc", fs::perms::owner_all);
+    };
+    fs::create_directory(scratch / "new");
+    for (const char* name : {"x.c", "new/x.c"})
+        write(name, "int x;\n");
+    const Words words{(scratch / "gcc").string(), "-c", "x.c", "-o", "x.o"};
+    script("-g");
+    EXPECT_EQ(both(words, "x.o"), "miss");
+    EXPECT_EQ(both(words, "x.o"), "hit");
+    EXPECT_EQ(both(words, "x.o", {}, "new"), "miss");
+    script("-DWHERE=$PWD");
+    EXPECT_EQ(both(words, "x.o"), "miss");
+    EXPECT_EQ(both(words, "x.o", {}, "new"), "miss");
+    // One that adds the same everywhere is asked once, whatever else is in the environment.
+    script("-DVALUE=2");
+    EXPECT_EQ(both(words, "x.o", {{"UNRELATED", "1"}}), "miss");
+    EXPECT_EQ(both(words, "x.o", {{"UNRELATED", "2"}}, "new"), "hit");
+    script("-DNOW=$EPOCHSECONDS", "bash");
+    EXPECT_EQ(both(words, "x.o"), "past_the_cache");
+    fs::create_directory(scratch / "b");
+    write("b/specs", "*cc1_options:\n+ -g\n");
+    const Words specs{"gcc", "-B" + (scratch / "b").string() + "/", "-c", "x.c", "-o", "x.o"};
+    EXPECT_EQ(both(specs, "x.o"), "miss");
+    EXPECT_EQ(both(specs, "x.o"), "hit");
+    EXPECT_EQ(both(specs, "x.o", {}, "new"), "miss");
+}
+
+TEST_F(Exec, leaves_outputs_with_the_modes_that_the_compiler_gives_them)
+{
+    write("x.c", "int main(void) { return 0; }\n");
+    const auto mode_after = [&](const Words& words, const char* mask, const char* before) {
+        const std::string out = (scratch / "out").string();
+        fs::remove(out);
+        fs::remove(scratch / "real");
+        std::string line = std::string("umask ") + mask + "; " + before + "; exec \"$@\"";
+        Words all{"/bin/sh", "-c", line, "sh"};
+        all.insert(all.end(), words.begin(), words.end());
+        ProcessOptions options{.environment = {{"HEARTH_DIR", cache.string()}}};
+        options.directory = scratch.string();
+        EXPECT_EQ(run_process(all, options).exit_code, 0);
+        return std::pair(fs::status(out).permissions(), fs::is_symlink(out));
+    };
+    for (const char* kind : {"-o", "-S", "-c"})
+        for (const char* mask : {"0022", "0111"})
+            for (const char* before : {":", ": >out", "echo x >out; chmod 600 out", "echo x >real; ln -s real out"}) {
+                const Words bare{"/usr/bin/gcc", "x.c", kind, std::string(kind) == "-o" ? "out" : "-oout"};
+                Words ours{HEARTH_COMMAND};
+                ours.insert(ours.end(), bare.begin(), bare.end());
+                const auto expected = mode_after(bare, mask, before);
+                EXPECT_EQ(mode_after(ours, mask, before), expected) << kind << mask << before;
+                EXPECT_EQ(mode_after(ours, mask, before), expected) << kind << mask << before;
+            }
+}
+
+TEST_F(Exec, sees_what_a_linker_finds_by_a_pattern)
+{
+    fs::create_directories(scratch / "r/etc/conf.d");
+    for (const char* folder : {"r/one", "r/two"})
+        fs::create_directory(scratch / folder);
+    const auto shared = [&](const std::string& text, const std::string& out, const Words& more = {}) {
+        write("l.c", text);
+        Words words{"gcc", "-shared", "-fPIC", "-nostdlib", "l.c", "-o", out};
+        words.insert(words.end(), more.begin(), more.end());
+        ASSERT_EQ(bare(words).exit_code, 0);
+    };
+    shared("int g(void) { return 1; }\n", "r/two/libg.so", {"-Wl,-soname,libg.so"});
+    shared("int n;\n", "r/one/libg.so", {"-Wl,-soname,libg.so"});
+    shared("int g(void); int f(void) { return g(); }\n", "libf.so", {"r/two/libg.so"});
+    write("m.c", "int f(void); int _start(void) { return f(); }\n");
+    const std::string root = (scratch / "r").string();
+    write("r/etc/ld.so.conf", "include " + root + "/etc/conf.d/*.conf\n");
+    write("r/etc/conf.d/b.conf", "/two\n");
+    const Words words{"gcc", "-nostdlib", "m.c", "-L.", "-lf", "-Wl,--sysroot=" + root, "-o", "out"};
+    both(words, "out");
+    write("r/etc/conf.d/a.conf", "/one\n");
+    EXPECT_NE(both(words, "out"), "hit");
+}
+
+TEST_F(Exec, knows_that_c_has_no_arguments_by_default_that_tell_who_calls)
+{
+    // As the C library's assert() does.
+    fs::create_directory(scratch / "include");
+    write("include/where.h",
+          "#define WHERE __builtin_FILE()\nstatic inline const char* where(void) { return WHERE; }\n");
+    fs::create_directory(scratch / "new");
+    for (const char* directory : {"", "new/"})
+        write(std::string(directory) + "a.c", "#include <where.h>\nchar value(void) { return *where(); }\n");
+    const std::string include = "-I" + (scratch / "include").string();
+    EXPECT_EQ(both({"gcc", include, "-c", "a.c", "-o", "a.o"}, "a.o"), "miss");
+    EXPECT_EQ(both({"gcc", include, "-c", (scratch / "new/a.c").string(), "-o", "a.o"}, "a.o"), "hit");
+    EXPECT_EQ(both({"g++", include, "-c", "a.c", "-o", "a.o"}, "a.o"), "miss");
+    EXPECT_EQ(both({"g++", include, "-c", (scratch / "new/a.c").string(), "-o", "a.o"}, "a.o"), "miss");
+    // Not by the compiler's name.
+    fs::create_directory(scratch / "bin");
+    fs::create_symlink("/usr/bin/g++", scratch / "bin/cc");
+    const std::string cc = (scratch / "bin/cc").string();
+    EXPECT_EQ(both({cc, include, "-c", "a.c", "-o", "a.o"}, "a.o"), "miss");
+    EXPECT_EQ(both({cc, include, "-c", (scratch / "new/a.c").string(), "-o", "a.o"}, "a.o"), "miss");
+}
+
+TEST_F(Exec, keeps_nothing_that_holds_the_time_and_only_that)
+{
+    // Pieces of __DATE__ that nobody pastes, and __DATE__ that nobody uses.
+    write("a.cpp", "#define PASTE(a, b) a##b\n#define NOW __DATE__\nint PASTE(val, ue)() { int D, A, T, E, __ = 1; "
+                   "return __; }\n");
+    EXPECT_EQ(both(k_compile, "a.o"), "miss");
+    EXPECT_EQ(both(k_compile, "a.o"), "hit");
+    write("a.cpp", "const char* value() { return __DATE__; }\n");
+    EXPECT_EQ(both(k_compile, "a.o"), "past_the_cache");
+    write("a.cpp", "#define PASTE(a, b) a##b\nconst char* value() { return PASTE(__TIME, STAMP__); }\n");
+    EXPECT_EQ(both(k_compile, "a.o"), "past_the_cache");
+    // A time that a variable says is no secret.
+    write("a.cpp", "const char* value() { return __DATE__; }\n");
+    EXPECT_EQ(both(k_compile, "a.o", {{"SOURCE_DATE_EPOCH", "1"}}), "miss");
+    EXPECT_EQ(both(k_compile, "a.o", {{"SOURCE_DATE_EPOCH", "1"}}), "hit");
+    EXPECT_EQ(both(k_compile, "a.o", {{"SOURCE_DATE_EPOCH", "1000000"}}), "miss");
 }
 
 TEST_F(Exec, holds_which_directories_are_the_same)
@@ -374,6 +545,13 @@ TEST_F(ExecNvcc, is_right_where_only_one_pass_includes_a_header)
     EXPECT_NE(read(scratch / "k.o").find("_Z4morev"), std::string::npos);
     EXPECT_EQ(outcome({{"NVCC_APPEND_FLAGS", "-DMORE"}}), "miss");
     EXPECT_EQ(outcome(), "hit");
+    // The host compiler is the one that PATH leads to, however that is written.
+    const Variables longer{{"PATH", (scratch / "bin").string() + ":" + std::getenv("PATH")}};
+    EXPECT_EQ(outcome(longer), "hit");
+    fs::create_directory(scratch / "bin");
+    write("bin/gcc", "#!/bin/sh\nexec /usr/bin/gcc -DVALUE=3 \"$@\"\n");
+    fs::permissions(scratch / "bin/gcc", fs::perms::owner_all);
+    EXPECT_NE(outcome(longer), "hit");
 }
 
 }  // namespace hearth::test

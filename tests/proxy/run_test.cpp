@@ -158,9 +158,8 @@ TEST_F(Run, without_the_libraries_leaves_the_environment_as_it_is)
     ProcessOptions options;
     options.environment["HEARTH_DROPIN"] = (scratch / "nothing").string();
     const ProcessResult bare = hearth({"run", "--", "env"}, options);
-    const ProcessResult result = hearth(
-        {"--dir", "elsewhere", "run", "--forbid-compile", "--summary", "--ptxas", "p", "--record", "r", "--", "env"},
-        options);
+    const ProcessResult result =
+        hearth({"--dir", "elsewhere", "run", "--forbid-compile", "--summary", "--record", "r", "--", "env"}, options);
     EXPECT_EQ(result.out, bare.out);
     EXPECT_EQ(result.out.find("HEARTH_FORBID_COMPILE"), std::string::npos);
 }
@@ -243,10 +242,6 @@ TEST_F(Run, refuses_what_cannot_be_recorded_before_the_program_starts)
         EXPECT_NE(result.err.find("Choose another"), std::string::npos) << result.err;
     }
     EXPECT_EQ(read(scratch / "source.cu"), "__global__ void k() {}\n");
-    const ProcessResult no_ptxas =
-        hearth({"run", "--ptxas", (scratch / "source.cu").string(), "--", "echo", "started"});
-    EXPECT_EQ(no_ptxas.exit_code, 3);
-    EXPECT_NE(no_ptxas.err.find("--ptxas"), std::string::npos) << no_ptxas.err;
 }
 
 TEST_F(Run, hands_on_paths_that_hold_wherever_the_command_goes)

@@ -113,6 +113,8 @@ TEST_F(StoreTierTest, other_processes_of_the_machine_do_not_ask_a_dead_server)
     const std::uint64_t before = m_server->requests;
     EXPECT_EQ(other->find(numbered_key(1)).why, Miss::outage);
     EXPECT_EQ(m_server->requests, before);
+    EXPECT_EQ(other->report().state, State::down);
+    EXPECT_NE(other->report().problem, "") << "why, though it never asked itself";
 }
 
 TEST_F(StoreTierTest, what_does_not_fit_into_the_queue_is_dropped_and_counted)

@@ -33,7 +33,7 @@ TEST_F(RunLog, what_is_noted_is_read)
                    .key = key,
                    .bytes = 5000,
                    .cost_ms = 1.5});
-    run_log::note({.what = "ptxas", .name = "\xff", .outcome = "miss", .reason = "absent", .spent_ms = 20});
+    run_log::note({.what = "command", .name = "\xff", .outcome = "miss", .reason = "absent", .spent_ms = 20});
     const std::vector<run_log::Event> events = run_log::read(log);
     ASSERT_EQ(events.size(), 2U);
     EXPECT_EQ(events[0].what, "nvrtc");

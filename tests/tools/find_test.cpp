@@ -1,6 +1,7 @@
 // ls, show and rm: metadata survives (30), search by pattern, list and remove (33).
 #include "command.hpp"
 #include "hearth/api.hpp"
+#include "hearth/cache.hpp"
 
 #include <algorithm>
 #include <regex>
@@ -113,6 +114,23 @@ TEST_F(List, options_beside_the_pattern_choose_among_its_matches)
     EXPECT_EQ(json_of({"export", "some", "--target", "sm_90", "--json"}).at("entries"), 2);
     EXPECT_EQ(json_of({"bundle", "create", "other", "--compiler", "clang", "--json"}).at("entries"), 1);
     EXPECT_EQ(json_of({"rm", "--target", "sm_90", "--json"}).at("removed_entries"), 2);
+}
+
+// By which people tell the entries of one file apart.
+TEST_F(List, shows_people_target_options_and_status)
+{
+    {
+        Cache opened = Cache::open({.directory = cache.string()}).value();
+        Artifact artifact("bytes");
+        artifact.metadata = {.label = "k.cu", .target = "sm_90", .options = {"-O3", "-DN=2"}};
+        ASSERT_TRUE(opened.insert(Key::of("good"), artifact).ok());
+        artifact.status = 6;
+        ASSERT_TRUE(opened.insert(Key::of("bad"), artifact).ok());
+    }
+    const std::string table = hearth({"ls"}).out;
+    for (const char* const row : {" TARGET  STATUS  LABEL, OPTIONS\n", "  sm_90   ok      k.cu  -O3 -DN=2\n",
+                                  "  sm_90   failed  k.cu  -O3 -DN=2\n"})
+        EXPECT_NE(table.find(row), std::string::npos) << table;
 }
 
 TEST_F(List, what_hearth_keeps_for_itself_is_shown_only_with_all)

@@ -119,13 +119,23 @@ TEST_F(Program, that_names_nvrtc_will_most_likely_be_served)
     }
 }
 
+TEST_F(Program, that_names_libnvvm_is_served_in_the_one_version_that_there_is)
+{
+    const auto report = verdict_on_variant("opens_nvvm");
+    EXPECT_EQ(report.at("verdict"), "likely") << report;
+    EXPECT_EQ(report.at("compilers").at(0).at("kind"), "libNVVM");
+    const auto old = verdict_on_variant("opens_old_nvvm");
+    EXPECT_EQ(old.at("verdict"), "no");
+    EXPECT_TRUE(mentions(old.at("problems"), "libnvvm.so.3; Hearth serves version 4")) << old;
+}
+
 TEST_F(Program, without_a_trace_of_nvrtc_is_told_that_nothing_was_found)
 {
     for (const char* name : {"plain", "opens_builtins", "points", "includes_nvjitlink"}) {
         const auto report = verdict_on_variant(name);
         EXPECT_EQ(report.at("verdict"), "unknown") << report;
         EXPECT_EQ(report.at("compilers"), nlohmann::json::array());
-        EXPECT_TRUE(mentions(report.at("advice"), "No use of NVRTC or nvJitLink was found")) << report;
+        EXPECT_TRUE(mentions(report.at("advice"), "No use of NVRTC, nvJitLink or libNVVM was found")) << report;
     }
 }
 
@@ -428,6 +438,7 @@ TEST(CompilerNames, are_told_apart_from_others)
     EXPECT_EQ(compiler_of("libnvrtc.so.11.2")->major, 11);
     EXPECT_EQ(compiler_of("libnvrtc-1a2b3c4d.so.12")->major, 12);
     EXPECT_EQ(compiler_of("libnvJitLink.so.13")->compiler, Compiler::nvjitlink);
+    EXPECT_EQ(compiler_of("libnvvm.so.4")->compiler, Compiler::nvvm);
     for (const char* other : {"", "lib", "libnvrtc", "libnvrtc-builtins.so.13.0", "libnvrtc-1a2b.so.12",
                               "libnvrtc.so.x", "libnvrtc_static.a", "xlibnvrtc.so", "libnvrtc.so.12 "})
         EXPECT_FALSE(compiler_of(other)) << other;

@@ -1,5 +1,10 @@
 // What the command does with its output: terminals, pipes whose reader leaves, full and closed descriptors.
 #include "command.hpp"
+#include "support/isolated_environment.hpp"
+#include "terminal/terminal.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace hearth::test {
 
@@ -54,6 +59,19 @@ TEST_F(Streams, colours_are_for_terminals_and_not_with_no_color)
     plain.environment["NO_COLOR"] = "1";
     EXPECT_FALSE(holds_escapes(hearth({"ls"}, plain).out));
     EXPECT_FALSE(holds_escapes(hearth({"ls", "--json"}, on(Output::terminal)).out));
+}
+
+// What colours and the progress bar go by.
+TEST_F(Streams, a_dumb_terminal_is_sent_no_escapes)
+{
+    IsolatedEnvironment environment;
+    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+    ASSERT_GE(terminal, 0);
+    environment.set("TERM", "xterm");
+    EXPECT_TRUE(cli::obeys_escapes(terminal));
+    environment.set("TERM", "dumb");
+    EXPECT_FALSE(cli::obeys_escapes(terminal));
+    ::close(terminal);
 }
 
 TEST_F(Streams, a_long_label_is_cut_on_a_terminal_and_whole_in_a_pipe)

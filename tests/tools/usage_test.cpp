@@ -56,6 +56,23 @@ TEST_F(Help, every_command_has_a_sentence_options_and_examples)
     }
 }
 
+TEST_F(Help, examples_set_variables_only_for_programs_that_heed_them)
+{
+    const std::regex variables("\n  ([A-Z_]+=('[^']*'|\\S*) )+");
+    int found = 0;
+    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+             {"build"}, {"bundle"}, {"bundle", "diff"}, {"keygen"}, {"push"}, {"pull"}, {"recipes"}}) {
+        std::vector<std::string> words = command;
+        words.emplace_back("--help");
+        const std::string help = hearth(words).out;
+        const std::string examples = help.substr(help.find("Examples:"));
+        for (std::sregex_iterator at(examples.begin(), examples.end(), variables), end; at != end; ++at, ++found)
+            EXPECT_TRUE(at->suffix().str().starts_with("hearth "))
+                << "nothing happens by " << at->str() << at->suffix();
+    }
+    EXPECT_GT(found, 5);
+}
+
 TEST_F(Help, the_usage_line_shows_what_is_passed_on)
 {
     EXPECT_NE(hearth({"run", "--help"}).out.find("Usage: hearth run [options] -- COMMAND\n"), std::string::npos);

@@ -28,6 +28,7 @@ std::vector<Condition> conditions()
         {.kind = Kind::really, .spot = {From::root, 0, "/a"}, .text = "/b", .same_file = 7},
         {.kind = Kind::variable, .name = "NV_NVVM_VERSION", .text = "nvvm-latest", .same_file = 8},
         {.kind = Kind::variable_unset, .name = "NVRTC_APPEND_FLAGS", .same_file = 9},
+        {.kind = Kind::found, .name = "as", .text = "/usr/bin/as", .same_file = 10},
     };
 }
 

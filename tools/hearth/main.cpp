@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -27,7 +28,7 @@ void occupy_standard_streams()
 int run_and_explain(int argc, char** argv)
 {
     try {
-        const int code = run_command({argv + 1, argv + argc});
+        const int code = run_command(argc > 0 ? argv[0] : "", {argv + std::min(argc, 1), argv + argc});
         finish_output();
         return code;
     } catch (const Failure& failure) {

@@ -1,6 +1,7 @@
 #include "compilers/command/profile.hpp"
 
-#include <algorithm>
+#include "compilers/command/program_names.hpp"
+
 #include <array>
 
 namespace hearth::command {
@@ -129,6 +130,19 @@ constexpr std::array k_cxx{
     OptionRow{"-pipe", value},
     OptionRow{"-pthread", value},
     OptionRow{"-w", value},
+    // Of links.
+    OptionRow{"-shared", value},
+    OptionRow{"-static", value, begins},
+    OptionRow{"-pie", value},
+    OptionRow{"-no-pie", value},
+    OptionRow{"-rdynamic", value},
+    OptionRow{"-nostdlib", value},
+    OptionRow{"-nodefaultlibs", value},
+    OptionRow{"-s", value},
+    OptionRow{"-T", value, next},
+    OptionRow{"-u", value, next},
+    OptionRow{"-z", value, next},
+    OptionRow{"-fuse-ld", value, next},
 };
 
 constexpr std::array k_nvcc{
@@ -152,6 +166,10 @@ constexpr std::array k_nvcc{
     OptionRow{"--device-link", compiles},
     OptionRow{"-cuda", compiles},
     OptionRow{"--cuda", compiles},
+    OptionRow{"-shared", value},
+    OptionRow{"--shared", value},
+    OptionRow{"-lib", unkept},
+    OptionRow{"--lib", unkept},
     OptionRow{"-o", output, glued},
     OptionRow{"--output-file", output, next},
     OptionRow{"-odir", unkept, next},
@@ -304,27 +322,60 @@ constexpr std::array k_nvcc{
     OptionRow{"--profile", paths},
 };
 
+// Options whose next word is a value, besides those that mean something.
 constexpr std::array k_ptxas{
-    OptionRow{"-o", output, glued},
+    OptionRow{"-o", output, next},
     OptionRow{"--output-file", output, next},
+    OptionRow{"-Ofc", value, next},
+    OptionRow{"--Ofast-compile", value, next},
+    OptionRow{"-allow-expensive-optimizations", value, next},
+    OptionRow{"--allow-expensive-optimizations", value, next},
     OptionRow{"-arch", value, next},
     OptionRow{"--gpu-name", value, next},
+    OptionRow{"-device-stack-protector", value, next},
+    OptionRow{"--device-stack-protector", value, next},
+    OptionRow{"-dlcm", value, next},
+    OptionRow{"--def-load-cache", value, next},
+    OptionRow{"-dscm", value, next},
+    OptionRow{"--def-store-cache", value, next},
+    OptionRow{"-flcm", value, next},
+    OptionRow{"--force-load-cache", value, next},
+    OptionRow{"-fscm", value, next},
+    OptionRow{"--force-store-cache", value, next},
+    OptionRow{"-fmad", value, next},
+    OptionRow{"--fmad", value, next},
+    OptionRow{"-func-maxrregcount", value, next},
+    OptionRow{"--device-function-maxrregcount", value, next},
+    OptionRow{"-maxntid", value, next},
+    OptionRow{"--maxntid", value, next},
     OptionRow{"-maxrregcount", value, next},
     OptionRow{"--maxrregcount", value, next},
+    OptionRow{"-minnctapersm", value, next},
+    OptionRow{"--minnctapersm", value, next},
     OptionRow{"-O", value, glued},
     OptionRow{"--opt-level", value, next},
+    OptionRow{"-pic", value, next},
+    OptionRow{"--position-independent-code", value, next},
+    OptionRow{"-regUsageLevel", value, next},
+    OptionRow{"--register-usage-level", value, next},
+    OptionRow{"-sanitize", value, next},
+    OptionRow{"--sanitize", value, next},
+    OptionRow{"-split-compile", value, next},
+    OptionRow{"--split-compile", value, next},
     OptionRow{"-e", value, next},
     OptionRow{"--entry", value, next},
     OptionRow{"-m", value, glued},
     OptionRow{"--machine", value, next},
     OptionRow{"-optf", more_arguments, next},
     OptionRow{"--options-file", more_arguments, next},
-    OptionRow{"--input-as-string", value, next},
-    OptionRow{"-ias", value, next},
+    OptionRow{"-ias", unkept, next},
+    OptionRow{"--input-as-string", unkept, next},
     OptionRow{"-g", paths},
     OptionRow{"--device-debug", paths},
-    OptionRow{"-lineinfo", paths},
-    OptionRow{"--generate-line-info", paths},
+    OptionRow{"-arch-ls", tells},
+    OptionRow{"--list-arch", tells},
+    OptionRow{"-version-ls", tells},
+    OptionRow{"--list-version", tells},
     OptionRow{"-V", tells},
     OptionRow{"--version", tells},
     OptionRow{"-h", tells},
@@ -332,46 +383,44 @@ constexpr std::array k_ptxas{
     OptionRow{"-time", unkept, begins},
 };
 
-constexpr std::array<std::string_view, 1> k_program_nvcc{"nvcc"};
-constexpr std::array<std::string_view, 1> k_program_hipcc{"hipcc"};
-constexpr std::array<std::string_view, 2> k_program_ptxas{"ptxas", "ptxas-blackwell"};
-constexpr std::array<std::string_view, 6> k_program_cxx{"gcc", "g++", "cc", "c++", "clang", "clang++"};
-
 constexpr std::array<std::string_view, 2> k_variables_of_nvcc{"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"};
 
 constexpr std::array k_profiles{
-    Profile{"nvcc", k_program_nvcc, k_nvcc, k_sources_of_nvcc, false, k_variables_of_nvcc, true},
-    Profile{"ptxas", k_program_ptxas, k_ptxas, k_sources_of_ptxas, true},
-    Profile{"c++", k_program_cxx, k_cxx, k_sources_of_cxx},
-    Profile{"hipcc", k_program_hipcc, k_cxx, k_sources_of_nvcc},
+    Profile{.name = "nvcc",
+            .programs = k_program_nvcc,
+            .options = k_nvcc,
+            .suffixes = k_sources_of_nvcc,
+            .variables = k_variables_of_nvcc,
+            .lists_temporaries = true},
+    Profile{.name = "ptxas",
+            .programs = k_program_ptxas,
+            .options = k_ptxas,
+            .suffixes = k_sources_of_ptxas,
+            .compiles_always = true,
+            .keeps_names = false},
+    Profile{.name = "c++", .programs = k_program_cxx, .options = k_cxx, .suffixes = k_sources_of_cxx},
+    Profile{.name = "hipcc", .programs = k_program_hipcc, .options = k_cxx, .suffixes = k_sources_of_nvcc},
 };
 
 }  // namespace
-
-std::string_view plain_name(std::string_view program)
-{
-    program.remove_prefix(program.find_last_of('/') + 1);
-    const std::size_t dash = program.find_last_of('-');
-    if (dash != std::string_view::npos && dash + 1 < program.size() &&
-        program.find_first_not_of("0123456789.", dash + 1) == std::string_view::npos)
-        program = program.substr(0, dash);
-    if (program == "as" || program.ends_with("-as"))
-        return "as";
-    if (program.ends_with("-ld.bfd"))
-        return "ld.bfd";
-    for (const std::string_view name : k_program_cxx)
-        if (program.ends_with(name) && program.size() > name.size() && program[program.size() - name.size() - 1] == '-')
-            return name;
-    return program;
-}
 
 const Profile* profile_of(std::string_view program)
 {
     const std::string_view name = plain_name(program);
     for (const Profile& profile : k_profiles)
-        if (std::ranges::find(profile.programs, name) != profile.programs.end())
+        if (is_one_of(profile.programs, name))
             return &profile;
     return nullptr;
+}
+
+bool keeps_paths(std::string_view word)
+{
+    const OptionRow* best = nullptr;
+    for (const OptionRow& row : k_cxx)
+        if ((word == row.name || (row.form == begins && word.starts_with(row.name))) &&
+            (best == nullptr || row.name.size() > best->name.size()))
+            best = &row;
+    return best != nullptr && best->means == paths;
 }
 
 std::span<const OptionRow> options_of_host_compilers()

@@ -50,14 +50,15 @@ struct Profile {
     std::span<const std::string_view> suffixes;     // of sources
     bool compiles_always = false;                   // without an option that asks for it
     std::span<const std::string_view> variables{};  // that hold further arguments
+    bool keeps_names = true;                        // what is written holds the names of sources
     bool lists_temporaries = false;                 // looks for its own files in the directory of temporary files
 };
 
-// "/usr/bin/x86_64-linux-gnu-g++-12" is "g++".
-std::string_view plain_name(std::string_view program);
-
 // By the program's file name, such as "x86_64-linux-gnu-g++-12". Null: none is known.
 const Profile* profile_of(std::string_view program);
+
+// Whether an option of a host compiler puts paths into what is written.
+bool keeps_paths(std::string_view word);
 
 // What nvcc hands on to them is read by these.
 std::span<const OptionRow> options_of_host_compilers();
@@ -70,6 +71,7 @@ struct Call {
     std::vector<std::string> directories;       // as they were given
     bool paths_matter = false;                  // what is written holds paths
     std::optional<std::size_t> dependencies{};  // which of the outputs is a file of dependencies
+    bool names_sources = true;                  // in its words
     bool names_output = false;                  // by an option, not by default
     bool names_targets = false;                 // of the file of dependencies
     bool compiles = false;                      // a file is made from sources

@@ -151,11 +151,10 @@ struct Reader {
         if (row == nullptr) {
             const std::string suffix = std::filesystem::path(word).extension().string();
             if (!word.starts_with('-') && std::ranges::find(profile.suffixes, suffix) != profile.suffixes.end()) {
-                call.words.push_back(
-                    fmt::format("source {} {}", call.sources.size(), std::filesystem::path(word).filename().string()));
+                call.words.push_back(fmt::format("source {}", call.sources.size()));
                 call.sources.push_back(word);
             } else {
-                if (word.starts_with('-'))
+                if (word.starts_with('-') && profile.keeps_names)
                     take_unknown(word);
                 call.words.push_back(word);
             }
@@ -179,6 +178,12 @@ struct Reader {
     }
 };
 
+// What is compiled, and not only linked.
+bool is_text(const std::string& source)
+{
+    return !source.ends_with(".o") && !source.ends_with(".cubin") && !source.ends_with(".fatbin");
+}
+
 }  // namespace
 
 Call read_call(const Profile& profile, const std::vector<std::string>& arguments)
@@ -191,11 +196,13 @@ Call read_call(const Profile& profile, const std::vector<std::string>& arguments
         if (const char* const more = std::getenv(std::string(name).c_str()); more != nullptr && *more != '\0')
             reader.take_text(more, std::string(name));
     call.only_tells |= arguments.empty();
-    call.compiles |= profile.compiles_always;
-    if (!call.compiles)
-        reader.past("it does more than compile (no -c or the like is given)");
+    call.compiles |= profile.compiles_always || std::ranges::any_of(call.sources, is_text);
     if (call.sources.empty() && !profile.suffixes.empty())
         reader.past("it names no source");
+    call.names_sources = profile.keeps_names || call.paths_matter;
+    for (const std::string& source : call.sources)
+        if (call.names_sources)
+            call.words.push_back("named " + std::filesystem::path(source).filename().string());
     // Without a name of its own it is called as the output is.
     if (reader.tells_dependencies && !call.dependencies) {
         const bool named = !call.outputs.empty();

@@ -49,6 +49,8 @@ Dependency shown(const Condition& condition)
         return {"variable", condition.name, condition.text};
     case Kind::variable_unset:
         return {"not set", condition.name, {}};
+    case Kind::found:
+        return {"on the path", condition.name, condition.text};
     case Kind::environment:
         return {"variables", "all", digest()};
     case Kind::place:

@@ -94,6 +94,9 @@ public:
             if (condition.spot.from != from || condition.spot.index != index)
                 continue;
             const std::string path = condition.spot.shown(m_places);
+            // Left out, it is the path below its place, which may be a link. Of the whole path it is said.
+            if (condition.kind == Condition::Kind::really && condition.text.empty())
+                condition.text = watch::real_path_of(condition.spot, m_places);
             condition.spot = {path.starts_with('/') ? Spot::From::root : Spot::From::working_directory, 0, path};
             m_conditions.list.push_back(std::move(condition));
             m_conditions.stamps.of.push_back(m_conditions.stamps.of[i]);
@@ -165,6 +168,14 @@ bool has_line(std::string_view list, std::string_view line)
     return false;
 }
 
+// Of machine code, or an archive of such: no compiler takes their first characters for a program.
+bool is_object(std::string_view text)
+{
+    return text.starts_with("\x7f"
+                            "ELF") ||
+           text.starts_with("!<arch>\n") || text.starts_with("!<thin>\n");
+}
+
 // What asked_at_load() found last: a program asks for many kernels in one environment.
 class LastAsked {
 public:
@@ -229,6 +240,13 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
 {
     std::vector<watch::ReadText> read;
     HEARTH_TRY_SET(watch::Conditions conditions, watch::conditions_of(log, places, known_libraries, &read));
+    // What a linker reads is no text, and names paths only as they are. So does the stub that nvcc compiles for its own
+    // links: what that includes are nvcc's temporary files.
+    const auto objects = std::partition(read.begin(), read.end(), [](const watch::ReadText& text) {
+        return !is_object(text.text) && !text.path.ends_with("/crt/link.stub");
+    });
+    const std::vector<watch::ReadText> linked(std::make_move_iterator(objects), std::make_move_iterator(read.end()));
+    read.erase(objects, read.end());
 
     std::vector<std::shared_ptr<const TextFacts>> facts;
     for (const std::string_view source : told.sources)
@@ -245,8 +263,8 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
                                          : i < files ? std::string_view(told.options[i - told.sources.size()])
                                                      : std::string_view(read[i - files].text)});
 
-    const TextAnswers answers = ask_texts(texts);
-    if (answers.may_hold_the_time)
+    const TextAnswers answers = ask_texts(texts, told.is_c ? Language::c : Language::any);
+    if (answers.may_hold_the_time && !told.time_is_watched)
         return error(Code::unavailable, "the source, an option or a header mentions the time or date of the compile");
     Paths paths(conditions, places);
     // Before conditions about places are added: those are no files.
@@ -261,7 +279,9 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
     }
     const auto hold_if_named = [&](Spot::From from, std::uint16_t index) {
         const std::string place = watch::path_of_place(from, index, places);
-        if (!place.empty() && may_name(texts, place))
+        const bool is_linked = std::ranges::any_of(
+            linked, [&](const watch::ReadText& object) { return object.text.find(place) != std::string::npos; });
+        if (!place.empty() && (is_linked || may_name(texts, place)))
             paths.hold_whole_paths(from, index);
     };
     for (std::size_t i = 0; i < places.directories.size(); ++i)

@@ -23,6 +23,8 @@ struct Told {
     std::vector<std::string> options;       // without include directories; name expressions
     bool all_paths_matter = false;          // the output holds them, as debug information does
     bool has_log = false;                   // which may hold paths too
+    bool is_c = false;                      // and no other language
+    bool time_is_watched = false;           // a compile that uses it would have been seen to ask for it
     // An include directory that stands in for the program's own: its path matters only if a file in it was read.
     std::optional<std::size_t> stands_in{};
 };

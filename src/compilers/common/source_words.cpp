@@ -40,6 +40,19 @@ Joined join_lines(std::string_view source)
 
 namespace {
 
+// Whether a comment's mark can only stand behind the name that is included.
+bool is_include_before_comment(std::string_view directive)
+{
+    for (const std::string_view name : {"include_next", "include"})
+        if (directive.starts_with(name)) {
+            directive = without_blanks(directive.substr(name.size()));
+            break;
+        }
+    const char close = directive.starts_with('<') ? '>' : directive.starts_with('"') ? '"' : '\0';
+    const std::size_t end = directive.find(close, 1);
+    return close != '\0' && end != std::string_view::npos && directive.find("/*") > end;
+}
+
 // Names of files and free text follow some directives, in which a quote or a comment's mark may be none.
 bool has_doubtful_directive(std::string_view text)
 {
@@ -49,7 +62,9 @@ bool has_doubtful_directive(std::string_view text)
             continue;
         line = without_blanks(line.substr(line.starts_with('#') ? 1 : 2));
         static constexpr std::array<std::string_view, 6> k_plain{"if", "elif", "else", "endif", "define", "undef"};
-        const bool plain = std::ranges::any_of(k_plain, [&](std::string_view name) { return line.starts_with(name); });
+        const bool plain =
+            std::ranges::any_of(k_plain, [&](std::string_view name) { return line.starts_with(name); }) ||
+            is_include_before_comment(line);
         if (!plain || line.find("__has_") != std::string_view::npos)
             return true;
     }

@@ -165,7 +165,9 @@ TextFacts TextFacts::of_source(std::string_view text)
         // A directive goes on behind a comment that ends in another line.
         const std::string_view line = directive.substr(0, directive.find('\n'));
         add_words_of(line, facts.m_in_directives);
-        if (pastes && directive.starts_with("include")) {
+        const auto at = static_cast<std::size_t>(directive.data() - joined.text.data());
+        // Comments speak of includes too.
+        if (pastes && directive.starts_with("include") && code[at] == directive.front()) {
             directive.remove_prefix(std::min(directive.find_first_not_of("include_next"), directive.size()));
             directive = without_space(directive);
             facts.m_includes_what_is_pasted |= !directive.empty() && !directive.starts_with('<') &&

@@ -226,7 +226,7 @@ Words hashes_of(std::span<const std::string_view> names)
 
 }  // namespace
 
-TextAnswers ask_texts(std::span<const SourceText> sources)
+TextAnswers ask_texts(std::span<const SourceText> sources, Language language)
 {
     TextAnswers answers;
     std::vector<const TextFacts*> texts;
@@ -247,7 +247,7 @@ TextAnswers ask_texts(std::span<const SourceText> sources)
     // Macros that lead to what was found are ways to it too, and so on.
     Words callers = macros.leading_to(hashes_of(k_callers_path));
     std::optional<std::set<std::string>> found{std::in_place};
-    for (std::size_t known = 0; found && callers.size() != known;) {
+    for (std::size_t known = 0; language != Language::c && found && callers.size() != known;) {
         known = callers.size();
         found = words_of_callers(sources, callers);
         if (found)

@@ -2,6 +2,7 @@
 
 #include "compilers/common/text_facts.hpp"
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,9 @@ struct SourceText {
     std::string_view text{};
 };
 
-// For all texts of a compile.
-TextAnswers ask_texts(std::span<const SourceText> sources);
+// For all texts of a compile. In C nothing tells a function who calls it.
+enum class Language : std::uint8_t { c, any };
+TextAnswers ask_texts(std::span<const SourceText> sources, Language language = Language::any);
 
 // Whether every word of `path` is where a directive may take it from, so that a text could name that path itself.
 bool may_name(std::span<const SourceText> texts, std::string_view path);

@@ -116,7 +116,7 @@ Result<compilers::Watched> compile_now(const Plan& plan)
     return compilers::compile_watched(
         *linker.compiler, plan.asked, [&] { return with_metadata(link_with_nvjitlink(linker, plan.job), plan.job); },
         [&](const watch::EventLog& log, const Artifact&) {
-            return watch::conditions_of(log, plan.question.places, k_libraries_of_linkers);
+            return watch::conditions_of(log, plan.question.places, compilers::k_libraries_of_linkers);
         });
 }
 
@@ -133,8 +133,8 @@ Result<Plan> make_plan(Cache& cache, const Program& program, const CompileOption
         if (std::string refusal = refusal_of_driver(plan.job); !refusal.empty())
             return refuse(std::move(refusal));
     for (const std::string& option : plan.job.options)
-        if (option == "-time" || option.starts_with("-time="))
-            plan.question.why_past_the_cache = "-time tells what no cache can know";
+        if (tells_times(option))
+            plan.question.why_past_the_cache = k_why_times;
     plan.asked = {plan.linker.build, compilers::float_mode(),
                   cache.has_tiers() && plan.question.why_past_the_cache.empty()};
     const std::string& reads_variables = by_driver ? plan.linker.compiler : plan.linker.path;

@@ -71,8 +71,9 @@ Result<NvJitLink> NvJitLink::load(const std::string& path)
                                                                 "nvJitLinkGetLinkedLTOIR", "nvJitLinkGetErrorLog",
                                                                 "nvJitLinkGetInfoLog"};
     for (std::size_t i = 0; i < k_count; ++i)
-        linker.outputs[i] = {k_link_sections[i], library.find<Size>((std::string(k_getters[i]) + "Size").c_str()),
-                             library.find<Get>(k_getters[i])};
+        linker.outputs[i] = {k_link_sections[i],
+                             library.find<Output::Size>((std::string(k_getters[i]) + "Size").c_str()),
+                             library.find<Output::Get>(k_getters[i])};
     if (!needed.missing().empty() || linker.outputs[k_cubin].get == nullptr)
         return error(Code::unavailable, "{} is no libnvJitLink that Hearth knows: it lacks {}.", path,
                      needed.missing().empty() ? k_getters[k_cubin] : needed.missing());
@@ -87,25 +88,6 @@ int NvJitLink::create_with(Handle* handle, std::span<const std::string> options)
     for (const std::string& option : options)
         texts.push_back(option.c_str());
     return create(handle, static_cast<std::uint32_t>(texts.size()), texts.data());
-}
-
-NvJitLink::Fetched NvJitLink::fetch(Handle handle, What what) const
-{
-    const Output& output = outputs[what];
-    std::size_t size = 0;
-    if (output.size == nullptr || output.get == nullptr)
-        return {k_link_internal};
-    Fetched fetched{output.size(handle, &size)};
-    if (fetched.status != k_link_success || size == 0)
-        return fetched;
-    // A little more than it says: versions differ in whether a log's size counts its terminating zero.
-    Bytes bytes = Bytes::make(size + 8, [&](std::span<std::byte> target) {
-        std::fill(target.begin(), target.end(), std::byte{0});
-        fetched.status = output.get(handle, target.data());
-    });
-    if (fetched.status == k_link_success)
-        fetched.bytes = bytes.slice(0, size);
-    return fetched;
 }
 
 std::string NvJitLink::name_and_version() const
@@ -134,16 +116,16 @@ Result<Artifact> link_with_nvjitlink(const NvJitLink& linker, const Job& job)
 
     std::string log;
     if (handle != nullptr)
-        log = text_of(linker.fetch(handle, NvJitLink::k_error_log).bytes) +
-              text_of(linker.fetch(handle, NvJitLink::k_info_log).bytes);
+        log = text_of(linker.fetch(handle, NvJitLink::k_error_log)) +
+              text_of(linker.fetch(handle, NvJitLink::k_info_log));
     if (!is_deterministic(artifact.status))
         return Error{Code::io, fmt::format("nvJitLink failed: {}.", name_of(artifact.status)), std::move(log)};
     if (artifact.failed() && log.empty())
         log = name_of(artifact.status) + "\n";
     if (!artifact.failed()) {
-        if (Bytes cubin = linker.fetch(handle, NvJitLink::k_cubin).bytes; !cubin.empty())
+        if (Bytes cubin = linker.fetch(handle, NvJitLink::k_cubin); !cubin.empty())
             artifact.sections.push_back({"cubin", std::move(cubin)});
-        else if (const std::string text = text_of(linker.fetch(handle, NvJitLink::k_ptx).bytes); !text.empty())
+        else if (const std::string text = text_of(linker.fetch(handle, NvJitLink::k_ptx)); !text.empty())
             artifact.sections.push_back({"ptx", Bytes::copy_of(text)});
         else
             return Error{Code::io, "nvJitLink reports success and gives neither CUBIN nor PTX.", std::move(log)};

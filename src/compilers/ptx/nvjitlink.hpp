@@ -1,6 +1,7 @@
 #pragma once
 
 #include "compilers/common/loaded_compiler.hpp"
+#include "compilers/common/stepped_calls.hpp"
 #include "compilers/ptx/linker.hpp"
 
 #include <array>
@@ -13,20 +14,10 @@ namespace hearth::ptx {
 // The functions of a loaded libnvJitLink.
 struct NvJitLink {
     using Handle = void*;
-    using Size = int(Handle, std::size_t*);
-    using Get = int(Handle, void*);
+    using Output = compilers::SteppedOutput;
 
-    // What can be asked for, and the section of an artifact that keeps it.
+    // What can be asked for.
     enum What : std::uint8_t { k_cubin, k_ptx, k_lto_ir, k_error_log, k_info_log, k_count };
-    struct Output {
-        const char* section = nullptr;
-        Size* size = nullptr;  // null: this version has none
-        Get* get = nullptr;
-    };
-    struct Fetched {
-        int status = 0;
-        Bytes bytes{};
-    };
 
     int (*create)(Handle*, std::uint32_t, const char* const*) = nullptr;
     int (*destroy)(Handle*) = nullptr;
@@ -41,7 +32,7 @@ struct NvJitLink {
     static Result<NvJitLink> load(const std::string& path);
 
     int create_with(Handle* handle, std::span<const std::string> options) const;
-    Fetched fetch(Handle handle, What what) const;
+    Bytes fetch(Handle handle, What what) const { return outputs[what].fetch(handle, 0).bytes; }
     std::string name_and_version() const;
 };
 
@@ -58,8 +49,12 @@ inline constexpr std::array<const char*, NvJitLink::k_count> k_link_sections{"cu
 // happen the next time.
 bool is_deterministic(int result);
 
-// The driver, for a cache of nvJitLink's own, is none of its inputs.
-inline constexpr std::array<std::string_view, 1> k_libraries_of_linkers{"libcuda."};
+// Options whose output no cache can know.
+inline bool tells_times(std::string_view option)
+{
+    return option == "-time" || option.starts_with("-time=");
+}
+inline constexpr const char* k_why_times = "-time tells what no cache can know";
 
 // Links one program.
 Result<Artifact> link_with_nvjitlink(const NvJitLink& linker, const Job& job);

@@ -139,9 +139,9 @@ VerifyReport MemoryTier::verify(Repair /*repair*/, const Progress& /*progress*/)
     return report;
 }
 
-std::vector<Victim> MemoryTier::maintain(std::stop_token /*stop*/)
+std::vector<Victim> MemoryTier::maintain(std::stop_token stop)
 {
-    return victims_of(m_store.depart_expired(), Victims::discard);
+    return victims_of(m_store.depart_expired(stop), Victims::discard);
 }
 
 }  // namespace tiers

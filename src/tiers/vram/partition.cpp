@@ -210,10 +210,10 @@ std::vector<Victim> Partition::set_max_age(std::chrono::seconds max_age)
     return set_limits(limits, Victims::discard);
 }
 
-std::vector<Victim> Partition::drop_expired()
+std::vector<Victim> Partition::drop_expired(const std::stop_token& stop)
 {
     std::vector<Victim> gone;
-    settle(m_entries.depart_expired(), Victims::discard, gone);
+    settle(m_entries.depart_expired(stop), Victims::discard, gone);
     pay(gone);
     return gone;
 }

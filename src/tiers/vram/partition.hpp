@@ -39,7 +39,7 @@ public:
     Result<StoreReport> store_copy(const device::ResidentEntry& other, Victims victims);
     std::vector<Victim> set_limits(const Limits& limits, Victims victims);
     std::vector<Victim> set_max_age(std::chrono::seconds max_age);
-    std::vector<Victim> drop_expired();
+    std::vector<Victim> drop_expired(const std::stop_token& stop);
     // Evicts until no more than the goal is left. Adds what was evicted to `gone`.
     void evict_to(const EvictTo& goal, std::vector<Victim>& gone);
     bool remove(const Key& key);

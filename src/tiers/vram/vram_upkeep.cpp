@@ -148,11 +148,11 @@ void VramTier::touch(const Key& key, std::uint32_t uses)
         partition->entries().touch(key, uses);
 }
 
-std::vector<Victim> VramTier::maintain(std::stop_token /*stop*/)
+std::vector<Victim> VramTier::maintain(std::stop_token stop)
 {
     std::vector<Victim> gone;
     for (const std::unique_ptr<Partition>& partition : partitions()) {
-        std::vector<Victim> here = partition->drop_expired();
+        std::vector<Victim> here = partition->drop_expired(stop);
         gone.insert(gone.end(), std::make_move_iterator(here.begin()), std::make_move_iterator(here.end()));
     }
     return gone;

@@ -43,8 +43,7 @@ TEST(Profile, tells_outputs_and_directories_from_what_decides_the_result)
 
 TEST(Profile, knows_what_no_cache_can_keep)
 {
-    for (const Words& words : {Words{"x.cpp", "-o", "x"},
-                               {"-c", "-"},
+    for (const Words& words : {Words{"-c", "-"},
                                {"-c", "-march=native", "x.cpp"},
                                {"-c", "--coverage", "x.cpp"},
                                {"-c", "-gsplit-dwarf", "x.cpp"},
@@ -58,6 +57,23 @@ TEST(Profile, knows_what_no_cache_can_keep)
     EXPECT_FALSE(call_of("g++", {"-g0", "-c", "x.cpp"}).paths_matter);
     EXPECT_TRUE(call_of("nvcc", {"-lineinfo", "-c", "k.cu"}).paths_matter);
     EXPECT_FALSE(call_of("nvcc", {"-rdc=false", "-c", "k.cu"}).paths_matter);
+}
+
+TEST(Profile, tells_a_link_from_a_compile)
+{
+    EXPECT_TRUE(call_of("g++", {"x.cpp", "y.o", "-o", "x"}).compiles);
+    EXPECT_TRUE(call_of("nvcc", {"--shared", "k.cu", "-o", "k.so"}).compiles);
+    EXPECT_TRUE(call_of("nvcc", {"-dlink", "k.o", "-o", "l.o"}).compiles);
+    EXPECT_FALSE(call_of("g++", {"x.o", "-o", "x"}).compiles);
+    EXPECT_FALSE(call_of("nvcc", {"k.o", "-o", "k"}).compiles);
+}
+
+TEST(Profile, names_inputs_of_ptxas_only_where_they_are_kept)
+{
+    const auto words = [](const Words& given) { return call_of("ptxas", given).words; };
+    EXPECT_EQ(words({"-lineinfo", "-v", "--regAllocOptLevel=2", "one.ptx", "-o", "1"}),
+              words({"-lineinfo", "-v", "--regAllocOptLevel=2", "two.ptx", "-o", "2"}));
+    EXPECT_NE(words({"-g", "one.ptx", "-o", "1"}), words({"-g", "two.ptx", "-o", "2"}));
 }
 
 TEST(Profile, names_the_file_of_dependencies)

@@ -33,9 +33,10 @@ TEST(Readers, a_shells_text_names_its_variables)
 {
     const command::ReadUnseen unseen = of_shell("\"$CICC_PATH/cicc\" ${MORE:-x} --dir=set/export \"a b\"");
     EXPECT_FALSE(unseen.all);
-    for (const char* name : {"CICC_PATH", "MORE", "PATH", "IFS"})
+    for (const char* name : {"CICC_PATH", "MORE", "HOME", "IFS"})
         EXPECT_TRUE(names(unseen, name)) << name;
     EXPECT_FALSE(names(unseen, "HOME_OF_OTHERS"));
+    EXPECT_FALSE(names(unseen, "PATH")) << "what it leads to is seen";
 }
 
 TEST(Readers, any_variable_counts_where_a_text_may_reach_all)

@@ -11,7 +11,7 @@ class Nvrtc : public CompilerUnderTest {
 public:
     std::string why_not_here() override
     {
-        Cache cache = Cache::open({.directory = "off"}).value();
+        Cache cache = Cache::open({.caching = Switch::off}).value();
         const Result<nvrtc::Identity> found = nvrtc::identify(cache, {});
         if (!found)
             return found.error().message;

@@ -15,7 +15,7 @@ public:
 
     std::string why_not_here() override
     {
-        Cache cache = Cache::open({.directory = "off"}).value();
+        Cache cache = Cache::open({.caching = Switch::off}).value();
         const Result<ptx::Identity> found = ptx::identify(cache, {.linker = m_linker});
         if (!found)
             return found.error().message;

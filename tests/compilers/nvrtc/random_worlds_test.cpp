@@ -1,131 +1,48 @@
 #include "nvrtc_fixture.hpp"
 
+#include "support/header_worlds.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
 #include <fmt/format.h>
-#include <random>
 #include <unistd.h>
 
 namespace hearth::test {
 
 namespace {
 
-// A random tree of headers, with links, shadowing, several ways to ask for a header and several things to ask; options,
-// a variable and a working directory. After every random change, what the cache gives is what NVRTC itself gives.
+// Random trees of headers, options, a variable and a working directory. After every random change, what the cache gives
+// is what NVRTC itself gives.
 class RandomWorlds : public NvrtcTest {
 protected:
-    static constexpr int k_directories = 3;
-    static constexpr int k_names = 6;
-
     void TearDown() override
     {
         ::unsetenv("NVRTC_APPEND_FLAGS");
         std::filesystem::current_path("/");
     }
 
-    std::size_t any(std::size_t count) { return m_random() % count; }
-    std::string any_directory() { return fmt::format("d{}", any(k_directories)); }
-    std::string any_file() { return fmt::format("{}/h{}.h", any_directory(), any(k_names)); }
-
-    // A header defines its own value from those of headers with higher numbers.
-    std::string text(int name)
-    {
-        std::string body = any(2) == 0 ? "#pragma once\n" : fmt::format("#ifndef G{0}\n#define G{0}\n", name);
-        const bool guarded = body.front() == '#' && body[1] == 'i';
-        std::string sum = std::to_string(any(100));
-        for (int other = name + 1; other < k_names; ++other) {
-            if (any(3) == 0)
-                continue;
-            body += ask_for(other);
-            sum += fmt::format(" + V{}", other);
-        }
-        if (any(6) == 0)
-            sum += " + sizeof(__FILE__)";
-        body += fmt::format("#undef V{0}\n#define V{0} ({1})\n", name, sum);
-        return body + (guarded ? "#endif\n" : "");
-    }
-
-    std::string ask_for(int other)
-    {
-        const std::string header = fmt::format("h{}.h", other);
-        const std::string fallback = fmt::format("#ifndef V{0}\n#define V{0} 7\n#endif\n", other);
-        switch (any(9)) {
-        case 0:
-            return fmt::format("#include <{}>\n", header);
-        case 1:
-            return fmt::format("#include \"{}\"\n", header);
-        case 2:
-            return fmt::format("#if __has_include(<{0}>)\n#include <{0}>\n#endif\n{1}", header, fallback);
-        case 3:
-            return fmt::format("#define H{0} <{1}>\n#include H{0}\n#undef H{0}\n", other, header);
-        case 4:
-            return fmt::format("#ifdef __CUDA_ARCH__\n#include <{}>\n#endif\n{}", header, fallback);
-        case 5:
-            return fmt::format("#ifdef SWITCH\n#include <{}>\n#endif\n{}", header, fallback);
-        case 6:
-            return fmt::format("#include \"../{}/{}\"\n", any_directory(), header);
-        case 7:
-            return fmt::format("#if __has_include_next(<{0}>)\n#include_next <{0}>\n#endif\n{1}", header, fallback);
-        default:
-            return fmt::format("#inc\\\nlude /* a */ \"{}\" // b\n", header);
-        }
-    }
-
     // False: what it changed is nothing that a compile asks.
     bool change()
     {
-        const std::string file = any_file();
-        const std::string path = m_scratch / file;
-        const int name = file[4] - '0';
-        switch (any(12)) {
+        switch (m_headers.any(12)) {
         case 0:
-            std::filesystem::remove(path);
+            ::setenv("NVRTC_APPEND_FLAGS", m_headers.any(2) == 0 ? "-DSWITCH" : "-DOTHER", 1);
             return true;
         case 1:
-            write("d0/unrelated.h", std::to_string(m_random()));
-            return false;
-        case 2: {  // a link in its place
-            std::filesystem::remove(path);
-            std::error_code ignored;
-            std::filesystem::create_symlink(m_scratch / any_file(), path, ignored);
-            return true;
-        }
-        case 3: {  // the same bytes in another file
-            std::error_code ignored;
-            std::filesystem::copy_file(m_scratch / any_file(), path, std::filesystem::copy_options::overwrite_existing,
-                                       ignored);
-            return true;
-        }
-        case 4: {
-            std::error_code ignored;
-            std::filesystem::rename(m_scratch / any_file(), path, ignored);
-            return true;
-        }
-        case 5:
-            ::setenv("NVRTC_APPEND_FLAGS", any(2) == 0 ? "-DSWITCH" : "-DOTHER", 1);
-            return true;
-        case 6:
             ::unsetenv("NVRTC_APPEND_FLAGS");
             return true;
-        case 7:
-            std::filesystem::current_path(any(2) == 0 ? std::string("/") : m_scratch / any_directory());
+        case 2:
+            std::filesystem::current_path(m_headers.any(2) == 0 ? std::string("/")
+                                                                : m_scratch / m_headers.any_directory());
             return true;
-        case 8:
-            std::swap(m_order[any(k_directories)], m_order[any(k_directories)]);
+        case 3:
+            std::swap(m_order[m_headers.any(m_order.size())], m_order[m_headers.any(m_order.size())]);
             return true;
-        case 9:
-            m_defined = any(2) == 0;
+        case 4:
+            m_defined = m_headers.any(2) == 0;
             return true;
-        case 10:  // the time stamps alone
-            // Links may lead in a circle.
-            if (std::error_code ignored; std::filesystem::is_regular_file(path, ignored))
-                std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now());
-            return false;
         default:
-            std::filesystem::remove(path);  // not through a link
-            write(file, text(name));
-            return true;
+            return m_headers.change();
         }
     }
 
@@ -144,15 +61,10 @@ protected:
     void begin()
     {
         std::filesystem::current_path("/");
-        for (int directory = 0; directory < k_directories; ++directory) {
-            std::filesystem::remove_all(m_scratch / fmt::format("d{}", directory));
-            std::filesystem::create_directory(m_scratch / fmt::format("d{}", directory));
-        }
-        for (int name = 0; name < k_names; ++name)
-            write(fmt::format("{}/h{}.h", any_directory(), name), text(name));
+        m_headers.begin();
     }
 
-    std::mt19937_64 m_random{seed()};
+    HeaderWorlds m_headers{m_scratch.path(), seed()};
     std::vector<std::string> m_order{"d0", "d1", "d2"};
     bool m_defined = false;
 };

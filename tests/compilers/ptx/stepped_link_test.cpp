@@ -127,7 +127,7 @@ TEST_F(SteppedLinks, a_call_that_nvjitlink_ends_otherwise_than_it_was_answered_f
     ASSERT_FALSE(completed.ok()) << "nothing is stored";
     const Artifact told = link.ask_the_library(completed.error().message);
     EXPECT_EQ(told.status, ptx::k_link_internal);
-    EXPECT_NE(told.text("error log").find("Try the link again"), std::string_view::npos) << told.text("error log");
+    EXPECT_NE(told.text("error log").find("Try it all again"), std::string_view::npos) << told.text("error log");
 }
 
 // nvJitLink keeps the pointer to a name that it is given.

@@ -5,6 +5,7 @@
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
+#include <atomic>
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <random>
@@ -29,6 +30,16 @@ protected:
 
     test::ManualClock m_clock;
     std::unique_ptr<MemoryTier> m_tier;
+};
+
+class CountingClock final : public Clock {
+public:
+    WallTime now() const override
+    {
+        ++m_asked;
+        return test::ManualClock::k_start;
+    }
+    mutable std::atomic<std::uint64_t> m_asked{0};
 };
 
 }  // namespace
@@ -175,6 +186,26 @@ TEST_F(MemoryTierTest, an_entry_without_bytes_can_be_kept_and_evicted)
 }
 
 // Every thread looks for one hot key that is replaced, evicted and put back under it: what it gets is always whole.
+// Each part has the lock and a time of its own. All in one, a million entries kept everybody out for a second.
+TEST_F(MemoryTierTest, maintenance_looks_at_a_few_thousand_entries_at_a_time)
+{
+    constexpr std::uint64_t k_entries = 50'000;
+    const CountingClock clock;
+    MemoryTier tier({.max_bytes = 0}, TierContext{&clock, {}, gdsf()});
+    for (std::uint64_t number = 0; number < k_entries; ++number)
+        ASSERT_TRUE(tier.store(numbered_key(number), Entry(std::make_shared<Artifact>("x")), Victims::discard).ok());
+    const std::uint64_t before = clock.m_asked;
+    EXPECT_TRUE(tier.maintain({}).empty());
+    EXPECT_GE(clock.m_asked - before, k_entries / 5000);
+    EXPECT_LE(clock.m_asked - before, k_entries / 100);
+
+    std::stop_source stop;
+    stop.request_stop();
+    const std::uint64_t asked = clock.m_asked;
+    tier.maintain(stop.get_token());
+    EXPECT_LE(clock.m_asked - asked, 2U) << "told to stop, it leaves the rest";
+}
+
 TEST_F(MemoryTierTest, one_hot_key_under_eviction_is_exact_or_a_miss)
 {
     const std::uint64_t first_seed = test::seed();

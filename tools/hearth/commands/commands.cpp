@@ -2,6 +2,7 @@
 
 #include "doctor/machine.hpp"
 #include "hearth/api.hpp"
+#include "hearth/command.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/commit.hpp"
 #include "terminal/text.hpp"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <utility>
 
 // Every command has a row here, in the order in which 'hearth --help' lists them: its name, and the function in
@@ -16,7 +18,6 @@
 #define HEARTH_COMMANDS(ROW)                                                                                           \
     ROW("run", add_run)                                                                                                \
     ROW("exec", add_exec)                                                                                              \
-    ROW("ptxas", add_ptxas)                                                                                            \
     ROW("compile", add_compile)                                                                                        \
     ROW("why", add_why)                                                                                                \
     ROW("put", add_put)                                                                                                \
@@ -50,6 +51,8 @@ HEARTH_COMMANDS(HEARTH_DECLARE)
 
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string version_text()
 {
     std::vector<std::string> compilers;
@@ -63,8 +66,17 @@ std::string version_text()
 
 }  // namespace
 
-int run_command(std::vector<std::string> words)
+int run_command(const char* called, std::vector<std::string> words)
 {
+    // A link to this command that is called nvcc, or `hearth nvcc ...`, or a launcher that is given a compiler's path.
+    if (command::is_compiler(called))
+        words.insert(words.begin(), fs::path(called).filename().string());
+    if (!words.empty() && command::is_compiler(words.front()))
+        words.insert(words.begin(), {"exec", "--"});
+    if (words.size() > 1 && words.front() == "why" && command::is_compiler(words[1])) {
+        words.front() = "--";
+        words.insert(words.begin(), {"exec", "--why"});
+    }
 #define HEARTH_ROW(name, function) {name, function},
     static constexpr CommandRow k_commands[] = {HEARTH_COMMANDS(HEARTH_ROW)};
 #undef HEARTH_ROW

@@ -5,7 +5,8 @@
 
 namespace hearth::cli {
 
-// Runs the command that the words name, and returns its exit code.
-int run_command(std::vector<std::string> words);
+// Runs the command that the words name, and returns its exit code. `called`: the name by which this program was
+// started.
+int run_command(const char* called, std::vector<std::string> words);
 
 }  // namespace hearth::cli

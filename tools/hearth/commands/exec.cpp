@@ -1,5 +1,7 @@
 // Compilers that are programs: `hearth exec -- nvcc -c k.cu` runs them through the cache.
 
+#include "base/text.hpp"
+#include "cache/explanation.hpp"
 #include "cache/open_cache.hpp"
 #include "hearth/command.hpp"
 #include "process/child.hpp"
@@ -8,6 +10,7 @@
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -24,45 +27,69 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int k_not_found = 127;  // as a shell says it
+
 struct ExecArguments {
     std::vector<std::string> words;
     bool any = false;
     bool verbose = false;
+    bool why = false;
+    bool json = false;
 };
 
-// The file that a shell would start; the word itself if there is none.
+// The file that a shell would start; the word itself if there is none. A link to this command stands for the compiler
+// that it is named after: the next one on the path, or that of the CUDA toolkit.
 std::string program_of(const std::string& word)
 {
-    if (word.find('/') != std::string::npos)
+    std::error_code none;
+    const fs::path ours = fs::read_symlink("/proc/self/exe", none);
+    const auto is_ours = [&](const fs::path& file) { return fs::equivalent(file, ours, none); };
+    if (word.find('/') != std::string::npos && !is_ours(word))
         return word;
+    std::string name = fs::path(word).filename().string();
+    std::vector<fs::path> folders;
     const char* const path = std::getenv("PATH");
-    std::string_view folders = path != nullptr ? path : "";
-    while (!folders.empty()) {
-        const std::string_view folder = folders.substr(0, folders.find(':'));
-        folders.remove_prefix(std::min(folders.size(), folder.size() + 1));
-        const fs::path file = fs::path(folder) / word;
-        std::error_code error;
-        if (::access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file, error))
+    for (std::string_view rest = path != nullptr ? path : ""; !rest.empty();)
+        folders.emplace_back(base::take_until(':', rest));
+    for (const char* home : {"CUDA_HOME", "CUDA_PATH"})
+        if (const char* const folder = std::getenv(home); folder != nullptr && *folder != '\0')
+            folders.push_back(fs::path(folder) / "bin");
+    folders.emplace_back("/usr/local/cuda/bin");
+    for (const fs::path& folder : folders) {
+        const fs::path file = folder / name;
+        if (::access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file, none) && !is_ours(file))
             return file.string();
     }
-    return word;
+    return name;
 }
 
 int run_exec(const Globals& globals, const ExecArguments& arguments)
 {
     command::Command command{arguments.words};
     command.words.front() = program_of(command.words.front());
+    // A search would find a link to this command again.
+    if (command.words.front().find('/') == std::string::npos) {
+        complain(
+            fmt::format("{} was not found. Install it, or name it by its path.", in_quotes(command.words.front())));
+        return k_not_found;
+    }
+    // What a compiler says is read by its caller. What is wrong with the cache is in the summary of 'hearth run'.
+    if (!arguments.verbose && !arguments.why)
+        ::setenv("HEARTH_QUIET", "1", 0);
     const Settings settings = settings_of(globals);
-    if (settings.options.caching == Switch::off)
+    if (settings.options.caching == Switch::off && !arguments.why)
         replace_this_process(command.words);
     const auto start = std::chrono::steady_clock::now();
-    Cache cache = open_cache(globals, Use::work);
+    Cache cache = open_cache(globals, arguments.why ? Use::look : Use::work);
     const std::string folder = dropin_folder();
-    const Result<command::Ran> ran =
-        command::run(cache, command,
-                     {.recorder = folder.empty() ? "" : folder + "/libhearth_recorder.so",
-                      .serves = arguments.any ? command::Serves::anything : command::Serves::compilers,
-                      .passes_signals = true});
+    const command::RunOptions options{.recorder = folder.empty() ? "" : folder + "/libhearth_recorder.so",
+                                      .serves = arguments.any ? command::Serves::anything : command::Serves::compilers,
+                                      .passes_signals = true};
+    if (arguments.why) {
+        const Explanation why = or_fail(command::explain(cache, command, options));
+        return arguments.json ? tell_why_as_json(cache, why, {{"command", command.words}}) : tell_why(cache, why);
+    }
+    const Result<command::Ran> ran = command::run(cache, command, options);
     if (!ran) {
         if (ran.error().code == Code::not_found)
             replace_this_process(command.words);  // which says so, and ends as a shell would
@@ -72,6 +99,8 @@ int run_exec(const Globals& globals, const ExecArguments& arguments)
                            .outcome = "forbidden"});
         fail(ran.error().message);
     }
+    if (!ran->compiles && ran->signal == 0)
+        return ran->code;
     run_log::Event event{
         .what = "command", .name = ran->label, .outcome = std::string(to_string(ran->outcome)), .reason = ran->reason};
     event.tier = ran->tier;
@@ -97,12 +126,18 @@ void add_exec(Command& command)
 {
     command.describe("Runs a compiler, or gives what it gave before.",
                      "  hearth exec -- nvcc -c kernel.cu -o kernel.o\n"
-                     "  hearth exec -- g++ -O2 -c main.cpp -o main.o",
+                     "  hearth exec -- g++ -O2 -c main.cpp -o main.o\n"
+                     "  hearth nvcc -c kernel.cu -o kernel.o          the same, shorter\n"
+                     "  cmake -DCMAKE_CUDA_COMPILER_LAUNCHER=hearth -DCMAKE_CXX_COMPILER_LAUNCHER=hearth ...\n"
+                     "  ln -s $(which hearth) ~/bin/nvcc              a link named after a compiler stands for it",
                      "The command is watched the first time: every file that it reads, or looks for and does not "
-                     "find, and every\nvariable. As long as all of that is the same, it is not run again.");
+                     "find, and every\nvariable. As long as all of that is the same, it is not run again.\n"
+                     "'hearth run' does this for every compiler that a program starts.");
     auto& arguments = command.runs(run_exec);
     command.flag("--any", arguments.any, "Also a command that is no known compiler: you say that it only writes files");
     command.flag("--verbose", arguments.verbose, "Tell on standard error whether it was a hit, and why not");
+    command.flag("--why", arguments.why, "Do not run it: say whether it would be a hit, and what is different if not");
+    command.json(arguments.json, "With --why: as JSON");
     command.hands_on(arguments.words, "-- COMMAND", "command", "-- nvcc -c kernel.cu -o kernel.o");
 }
 

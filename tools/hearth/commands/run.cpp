@@ -25,11 +25,11 @@ namespace fs = std::filesystem;
 struct RunArguments {
     std::vector<std::string> command;
     std::string record;
-    std::string ptxas;
     std::string log;
     bool summary = false;
     bool json = false;
     bool forbid = false;
+    bool no_processes = false;
 };
 
 void set(const char* name, const std::string& value)
@@ -60,39 +60,18 @@ void check_record(const std::string& path)
         fail(recordable.error().message);
 }
 
-void check_ptxas(const std::string& path)
-{
-    std::error_code error;
-    if (!fs::is_regular_file(path, error) || ::access(path.c_str(), X_OK) != 0)
-        fail(fmt::format("--ptxas {} is not a program that can be run. Name the ptxas that Triton brings: "
-                         "backends/nvidia/bin/ptxas in its package.",
-                         in_quotes(path)));
-}
-
-// Triton takes its ptxas from TRITON_PTXAS_PATH, and would otherwise start its own. For newer GPUs it has another one.
-void serve_triton(const fs::path& real)
-{
-    set("HEARTH_PTXAS", real.string());
-    set("TRITON_PTXAS_PATH", dropin_folder() + "/ptxas");
-    std::error_code error;
-    if (std::getenv("HEARTH_PTXAS_BLACKWELL") != nullptr || fs::exists(real.parent_path() / "ptxas-blackwell", error))
-        set("TRITON_PTXAS_BLACKWELL_PATH", dropin_folder() + "/ptxas-blackwell");
-}
-
 // For the command and its children. Paths become absolute, since they may change their directory.
 void prepare_environment(const Globals& globals, const RunArguments& arguments)
 {
     for (const char* name : {"HEARTH_DIR", "HEARTH_RECORD"})
         make_absolute(name, false);
-    for (const char* name : {"HEARTH_BUNDLES", "HEARTH_CONFIG", "HEARTH_NVRTC", "HEARTH_NVJITLINK", "HEARTH_PTXAS",
-                             "HEARTH_PTXAS_BLACKWELL", "HEARTH_SIGN_WITH", "HEARTH_TRUSTED_KEYS"})
+    for (const char* name : {"HEARTH_BUNDLES", "HEARTH_CONFIG", "HEARTH_NVRTC", "HEARTH_NVJITLINK", "HEARTH_NVVM",
+                             "HEARTH_SIGN_WITH", "HEARTH_TRUSTED_KEYS"})
         make_absolute(name, true);
     if (globals.directory)
         set("HEARTH_DIR", fs::absolute(*globals.directory).string());
     if (arguments.forbid)
         set("HEARTH_FORBID_COMPILE", "1");
-    if (!arguments.ptxas.empty())
-        serve_triton(fs::absolute(arguments.ptxas));
     if (!arguments.record.empty())
         set("HEARTH_RECORD", fs::absolute(arguments.record).string());
 }
@@ -108,14 +87,12 @@ int run_run(const Globals& globals, const RunArguments& arguments)
             std::fputs("hearth: turned off (HEARTH_DISABLE, or \"disabled\" in the configuration)\n", stderr);
         replace_this_process(arguments.command);
     }
-    if (const std::string problem = serve_children(); !problem.empty()) {
+    if (const std::string problem = serve_children(!arguments.no_processes); !problem.empty()) {
         complain(problem + " The command runs without Hearth.");
         replace_this_process(arguments.command);
     }
     if (!arguments.record.empty())
         check_record(arguments.record);
-    if (!arguments.ptxas.empty())
-        check_ptxas(arguments.ptxas);
     prepare_environment(globals, arguments);
     const bool keeps_log = !arguments.log.empty();
     const bool tells = arguments.summary || arguments.json;
@@ -146,12 +123,16 @@ int run_run(const Globals& globals, const RunArguments& arguments)
 void add_run(Command& command)
 {
     command.describe(
-        "Runs a program, unchanged, with its NVRTC compiles served from the cache.",
+        "Runs a program, unchanged, with what it compiles served from the cache.",
         "  hearth run -- python train.py\n"
         "  hearth run --summary -- ./simulation --steps 100\n"
+        "  hearth run -- pip install ./extension          nvcc and g++ are served too\n"
         "  hearth run --forbid-compile -- ./server       a miss is an error, not a stall\n"
         "  hearth run --record kernels.recipes -- python serve.py",
-        "Exit status, signals and standard streams are the program's own. Programs that are statically linked with\n"
+        "Served are NVRTC and nvJitLink, which a program loads, and the compilers that it or its children start: "
+        "nvcc,\n"
+        "ptxas, gcc, clang. Exit status, signals and standard streams are the program's own. Programs that are "
+        "statically linked with\n"
         "NVRTC cannot be served; 'hearth doctor --program FILE' tells whether one can. HEARTH_DISABLE=1 turns Hearth "
         "off.");
     auto& arguments = command.runs(run_run);
@@ -161,9 +142,8 @@ void add_run(Command& command)
     command.text("--record", arguments.record, "Record what is compiled, for 'hearth build'", "FILE");
     command.text("--log", arguments.log, "Note each compile in FILE: a line of JSON with key, bytes, cost and outcome",
                  "FILE");
-    command.text("--ptxas", arguments.ptxas,
-                 "Serve Triton's calls of ptxas too; FILE is Triton's ptxas: backends/nvidia/bin/ptxas in its package",
-                 "FILE");
+    command.flag("--no-processes", arguments.no_processes,
+                 "Leave the compilers that the program starts (nvcc, ptxas, g++, ...) alone");
     command.hands_on(arguments.command, "-- COMMAND", "command", "-- python train.py");
 }
 

@@ -12,7 +12,9 @@ constexpr std::size_t k_most_names = 64;  // the most names of a kind to remembe
 struct Known {
     std::string_view name;
     std::string_view family;    // what follows "lib" in the names of its files
-    std::string_view function;  // a function that every user of it calls
+    std::array<int, 2> majors;  // of its files, that Hearth stands in for
+    std::string_view versions;  // the same in words
+    std::string_view function;  // a function that every user of it calls; empty: it is never inside a program
     // Its messages. They are put together from these parts only when they are searched for, so that this command does
     // not look like a compiler itself. Each was found in libnvrtc 11.8, 12.3, 12.9, 13.0 and 13.4, in
     // libnvJitLink 12.3, 12.9, 13.0 and 13.5, and in Warp 1.19, which has both inside and is stripped; and in no other
@@ -24,16 +26,22 @@ struct Known {
 constexpr std::array<Known, k_compilers.size()> k_known{
     {{"NVRTC",
       "nvrtc",
+      {12, 13},
+      "versions 12 and 13",
       "nvrtcCompileProgram",
       "nvrtc",
       {"nvrtc", ": error: "},
       {"failed to load builtins for compute_", "invalid value for --gpu-architecture (-arch)", "unrecognized option "}},
      {"nvJitLink",
       "nvJitLink",
+      {12, 13},
+      "versions 12 and 13",
       "nvJitLinkCreate",
       "NVJITLINK_INPUT_",
       {"does not match type ", "NVJITLINK_INPUT_"},
-      {"FATBIN", "OBJECT", "PTX"}}}};
+      {"FATBIN", "OBJECT", "PTX"}},
+     // CUDA 11, 12 and 13 have it under one number. NVRTC and nvJitLink have its messages too.
+     {"libNVVM", "nvvm", {4, 4}, "version 4", {}, {}, {}, {}}}};
 
 bool is_digit(char c)
 {
@@ -111,6 +119,17 @@ std::optional<CompilerName> compiler_of(std::string_view file_name)
     return std::nullopt;
 }
 
+bool is_served(const CompilerName& name)
+{
+    const std::array<int, 2>& majors = k_known.at(static_cast<std::size_t>(name.compiler)).majors;
+    return name.major == 0 || std::find(majors.begin(), majors.end(), name.major) != majors.end();
+}
+
+std::string_view served_versions(Compiler compiler)
+{
+    return k_known.at(static_cast<std::size_t>(compiler)).versions;
+}
+
 std::optional<Compiler> compiler_defining(std::string_view symbol, bool local)
 {
     // nvJitLink's functions are __nvJitLinkCreate_13_0 and so on. Its header defines the plain names as local
@@ -133,7 +152,7 @@ bool search_text(std::string_view piece, Piece which, AllTraces& traces)
         any = any || named;
         if (named)
             find_file_names(piece, which, known, traces.at(i).named);
-        if (find(piece, known.mark) != std::string_view::npos)
+        if (!known.mark.empty() && find(piece, known.mark) != std::string_view::npos)
             find_messages(piece, known, traces.at(i));
     }
     return any;

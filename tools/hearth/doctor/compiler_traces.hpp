@@ -11,10 +11,10 @@
 namespace hearth::cli {
 
 // The libraries that `hearth run` stands in for.
-enum class Compiler : std::uint8_t { nvrtc, nvjitlink };
-inline constexpr std::array k_compilers{Compiler::nvrtc, Compiler::nvjitlink};
+enum class Compiler : std::uint8_t { nvrtc, nvjitlink, nvvm };
+inline constexpr std::array k_compilers{Compiler::nvrtc, Compiler::nvjitlink, Compiler::nvvm};
 
-// "NVRTC", "nvJitLink".
+// "NVRTC", "nvJitLink", "libNVVM".
 std::string_view to_string(Compiler compiler);
 
 // A file name such as "libnvrtc.so.13", "libnvrtc.so" or "libnvrtc-1a2b3c4d.so.12", taken apart as the dynamic loader's
@@ -24,6 +24,9 @@ struct CompilerName {
     int major = 0;  // 0: the name does not say
 };
 std::optional<CompilerName> compiler_of(std::string_view file_name);
+// Whether Hearth stands in for that version; a name that does not say may be one that it does. "versions 12 and 13".
+bool is_served(const CompilerName& name);
+std::string_view served_versions(Compiler compiler);
 
 // The compiler that a file has inside if it defines this symbol. `local`: the symbol is visible only in its own file.
 std::optional<Compiler> compiler_defining(std::string_view symbol, bool local);

@@ -3,6 +3,7 @@
 #include "hearth/libraries.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -64,10 +65,11 @@ std::vector<FoundCompiler> find_compilers()
 {
     const std::vector<std::string> directories = library_directories();
     std::vector<FoundCompiler> found;
-    for (const std::string& path : files_matching(directories, "libnvrtc.so*"))
-        found.push_back({"NVRTC", path, why_not_watched(path)});
-    for (const std::string& path : files_matching(directories, "libnvJitLink.so*"))
-        found.push_back({"nvJitLink", path, why_not_watched(path)});
+    static constexpr std::array<std::array<const char*, 2>, 3> k_libraries{
+        {{"NVRTC", "libnvrtc.so*"}, {"nvJitLink", "libnvJitLink.so*"}, {"libNVVM", "libnvvm.so*"}}};
+    for (const auto& [kind, names] : k_libraries)
+        for (const std::string& path : files_matching(directories, names))
+            found.push_back({kind, path, why_not_watched(path)});
     for (const char* program : {"nvcc", "clang", "g++"})
         if (const std::string path = program_on_path(program); !path.empty())
             found.push_back({program, path});

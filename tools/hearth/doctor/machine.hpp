@@ -6,7 +6,7 @@
 namespace hearth::cli {
 
 struct FoundCompiler {
-    std::string kind;               // "NVRTC", "nvJitLink", "nvcc", "clang", "g++"
+    std::string kind;               // "NVRTC", "nvJitLink", "libNVVM", "nvcc", "clang", "g++"
     std::string path;               // with links followed
     std::string why_not_watched{};  // of a library: why what it compiles cannot be kept
 };

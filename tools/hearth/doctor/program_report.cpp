@@ -82,10 +82,11 @@ std::string why_not_asked(Way way, const std::string& file, const std::vector<st
         return fmt::format("{} links {}, which is used as it is: {}.", in_quotes(file), in_quotes(library->path),
                            library->left_alone);
     for (const std::string& name : names)
-        if (const int major = compiler_of(name)->major; major == 0 || major == 12 || major == 13)
-            return {};  // a name without a version may be either
-    return fmt::format("{} {} {}; Hearth serves versions 12 and 13. Use a build for one of these.", in_quotes(file),
-                       way == Way::linked ? "links" : "names", fmt::join(names, ", "));
+        if (is_served(*compiler_of(name)))
+            return {};
+    return fmt::format("{} {} {}; Hearth serves {}. Use a build for that.", in_quotes(file),
+                       way == Way::linked ? "links" : "names", fmt::join(names, ", "),
+                       served_versions(compiler_of(names.front())->compiler));
 }
 
 void add_traces(const std::string& file, const ProgramFacts& facts, Report& report)
@@ -203,8 +204,9 @@ std::vector<std::string> advise(const ProgramParts& parts, Verdict verdict)
                                      "script starts are served too if they can be: ask about them as well.",
                                      file));
     if (verdict == Verdict::unknown)
-        advice.emplace_back("No use of NVRTC or nvJitLink was found. The program is still served if a library that it "
-                            "loads later uses them, as in Python programs; 'hearth run --summary' tells.");
+        advice.emplace_back(
+            "No use of NVRTC, nvJitLink or libNVVM was found. The program is still served if a library that it "
+            "loads later uses them, as in Python programs; 'hearth run --summary' tells.");
     return advice;
 }
 
@@ -240,7 +242,7 @@ Report examine(const std::string& program)
     report.problems = find_obstacles(parts);
     // `hearth run` does this first, and would say this sentence. It changes the environment of this process, which
     // starts nothing afterwards.
-    if (std::string sentence = serve_children(); !sentence.empty())
+    if (std::string sentence = serve_children(false); !sentence.empty())
         report.problems.push_back(std::move(sentence));
     const bool hopeless = !report.problems.empty();
 

@@ -1,5 +1,7 @@
 #include "process/dropin.hpp"
 
+#include "base/launch_variable.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -25,6 +27,17 @@ std::vector<fs::path> usual_places()
     return {beside / "dropin", beside.parent_path() / HEARTH_LIBDIR / "hearth"};
 }
 
+// In a list that programs take from the environment. If `hearth run` runs `hearth run`, once is enough.
+void put_first(const char* name, const std::string& entry)
+{
+    const char* const value = std::getenv(name);
+    const std::string_view others = value != nullptr ? value : "";
+    if (others.empty())
+        ::setenv(name, entry.c_str(), 1);
+    else if (others != entry && !others.starts_with(entry + ":"))
+        ::setenv(name, fmt::format("{}:{}", entry, others).c_str(), 1);
+}
+
 }  // namespace
 
 std::string dropin_folder()
@@ -40,7 +53,7 @@ std::string dropin_folder()
     return {};
 }
 
-std::string serve_children()
+std::string serve_children(bool processes)
 {
     const std::string folder = dropin_folder();
     if (folder.empty())
@@ -54,15 +67,15 @@ std::string serve_children()
             "The drop-in libraries are in \"{}\", and the dynamic loader takes no path with a colon or a "
             "blank. Install Hearth elsewhere.",
             folder);
-    std::string audit = folder + "/" + k_audit_library;
-    if (const char* others = std::getenv("LD_AUDIT"); others != nullptr && *others != '\0') {
-        // If `hearth run` runs `hearth run`, one of them is enough.
-        const std::string_view list = others;
-        if (list == audit || list.starts_with(audit + ":"))
-            return {};
-        audit += ":" + std::string(list);
-    }
-    ::setenv("LD_AUDIT", audit.c_str(), 1);
+    put_first("LD_AUDIT", folder + "/" + k_audit_library);
+    if (!processes)
+        return {};
+    put_first("LD_PRELOAD", folder + "/libhearth_launcher.so");
+    // A program built with AddressSanitizer refuses to run if another library comes before its own, lest that hide
+    // functions from it. Ours has none that it wants.
+    put_first("ASAN_OPTIONS", "verify_asan_link_order=0");
+    std::error_code error;
+    ::setenv(base::k_launch_variable, fs::read_symlink("/proc/self/exe", error).c_str(), 1);
     return {};
 }
 

@@ -10,8 +10,8 @@ inline constexpr const char* k_audit_library = "libhearth_audit.so";
 // Where the drop-in libraries are: HEARTH_DROPIN, or else beside this command; empty if they are in neither place.
 std::string dropin_folder();
 
-// Changes this process's environment so that the programs it starts, and their children, are served. Returns a sentence
-// if they cannot be; otherwise empty.
-std::string serve_children();
+// Changes this process's environment so that the programs it starts, and their children, are served: the libraries that
+// they load, and with `processes` the compilers that they start. Returns a sentence if they cannot be; otherwise empty.
+std::string serve_children(bool processes);
 
 }  // namespace hearth::cli

@@ -1,0 +1,146 @@
+#include "compilers/command/plan.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "hearth/libraries.hpp"
+#include "watch/source_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace hearth::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t k_request_version = 1;
+
+std::string directory_of(const std::string& path)
+{
+    const std::size_t slash = path.find_last_of('/');
+    return slash == std::string::npos ? std::string{} : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::vector<std::string> whole_environment()
+{
+    std::vector<std::string> all;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each)
+        all.emplace_back(*each);
+    return all;
+}
+
+// What compilers may ask of the streams, which decides how they say things.
+std::string terminals()
+{
+    std::string text = "streams:";
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        winsize size{};
+        const bool has_size = ::isatty(stream) != 0 && ::ioctl(stream, TIOCGWINSZ, &size) == 0;
+        text += has_size ? fmt::format(" a terminal of {} columns", size.ws_col) : " no terminal";
+    }
+    return text;
+}
+
+// A file of dependencies tells these as they were given, unless make would read them otherwise.
+bool is_plain(const std::string& path)
+{
+    const auto is_odd = [](char c) {
+        return !base::is_letter_or_digit(c) && std::string_view("_./+-").find(c) == std::string_view::npos;
+    };
+    return std::ranges::none_of(path, is_odd) && !path.starts_with("./") && path.find("//") == std::string::npos &&
+           path.find("/./") == std::string::npos;
+}
+
+}  // namespace
+
+Result<std::string> text_of(const std::string& path)
+{
+    std::error_code ignored;
+    std::optional<watch::SourceFile> file;
+    if (fs::is_regular_file(path, ignored))
+        file = watch::read_source(path);
+    if (!file)
+        return error(Code::not_found, "{} cannot be read, or is no file", path);
+    return std::move(file->text);
+}
+
+Plan make_plan(Cache& cache, const Command& command, const RunOptions& options)
+{
+    static const Profile k_any{
+        .name = "command", .programs = {}, .options = {}, .suffixes = {}, .compiles_always = true};
+    Plan plan;
+    plan.command = command;
+    plan.options = options;
+    plan.profile = profile_of(command.words.front());
+    std::string& past = plan.question.why_past_the_cache;
+    if (plan.profile == nullptr) {
+        plan.profile = &k_any;
+        if (options.serves == Serves::compilers)
+            past = fmt::format("{} is no compiler that is known", command.words.front());
+    }
+    const std::vector<std::string> arguments(command.words.begin() + 1, command.words.end());
+    plan.call = read_call(*plan.profile, arguments);
+    plan.call.paths_matter |= plan.profile == &k_any;
+    plan.environment = whole_environment();
+    plan.question.label =
+        fs::path(plan.call.sources.empty() ? command.words.front() : plan.call.sources.front()).filename().string();
+    if (past.empty())
+        past = plan.call.why_past_the_cache;
+    if (past.empty() && options.recorder.empty())
+        past = "the recorder is not installed";
+    if (plan.call.only_tells || !past.empty())
+        return plan;
+    std::error_code ignored;
+    watch::Places& places = plan.question.places;
+    places.working_directory = fs::current_path(ignored).string();
+    places.directories = plan.call.directories;
+    const std::string build = build_of_file(cache, command.words.front());
+    KeyBuilder key("command");
+    key.number("request version", k_request_version)
+        .text("compiler", plan.profile->name)
+        .text("program", fs::path(command.words.front()).filename().string())
+        .text("compiler build", build)
+        // Compilers look for their parts beside themselves.
+        .text("program named", (fs::path(places.working_directory) / command.words.front()).string())
+        .text("program found", fs::canonical(command.words.front(), ignored).string())
+        .list("words", plan.call.words);
+    for (const std::string& source : plan.call.sources) {
+        Result<std::string> text = text_of(source);
+        if (!text) {
+            past = text.error().message;
+            return plan;
+        }
+        key.text("source", *text);
+        plan.texts.push_back(*std::move(text));
+    }
+    if (plan.call.sources.size() == 1)
+        places.program_directory = directory_of(plan.call.sources.front());
+    else
+        key.list("sources", plan.call.sources);
+    // The compiler refuses that, or loses it. We do neither.
+    for (const std::string& output : plan.call.outputs)
+        for (const std::string& source : plan.call.sources)
+            if (fs::equivalent(output, source, ignored)) {
+                past = fmt::format("its output {} is its source", output);
+                return plan;
+            }
+    // Files beside a source that was named without a directory are told without one too.
+    if (plan.call.dependencies) {
+        key.number("source has a directory", places.program_directory.empty() ? 0 : 1);
+        for (const std::vector<std::string>* names : {&plan.call.sources, &plan.call.outputs, &plan.call.directories})
+            if (!std::ranges::all_of(*names, is_plain))
+                past = "its dependencies have names that make would read otherwise";
+        if (!past.empty())
+            return plan;
+    }
+    // Compilers colour what they say for a terminal. So that is one of the places whose change counts where it is kept.
+    places.directories.push_back(terminals());
+    plan.question.request = key.build();
+    return plan;
+}
+
+}  // namespace hearth::command

@@ -1,0 +1,253 @@
+// Compilers that programs start, under `hearth run`: met wherever they lie and whoever starts them.
+#include "tools/command.hpp"
+
+#include <fstream>
+
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::vector<std::string>;
+
+class Processes : public Command {
+protected:
+    void SetUp() override
+    {
+        if (std::string_view(HEARTH_DROPINS).empty())
+            GTEST_SKIP() << "The launcher is not built: a sanitizer's library cannot be loaded into other programs.";
+        if (::access("/usr/bin/g++", X_OK) != 0)
+            GTEST_SKIP() << "No g++ is installed.";
+        write("a.cpp", "int value() { return 1; }\n");
+        write("main.cpp", "int value();\nint main() { return value(); }\n");
+    }
+
+    // What `hearth run --json` says of it at the end.
+    nlohmann::json summary_of(Words words, const Words& options = {})
+    {
+        words.insert(words.begin(), {"run", "--json"});
+        words.insert(words.begin() + 2, options.begin(), options.end());
+        result = hearth(words, {.environment = {}, .directory = scratch.string()});
+        return test::summary_of(result);
+    }
+    static Words shell(const std::string& text) { return {"--", "/bin/sh", "-c", text}; }
+    fs::path program(const std::string& name, const std::string& text)
+    {
+        fs::path file = write(name, text);
+        fs::permissions(file, fs::perms::owner_all);
+        return file;
+    }
+
+    ProcessResult result;
+};
+
+const char* const k_compile_line = "g++ -O1 -c a.cpp -o a.o";
+
+class EveryWay : public Processes, public testing::WithParamInterface<const char*> {};
+
+}  // namespace
+
+TEST_P(EveryWay, of_starting_a_compiler_is_met)
+{
+    const std::string way = GetParam();
+    const bool searches = way.find("p", 4) != std::string::npos && way != "posix_spawn";
+    Words words{"--", std::string(HEARTH_PROGRAMS) + "/starts", way};
+    if (way == "system")
+        words.emplace_back(k_compile_line);
+    else
+        for (const char* word : {searches ? "g++" : "/usr/bin/g++", "-c", "a.cpp", "-o", "a.o"})
+            words.emplace_back(word);
+    const nlohmann::json first = summary_of(words);
+    EXPECT_EQ(first.value("compiled", -1), 1) << result.err;
+    fs::remove(scratch / "a.o");
+    const nlohmann::json second = summary_of(words);
+    EXPECT_EQ(second.value("hits", -1), 1) << result.err;
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_TRUE(fs::exists(scratch / "a.o"));
+}
+INSTANTIATE_TEST_SUITE_P(all, EveryWay,
+                         testing::Values("execv", "execve", "execvp", "execvpe", "execl", "execlp", "execle",
+                                         "posix_spawn", "posix_spawnp", "system"),
+                         [](const auto& way) { return std::string(way.param); });
+
+TEST_F(Processes, an_unmodified_build_compiles_nothing_the_second_time)
+{
+    if (::access("/usr/bin/ninja", X_OK) != 0)
+        GTEST_SKIP() << "No ninja is installed.";
+    write("build.ninja", "rule cxx\n  command = c++ -MMD -MF $out.d -O1 -c $in -o $out\n  depfile = $out.d\n"
+                         "rule link\n  command = c++ $in -o $out\n"
+                         "build out/a.o: cxx a.cpp\nbuild out/main.o: cxx main.cpp\n"
+                         "build out/program: link out/a.o out/main.o\n");
+    const nlohmann::json first = summary_of({"--", "ninja"});
+    ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+    EXPECT_EQ(first.value("compiled", -1), 2) << first;
+    const std::string made = read(scratch / "out/main.o");
+    fs::remove_all(scratch / "out");
+    fs::remove(scratch / ".ninja_deps");
+    fs::remove(scratch / ".ninja_log");
+    const nlohmann::json second = summary_of({"--", "ninja"}, {"--forbid-compile"});
+    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+    EXPECT_EQ(second.value("hits", -1), 2) << second;
+    EXPECT_EQ(second.value("compiled", -1), 0) << second;
+    EXPECT_EQ(second.value("past_the_cache", -1), 0) << "a link compiles nothing: " << second;
+    EXPECT_GT(second.value("saved_seconds", 0.0), 0) << second;
+    EXPECT_EQ(read(scratch / "out/main.o"), made);
+    EXPECT_EQ(run_process({(scratch / "out/program").string()}).exit_code, 1);
+    // Nothing was written down that would outlive `hearth run`.
+    EXPECT_EQ(read(scratch / "out/main.o.d").find("hearth"), std::string::npos);
+}
+
+TEST_F(Processes, share_what_hearth_exec_has_compiled)
+{
+    ASSERT_EQ(hearth({"exec", "--", "g++", "-O1", "-c", "a.cpp", "-o", "a.o"},
+                     {.environment = {}, .directory = scratch.string()})
+                  .exit_code,
+              0);
+    EXPECT_EQ(summary_of(shell(k_compile_line)).value("hits", -1), 1) << result.err;
+}
+
+TEST_F(Processes, see_nothing_of_hearth_run)
+{
+    // Asked for its version, a compiler is not watched.
+    program("cc", "#!/bin/sh\necho \"$LD_PRELOAD|$LD_AUDIT|$HEARTH_LAUNCH\"\n");
+    summary_of(shell("./cc --version"));
+    EXPECT_EQ(result.out, "||\n");
+    // What others put there stays.
+    summary_of(
+        shell("LD_PRELOAD=$LD_PRELOAD:libm.so.6 ./cc --version; LD_PRELOAD=libm.so.6:$LD_PRELOAD ./cc --version"));
+    EXPECT_EQ(result.out, "libm.so.6||\nlibm.so.6||\n");
+}
+
+TEST_F(Processes, are_left_alone_where_that_is_asked_for)
+{
+    const nlohmann::json summary =
+        summary_of(shell(std::string(k_compile_line) + "; echo $LD_PRELOAD"), {"--no-processes"});
+    EXPECT_EQ(summary.value("compiled", -1), 0) << summary;
+    EXPECT_EQ(result.out, "\n");
+    EXPECT_TRUE(fs::exists(scratch / "a.o"));
+}
+
+TEST_F(Processes, are_left_alone_where_they_go_by_another_name)
+{
+    // A program of many names that is called by another than its own is that other one.
+    program("cc", "#!/bin/sh\necho started\n");
+    summary_of({"--", "/bin/bash", "-c", "exec -a archiver ./cc -c a.cpp -o a.o"});
+    EXPECT_EQ(result.out, "started\n");
+    EXPECT_EQ(
+        summary_of({"--", "/bin/bash", "-c", "exec -a archiver ./cc -c a.cpp -o a.o"}).value("past_the_cache", -1), 0);
+}
+
+TEST_F(Processes, that_are_not_there_fail_as_they_would)
+{
+    for (const char* way : {"execvp", "posix_spawnp"}) {
+        const std::string starts = std::string(HEARTH_PROGRAMS) + "/starts";
+        const ProcessResult bare = run_process({starts, way, "nvcc-9.9", "-c", "a.cu"});
+        summary_of({"--", starts, way, "nvcc-9.9", "-c", "a.cu"});
+        EXPECT_EQ(result.exit_code, bare.exit_code);
+        EXPECT_EQ(result.err.substr(0, bare.err.size()), bare.err);
+    }
+}
+
+TEST_F(Processes, are_found_as_the_system_finds_them)
+{
+    fs::create_directories(scratch / "bin/gcc");  // a directory
+    fs::create_directory(scratch / "other");
+    const std::string path = (scratch / "bin").string() + ":" + (scratch / "other").string() + ":/usr/bin:/bin";
+    const auto starts = [&] { return Words{"/usr/bin/env", "PATH=" + path, "gcc", "--version"}; };
+    const auto compare = [&](const char* what) {
+        const ProcessResult bare = run_process(starts());
+        Words words = starts();
+        words.insert(words.begin(), {"run", "--"});
+        const ProcessResult ours = hearth(words);
+        EXPECT_EQ(ours.exit_code, bare.exit_code) << what << ours.err;
+        EXPECT_EQ(ours.out, bare.out) << what;
+    };
+    compare("a directory");
+    program("other/gcc", "#!/nonexistent/interpreter\n");
+    compare("an interpreter that is not there");
+    program("other/gcc", "echo a script without a first line\n");
+    compare("no first line");
+}
+
+TEST_F(Processes, run_as_they_are_where_hearth_is_gone)
+{
+    fs::copy(HEARTH_COMMAND, scratch / "hearth");
+    const ProcessOptions options{.environment = {{"HEARTH_DROPIN", HEARTH_DROPINS},
+                                                 {"HEARTH_DIR", cache.string()},
+                                                 {"LD_LIBRARY_PATH", fs::path(HEARTH_COMMAND).parent_path().string()}},
+                                 .directory = scratch.string()};
+    const ProcessResult ran = run_process(
+        {(scratch / "hearth").string(), "run", "--", "/bin/sh", "-c", std::string("rm hearth; ") + k_compile_line},
+        options);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_TRUE(fs::exists(scratch / "a.o"));
+}
+
+TEST_F(Processes, that_are_nothing_but_links_to_hearth_are_not_found)
+{
+    fs::create_directory(scratch / "bin");
+    fs::create_symlink(HEARTH_COMMAND, scratch / "bin/g++");
+    const ProcessResult ran =
+        run_process({HEARTH_COMMAND, "g++", "--version"}, {.environment = {{"PATH", (scratch / "bin").string()}}});
+    EXPECT_EQ(ran.exit_code, 127) << ran.err;
+}
+
+TEST_F(Processes, may_not_compile_where_that_is_forbidden)
+{
+    const nlohmann::json summary = summary_of(shell(k_compile_line), {"--forbid-compile"});
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_EQ(summary.value("forbidden", -1), 1) << summary;
+    EXPECT_FALSE(fs::exists(scratch / "a.o"));
+    // What compiles and links at once is a compile too.
+    summary_of(shell("g++ a.cpp main.cpp -o program"), {"--forbid-compile"});
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_FALSE(fs::exists(scratch / "program"));
+    summary_of(shell("g++ --version >version"), {"--forbid-compile"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(Processes, with_more_words_than_there_is_room_for_run_as_they_are)
+{
+    const std::string many = "g++ -c a.cpp -o a.o $(yes -- -DX | head -n 5000)";
+    const nlohmann::json summary = summary_of(shell(many));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(summary.value("compiled", -1), 0) << summary;
+    EXPECT_TRUE(fs::exists(scratch / "a.o"));
+}
+
+TEST_F(Processes, built_with_a_sanitizer_run_all_the_same)
+{
+    write("checked.cpp", "#include <cstdio>\nint main() { std::puts(\"ran\"); }\n");
+    const ProcessResult built = run_process({"/usr/bin/g++", "-fsanitize=address", (scratch / "checked.cpp").string(),
+                                             "-o", (scratch / "checked").string()});
+    if (built.exit_code != 0)
+        GTEST_SKIP() << "This g++ has no AddressSanitizer.";
+    const ProcessOptions no_leaks{.environment = {{"ASAN_OPTIONS", "detect_leaks=0"}}};
+    const ProcessResult ran = hearth({"run", "--", (scratch / "checked").string()}, no_leaks);
+    EXPECT_EQ(ran.out, "ran\n") << ran.err;
+    EXPECT_EQ(ran.exit_code, 0);
+}
+
+TEST_F(Processes, may_be_named_by_a_link_or_a_word_of_the_command)
+{
+    const auto log_of = [&](const Words& words) {
+        ProcessOptions options;
+        options.directory = scratch.string();
+        options.environment = {{"HEARTH_DIR", cache.string()}, {"HEARTH_RUN_LOG", (scratch / "log").string()}};
+        write("log", "");
+        const ProcessResult ran = run_process(words, options);
+        EXPECT_EQ(ran.exit_code, 0) << ran.err;
+        return read(scratch / "log");
+    };
+    EXPECT_NE(log_of({HEARTH_COMMAND, "g++", "-O1", "-c", "a.cpp", "-o", "a.o"}).find("\"miss\""), std::string::npos);
+    EXPECT_NE(log_of({HEARTH_COMMAND, "/usr/bin/g++", "-O1", "-c", "a.cpp", "-o", "a.o"}).find("\"hit\""),
+              std::string::npos);
+    fs::create_symlink(HEARTH_COMMAND, scratch / "g++");
+    EXPECT_NE(log_of({(scratch / "g++").string(), "-O1", "-c", "a.cpp", "-o", "a.o"}).find("\"hit\""),
+              std::string::npos);
+}
+
+}  // namespace hearth::test
