@@ -100,6 +100,13 @@ TEST_F(Processes, an_unmodified_build_compiles_nothing_the_second_time)
     EXPECT_EQ(read(scratch / "out/main.o.d").find("hearth"), std::string::npos);
 }
 
+TEST_F(Processes, may_be_all_that_hearth_run_runs)
+{
+    const Words words{"--", "g++", "-O1", "-c", "a.cpp", "-o", "a.o"};
+    EXPECT_EQ(summary_of(words).value("compiled", -1), 1) << result.err;
+    EXPECT_EQ(summary_of(words).value("hits", -1), 1) << result.err;
+}
+
 TEST_F(Processes, share_what_hearth_exec_has_compiled)
 {
     ASSERT_EQ(hearth({"exec", "--", "g++", "-O1", "-c", "a.cpp", "-o", "a.o"},

@@ -1,4 +1,5 @@
 #include "cache/open_cache.hpp"
+#include "hearth/command.hpp"
 #include "hearth/recipes.hpp"
 #include "process/child.hpp"
 #include "process/dropin.hpp"
@@ -76,8 +77,12 @@ void prepare_environment(const Globals& globals, const RunArguments& arguments)
         set("HEARTH_RECORD", fs::absolute(arguments.record).string());
 }
 
-int run_run(const Globals& globals, const RunArguments& arguments)
+int run_run(const Globals& globals, const RunArguments& given)
 {
+    RunArguments arguments = given;
+    // A compiler is met where another program starts it, and this one is none of those that are served.
+    if (!arguments.no_processes && !arguments.command.empty() && command::is_compiler(arguments.command.front()))
+        arguments.command.insert(arguments.command.begin(), "/usr/bin/env");
     if (arguments.command.empty())
         fail_usage("No command was given. Write it after --, as in: hearth run -- python train.py");
     if (settings_of(globals).options.caching == Switch::off) {
