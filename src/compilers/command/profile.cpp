@@ -413,14 +413,24 @@ const Profile* profile_of(std::string_view program)
     return nullptr;
 }
 
-bool keeps_paths(std::string_view word)
+const OptionRow* row_of(std::span<const OptionRow> rows, std::string_view word)
 {
     const OptionRow* best = nullptr;
-    for (const OptionRow& row : k_cxx)
-        if ((word == row.name || (row.form == begins && word.starts_with(row.name))) &&
-            (best == nullptr || row.name.size() > best->name.size()))
+    for (const OptionRow& row : rows) {
+        const bool matches = word == row.name ||
+                             ((row.form == begins || row.form == glued) && word.starts_with(row.name)) ||
+                             (row.form == next && word.starts_with(row.name) && word.size() > row.name.size() &&
+                              word[row.name.size()] == '=');
+        if (matches && (best == nullptr || row.name.size() > best->name.size()))
             best = &row;
-    return best != nullptr && best->means == paths;
+    }
+    return best;
+}
+
+bool keeps_paths(std::string_view word)
+{
+    const OptionRow* const row = row_of(k_cxx, word);
+    return row != nullptr && row->means == paths;
 }
 
 std::span<const OptionRow> options_of_host_compilers()

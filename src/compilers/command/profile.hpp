@@ -57,6 +57,9 @@ struct Profile {
 // By the program's file name, such as "x86_64-linux-gnu-g++-12". Null: none is known.
 const Profile* profile_of(std::string_view program);
 
+// The row with the longest name that says what a word means. Null: there is none.
+const OptionRow* row_of(std::span<const OptionRow> rows, std::string_view word);
+
 // Whether an option of a host compiler puts paths into what is written.
 bool keeps_paths(std::string_view word);
 

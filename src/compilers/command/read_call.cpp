@@ -23,20 +23,6 @@ struct Reader {
     bool tells_dependencies = false;
     int depth = 0;  // of files of arguments
 
-    static const OptionRow* row_of(std::span<const OptionRow> rows, std::string_view word)
-    {
-        const OptionRow* best = nullptr;
-        for (const OptionRow& row : rows) {
-            const bool matches = word == row.name ||
-                                 ((row.form == begins || row.form == glued) && word.starts_with(row.name)) ||
-                                 (row.form == next && word.starts_with(row.name) && word.size() > row.name.size() &&
-                                  word[row.name.size()] == '=');
-            if (matches && (best == nullptr || row.name.size() > best->name.size()))
-                best = &row;
-        }
-        return best;
-    }
-
     void past(std::string why)
     {
         if (call.why_past_the_cache.empty())
