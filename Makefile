@@ -1,6 +1,6 @@
 # What people type. The work is CMake's (CMakePresets.json); every target first sees to the packages it needs.
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench simulate test-gpu bench-gpu sanitize soak format lint clean help
+.PHONY: build wheel demo test bench simulate test-gpu bench-gpu sanitize soak format lint clean help
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # A terminal gets ninja's one moving line; a log gets warnings and errors only.
@@ -11,6 +11,9 @@ build: ## build the library and the command, build/hearth
 	@scripts/configure release build build
 	@$(call BUILD,build,hearth hearth_tool)
 	@echo "build/hearth is ready: try build/hearth --help"
+
+wheel: ## build the Python package, dist/hearth-*.whl, and test it in an empty environment
+	@scripts/build-wheel
 
 demo: ## compile kernels through the cache, cold and then warm; then an incremental build with its IR in device memory
 	@scripts/configure release build build demo
@@ -63,7 +66,7 @@ lint: ## check the format (clang-format) and the code (clang-tidy)
 	@scripts/lint --jobs $(JOBS) build
 
 clean: ## remove everything that was built
-	@rm -rf build build-debug build-gpu build-asan build-tsan
+	@rm -rf build build-debug build-gpu build-asan build-tsan build-wheel dist
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done

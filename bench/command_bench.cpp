@@ -4,6 +4,7 @@
 #include "scratch.hpp"
 #include "timing.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -25,12 +26,13 @@ const char* const k_gxx = "/usr/bin/g++";
 
 using Words = std::vector<std::string>;
 
-// A compile that is measured. `source` is written anew for each miss.
+// A compile that is measured. `source` is written anew for each miss: `text`, and `kind` with another name.
 struct Job {
     std::string name;
     Words command;
     std::string source{};
     std::string text{};
+    std::string kind{};
 };
 
 std::string path_of(const char* program)
@@ -64,18 +66,45 @@ Measured ms(const Measured& seconds)
     return seconds * 1e3;
 }
 
-// Sources that nobody has compiled: one line more each time.
+// A source that nobody has compiled.
+void write_another(const Job& job)
+{
+    static int written = 0;
+    std::ofstream(job.source) << job.text << fmt::format("{} int another_{};\n", job.kind, written++);
+}
+
 void misses(Report& report, const Job& job)
 {
-    int written = 0;
     const auto compile_another = [&](const Words& words) {
-        std::ofstream(job.source) << job.text << "// " << written++ << "\n";
+        write_another(job);
         run_to_its_end(words);
     };
     compile_another(through_hearth(job.command));  // knows the compiler's own files from here on
     const Pair times = side_by_side(
         k_compiles, [&] { compile_another(through_hearth(job.command)); }, [&] { compile_another(job.command); });
     report.add_beside("command_miss." + job.name, ms(times.first), "ms", "the bare command", ms(times.second));
+}
+
+// What nvcc takes for two targets where it has compiled for one of them.
+void near_misses(Report& report, const Job& job)
+{
+    std::vector<Words> commands;
+    for (int i = 0; i < k_compiles; ++i) {
+        Words& words = commands.emplace_back(job.command);
+        std::ranges::replace(words, job.source, fmt::format("{}.{}.cu", job.source, i));
+        Job one = job;
+        one.source = fmt::format("{}.{}.cu", job.source, i);
+        write_another(one);
+        run_to_its_end(through_hearth(words));
+        words.insert(words.end(), {"-gencode", "arch=compute_80,code=sm_80"});
+    }
+    std::size_t ours = 0;
+    std::size_t theirs = 0;
+    const Pair times = side_by_side(
+        k_compiles, [&] { run_to_its_end(through_hearth(commands[ours++ % commands.size()])); },
+        [&] { run_to_its_end(commands[theirs++ % commands.size()]); });
+    report.add_beside("command_near_miss." + job.name, ms(times.first), "ms", "the bare command, both targets",
+                      ms(times.second));
 }
 
 void add_hit(Report& report, const Job& job, const std::string& rival, const Pair& times)
@@ -125,8 +154,8 @@ Job small(const char* name, const Scratch& scratch, const char* compiler, const 
 {
     Words command{compiler, "-O2", "-c", scratch.path(file), "-o", scratch.path(std::string(file) + ".o")};
     if (compiler == k_nvcc)
-        command.emplace_back("-arch=sm_90");
-    return {name, command, scratch.path(file), text};
+        command.insert(command.end(), {"-gencode", "arch=compute_90,code=sm_90"});
+    return {name, command, scratch.path(file), text, compiler == k_nvcc ? "__device__" : ""};
 }
 
 // bench/fetch_flashinfer.py makes the folder; its file "command" has a word a line.
@@ -171,6 +200,8 @@ void bench_command(Report& report)
             continue;
         }
         misses(report, job);
+        if (job.command.front() == k_nvcc)
+            near_misses(report, job);
         hits(report, job);
     }
     sampling(report);

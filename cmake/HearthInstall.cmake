@@ -10,20 +10,22 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/hearth")
 install(DIRECTORY include/hearth DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
-install(TARGETS hearth EXPORT hearth-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+# The component `runtime` is what the Python package takes along (pyproject.toml): what programs run with.
+install(TARGETS hearth EXPORT hearth-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  COMPONENT runtime NAMELINK_COMPONENT development)
 # Remote stores are beside the library, where it looks for them.
 get_property(stores GLOBAL PROPERTY HEARTH_STORES)
 if(stores)
-  install(TARGETS ${stores} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS ${stores} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime)
 endif()
 # The drop-in libraries, where `hearth run` looks for them.
 get_property(dropins GLOBAL PROPERTY HEARTH_DROPINS)
 if(dropins)
-  install(TARGETS ${dropins} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/hearth")
+  install(TARGETS ${dropins} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/hearth" COMPONENT runtime)
 endif()
 install(EXPORT hearth-targets NAMESPACE hearth:: DESTINATION "${package_dir}")
 if(TARGET hearth_tool)
-  install(TARGETS hearth_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS hearth_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 endif()
 
 configure_package_config_file(cmake/hearth-config.cmake.in "${PROJECT_BINARY_DIR}/hearth-config.cmake"

@@ -86,14 +86,16 @@ function(hearth_test name)
     math(EXPR timeout "${timeout} * 4")
     add_test(NAME "${folder}.${name}" COMMAND ${name})
     set_tests_properties("${folder}.${name}" PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
+    # Forked children start threads in some tests, which ThreadSanitizer takes for a mistake.
+    string(CONCAT tsan "TSAN_OPTIONS=die_after_fork=0:second_deadlock_stack=1"
+      ":suppressions=${PROJECT_SOURCE_DIR}/tests/tsan-suppressions.txt")
     # The search for leaks is slow at each exit. Programs that start the command hundreds of times leave it to others.
     if("hearth_tool" IN_LIST ARG_NEEDS OR ARG_FOREIGN_LEAKS)
       # Some tests ask for more memory than there is, to see it refused. By default sanitizers end the process then.
       set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT
-        "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1:die_after_fork=0;NODEVICE_SELECT=1")
+        "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1;${tsan}:allocator_may_return_null=1;NODEVICE_SELECT=1")
     else()
-      # Forked children start threads in these tests, which ThreadSanitizer takes for a mistake.
-      set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT "TSAN_OPTIONS=die_after_fork=0")
+      set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT "${tsan}")
     endif()
     return()
   endif()

@@ -23,6 +23,11 @@ enum class Serves : std::uint8_t {
 struct RunOptions {
     std::string recorder{};  // the path of libhearth_recorder.so, which sees what the command asks
     Serves serves = Serves::compilers;
+    // The path of the command `hearth`, which then answers the steps of a compiler that starts other programs, such as
+    // nvcc, each by itself. Empty: they run as they are.
+    std::string steps_by{};
+    // It is such a step, of the tree that this names (HEARTH_TREE_LOG, as `hearth exec --step` finds it).
+    std::string step_of{};
     bool passes_signals = false;  // that ask this process to end, to the command, for as long as it runs
 };
 

@@ -71,7 +71,8 @@ struct CacheOptions {
     std::optional<Switch> caching{};  // off: no tiers at all; every lookup is a miss, a key is still compiled once
     std::optional<Compiling> compiling{};
     // Whether a program whose output holds its path, as debug information does, may be compiled under a name without
-    // its directory, so that one that lies in a new directory every time is a hit: docs/zero-change.md.
+    // its directory, so that one that lies in a new directory every time is a hit: docs/zero-change.md. For gcc and
+    // clang: docs/compilers.md.
     std::optional<Switch> stable_paths{};
     std::optional<std::uint32_t> max_parallel_compiles{};  // 0: as many as ask
     // How long whoever asks for a compile waits at most, unless GetOptions::deadline says otherwise: docs/scaling.md.

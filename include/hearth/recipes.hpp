@@ -11,20 +11,26 @@
 #include <string_view>
 #include <vector>
 
-// What programs compiled with NVRTC is recorded (CacheOptions::record_to, HEARTH_RECORD), so that `hearth build` can
-// compile it beforehand: for other targets, or on a machine without a GPU. docs/recipes.md.
+// What programs compiled with NVRTC, or by commands of compilers, is recorded (CacheOptions::record_to, HEARTH_RECORD),
+// so that `hearth build` can compile it beforehand: for other targets, or on a machine without a GPU. docs/recipes.md.
 
 namespace hearth::recipes {
 
+enum class Kind : std::uint8_t {
+    nvrtc,
+    command,  // a compiler that is a program
+};
+
 // One recorded request, as far as people and schedulers want to know it.
 struct Recipe {
-    Key key;             // of the request; a name of its own if the request goes past the cache
-    std::string name;    // of the program, as it was given
-    std::string target;  // the one its options name; empty: none
-    std::vector<std::string> options;
+    Kind kind = Kind::nvrtc;
+    Key key;                           // of the request; a name of its own if the request goes past the cache
+    std::string name;                  // of the program, as it was given
+    std::string target;                // the one its options name; empty: none
+    std::vector<std::string> options;  // of a command: all its words
     std::vector<std::string> name_expressions;
-    std::string compiler;              // "nvrtc 13.0"; empty if nothing was compiled
-    std::string compiler_build;        // build-id of the library
+    std::string compiler;              // "nvrtc 13.0", "g++"; empty if nothing was compiled
+    std::string compiler_build;        // build-id of the library, or the program's build
     std::string why_past_the_cache;    // why it goes past the cache; empty: it does not
     std::string missing;               // what the file lacks of it, a sentence; empty: it is whole
     int status = 0;                    // what the compiler returned, if it was asked
@@ -86,7 +92,8 @@ HEARTH_API bool is_target(std::string_view text);
 
 // The targets to build a recipe for. A recipe keeps its kind of target: if it was recorded for compute_90 and sm_80 is
 // wanted, it is built for compute_80. If none are wanted, it is built for the recorded target. That is an empty text if
-// its options name no target; such a recipe is always built as recorded too, because its program will ask for that.
+// its options name no target; such a recipe is always built as recorded too, because its program will ask for that. A
+// command is built as it was recorded, whatever is wanted.
 HEARTH_API std::vector<std::string> targets_of(const Recipe& recipe, const std::vector<std::string>& wanted);
 
 enum class Outcome : std::uint8_t {
@@ -110,13 +117,14 @@ struct BuildResult {
 };
 
 struct BuildOptions {
-    std::string scratch{};  // an empty directory, for trees of headers; the caller removes it
-    std::string library{};  // the libnvrtc to use, as nvrtc::CompileOptions has it
+    std::string scratch{};   // an empty directory, for trees of headers; the caller removes it
+    std::string library{};   // the libnvrtc to use, as nvrtc::CompileOptions has it
+    std::string recorder{};  // the path of libhearth_recorder.so, without which no command is built
 };
 
 // Compiles recipes into a cache. Each is compiled in a tree of its own headers, laid out so that its request has the
 // same key as on the machine that recorded it; this is checked every time. While build() runs, it changes the working
-// directory and NVRTC_APPEND_FLAGS of the process, so the process must do nothing else. Thread safety: none.
+// directory and variables of the process, so the process must do nothing else. Thread safety: none.
 class HEARTH_API Builder {
 public:
     Builder(Cache& cache, Recipes recipes, BuildOptions options);

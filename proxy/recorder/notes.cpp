@@ -58,6 +58,11 @@ void open_log()
     std::memcpy(path, text, static_cast<std::size_t>(colon - text));
     path[colon - text] = '\0';
     std::strcpy(g_start, rest);
+    char called[128];
+    const long size = ::syscall(SYS_readlinkat, AT_FDCWD, path, called, sizeof called);
+    const std::size_t wanted = std::strlen(watch::k_tree_log_link);
+    if (size < static_cast<long>(wanted) || std::memcmp(called, watch::k_tree_log_link, wanted) != 0)
+        return;
     const long low = ::syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (low < 0)
         return;
@@ -90,7 +95,8 @@ std::int64_t stamping_clock()
 }
 
 // A write in the same tick of the clock as the last one leaves a file's stamps as they are. So a file that was written
-// just now is given to the program once that tick is over: from then on a change shows.
+// just now, or a directory in which a name was, is given to the program once that tick is over: from then on a change
+// shows.
 void wait_for_the_tick(int descriptor, TreeRecord& record)
 {
     static constexpr int k_most_waits = 20;
@@ -100,7 +106,7 @@ void wait_for_the_tick(int descriptor, TreeRecord& record)
         if (!stat_of(descriptor, "", AT_EMPTY_PATH, status))
             return;
         identify(status, record);
-        if (!S_ISREG(status.st_mode) ||
+        if ((!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) ||
             (record.file.modified_ns < stamping_clock() && record.file.changed_ns < stamping_clock()))
             return;
         ::nanosleep(&k_millisecond, nullptr);
@@ -256,7 +262,7 @@ void note_open(const char* path, Opens opens, int descriptor, int error)
         identify(status, record);
         if (S_ISDIR(record.mode))
             record.asked = Asked::directory;
-        else if (opens == Opens::to_read)
+        if (opens == Opens::to_read)
             wait_for_the_tick(descriptor, record);
     }
     note(record, path);

@@ -5,9 +5,10 @@
 // Linked with libc alone. What a function here leaves out is invisible: a program that asks by other means (its own
 // system calls, a static library) does not say `entered`, and its tree is not kept.
 
+#include "compilers/command/program_names.hpp"
 #include "original.hpp"
 #include "recorder/notes.hpp"
-#include "starts/starts.hpp"
+#include "starts/through_hearth.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -218,7 +219,10 @@ EXPORT DIR* opendir(const char* path)
     DIR* const result = ORIGINAL(opendir, DIR * (const char*))(path);
     const int error = errno;
     const Path told(path);
-    note_asked(Asked::directory, told.text(), result == nullptr ? error : 0);
+    if (result == nullptr)
+        note_asked(Asked::directory, told.text(), error);
+    else
+        note_open(told.text(), Opens::to_read, ::dirfd(result), 0);
     errno = error;
     return result;
 }
@@ -464,21 +468,29 @@ EXPORT char* mkdtemp(char* path)
     return temporary(result, path, result != nullptr, Did::made);
 }
 
+// Once a program: what has no name may be called by it.
+EXPORT pid_t getpid()
+{
+    static bool is_noted = false;
+    if (!is_noted)
+        note_did(Did::numbered, "");
+    is_noted = true;
+    return ORIGINAL(getpid, pid_t())();
+}
+
 // Programs that are started.
 
-bool hearth::starts::takes(const Program& /*program*/)
+// A step of a compiler that can be answered by itself: `hearth exec` does so, and tells our log what it did.
+bool hearth::starts::takes(const Program& program)
 {
-    return false;
+    return program.path != nullptr && hearth::command::names_step(program.path) && hearth::recorder::is_recording() &&
+           value_in(program.environment, hearth::watch::k_steps_variable) != nullptr && can_be_replaced(program);
 }
 
-hearth::starts::Program hearth::starts::instead(const Program& program, const Stage& /*stage*/)
+hearth::starts::Program hearth::starts::instead(const Program& program, const Stage& stage)
 {
-    return program;
-}
-
-hearth::starts::Room hearth::starts::room_for(const Program& /*program*/)
-{
-    return {1, 1, 1};
+    const char* const hearth = value_in(program.environment, hearth::watch::k_steps_variable);
+    return through_hearth(hearth, "--step", program, stage);
 }
 
 void hearth::starts::searches(const char* file)
@@ -605,15 +617,27 @@ __attribute__((constructor)) void enter(int count, char** arguments, char** /*en
         used += length;
     }
     hearth::recorder::note({.did = Did::entered}, path, words, static_cast<ssize_t>(used));
+    const char* const libraries = hearth::starts::value_in(environ, "LD_LIBRARY_PATH");
+    if (libraries != nullptr && *libraries != '\0')
+        hearth::recorder::note({.did = Did::searches}, "", libraries);
     ::dl_iterate_phdr(note_object, nullptr);
 }
 
-void* opened_library(void* result)
+bool is_absent(const char* path)
 {
-    if (result == nullptr)
-        note_unanswered("a library that is not there");
-    else
+    return ::syscall(SYS_faccessat, AT_FDCWD, path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+void* opened_library(void* result, const char* name)
+{
+    const int error = errno;
+    if (result != nullptr)
         ::dl_iterate_phdr(note_object, nullptr);
+    else if (name != nullptr && std::strchr(name, '/') != nullptr && is_absent(name))
+        note_status(Path(name).text(), ENOENT);
+    else
+        note_unanswered("a library that is not there");
+    errno = error;
     return result;
 }
 
@@ -621,10 +645,10 @@ void* opened_library(void* result)
 
 EXPORT void* dlopen(const char* name, int flags)
 {
-    return opened_library(ORIGINAL(dlopen, void*(const char*, int))(name, flags));
+    return opened_library(ORIGINAL(dlopen, void*(const char*, int))(name, flags), name);
 }
 
 EXPORT void* dlmopen(Lmid_t space, const char* name, int flags)
 {
-    return opened_library(ORIGINAL(dlmopen, void*(Lmid_t, const char*, int))(space, name, flags));
+    return opened_library(ORIGINAL(dlmopen, void*(Lmid_t, const char*, int))(space, name, flags), name);
 }

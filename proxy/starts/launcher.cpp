@@ -3,149 +3,22 @@
 
 #include "base/launch_variable.hpp"
 #include "compilers/command/program_names.hpp"
-#include "starts/starts.hpp"
+#include "starts/through_hearth.hpp"
 #include "watch/tree_record.hpp"
-
-#include <algorithm>
-#include <cstring>
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace hearth::starts {
 
-namespace {
-
-constexpr int k_most_words = 4096;
-
-// Where this library and the other drop-ins are, with the last slash.
-char g_folder[PATH_MAX];
-
-__attribute__((constructor)) void know_folder()
-{
-    Dl_info ours{};
-    if (::dladdr(g_folder, &ours) == 0 || ours.dli_fname == nullptr || std::strlen(ours.dli_fname) >= sizeof g_folder)
-        return;
-    std::strcpy(g_folder, ours.dli_fname);
-    if (char* const slash = std::strrchr(g_folder, '/'))
-        slash[1] = '\0';
-}
-
-int count_of(char* const* words)
-{
-    int count = 0;
-    while (words != nullptr && words[count] != nullptr)
-        ++count;
-    return count;
-}
-
-bool is(const char* entry, const char* name)
-{
-    const std::size_t size = std::strlen(name);
-    return std::strncmp(entry, name, size) == 0 && entry[size] == '=';
-}
-
-// A list of libraries as it would be without `hearth run`: compilers are watched by other means, and are asked the same
-// question whether it is there or not. Null: nothing remains.
-char* without_ours(char* entry, char* room)
-{
-    const char* each = std::strchr(entry, '=') + 1;
-    auto used = static_cast<std::size_t>(each - entry);
-    std::memcpy(room, entry, used);
-    const std::size_t empty = used;
-    while (*each != '\0') {
-        const auto size = static_cast<std::size_t>(std::strcspn(each, ": "));
-        if (std::strncmp(each, g_folder, std::strlen(g_folder)) != 0) {
-            if (used > empty)
-                room[used++] = ':';
-            std::memcpy(room + used, each, size);
-            used += size;
-        }
-        each += size + (each[size] != '\0' ? 1 : 0);
-    }
-    room[used] = '\0';
-    return used > empty ? room : nullptr;
-}
-
-// What the system would start: a program, or a script whose interpreter is there. Everything else is the caller's to
-// be told by the system.
-bool can_be_started(const char* path)
-{
-    char head[PATH_MAX];
-    struct stat status {};
-    if (::access(path, X_OK) != 0 || ::stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-        return false;
-    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t size = file >= 0 ? ::read(file, head, sizeof head - 1) : -1;
-    if (file >= 0)
-        ::close(file);
-    if (size < 4)
-        return false;
-    head[size] = '\0';
-    if (std::memcmp(head,
-                    "\x7f"
-                    "ELF",
-                    4) == 0)
-        return true;
-    if (head[0] != '#' || head[1] != '!')
-        return false;
-    char* const interpreter = head + 2 + std::strspn(head + 2, " \t");
-    interpreter[std::strcspn(interpreter, " \t\n")] = '\0';
-    return ::access(interpreter, X_OK) == 0;
-}
-
-}  // namespace
-
 bool takes(const Program& program)
 {
-    const auto& [path, arguments, environment] = program;
-    if (path == nullptr || std::strchr(path, '/') == nullptr || arguments == nullptr || arguments[0] == nullptr ||
-        !command::names_compiler(path))
-        return false;
-    // A program of many names goes by the one that it is called by.
-    const char* const called = std::strrchr(arguments[0], '/');
-    if (std::strcmp(called != nullptr ? called + 1 : arguments[0], std::strrchr(path, '/') + 1) != 0)
-        return false;
     // What a compiler starts belongs to it.
-    return value_in(environment, base::k_launch_variable) != nullptr &&
-           value_in(environment, watch::k_tree_log_variable) == nullptr && g_folder[0] == '/' &&
-           count_of(arguments) <= k_most_words && count_of(environment) <= k_most_words && can_be_started(path);
-}
-
-Room room_for(const Program& program)
-{
-    std::size_t text = 1;
-    for (char* const* each = program.environment; *each != nullptr; ++each)
-        if (is(*each, "LD_AUDIT") || is(*each, "LD_PRELOAD"))
-            text = std::max(text, std::strlen(*each) + 1);
-    return {static_cast<std::size_t>(count_of(program.arguments)) + 5,
-            static_cast<std::size_t>(count_of(program.environment)) + 1, text};
+    return program.path != nullptr && command::names_compiler(program.path) &&
+           value_in(program.environment, base::k_launch_variable) != nullptr &&
+           value_in(program.environment, watch::k_tree_log_variable) == nullptr && can_be_replaced(program);
 }
 
 Program instead(const Program& program, const Stage& stage)
 {
-    static constexpr const char* k_exec = "exec";
-    static constexpr const char* k_separator = "--";
-    const char* const hearth = value_in(program.environment, base::k_launch_variable);
-    int count = 0;
-    for (const char* const word : {hearth, k_exec, k_separator, program.path})
-        stage.arguments[count++] = const_cast<char*>(word);
-    for (int i = 1; program.arguments[i] != nullptr; ++i)
-        stage.arguments[count++] = program.arguments[i];
-    stage.arguments[count] = nullptr;
-    count = 0;
-    for (char* const* each = program.environment; *each != nullptr; ++each) {
-        char* entry = *each;
-        if (is(entry, "LD_AUDIT"))
-            entry = without_ours(entry, stage.texts[0]);
-        else if (is(entry, "LD_PRELOAD"))
-            entry = without_ours(entry, stage.texts[1]);
-        if (entry != nullptr && !is(entry, base::k_launch_variable))
-            stage.environment[count++] = entry;
-    }
-    stage.environment[count] = nullptr;
-    return {hearth, stage.arguments, stage.environment};
+    return through_hearth(value_in(program.environment, base::k_launch_variable), nullptr, program, stage);
 }
 
 void searches(const char* /*file*/) {}

@@ -23,7 +23,11 @@ constexpr std::uint64_t k_unpacked_anyway = 1_GiB;
 
 constexpr std::uint8_t k_content = 'C';
 constexpr std::uint8_t k_recipe = 'R';
+constexpr std::uint8_t k_command = 'P';
 constexpr std::uint8_t k_use = 'U';
+
+constexpr std::uint16_t k_first_version = 1;
+constexpr std::uint16_t k_version_of_commands = 2;
 
 constexpr std::uint8_t k_program_path = 1;
 constexpr std::uint8_t k_all_paths = 2;
@@ -54,7 +58,7 @@ std::string record(std::uint8_t kind, std::string_view payload)
     out.out().reserve(k_recipe_head_size + payload.size());
     out.raw(k_recipe_magic);
     out.out().resize(k_version_at);
-    out.number(k_recipe_version);
+    out.number(kind == k_command ? k_version_of_commands : k_first_version);
     out.number(kind);
     out.number(std::uint8_t{0});
     out.number(static_cast<std::uint32_t>(payload.size()));
@@ -139,6 +143,8 @@ std::string recipe_payload(const Recipe& recipe)
     for (const std::string* text : {&recipe.target, &recipe.build_id, &recipe.builtins, &recipe.compiler,
                                     &recipe.environment, &recipe.working_directory, &recipe.why_past_the_cache})
         put_text(out, *text);
+    if (recipe.kind == RecipeKind::command)
+        put_digest(out, recipe.conditions);
     return std::move(out.out());
 }
 
@@ -168,10 +174,11 @@ bool get_headers(base::WireReader& in, Recipe& recipe)
     return true;
 }
 
-std::optional<Recipe> decode_recipe(ByteView payload)
+std::optional<Recipe> decode_recipe(ByteView payload, RecipeKind kind)
 {
     base::WireReader in(payload);
     Recipe recipe;
+    recipe.kind = kind;
     get_digest(in, recipe.key.digest);
     const auto flags = in.number<std::uint8_t>();
     if ((flags & ~(k_program_path | k_all_paths)) != 0)
@@ -190,6 +197,8 @@ std::optional<Recipe> decode_recipe(ByteView payload)
     for (std::string* text : {&recipe.target, &recipe.build_id, &recipe.builtins, &recipe.compiler, &recipe.environment,
                               &recipe.working_directory, &recipe.why_past_the_cache})
         *text = get_text(in);
+    if (kind == RecipeKind::command)
+        get_digest(in, recipe.conditions);
     if (in.failed() || !in.at_end())
         return std::nullopt;
     return recipe;
@@ -233,7 +242,9 @@ bool take(std::uint8_t kind, ByteView payload, DecodedRecipes& into, std::uint64
     case k_content:
         return take_content(payload, into, patience);
     case k_recipe:
-        if (std::optional<Recipe> recipe = decode_recipe(payload)) {
+    case k_command:
+        if (std::optional<Recipe> recipe =
+                decode_recipe(payload, kind == k_command ? RecipeKind::command : RecipeKind::nvrtc)) {
             into.recipes.push_back(*std::move(recipe));
             return true;
         }
@@ -301,7 +312,7 @@ std::string encode_content(const base::Sha256& digest, const StoredContent& cont
 
 std::string encode_recipe(const Recipe& recipe)
 {
-    return record(k_recipe, recipe_payload(recipe));
+    return record(recipe.kind == RecipeKind::command ? k_command : k_recipe, recipe_payload(recipe));
 }
 
 std::string encode_use(const RecipeUse& use)
@@ -313,6 +324,25 @@ std::string encode_use(const RecipeUse& use)
     out.number(use.pid);
     out.number(static_cast<std::int64_t>(use.began.count()));
     return record(k_use, out.out());
+}
+
+std::optional<RecordName> name_of_record(std::string_view begin)
+{
+    if (begin.size() < k_recipe_head_size || !begin.starts_with(k_recipe_magic))
+        return std::nullopt;
+    base::WireReader in(as_bytes(begin.substr(k_version_at)));
+    const auto version = in.number<std::uint16_t>();
+    const auto kind = in.number<std::uint8_t>();
+    static_cast<void>(in.number<std::uint8_t>());
+    RecordName name;
+    name.size = k_recipe_head_size + std::uint64_t{in.number<std::uint32_t>()};
+    get_digest(in, name.digest);
+    if (in.failed() || version == 0 || version > k_recipe_version)
+        return std::nullopt;
+    name.what = kind == k_content                       ? RecordName::What::content
+                : kind == k_recipe || kind == k_command ? RecordName::What::recipe
+                                                        : RecordName::What::other;
+    return name;
 }
 
 Key key_of_past_the_cache(Recipe recipe)

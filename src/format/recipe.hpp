@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,30 +20,32 @@
 //   file     := record*
 //   record   := magic:u8[8] checksum:u8[16] version:u16 kind:u8 zero:u8 size:u32 payload:u8[size]
 //   checksum := the first 16 bytes of SHA-256(all that follows it in the record)
-//   kind     := 'C' content | 'R' recipe | 'U' use
+//   kind     := 'C' content | 'R' recipe | 'P' recipe of a command | 'U' use
 //
 //   content  := digest:u8[32] form:u8 raw_size:u64 bytes     form := 0 as they are | 1 one zstd frame
 //   recipe   := key:u8[32] flags:u8 status:i32 cost_ns:u64 source:u8[32] name:text options:list names:list
 //               given:u32 (name:text digest:u8[32])*          headers given with the program
 //               files:u32 (path:text label:text digest:u8[32] flags:u8)*
 //               target:text build_id:text builtins:text compiler:text environment:text directory:text why_past:text
+//   of a command := recipe conditions:u8[32]                 zeros: they are not known
 //   flags    := of a recipe: 1 the program's path matters | 2 every path matters; of a file: 1 its path matters
 //   use      := key:u8[32] count:u64 at_ns:u64 pid:u32 began_ns:i64
 //   text     := size:u32 bytes
 //   list     := count:u32 text*
 //
-// Integers are little-endian. The record's head is the same in every version. Contents are named by their SHA-256 and
-// stand once for each process that wrote to the file. A recipe is named by its request's key; if the request goes past
-// the cache, by the SHA-256 of the recipe's own payload with a key of zeros. A reader takes each once. If a record is
-// cut or damaged, only that record is lost: the next one is found by its magic. A record that is whole but unknown to
-// us (an unknown kind, a payload that makes no sense) is skipped as a whole.
+// Integers are little-endian. The record's head is the same in every version, and states the first version that has
+// such a record: 2 for a recipe of a command, 1 for all others. Contents are named by their SHA-256 and stand once for
+// each process that wrote to the file. A recipe is named by its request's key and what it read; if the request goes
+// past the cache, by the SHA-256 of the recipe's own payload with a key of zeros. A reader takes each once. If a record
+// is cut or damaged, only that record is lost: the next one is found by its magic. A record that is whole but unknown
+// to us (an unknown kind, a payload that makes no sense) is skipped as a whole.
 
 namespace hearth::format {
 
 // Every record begins with this; a file that begins otherwise holds something else.
 inline constexpr std::string_view k_recipe_magic = "\x89HRTHRC\n";
 
-inline constexpr std::uint16_t k_recipe_version = 1;
+inline constexpr std::uint16_t k_recipe_version = 2;
 inline constexpr std::size_t k_recipe_head_size = 32;
 // The largest source or header, and, with room to spare, the largest payload. Larger ones are not recorded.
 inline constexpr std::uint64_t k_max_content = 256_MiB;
@@ -64,20 +67,25 @@ struct RecipeFile {
     friend bool operator==(const RecipeFile&, const RecipeFile&) = default;
 };
 
-// What NVRTC was asked to compile. Contents are named by their digests.
+enum class RecipeKind : std::uint8_t { nvrtc, command };
+
+// What NVRTC was asked to compile, or what command was started to compile something. Contents are named by their
+// digests.
 struct Recipe {
+    RecipeKind kind = RecipeKind::nvrtc;
     Key key;
-    base::Sha256 source{};
+    base::Sha256 source{};              // of a command: its first
     std::string name;                   // of the program, as it was given; empty: it was given none
-    std::vector<std::string> options;   // with the target
-    std::vector<std::string> names;     // name expressions
-    std::vector<RecipeHeader> given;    // headers that came with the program
+    std::vector<std::string> options;   // with the target; of a command: all its words
+    std::vector<std::string> names;     // name expressions; of a command: directories that it names, its streams
+    std::vector<RecipeHeader> given;    // headers that came with the program; of a command: its other sources
     std::vector<RecipeFile> files;      // headers that were found, in the order they were found
+    base::Sha256 conditions{};          // of a command: those of its result, a content too
     bool program_path_matters = false;  // the output may hold it
     bool all_paths_matter = false;
     std::string target;  // the one the options name; empty: none
     std::string build_id;
-    std::string builtins;            // digest of the compiler's built-in headers
+    std::string builtins;            // digest of the compiler's built-in headers; of a command: its question's key
     std::string compiler;            // "nvrtc 13.0"; empty if nothing was compiled
     std::string environment;         // variables that the compiler may read: "NAME=value", each with a zero byte behind
     std::string working_directory;   // at the time
@@ -114,6 +122,16 @@ std::string encode_content(const base::Sha256& digest, ByteView raw, int compres
 std::string encode_content(const base::Sha256& digest, const StoredContent& content);
 std::string encode_recipe(const Recipe& recipe);
 std::string encode_use(const RecipeUse& use);
+
+// What a record is, by its first bytes: its head and a digest. It may still turn out to be damaged.
+struct RecordName {
+    enum class What : std::uint8_t { content, recipe, other };
+    What what = What::other;
+    base::Sha256 digest{};
+    std::uint64_t size = 0;  // of the whole record
+};
+// None if no record begins so.
+std::optional<RecordName> name_of_record(std::string_view begin);
 
 // The name of a recipe whose request goes past the cache.
 Key key_of_past_the_cache(Recipe recipe);

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-namespace hearth::nvrtc {
+namespace hearth::recipes {
 
 Result<std::string> TreePlan::walk(const std::string& working_directory, const std::string& path, bool to_directory)
 {
@@ -123,4 +123,4 @@ Status HeaderTree::become(const TreePlan& plan, const std::function<std::optiona
     return changed;
 }
 
-}  // namespace hearth::nvrtc
+}  // namespace hearth::recipes

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-namespace hearth::nvrtc {
+namespace hearth::recipes {
 
 // Files of another machine, by where they were there: a path from the root, without "." and "..".
 class TreePlan {
@@ -51,4 +51,4 @@ private:
     std::set<std::string> m_directories;
 };
 
-}  // namespace hearth::nvrtc
+}  // namespace hearth::recipes

@@ -33,6 +33,8 @@ void for_each_content(const format::Recipe& recipe, Visit&& visit)
         visit(header.digest, header.name);
     for (const format::RecipeFile& file : recipe.files)
         visit(file.digest, file.path);
+    if (recipe.conditions != base::Sha256{})
+        visit(recipe.conditions, "its conditions");
 }
 
 std::uint64_t lacking(const Recipes::Data& data, const format::Recipe& recipe, std::string& first)
@@ -127,11 +129,13 @@ Result<Recipes::Data> load(const std::vector<std::string>& paths, ComesToItsKey 
 Recipe summary_of(const Recipes::Data& data, const format::Recipe& recipe)
 {
     Recipe shown;
+    shown.kind = recipe.kind == format::RecipeKind::command ? Kind::command : Kind::nvrtc;
     shown.key = recipe.key;
     shown.name = recipe.name;
     shown.target = recipe.target;
     shown.options = recipe.options;
-    shown.name_expressions = recipe.names;
+    if (shown.kind == Kind::nvrtc)
+        shown.name_expressions = recipe.names;
     shown.compiler = recipe.compiler;
     shown.compiler_build = recipe.build_id;
     shown.why_past_the_cache = recipe.why_past_the_cache;
@@ -139,14 +143,18 @@ Recipe summary_of(const Recipes::Data& data, const format::Recipe& recipe)
     shown.cost = recipe.cost;
     shown.headers = recipe.given.size() + recipe.files.size();
     std::string first;
-    if (const std::uint64_t count = lacking(data, recipe, first); count > 0)
-        shown.missing = fmt::format("{} of its {} contents {} not in the file, such as {}.", count,
-                                    1 + recipe.given.size() + recipe.files.size(), count == 1 ? "is" : "are", first);
+    if (const std::uint64_t count = lacking(data, recipe, first); count > 0) {
+        std::uint64_t all = 0;
+        for_each_content(recipe, [&](const base::Sha256&, const std::string&) { ++all; });
+        shown.missing = fmt::format("{} of its {} contents {} not in the file, such as {}.", count, all,
+                                    count == 1 ? "is" : "are", first);
+    }
     bool source = true;
     for_each_content(recipe, [&](const base::Sha256& digest, const std::string&) {
         (source ? shown.source_bytes : shown.header_bytes) += data.raw_size(digest);
         source = false;
     });
+    shown.header_bytes -= data.raw_size(recipe.conditions);
     return shown;
 }
 

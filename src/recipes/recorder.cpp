@@ -11,13 +11,17 @@
 #include <mutex>
 #include <unistd.h>
 
-namespace hearth::nvrtc {
+namespace hearth::recipes {
 
 namespace {
 
 // Each of the first uses is written by itself, so that none is lost with the process. Later ones are written at every
 // doubling of their count, so that a program which compiles in a loop does not fill the disk.
 constexpr std::uint64_t k_written_singly = 256;
+
+// How much of a file is looked at to learn what is there. What stands behind that is written again.
+constexpr std::size_t k_block = 65536;
+constexpr std::size_t k_most_blocks = 4096;
 
 struct Recorders {
     base::ForkSafeMutex mutex{base::LockLevel::engine};
@@ -97,7 +101,7 @@ std::shared_ptr<const base::FileHandle> Recorder::open(int& error)
     base::FileStat stat;
     error = opened->open() ? m_files.stat(opened->fd(), stat) : opened->fd();
     if (error == 0 &&
-        (stat.type != base::FileType::file || (stat.size != 0 && recipes::holds_other_things(m_files, opened->fd()))))
+        (stat.type != base::FileType::file || (stat.size != 0 && holds_other_things(m_files, opened->fd()))))
         error = -EINVAL;
     if (error != 0)
         return nullptr;
@@ -105,6 +109,45 @@ std::shared_ptr<const base::FileHandle> Recorder::open(int& error)
     if (!m_open)
         m_open = std::move(opened);
     return m_open;
+}
+
+void Recorder::learn_what_is_there()
+{
+    int error = 0;
+    const std::shared_ptr<const base::FileHandle> there = open(error);
+    base::FileStat stat;
+    if (!there || m_files.stat(there->fd(), stat) != 0)
+        return;
+    static constexpr std::size_t k_begin = format::k_recipe_head_size + sizeof(base::Sha256);
+    std::string block(k_block, '\0');
+    std::optional<format::RecordName> last;
+    std::uint64_t at = 0;
+    for (std::size_t reads = 0; at < stat.size && reads < k_most_blocks; ++reads) {
+        const ssize_t size = m_files.pread(there->fd(), block.data(), block.size(), static_cast<off_t>(at));
+        std::string_view rest(block.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+        do {
+            const std::optional<format::RecordName> record = format::name_of_record(rest);
+            // A record that was cut short is followed by none. What comes later may be whole, and is written again.
+            if (!record || at + record->size > stat.size)
+                return;
+            if (last)
+                take_for_written(*last);
+            last = record;
+            at += record->size;
+            rest.remove_prefix(std::min<std::size_t>(record->size, rest.size()));
+        } while (rest.size() >= k_begin);
+    }
+    if (last && at == stat.size)
+        take_for_written(*last);
+}
+
+void Recorder::take_for_written(const format::RecordName& record)
+{
+    const std::lock_guard lock(m_mutex);
+    if (record.what == format::RecordName::What::content)
+        m_contents.insert(record.digest);
+    else if (record.what == format::RecordName::What::recipe)
+        m_recipes.insert(Key{record.digest});
 }
 
 void Recorder::look_for_the_file()
@@ -186,4 +229,4 @@ void Recorder::after_fork()
     m_uses.clear();
 }
 
-}  // namespace hearth::nvrtc
+}  // namespace hearth::recipes

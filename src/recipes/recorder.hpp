@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace hearth::nvrtc {
+namespace hearth::recipes {
 
 // Appends what this process compiles to one recipe file, which other processes append to as well.
 // Thread safety: all of it. A forked child goes on with the same file; it does not repeat what its parent has written.
@@ -29,6 +29,10 @@ public:
 
     // The one of this process for a path. It is never destroyed: threads may still compile while the program ends.
     static Recorder& of(const std::string& path);
+
+    // Takes what other processes have written for written, so that short-lived ones do not write the same contents
+    // again and again. Cost: a read for each 64 KiB of small records, and for each large one.
+    void learn_what_is_there();
 
     // Call it once before each recipe. If the file was replaced or removed meanwhile, everything is written anew.
     void look_for_the_file();
@@ -60,6 +64,7 @@ private:
 
     std::shared_ptr<const base::FileHandle> open(int& error);
     void fail(int error, const LogSink& log);
+    void take_for_written(const format::RecordName& record);
     void after_fork();
 
     base::Files& m_files;
@@ -78,4 +83,4 @@ private:
     const base::ForkGuard m_fork_guard{[this] { after_fork(); }};
 };
 
-}  // namespace hearth::nvrtc
+}  // namespace hearth::recipes

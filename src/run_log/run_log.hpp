@@ -17,7 +17,7 @@ namespace hearth::run_log {
 
 // One compile.
 struct Event {
-    std::string what{};     // "nvrtc", "nvjitlink", "nvvm", "command"
+    std::string what{};     // "nvrtc", "nvjitlink", "nvvm", "command", "step" (of a command)
     std::string name{};     // the program's
     std::string outcome{};  // "hit", "waited", "miss", "rebuilt", "past_the_cache", "forbidden"
     std::string tier{};

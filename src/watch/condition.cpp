@@ -80,7 +80,10 @@ bool is_program_directory(std::string_view path, const Places& places)
 
 class Collector {
 public:
-    Collector(const Places& places, std::vector<ReadText>* texts) : m_places(places), m_texts(texts) {}
+    Collector(const Places& places, std::vector<ReadText>* texts, const DigestOf& digest_of)
+        : m_places(places), m_texts(texts), m_digest_of(digest_of)
+    {
+    }
 
     Status take(const Event& event, std::span<const std::string_view> known_libraries)
     {
@@ -136,19 +139,13 @@ private:
             return {};
         }
         const bool is_read = event.asked == Asked::file || event.asked == Asked::directory;
-        if (is_read && !m_read.insert(path).second && event.asked == Asked::file)
+        if (is_read && !m_read.insert(path).second)
             return {};
         switch (event.asked) {
         case Asked::file:
             return add_read(path, event);
-        case Asked::directory: {
-            int problem = 0;
-            const base::Sha256 digest = digest_of_names(path, problem);
-            if (problem != 0)
-                return error(Code::unavailable, "{} changed while it was compiled.", path);
-            add_each(path, {.kind = Kind::names, .digest = digest}, {});
-            return {};
-        }
+        case Asked::directory:
+            return add_listed(path, event);
         case Asked::link:
             add_each(path, {.kind = Kind::leads_to, .text = std::string(event.answer)}, {});
             return {};
@@ -168,14 +165,33 @@ private:
     {
         if (!S_ISREG(event.mode))
             return error(Code::unavailable, "It read {}, which is no file.", path);
-        std::optional<SourceFile> now = read_source(path);
+        std::optional<base::Sha256> digest = m_digest_of ? m_digest_of(path, event.file) : std::nullopt;
+        std::optional<SourceFile> now;
+        if (!digest)
+            now = read_source(path);
+        else if (const std::optional<FileIdentity> identity = identify(path))
+            now = SourceFile{{}, *identity, true};
         // Written since, or so shortly before that a write since would not show: what the compiler read is not known.
         if (!now || now->identity != event.file || !would_show(path, event.file, event.at_ns))
             return error(Code::unavailable, "{} changed while it was compiled, or shortly before.", path);
-        const base::Sha256 digest = base::sha256(as_bytes(now->text));
-        add_each(path, {.kind = Kind::content, .digest = digest}, {now->identity, now->settled});
+        if (!digest)
+            digest = base::sha256(as_bytes(now->text));
+        const Stamps::One stamp{now->identity, now->settled};
+        add_each(path, {.kind = Kind::content, .digest = *digest}, stamp);
         if (m_texts != nullptr)
-            m_texts->push_back({path, std::move(now->text), digest});
+            m_texts->push_back({path, std::move(now->text), *digest, stamp});
+        return {};
+    }
+
+    Status add_listed(const std::string& path, const Event& event)
+    {
+        int problem = 0;
+        const base::Sha256 digest = digest_of_names(path, problem);
+        struct stat status {};
+        // A name that comes or goes stamps the directory.
+        if (problem != 0 || ::stat(path.c_str(), &status) != 0 || !would_show(path, identity_of(status), event.at_ns))
+            return error(Code::unavailable, "{} changed while it was compiled, or shortly before.", path);
+        add_each(path, {.kind = Kind::names, .digest = digest}, {});
         return {};
     }
 
@@ -214,6 +230,7 @@ private:
 
     const Places& m_places;
     std::vector<ReadText>* const m_texts;
+    const DigestOf& m_digest_of;
     std::map<std::string, std::optional<std::string>> m_variables;
     std::map<std::string, Event> m_looked_for;
     std::set<std::string> m_read;
@@ -270,18 +287,21 @@ std::string Spot::path(const Places& places) const
 
 std::string real_path_of(const Spot& spot, const Places& places)
 {
+    if (spot.from == Spot::From::root)
+        return spot.rest;
     std::error_code ignored;
     const std::filesystem::path place =
         std::filesystem::canonical(Spot{spot.from, spot.index, {}}.path(places), ignored);
-    return spot.from == Spot::From::root ? spot.rest : (place / spot.rest).string();
+    return (place / spot.rest).lexically_normal().string();  // clang says "./value.h"
 }
 
 Result<Conditions> conditions_of(const EventLog& log, const Places& places,
-                                 std::span<const std::string_view> known_libraries, std::vector<ReadText>* texts)
+                                 std::span<const std::string_view> known_libraries, std::vector<ReadText>* texts,
+                                 const DigestOf& digest_of)
 {
     if (!log.is_complete())
         return error(Code::unavailable, "There was no memory to note what it asked.");
-    Collector collector(places, texts);
+    Collector collector(places, texts, digest_of);
     Status status;
     log.for_each([&](const Event& event) {
         if (status.ok())

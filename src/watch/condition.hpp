@@ -5,6 +5,8 @@
 #include "watch/event_log.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,9 +86,13 @@ struct Conditions {
 // A file that was read.
 struct ReadText {
     std::string path;  // as the compiler opened it
-    std::string text;
+    std::string text;  // empty if its digest was known
     base::Sha256 digest{};
+    Stamps::One stamp{};
 };
+
+// The digest of a file with this identity, if it is known without reading it: it was settled.
+using DigestOf = std::function<std::optional<base::Sha256>(const std::string& path, const FileIdentity& file)>;
 
 // Every way in which the compiler may have come to this path. On a machine where they lead to different places, each
 // must hold: which of them the compiler took cannot be seen.
@@ -103,7 +109,7 @@ std::string real_path_of(const Spot& spot, const Places& places);
 // answer cannot be checked.
 Result<Conditions> conditions_of(const EventLog& log, const Places& places,
                                  std::span<const std::string_view> known_libraries,
-                                 std::vector<ReadText>* texts = nullptr);
+                                 std::vector<ReadText>* texts = nullptr, const DigestOf& digest_of = {});
 
 // The path of a place; empty if there is none of that number.
 std::string path_of_place(Spot::From from, std::uint16_t index, const Places& places);

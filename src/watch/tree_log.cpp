@@ -44,7 +44,14 @@ std::optional<Record> next_record(ByteView bytes, std::size_t& at)
 
 std::string whole(std::string_view path, const std::string& start)
 {
-    return (std::filesystem::path(start) / path).lexically_normal().string();
+    // Of thousands of paths most are whole already.
+    if (path.starts_with('/') && path.find("/.") == std::string_view::npos &&
+        path.find("//") == std::string_view::npos && !path.ends_with('/'))
+        return std::string(path);
+    std::string normal = (std::filesystem::path(start) / path).lexically_normal().string();
+    if (normal.size() > 1 && normal.ends_with('/'))
+        normal.pop_back();
+    return normal;
 }
 
 std::vector<std::string> words_of(std::string_view text)
@@ -61,6 +68,30 @@ bool reads_sources(std::string_view program)
     program.remove_prefix(program.find_last_of('/') + 1);
     return std::ranges::any_of(std::array{"cc1", "clang", "cudafe++", "cicc"},
                                [&](const char* name) { return program.starts_with(name); });
+}
+
+// Those that call what has no name by the number of their process.
+bool reads_cuda(std::string_view program)
+{
+    return program.ends_with("/cudafe++") || program.ends_with("/cicc");
+}
+
+bool is_clang(std::string_view program)
+{
+    return program.substr(program.find_last_of('/') + 1).starts_with("clang");
+}
+
+// Whether a source may have asked this of a file that its compiler writes. clang looks at its output first, and opens
+// what a source names.
+bool may_be_of_source(std::string_view program, Asked asked)
+{
+    return reads_sources(program) && (asked == Asked::file || (asked == Asked::status && !is_clang(program)));
+}
+
+// What an open file is called without its links, as the system tells it.
+bool is_name_of_open_file(Asked asked, int error, std::string_view name)
+{
+    return asked == Asked::link && error == 0 && name.starts_with("/proc/self/fd/");
 }
 
 bool is_on(std::string_view path, std::string_view directory)
@@ -192,6 +223,12 @@ void TreeLog::take_programs(const std::vector<Record>& records, std::string_view
         starts -= head.did == Did::failed ? 1 : 0;
         if (head.did == Did::starts)
             last_started = name;
+        if (head.did == Did::answered)
+            m_answered.emplace_back(answer);
+        if (head.did == Did::starts && name.starts_with('/'))
+            m_started.emplace(name);
+        if (head.did == Did::searches)
+            m_library_paths.emplace(answer);
         if (head.did == Did::overflow)
             not_known("it asked for something too long to be written down");
         if (head.did == Did::entered)
@@ -259,6 +296,7 @@ void TreeLog::take_questions(const std::vector<Record>& records, const OwnFiles&
         known.insert(whole(each, start.directory));
     std::map<std::uint32_t, std::string_view> programs;  // that the processes are just then
     std::map<std::uint32_t, std::string_view> called;    // by which name
+    std::map<std::uint32_t, std::string_view> opened;    // which file they opened last
     const auto searches_only = [&](std::uint32_t process) {
         const std::string name(called[process]);
         return start.only_searches != nullptr && start.only_searches(programs[process]) &&
@@ -270,10 +308,13 @@ void TreeLog::take_questions(const std::vector<Record>& records, const OwnFiles&
             programs[head.process] = name;
             called[head.process] = answer.substr(0, answer.find('\0'));
         }
+        m_is_numbered |= head.did == Did::numbered && reads_cuda(programs[head.process]);
         if (head.did != Did::asked)
             continue;
         Event event{head.asked, head.error, head.mode, name, answer, head.file, head.at_ns};
         if (head.asked == Asked::variable) {
+            if (std::ranges::find(start.passing, name) != start.passing.end())
+                continue;
             if (name == "PATH" && knows_searches && searches_only(head.process))
                 continue;
             // A program may have set it for those that it started. What it was at the start decided that.
@@ -283,26 +324,37 @@ void TreeLog::take_questions(const std::vector<Record>& records, const OwnFiles&
         } else if (head.asked != Asked::where && head.asked != Asked::unanswered && head.asked != Asked::library) {
             if (name.empty() || name == "/proc/self/exe")
                 continue;  // the programs are known
+            if (is_name_of_open_file(head.asked, head.error, name)) {
+                event.asked = Asked::real_path;
+                event.name = opened[head.process];
+                std::error_code problem;
+                if (std::filesystem::canonical(whole(event.name, start.directory), problem) != answer) {
+                    not_known(fmt::format("it asks what {} is, an open file", name));
+                    continue;
+                }
+            }
+            if (head.asked == Asked::file && head.error == 0)
+                opened[head.process] = name;
             if (!is_kept(head)) {
                 // Names of temporary files are random.
                 if (head.asked == Asked::file && head.error == 0 && name != "/dev/null" && name != "/dev/urandom")
                     not_known(fmt::format("it reads {}, which is no file", name));
                 continue;
             }
-            const std::string path = whole(name, start.directory);
+            const std::string path = whole(event.name, start.directory);
             if (known.contains(path) || (head.error != 0 && is_search(path)))
                 continue;
             if (own.has(path)) {
                 // Drivers and assemblers look at their outputs, and go on as they would anyway.
-                const bool by_source =
-                    (head.asked == Asked::status || head.asked == Asked::file) && reads_sources(programs[head.process]);
+                const bool by_source = may_be_of_source(programs[head.process], head.asked);
                 if (!own.has_before(path, i) && (by_source || (head.asked == Asked::file && head.error == 0)))
                     not_known(fmt::format("it looks for {} and writes it too", path));
                 continue;
             }
             if (head.asked == Asked::directory && head.error == 0) {
                 m_listed.push_back(path);
-                continue;
+                if (path == start.temporaries)
+                    continue;
             }
         }
         m_asked.add(event);

@@ -21,9 +21,11 @@ struct TreeProgram {
 // How it was started.
 struct TreeStart {
     std::string directory;
-    std::vector<std::string> environment;  // as "NAME=value"
-    std::string recorder;                  // its path; it is no part of the tree
-    std::vector<std::string> known{};      // files that count by their content alone, whatever they are called
+    std::vector<std::string> environment;     // as "NAME=value"
+    std::string recorder;                     // its path; it is no part of the tree
+    std::vector<std::string_view> passing{};  // variables that have no say in what is written
+    std::vector<std::string> known{};         // files that count by their content alone, whatever they are called
+    std::string temporaries{};                // the directory of temporary files: which names are in it is not held
     // Whether a program asks for PATH only to find itself, and programs that it starts. Null: none does.
     bool (*only_searches)(std::string_view program) = nullptr;
 };
@@ -46,8 +48,17 @@ public:
     const std::vector<std::string>& left_behind() const { return m_left_behind; }
     // Directories that it listed, by their whole paths.
     const std::vector<std::string>& listed() const { return m_listed; }
+    // Programs that it started by their paths, which may have been links.
+    const std::set<std::string>& started() const { return m_started; }
+    // Lists of directories in which libraries were looked for, before those that the programs name themselves.
+    const std::set<std::string>& library_paths() const { return m_library_paths; }
+    // A part that reads sources asked for the number of its process, so what it wrote may hold that.
+    bool is_numbered() const { return m_is_numbered; }
     // What the names of programs that it started mean along PATH.
     const std::map<std::string, std::string>& found() const { return m_found; }
+    // What programs depend on that did not run, since what they would have done is known: encoded conditions, with
+    // paths that are whole, or relative to where the tree was started.
+    const std::vector<std::string>& answered() const { return m_answered; }
     // Why what it did is not known. Empty: it is.
     const std::string& why_not_known() const { return m_why_not_known; }
 
@@ -65,6 +76,10 @@ private:
     std::map<std::string, std::string> m_found;
     std::vector<std::string> m_left_behind;
     std::vector<std::string> m_listed;
+    std::vector<std::string> m_answered;
+    std::set<std::string> m_started;
+    std::set<std::string> m_library_paths;
+    bool m_is_numbered = false;
     std::string m_why_not_known;
 };
 

@@ -14,6 +14,12 @@ namespace hearth::watch {
 // How the recorder is told where to write: log ":" inode ":" inode ":" directory. The inodes are those of the pipes
 // that stand for a terminal (0: none does), the directory that in which the tree was started.
 inline constexpr const char* k_tree_log_variable = "HEARTH_TREE_LOG";
+// The path of the command hearth, which answers steps of the compiler that is watched.
+inline constexpr const char* k_steps_variable = "HEARTH_STEPS";
+// What the log is called. Whoever is told of one that is called otherwise writes nothing: it may be anybody's file,
+// where the process that had the log is gone.
+inline constexpr const char* k_tree_log_name = "hearth tree log";
+inline constexpr const char* k_tree_log_link = "/memfd:hearth tree log";
 
 enum class Did : std::uint8_t {
     asked,    // `asked` says what
@@ -26,6 +32,9 @@ enum class Did : std::uint8_t {
     renamed,  // from `name` to `answer`
     removed,  // a file or a directory
     made,     // a directory, or a link
+    numbered,  // asked for the number of its process
+    searches,  // libraries along this list of directories (LD_LIBRARY_PATH), before those that it names itself
+    answered,  // the program that was entered did not run: `answer` has the conditions of what it would have done
     overflow,  // could not tell something: the log is incomplete
 };
 

@@ -201,6 +201,15 @@ std::string recipe_bytes(int compression)
                                std::chrono::nanoseconds(1'700'000'000'000'000'001)});
 }
 
+format::Recipe recipe_of_command()
+{
+    format::Recipe made = recipe();
+    made.kind = format::RecipeKind::command;
+    made.options = {"/usr/bin/nvcc", "-arch=sm_90a", "-c", "noop.cu", "-o", "noop.o"};
+    made.conditions = base::sha256(as_bytes(std::string_view("conditions")));
+    return made;
+}
+
 void expect_recipes_hold(const std::string& bytes)
 {
     const auto decoded = format::decode_recipes(as_bytes(bytes), "golden");
@@ -219,6 +228,16 @@ void expect_recipes_hold(const std::string& bytes)
 TEST(Golden, recipes_are_written_as_they_were)
 {
     expect_as_it_was("v1.recipes", recipe_bytes(0), k_recipe_format);
+}
+
+TEST(Golden, recipes_of_commands_are_written_as_they_were)
+{
+    expect_as_it_was("v2_command.recipes", format::encode_recipe(recipe_of_command()), k_recipe_format);
+    const std::string bytes = golden("v2_command.recipes", "");
+    const auto decoded = format::decode_recipes(as_bytes(bytes), "golden");
+    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+    ASSERT_EQ(decoded->recipes.size(), 1U);
+    EXPECT_EQ(decoded->recipes[0], recipe_of_command());
 }
 
 TEST(Golden, recipes_of_version_1_are_read_whatever_zstd_writes_today)

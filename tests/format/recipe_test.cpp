@@ -42,6 +42,14 @@ Recipe sample(std::string_view source)
     return recipe;
 }
 
+Recipe sample_of_command(std::string_view source)
+{
+    Recipe recipe = sample(source);
+    recipe.kind = RecipeKind::command;
+    recipe.conditions = digest_of("conditions");
+    return recipe;
+}
+
 RecipeUse use_of(const Recipe& recipe)
 {
     return {recipe.key, 3, std::chrono::microseconds(125), 4711, std::chrono::seconds(1'700'000'000)};
@@ -79,7 +87,7 @@ std::string with_number(std::string record, std::size_t at, T value)
 struct Sample {
     std::string long_text = std::string(500, 'x');  // compresses well
     Recipe first = sample("source");
-    Recipe second = sample("another");
+    Recipe second = sample_of_command("another");
     std::vector<std::string> records{content("source"), content(long_text), encode_recipe(first),
                                      encode_use(use_of(first)), encode_recipe(second)};
 
@@ -272,6 +280,24 @@ TEST(RecipeFormat, of_contents_with_one_digest_that_one_is_kept_which_is_what_it
     EXPECT_EQ(patience, 2U);
 }
 
+TEST(RecipeFormat, tells_what_a_record_is_by_its_first_bytes)
+{
+    const Sample all;
+    using What = RecordName::What;
+    const std::vector<What> expected{What::content, What::content, What::recipe, What::other, What::recipe};
+    for (std::size_t i = 0; i < all.records.size(); ++i) {
+        const std::optional<RecordName> name = name_of_record(std::string_view(all.records[i]).substr(0, 64));
+        ASSERT_TRUE(name) << i;
+        EXPECT_EQ(name->what, expected[i]) << i;
+        EXPECT_EQ(name->size, all.records[i].size()) << i;
+    }
+    EXPECT_EQ(name_of_record(all.records[0])->digest, digest_of("source"));
+    EXPECT_EQ(Key{name_of_record(all.records[4])->digest}, all.second.key);
+    EXPECT_FALSE(name_of_record(std::string_view(all.records[0]).substr(0, 63)));
+    EXPECT_FALSE(name_of_record(std::string_view(all.records[0]).substr(1)));
+    EXPECT_FALSE(name_of_record(with_number<std::uint16_t>(all.records[2], k_version_at, k_recipe_version + 1)));
+}
+
 TEST(RecipeFormat, of_a_newer_version_is_refused_with_a_sentence_and_only_where_that_is_certain)
 {
     const Sample all;
@@ -280,10 +306,10 @@ TEST(RecipeFormat, of_a_newer_version_is_refused_with_a_sentence_and_only_where_
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::other_version);
     EXPECT_EQ(refused.error().message,
-              "new.recipes has recipes of version 2; this Hearth reads up to version 1. Use a Hearth as new as the one "
+              "new.recipes has recipes of version 3; this Hearth reads up to version 2. Use a Hearth as new as the one "
               "that recorded it.");
     std::string damaged = all.records[2];
-    damaged[k_version_at] = 2;  // its sum says that this is damage
+    damaged[k_version_at] = k_recipe_version + 1;  // its sum says that this is damage
     EXPECT_EQ(decode(damaged + all.records[3]).damaged_places, 1U);
 }
 

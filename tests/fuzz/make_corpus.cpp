@@ -95,9 +95,13 @@ Inputs recipes()
     recipe.why_past_the_cache = "a reason";
     recipe.all_paths_matter = true;
     const std::string use = format::encode_use({recipe.key, 2, std::chrono::seconds(1), 7, std::chrono::seconds(9)});
+    format::Recipe command = recipe;
+    command.kind = format::RecipeKind::command;
+    command.conditions = recipe.source;
     return {{"plain_content", content("source", 0)},
             {"packed_content", content(std::string(300, 's'), 3)},
             {"recipe", format::encode_recipe(recipe)},
+            {"command", format::encode_recipe(command)},
             {"use", use},
             {"all", content("source", 0) + format::encode_recipe(recipe) + use + use},
             {"torn", use.substr(0, 40) + format::encode_recipe({}) + use.substr(0, 20)}};

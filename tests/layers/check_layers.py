@@ -34,9 +34,11 @@ LAYERS = {
     "tiers/*": BELOW | {"remote"},
     "compilers/common": {"base", "format", "gpu", "watch"},
     "compilers/*": BELOW | {"compilers/common", "recipes", "watch"},
+    "building": BELOW | {"compilers/common", "compilers/*", "recipes", "watch"},
     "config": BELOW | {"json", "engine", "remote", "tiers/*", "compilers/common", "compilers/*", "modules", "recipes",
                "watch"},
 }
+LAYERS["c"] = LAYERS["config"] | {"config"}
 OUTSIDE = {
     "include": set(),
     "tools": {"base", "json", "run_log"},
@@ -52,10 +54,12 @@ ROOTS = {"tools": ["tools/hearth"], "bench": ["bench", "tests"], "tests/support"
 # The Cache and its options name everything below them, so what is below must not know them. Compilers are users of the
 # Cache, and so is what they stand on (compilers/common): they meet it at its public interface.
 TOP_HEADERS = {"hearth/admin.hpp", "hearth/cache.hpp", "hearth/hearth.hpp", "hearth/options.hpp"}
-MAY_USE_TOP = {"engine", "compilers/common", "compilers/*", "modules", "recipes", "config"} | set(OUTSIDE)
+MAY_USE_TOP = {"engine", "compilers/common", "compilers/*", "modules", "recipes", "building", "config",
+               "c"} | set(OUTSIDE)
 
 STANDARD = set(
-    """algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits
+    """stddef.h stdint.h
+    algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits
     clocale cmath codecvt compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint
     cstdio cstdlib cstring ctime cuchar cwchar cwctype deque exception execution filesystem format forward_list fstream
     functional future initializer_list iomanip ios iosfwd iostream istream iterator latch limits list locale map memory

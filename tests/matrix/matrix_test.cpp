@@ -43,6 +43,7 @@ public:
         nvrtc = find_library({"libnvrtc.so.13", "libnvrtc.so.12"});
         nvvm = find_library({"libnvvm.so.4"});
         ptxas = "/usr/local/cuda/bin/ptxas";
+        nvcc = "/usr/local/cuda/bin/nvcc";
         write_file(source(), "extern \"C\" __global__ void k(int* o) { *o = 41; }\n");
         const ProcessResult bare = run_process({door("nvrtc_door"), nvrtc, source(), m_scratch / "bare.ptx", "1"});
         bare_ptx = read(m_scratch / "bare.ptx");
@@ -51,7 +52,7 @@ public:
         run_process(through_nvvm(1, m_scratch / "bare.nvvm.ptx"));
         bare_nvvm = read(m_scratch / "bare.nvvm.ptx");
         if (fs::exists(ptxas)) {
-            run_process({ptxas, "-arch=sm_80", ptx(), "-o", m_scratch / "bare.cubin"});
+            run_process({ptxas, "-arch=sm_80", "-m64", ptx(), "-o", m_scratch / "bare.cubin"});
             bare_cubin = read(m_scratch / "bare.cubin");
         }
         public_key = run_process({hearth(), "keygen", signing_key()}).out;
@@ -76,6 +77,7 @@ public:
     std::string nvrtc;
     std::string nvvm;
     std::string ptxas;
+    std::string nvcc;
     std::string bare_ptx;
     std::string bare_nvvm;
     std::string bare_cubin;
@@ -118,12 +120,12 @@ struct Seen {
     std::string said;
 };
 
-// Under `hearth run`, whose summary says what was done.
-Seen under_run(const Words& more, const Words& command, const Variables& variables, const std::string& out)
+// Under `hearth run`, whose summary says what was done: by compilers, or by their steps.
+enum class Counts : bool { compilers, steps };
+Seen under_run(const Words& command, const Variables& variables, const std::string& out,
+               Counts counts = Counts::compilers)
 {
-    Words words{world().hearth(), "run", "--json"};
-    words.insert(words.end(), more.begin(), more.end());
-    words.emplace_back("--");
+    Words words{world().hearth(), "run", "--json", "--"};
     words.insert(words.end(), command.begin(), command.end());
     ProcessOptions options;
     options.environment = variables;
@@ -136,10 +138,11 @@ Seen under_run(const Words& more, const Words& command, const Variables& variabl
     const nlohmann::json summary = nlohmann::json::parse(result.err.substr(line + 1), nullptr, false);
     if (!summary.is_object())
         return seen;
-    seen.compiled = summary.value("compiled", -1);
-    seen.hits = summary.value("hits", -1);
+    const nlohmann::json& counted = counts == Counts::steps ? summary["steps"] : summary;
+    seen.compiled = counted.value("compiled", -1);
+    seen.hits = counted.value("hits", -1);
     seen.refused = summary.value("forbidden", -1);
-    for (const auto& [tier, hits] : summary["by_tier"].items())
+    for (const auto& [tier, hits] : counted["by_tier"].items())
         seen.tier += tier;
     EXPECT_EQ(summary.value("past_the_cache", -1), 0) << seen.said;
     EXPECT_EQ(summary["warnings"].size(), 0U) << seen.said;
@@ -171,7 +174,7 @@ Door opened(const char* name, const char* what, std::function<Words()> before)
                 [before](const Variables& variables, int times, const std::string& out) {
                     Words command = before();
                     command.insert(command.end(), {world().source(), out, std::to_string(times)});
-                    return under_run({}, command, variables, out);
+                    return under_run(command, variables, out);
                 },
             .needs_dropins = true};
 }
@@ -218,20 +221,29 @@ Seen by_compile(const Variables& variables, int /*times*/, const std::string& ou
 
 Seen by_start(const Variables& variables, int /*times*/, const std::string& out)
 {
-    return under_run({},
-                     {"/bin/sh", "-c", "exec \"$0\" -arch=sm_80 \"$1\" -o \"$2\"", world().ptxas, world().ptx(), out},
-                     variables, out);
+    return under_run(
+        {"/bin/sh", "-c", "exec \"$0\" -arch=sm_80 -m64 \"$1\" -o \"$2\"", world().ptxas, world().ptx(), out},
+        variables, out);
 }
 
 Seen by_nvvm(const Variables& variables, int times, const std::string& out)
 {
-    return under_run({}, world().through_nvvm(times, out), variables, out);
+    return under_run(world().through_nvvm(times, out), variables, out);
 }
 
 Seen by_exec(const Variables& variables, int /*times*/, const std::string& out)
 {
-    return under_run({}, {world().hearth(), "exec", "--", world().ptxas, "-arch=sm_80", world().ptx(), "-o", out},
+    return under_run({world().hearth(), "exec", "--", world().ptxas, "-arch=sm_80", "-m64", world().ptx(), "-o", out},
                      variables, out);
+}
+
+// nvcc is asked something new each time, and what its only step is asked stays the same.
+Seen by_step(const Variables& variables, int /*times*/, const std::string& out)
+{
+    static int asked = 0;
+    const Words nvcc{world().nvcc, "-cubin", "-arch=sm_80", fmt::format("-DASKED={}", asked++), world().ptx(),
+                     "-o",         out};
+    return under_run(nvcc, variables, out, Counts::steps);
 }
 
 std::vector<Door> doors()
@@ -257,10 +269,13 @@ std::vector<Door> doors()
     all.push_back({"NVVM", "`hearth run` of Python that opens libnvvm.so.4", by_nvvm, true, false, &World::bare_nvvm});
     all.back().needs_dropins = true;
     all.push_back(
-        {"started", "`hearth run` of a program that starts a compiler", by_start, false, false, &World::bare_cubin});
+        {"started", "`hearth run` of a program that starts a compiler", by_start, false, true, &World::bare_cubin});
     all.back().needs_dropins = true;
-    all.push_back({"exec", "`hearth exec` of a compiler that is a program, under `hearth run`", by_exec, false, false,
+    all.push_back({"exec", "`hearth exec` of a compiler that is a program, under `hearth run`", by_exec, false, true,
                    &World::bare_cubin});
+    all.back().needs_dropins = true;
+    all.push_back(
+        {"step", "a step of nvcc, which itself is asked something new", by_step, false, false, &World::bare_cubin});
     all.back().needs_dropins = true;
     const auto needs = [](const std::string& file) {
         return [file] { return fs::exists(file) ? std::string{} : file + " is not installed"; };
@@ -283,7 +298,9 @@ std::vector<Door> doors()
         if (door.name == std::string("NVVM"))
             door.why_not = [] { return world().bare_nvvm.empty() ? "there is no libnvvm or no Python" : ""; };
         if (door.name == std::string("started") || door.name == std::string("exec"))
-            door.why_not = needs("/usr/local/cuda/bin/ptxas");
+            door.why_not = needs(world().ptxas);
+        if (door.name == std::string("step"))
+            door.why_not = needs(world().nvcc);
     }
     return all;
 }
@@ -359,8 +376,10 @@ std::string why_never(const Door& door, const Store& store, const std::string& m
         return "nothing in a process's own memory is signed";
     if (in == "memory" && mode == "forbidden")
         return "the first compile of a process is in no memory";
+    if (mode == "forbidden" && door.name == std::string("step"))
+        return "the compiler whose step it is may not run";
     if (mode == "recorded" && !door.is_recorded)
-        return "recipes are of NVRTC alone";
+        return "recipes are of NVRTC and of commands";
     return {};
 }
 

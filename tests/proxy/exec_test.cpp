@@ -76,6 +76,16 @@ private:
     }
 };
 
+class ExecClang : public Exec {
+protected:
+    void SetUp() override
+    {
+        Exec::SetUp();
+        if (!IsSkipped() && ::access("/usr/bin/clang++", X_OK) != 0)
+            GTEST_SKIP() << "No clang is installed.";
+    }
+};
+
 const Words k_compile{"g++", "-O1", "-c", "a.cpp", "-o", "a.o"};
 
 }  // namespace
@@ -173,6 +183,21 @@ TEST_F(Exec, tells_dependencies_with_the_names_of_this_call)
     // Without a name of its own it lies beside the output.
     EXPECT_EQ(both({"g++", "-MD", "-c", "a.cpp", "-o", "a.o"}, "a.d", {}, "new"), "miss");
     EXPECT_EQ(both({"g++", "-MD", "-c", "a.cpp", "-o", "a.o"}, "a.d", {}, "new"), "hit");
+}
+
+// gcc names a system directory by its real path where that is shorter.
+TEST_F(Exec, tells_dependencies_in_directories_that_the_compiler_names_otherwise)
+{
+    write("a.cpp", "#include <inner.h>\nint value() { return VALUE; }\n");
+    for (const char* folder : {"one", "another"}) {
+        fs::create_directories(scratch / folder / "inc");
+        fs::create_directories(scratch / folder / "other");
+        write(std::string(folder) + "/inc/inner.h", "#define VALUE 1\n");
+    }
+    for (const char* folder : {"one", "another"}) {
+        const std::string include = (scratch / folder / "other/../inc").string();
+        both({"g++", "-isystem", include, "-MD", "-MF", "a.d", "-c", "a.cpp", "-o", "a.o"}, "a.d");
+    }
 }
 
 TEST_F(Exec, reads_arguments_from_files)
@@ -476,6 +501,189 @@ TEST_F(Exec, asks_for_all_variables_behind_a_compiler_that_is_a_script)
     EXPECT_EQ(both(words, "a.o"), "hit");
     write("g++", "#!/bin/sh\nexec /usr/bin/g++ -DVALUE=6 \"$@\"\n");
     EXPECT_EQ(both(words, "a.o"), "miss");
+}
+
+TEST_F(Exec, compiles_anew_when_a_name_appears_in_a_directory_that_was_listed)
+{
+    fs::create_directory(scratch / "listed");
+    write("listed/one", "");
+    fs::create_directory(scratch / "made");
+    const Words words{"sh", "-c", "echo listed/* > made/out"};
+    const auto list = [&] {
+        fs::remove(scratch / "made/out");
+        Words all{"exec", "--any", "--verbose", "--"};
+        all.insert(all.end(), words.begin(), words.end());
+        ProcessOptions options;
+        options.directory = scratch.string();
+        told = hearth(all, options).err;
+        return read(scratch / "made/out");
+    };
+    EXPECT_EQ(list(), "listed/one\n");
+    EXPECT_NE(told.find(": miss"), std::string::npos) << told;
+    EXPECT_EQ(list(), "listed/one\n");
+    EXPECT_NE(told.find(": hit"), std::string::npos) << told;
+    write("listed/two", "");
+    EXPECT_EQ(list(), "listed/one listed/two\n");
+    EXPECT_NE(told.find(": miss"), std::string::npos) << told;
+    fs::remove(scratch / "listed/two");
+    EXPECT_EQ(list(), "listed/one\n");
+    EXPECT_NE(told.find(": hit"), std::string::npos) << told;
+}
+
+TEST_F(Exec, compiles_anew_when_a_library_appears_that_was_loaded_in_vain)
+{
+    const std::string library = (scratch / "libvalue.so").string();
+    write("load.c", "#include <dlfcn.h>\n#include <stdio.h>\nint main(void) { fputs(dlopen(\"" + library +
+                        "\", RTLD_NOW) ? \"there\" : \"absent\", fopen(\"out\", \"w\")); return 0; }\n");
+    ASSERT_EQ(bare({"gcc", "load.c", "-o", "load"}).exit_code, 0);
+    ProcessOptions options;
+    options.directory = scratch.string();
+    const auto load = [&] {
+        fs::remove(scratch / "out");
+        told = hearth({"exec", "--any", "--verbose", "--", "./load", "now"}, options).err;
+        return read(scratch / "out");
+    };
+    EXPECT_EQ(load(), "absent");
+    EXPECT_EQ(load(), "absent");
+    EXPECT_NE(told.find(": hit"), std::string::npos) << told;
+    ASSERT_EQ(bare({"g++", "-shared", "-fPIC", "a.cpp", "-o", "libvalue.so"}).exit_code, 0);
+    EXPECT_EQ(load(), "there");
+    EXPECT_NE(told.find(": miss"), std::string::npos) << told;
+}
+
+TEST_F(Exec, keeps_nothing_that_lists_where_it_writes_or_where_names_are_others_each_time)
+{
+    ProcessOptions options;
+    options.directory = scratch.string();
+    for (const char* text : {"echo * > out", "echo /tmp/* > out", "echo /proc/self/fd/* > out"}) {
+        told = hearth({"exec", "--any", "--verbose", "--", "sh", "-c", text}, options).err;
+        EXPECT_NE(told.find("it lists the directory"), std::string::npos) << text << ": " << told;
+    }
+}
+
+// Compiles in two directories, and expects one result of both, and of the bare compiler where it is told the paths.
+TEST_F(Exec, fixes_paths_where_the_user_wants_that)
+{
+    const Variables fixed{{"HEARTH_STABLE_PATHS", "1"}};
+    const std::string text = "#include \"value.h\"\n#include <inner.h>\nconst char* name() { return __FILE__; }\n"
+                             "int value() { return VALUE + inner(); }\n";
+    for (const char* folder : {"one", "another"}) {
+        fs::create_directories(scratch / folder / "inc");
+        write(std::string(folder) + "/a.cpp", text);
+        write(std::string(folder) + "/value.h", "#define VALUE 1\n");
+        write(std::string(folder) + "/inc/inner.h", "inline int inner() { return __FILE__[0]; }\n");
+    }
+    const auto compile = [&](const std::string& compiler, const std::string& folder, bool whole) {
+        const std::string place = whole ? (scratch / folder).string() + "/" : "";
+        return exec({compiler, "-g", "-I" + place + "inc", "-c", place + "a.cpp", "-o", "a.o"}, fixed, folder);
+    };
+    for (const char* compiler : {"g++", "clang++"})
+        for (const bool whole : {false, true}) {
+            if (::access((std::string("/usr/bin/") + compiler).c_str(), X_OK) != 0)
+                continue;
+            EXPECT_EQ(compile(compiler, "one", whole).exit_code, 0);
+            EXPECT_NE(told.find(": miss"), std::string::npos) << compiler << told;
+            EXPECT_EQ(compile(compiler, "another", whole).exit_code, 0);
+            EXPECT_NE(told.find(": hit"), std::string::npos) << compiler << told;
+            const std::string object = read(scratch / "another/a.o");
+            EXPECT_EQ(object, read(scratch / "one/a.o"));
+            EXPECT_EQ(object.find(scratch.string()), std::string::npos);
+            EXPECT_NE(object.find(whole ? "./a.cpp" : "a.cpp"), std::string::npos);
+        }
+    // What is beside the source still decides.
+    write("another/inc/inner.h", "inline int inner() { return 2; }\n");
+    compile("g++", "another", true);
+    EXPECT_NE(told.find(": miss"), std::string::npos) << told;
+}
+
+TEST_F(Exec, holds_paths_that_a_compiler_writes_though_it_was_told_others)
+{
+    const Variables fixed{{"HEARTH_STABLE_PATHS", "1"}};
+    const std::string text = "asm(\".ident \\\"\" PLACE \"\\\"\");\nint value;\n";
+    for (const char* folder : {"one", "another"}) {
+        fs::create_directory(scratch / folder);
+        write(std::string(folder) + "/a.cpp", text);
+    }
+    // The path is written by a macro that both calls have.
+    const std::string place = "-DPLACE=\"" + (scratch / "one").string() + "\"";
+    const auto compile = [&](const std::string& folder) {
+        exec({"g++", "-g", place, "-c", "a.cpp", "-o", "a.o"}, fixed, folder);
+        return told;
+    };
+    EXPECT_NE(compile("one").find(": miss"), std::string::npos) << told;
+    EXPECT_NE(compile("one").find(": hit"), std::string::npos) << told;
+    EXPECT_NE(compile("another").find(": miss"), std::string::npos) << told;
+}
+
+TEST_F(ExecClang, gives_what_clang_gives_and_the_second_time_without_it)
+{
+    for (const char* compiler : {"clang++", "clang"}) {
+        const Words words{compiler, "-O1", "-Wall", "-c", "a.cpp", "-MD", "-MF", "a.d", "-o", "a.o"};
+        EXPECT_EQ(both(words, "a.o"), "miss") << told;
+        EXPECT_EQ(both(words, "a.o"), "hit") << told;
+        write("value.h", "#define VALUE 2\n");
+        EXPECT_EQ(both(words, "a.o"), "miss") << told;
+        write("value.h", "#define VALUE 1\n");
+    }
+    fs::create_directory(scratch / "new");
+    for (const char* name : {"a.cpp", "value.h"})
+        fs::copy(scratch / name, scratch / "new" / name);
+    EXPECT_EQ(both({"clang++", "-O1", "-Wall", "-c", "a.cpp", "-MD", "-MF", "a.d", "-o", "a.o"}, "a.o", {}, "new"),
+              "hit");
+    EXPECT_EQ(read(scratch / "new/a.d"), "a.o: a.cpp value.h\n");
+}
+
+TEST_F(ExecClang, replays_warnings_and_compiles_anew_where_a_header_is_shadowed)
+{
+    write("a.cpp", "#include <value.h>\nint value() { int unused; return VALUE; }\n");
+    for (const char* folder : {"first", "second"})
+        fs::create_directory(scratch / folder);
+    write("second/value.h", "#define VALUE 1\n");
+    const Words words{"clang++", "-Wall", "-Ifirst", "-Isecond", "-c", "a.cpp", "-o", "a.o"};
+    EXPECT_EQ(both(words, "a.o"), "miss") << told;
+    EXPECT_EQ(both(words, "a.o"), "hit") << told;
+    write("first/value.h", "#define VALUE 2\n");
+    EXPECT_EQ(both(words, "a.o"), "miss") << told;
+}
+
+TEST_F(ExecClang, compiles_anew_when_a_newer_gcc_appears_where_clang_looks_for_them)
+{
+    const ProcessResult target = bare({"clang++", "--print-target-triple"});
+    std::string triple = target.out.substr(0, target.out.find('\n'));
+    const auto add_version = [&](const std::string& version) {
+        const std::string folder = "root/lib/gcc/" + triple + "/" + version;
+        fs::create_directories(scratch / folder);
+        fs::create_directories(scratch / ("root/include/c++/" + version));
+        write(folder + "/crtbegin.o", "");
+        write("root/include/c++/" + version + "/which.h", "#define VALUE " + version + "\n");
+    };
+    write("a.cpp", "#include <which.h>\nint value() { return VALUE; }\n");
+    add_version("12");
+    const Words words{"clang++", "--gcc-toolchain=" + (scratch / "root").string(), "-c", "a.cpp", "-o", "a.o"};
+    EXPECT_EQ(both(words, "a.o"), "miss") << told;
+    EXPECT_EQ(both(words, "a.o"), "hit") << told;
+    add_version("13");
+    EXPECT_EQ(both(words, "a.o"), "miss") << told;
+}
+
+TEST_F(ExecClang, keeps_nothing_that_looks_for_its_own_output)
+{
+    write("a.cpp", "#if __has_include(\"a.o\")\nint there;\n#else\nint absent;\n#endif\n");
+    const Words words{"clang++", "-c", "a.cpp", "-o", "a.o"};
+    EXPECT_EQ(both(words, "a.o"), "past_the_cache") << told;
+    EXPECT_NE(told.find("writes it too"), std::string::npos) << told;
+}
+
+TEST_F(ExecClang, holds_paths_where_a_file_of_options_may_ask_for_them)
+{
+    write("more.cfg", "-g\n");
+    fs::create_directory(scratch / "new");
+    for (const char* name : {"a.cpp", "value.h"})
+        fs::copy(scratch / name, scratch / "new" / name);
+    const std::string config = (scratch / "more.cfg").string();
+    const Words words{"clang++", "--config", config, "-c", "a.cpp", "-o", "a.o"};
+    EXPECT_EQ(both(words, "a.o"), "miss") << told;
+    EXPECT_EQ(both(words, "a.o", {}, "new"), "miss") << told;
 }
 
 TEST_F(Exec, serves_any_command_at_the_users_word)

@@ -11,8 +11,8 @@ namespace hearth::test {
 
 namespace {
 
-using nvrtc::HeaderTree;
-using nvrtc::TreePlan;
+using recipes::HeaderTree;
+using recipes::TreePlan;
 
 class Trees : public testing::Test {
 protected:

@@ -19,7 +19,7 @@ namespace hearth::test {
 
 namespace {
 
-using nvrtc::Recorder;
+using recipes::Recorder;
 
 base::Sha256 recorded_digest(std::string_view text)
 {
@@ -135,6 +135,43 @@ TEST_F(Recording, goes_on_at_the_end_of_a_file_that_is_there)
     EXPECT_EQ(decoded.recipes.size(), 3U);
     EXPECT_EQ(decoded.damaged_places, 0U);
     expect_right(decoded);
+}
+
+TEST_F(Recording, that_learns_what_is_there_writes_only_what_is_not)
+{
+    for (int i = 0; i < 3; ++i) {
+        Recorder recorder(base::system_files(), path());
+        recorder.learn_what_is_there();
+        Numbered(1).record_with(recorder);
+    }
+    const format::DecodedRecipes decoded = decode();
+    EXPECT_EQ(decoded.records, 1U + 1U + 3U) << "a content, a recipe, and each use";
+    expect_right(decoded);
+}
+
+TEST_F(Recording, takes_nothing_for_written_that_was_cut_short_or_stands_behind_it)
+{
+    std::string whole;
+    {
+        Recorder recorder(base::system_files(), path());
+        Numbered(1).record_with(recorder);
+        whole = read_file(path());
+    }
+    for (std::size_t size = 14; size < whole.size(); size += 7) {
+        // Killed in the middle of a record; another process goes on behind it.
+        write_file(path(), whole.substr(0, size));
+        Recorder other(base::system_files(), path());
+        Numbered(2).record_with(other);
+        Recorder recorder(base::system_files(), path());
+        recorder.learn_what_is_there();
+        Numbered(1).record_with(recorder);
+        Numbered(2).record_with(recorder);
+        const format::DecodedRecipes decoded = decode();
+        EXPECT_TRUE(decoded.contents.contains(Numbered(1).recipe.source)) << size;
+        EXPECT_TRUE(decoded.contents.contains(Numbered(2).recipe.source)) << size;
+        EXPECT_GE(decoded.recipes.size(), 2U) << size;
+        expect_right(decoded);
+    }
 }
 
 TEST_F(Recording, through_a_link_writes_what_it_points_to)

@@ -5,6 +5,7 @@
 #include "base/placed_file.hpp"
 #include "compilers/command/dependency_file.hpp"
 #include "compilers/command/run_watched.hpp"
+#include "compilers/command/temporary_names.hpp"
 #include "watch/source_file.hpp"
 
 #include <charconv>
@@ -21,8 +22,6 @@ namespace hearth::command {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view k_streams = "streams";
 
 // A file that was written, as a section of the entry: "file" or "program", then " output N", one of those that the call
 // named, or " here NAME", in the working directory.
@@ -139,7 +138,34 @@ Status put(const std::string& path, ByteView content, bool is_program)
     return file.place(base::PlacedFile::Sync::no);
 }
 
+// Without names that the next call will not have.
+Result<Bytes> lasting(const std::string& content, const std::string& path, const Plan& plan)
+{
+    if (!plan.profile->writes_names)
+        return Bytes::copy_of(content);
+    std::optional<Bytes> kept = without_names(content, plan.call.temporaries);
+    if (!kept)
+        return error(Code::unavailable, "{} holds the name of a temporary file that was not given", path);
+    return *std::move(kept);
+}
+
+// With those of this call. An Error: the entry is damaged.
+Result<Bytes> renewed(const Bytes& kept, const Plan& plan)
+{
+    if (!plan.profile->writes_names)
+        return kept;
+    const std::optional<std::string> text = with_names(kept.text(), plan.call.temporaries);
+    if (!text)
+        return error(Code::corrupt, "The entry of {} is damaged.", plan.question.label);
+    return Bytes::copy_of(*text);
+}
+
 }  // namespace
+
+bool is_of_dependencies(std::string_view section, const Plan& plan)
+{
+    return plan.call.dependencies && section.ends_with(fmt::format("{}{}", k_output, *plan.call.dependencies));
+}
 
 Status add_files(const watch::TreeLog& log, const Plan& plan, Artifact& artifact)
 {
@@ -148,8 +174,8 @@ Status add_files(const watch::TreeLog& log, const Plan& plan, Artifact& artifact
         std::string section = file ? section_of(path, as_bytes(file->text), plan) : std::string{};
         if (section.empty())
             return error(Code::unavailable, "it writes {}, which it was not asked for", path);
-        Bytes content = Bytes::copy_of(file->text);
-        if (plan.call.dependencies && section.ends_with(fmt::format("{}{}", k_output, *plan.call.dependencies))) {
+        HEARTH_TRY_SET(Bytes content, lasting(file->text, path, plan));
+        if (is_of_dependencies(section, plan)) {
             std::optional<Bytes> kept = without_places(file->text, plan.question.places, targets_of(plan.call));
             if (!kept)
                 return error(Code::unavailable, "{} tells dependencies in a way that is not understood", path);
@@ -166,6 +192,8 @@ Status add_files(const watch::TreeLog& log, const Plan& plan, Artifact& artifact
 // Calls that name a source otherwise are the same question, unless its name is in what the compiler wrote or said.
 Status add_streams(const Plan& plan, Bytes streams, Artifact& artifact)
 {
+    if (plan.profile->writes_names && !without_names(streams.text(), {}))
+        return error(Code::unavailable, "what it says holds the name of a temporary file");
     artifact.sections.push_back({std::string(k_streams), std::move(streams)});
     for (std::size_t i = 0; i < plan.call.sources.size() && !plan.call.names_sources; ++i) {
         const std::string& source = plan.call.sources[i];
@@ -188,14 +216,15 @@ Status replay(const Artifact& artifact, const Plan& plan)
         const std::string path = path_of(section.name, plan);
         if (path.empty())
             continue;
-        std::optional<std::string> dependencies;
+        HEARTH_TRY_SET(Bytes content, renewed(section.data, plan));
         if (plan.call.dependencies && path == plan.call.outputs[*plan.call.dependencies]) {
-            dependencies = with_places(section.data.text(), plan.question.places, targets_of(plan.call));
+            const std::optional<std::string> dependencies =
+                with_places(section.data.text(), plan.question.places, targets_of(plan.call));
             if (!dependencies)
                 return error(Code::corrupt, "The dependencies of {} are damaged.", plan.question.label);
+            content = Bytes::copy_of(*dependencies);
         }
-        HEARTH_TRY(put(path, dependencies ? as_bytes(*dependencies) : section.data.view(),
-                       section.name.starts_with(k_program)));
+        HEARTH_TRY(put(path, content.view(), section.name.starts_with(k_program)));
     }
     write_streams(artifact.text(k_streams));
     return {};

@@ -2,6 +2,9 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "compilers/command/run_watched.hpp"
+#include "compilers/command/step.hpp"
+#include "compilers/command/temporary_names.hpp"
 #include "hearth/libraries.hpp"
 #include "watch/source_file.hpp"
 
@@ -19,12 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t k_request_version = 1;
 
-std::string directory_of(const std::string& path)
-{
-    const std::size_t slash = path.find_last_of('/');
-    return slash == std::string::npos ? std::string{} : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::vector<std::string> whole_environment()
 {
     std::vector<std::string> all;
@@ -34,15 +31,24 @@ std::vector<std::string> whole_environment()
 }
 
 // What compilers may ask of the streams, which decides how they say things.
-std::string terminals()
+std::string terminals(const std::string& step_of)
 {
     std::string text = "streams:";
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         winsize size{};
         const bool has_size = ::isatty(stream) != 0 && ::ioctl(stream, TIOCGWINSZ, &size) == 0;
-        text += has_size ? fmt::format(" a terminal of {} columns", size.ws_col) : " no terminal";
+        text += has_size                               ? fmt::format(" a terminal of {} columns", size.ws_col)
+                : is_terminal_of_tree(stream, step_of) ? " a terminal"
+                                                       : " no terminal";
     }
     return text;
+}
+
+std::string label_of(const Command& command, const Call& call, const Profile& profile)
+{
+    if (!call.sources.empty() && is_temporary(call.sources.back()))
+        return fmt::format("{} {}", profile.name, lasting_part(call.sources.back()));
+    return fs::path(call.sources.empty() ? command.words.front() : call.sources.front()).filename().string();
 }
 
 // A file of dependencies tells these as they were given, unless make would read them otherwise.
@@ -57,6 +63,12 @@ bool is_plain(const std::string& path)
 
 }  // namespace
 
+std::string directory_of(const std::string& path)
+{
+    const std::size_t slash = path.find_last_of('/');
+    return slash == std::string::npos ? std::string{} : slash == 0 ? "/" : path.substr(0, slash);
+}
+
 Result<std::string> text_of(const std::string& path)
 {
     std::error_code ignored;
@@ -68,13 +80,23 @@ Result<std::string> text_of(const std::string& path)
     return std::move(file->text);
 }
 
-Plan make_plan(Cache& cache, const Command& command, const RunOptions& options)
+bool is_terminal(std::string_view streams, int stream)
+{
+    std::size_t at = 0;
+    for (int i = 0; i <= stream && at != std::string_view::npos; ++i)
+        at = streams.find("terminal", i == 0 ? 0 : at + 1);
+    return at != std::string_view::npos && streams.substr(0, at).ends_with(" a ");
+}
+
+Plan make_plan(Cache& cache, const Command& command, const RunOptions& options, const std::string& streams_as)
 {
     static const Profile k_any{
         .name = "command", .programs = {}, .options = {}, .suffixes = {}, .compiles_always = true};
     Plan plan;
     plan.command = command;
+    plan.shown = command.words;
     plan.options = options;
+    plan.streams_as = streams_as;
     plan.profile = profile_of(command.words.front());
     std::string& past = plan.question.why_past_the_cache;
     if (plan.profile == nullptr) {
@@ -86,24 +108,25 @@ Plan make_plan(Cache& cache, const Command& command, const RunOptions& options)
     plan.call = read_call(*plan.profile, arguments);
     plan.call.paths_matter |= plan.profile == &k_any;
     plan.environment = whole_environment();
-    plan.question.label =
-        fs::path(plan.call.sources.empty() ? command.words.front() : plan.call.sources.front()).filename().string();
+    plan.question.label = label_of(command, plan.call, *plan.profile);
     if (past.empty())
         past = plan.call.why_past_the_cache;
     if (past.empty() && options.recorder.empty())
         past = "the recorder is not installed";
+    if (past.empty() && !options.step_of.empty() && !can_tell(options.step_of))
+        past = "the compiler that it is a step of is in another directory";
     if (plan.call.only_tells || !past.empty())
         return plan;
     std::error_code ignored;
     watch::Places& places = plan.question.places;
     places.working_directory = fs::current_path(ignored).string();
     places.directories = plan.call.directories;
-    const std::string build = build_of_file(cache, command.words.front());
+    plan.build = build_of_file(cache, command.words.front());
     KeyBuilder key("command");
     key.number("request version", k_request_version)
         .text("compiler", plan.profile->name)
         .text("program", fs::path(command.words.front()).filename().string())
-        .text("compiler build", build)
+        .text("compiler build", plan.build)
         // Compilers look for their parts beside themselves.
         .text("program named", (fs::path(places.working_directory) / command.words.front()).string())
         .text("program found", fs::canonical(command.words.front(), ignored).string())
@@ -119,7 +142,7 @@ Plan make_plan(Cache& cache, const Command& command, const RunOptions& options)
     }
     if (plan.call.sources.size() == 1)
         places.program_directory = directory_of(plan.call.sources.front());
-    else
+    else if (plan.call.names_sources)
         key.list("sources", plan.call.sources);
     // The compiler refuses that, or loses it. We do neither.
     for (const std::string& output : plan.call.outputs)
@@ -137,8 +160,17 @@ Plan make_plan(Cache& cache, const Command& command, const RunOptions& options)
         if (!past.empty())
             return plan;
     }
+    if (cache.stable_paths() && plan.profile->takes_prefix_maps && !plan.call.paths_matter)
+        plan.fixed = fixed_paths(places);
+    if (plan.fixed.empty())
+        plan.call.paths_matter |= plan.call.has_debug;
+    else
+        key.list("fixed paths", names_of(places, plan.fixed));
     // Compilers colour what they say for a terminal. So that is one of the places whose change counts where it is kept.
-    places.directories.push_back(terminals());
+    places.directories.push_back(streams_as.empty() ? terminals(options.step_of) : streams_as);
+    // Where nothing else depends on places, that is a part of the question.
+    if (plan.profile->writes_names)
+        key.text("streams", places.directories.back());
     plan.question.request = key.build();
     return plan;
 }

@@ -16,6 +16,8 @@ constexpr std::array<std::string_view, 9> k_sources_of_cxx{".c",   ".cc", ".cpp"
 constexpr std::array<std::string_view, 12> k_sources_of_nvcc{".cu", ".c",   ".cc",    ".cpp",    ".cxx", ".ptx",
                                                              ".ii", ".cup", ".cubin", ".fatbin", ".o",   ".gpu"};
 constexpr std::array<std::string_view, 1> k_sources_of_ptxas{".ptx"};
+constexpr std::array<std::string_view, 1> k_preprocessed{".ii"};
+constexpr std::array<std::string_view, 3> k_sources_of_tileiras{".bytecode", ".tilebc", ".bc"};
 
 // Options that gcc and clang share.
 constexpr std::array k_cxx{
@@ -85,7 +87,8 @@ constexpr std::array k_cxx{
     OptionRow{"-wrapper", unkept, next},
     OptionRow{"-fplugin", unkept, begins},
     OptionRow{"-g0", value},
-    OptionRow{"-g", paths, begins},
+    OptionRow{"-g", debug, begins},
+    OptionRow{"-gz", paths, begins},  // compressed: it cannot be seen whether it holds any
     OptionRow{"-pg", paths},
     OptionRow{"-frecord-gcc-switches", paths},
     OptionRow{"-grecord-gcc-switches", paths},
@@ -148,10 +151,10 @@ constexpr std::array k_cxx{
 constexpr std::array k_nvcc{
     OptionRow{"-c", compiles},
     OptionRow{"--compile", compiles},
-    OptionRow{"-dc", compiles},
-    OptionRow{"--device-c", compiles},
-    OptionRow{"-dw", compiles},
-    OptionRow{"--device-w", compiles},
+    OptionRow{"-dc", compiles_apart},
+    OptionRow{"--device-c", compiles_apart},
+    OptionRow{"-dw", compiles_apart},
+    OptionRow{"--device-w", compiles_apart},
     OptionRow{"-cubin", compiles},
     OptionRow{"--cubin", compiles},
     OptionRow{"-ptx", compiles},
@@ -383,6 +386,55 @@ constexpr std::array k_ptxas{
     OptionRow{"-time", unkept, begins},
 };
 
+// nvcc's own steps are told all that is to be read and written.
+constexpr std::array k_cicc{
+    OptionRow{"-o", output, next},
+    OptionRow{"--gen_c_file_name", output, next},
+    OptionRow{"--stub_file_name", output, next},
+    OptionRow{"--gen_device_file_name", output, next},
+    OptionRow{"--module_id_file_name", input, next},
+    OptionRow{"--gen_module_id_file", writes_input},
+    OptionRow{"--include_file_name", name, next},
+    OptionRow{"--orig_src_file_name", value, next},
+    OptionRow{"--orig_src_path_name", value, next},
+    OptionRow{"-arch", value, next},
+    OptionRow{"--version", tells},
+    OptionRow{"--help", tells},
+    OptionRow{"-time", unkept, begins},
+};
+
+constexpr std::array k_cudafe{
+    OptionRow{"--gen_c_file_name", output, next},
+    OptionRow{"--module_id_file_name", input, next},
+    OptionRow{"--gen_module_id_file", writes_input},
+    OptionRow{"--stub_file_name", name, next},
+    OptionRow{"--orig_src_file_name", value, next},
+    OptionRow{"--orig_src_path_name", value, next},
+    OptionRow{"--version", tells},
+    OptionRow{"--help", tells},
+};
+
+// What names lines of a program stands in the bytecode, so --lineinfo holds no path of its file.
+constexpr std::array k_tileiras{
+    OptionRow{"-o", output, next},
+    OptionRow{"--output-file", output, next},
+    OptionRow{"--remarks-output-file", output, next},
+    OptionRow{"--arch", value, next},
+    OptionRow{"--gpu-name", value, next},
+    OptionRow{"-O", value, glued},
+    OptionRow{"--opt-level", value, next},
+    OptionRow{"--host-arch", value, next},
+    OptionRow{"--host-os", value, next},
+    OptionRow{"--sanitize", value, next},
+    OptionRow{"--lineinfo", value},
+    OptionRow{"-l", value, glued},
+    OptionRow{"-g", paths},
+    OptionRow{"--device-debug", paths},
+    OptionRow{"--version", tells},
+    OptionRow{"--list-versions", tells},
+    OptionRow{"--help", tells, begins},
+};
+
 constexpr std::array<std::string_view, 2> k_variables_of_nvcc{"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"};
 
 constexpr std::array k_profiles{
@@ -398,7 +450,31 @@ constexpr std::array k_profiles{
             .suffixes = k_sources_of_ptxas,
             .compiles_always = true,
             .keeps_names = false},
-    Profile{.name = "c++", .programs = k_program_cxx, .options = k_cxx, .suffixes = k_sources_of_cxx},
+    Profile{.name = "cicc",
+            .programs = k_program_cicc,
+            .options = k_cicc,
+            .suffixes = k_preprocessed,
+            .compiles_always = true,
+            .keeps_names = false,
+            .writes_names = true},
+    Profile{.name = "cudafe++",
+            .programs = k_program_cudafe,
+            .options = k_cudafe,
+            .suffixes = k_preprocessed,
+            .compiles_always = true,
+            .keeps_names = false,
+            .writes_names = true},
+    Profile{.name = "tileiras",
+            .programs = k_program_tileiras,
+            .options = k_tileiras,
+            .suffixes = k_sources_of_tileiras,
+            .compiles_always = true,
+            .keeps_names = false},
+    Profile{.name = "c++",
+            .programs = k_program_cxx,
+            .options = k_cxx,
+            .suffixes = k_sources_of_cxx,
+            .takes_prefix_maps = true},
     Profile{.name = "hipcc", .programs = k_program_hipcc, .options = k_cxx, .suffixes = k_sources_of_nvcc},
 };
 
@@ -427,10 +503,10 @@ const OptionRow* row_of(std::span<const OptionRow> rows, std::string_view word)
     return best;
 }
 
-bool keeps_paths(std::string_view word)
+bool keeps_paths(std::string_view word, bool but_debug)
 {
     const OptionRow* const row = row_of(k_cxx, word);
-    return row != nullptr && row->means == paths;
+    return row != nullptr && (row->means == paths || (row->means == debug && !but_debug));
 }
 
 std::span<const OptionRow> options_of_host_compilers()

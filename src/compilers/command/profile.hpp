@@ -16,12 +16,17 @@ namespace hearth::command {
 enum class Means : std::uint8_t {
     value,            // nothing, but the next word is its value and no file of its own
     output,           // its value names what is written
+    input,            // its value names what is read, whatever it is called
+    writes_input,     // that one is written, not read
+    name,             // its value is the name of a file of somebody else's, which what is written may hold
     directory,        // its value is a directory that is searched
     ignored,          // does not change what is written
     compiles,         // asks for a file that can be kept
+    compiles_apart,   // the same; it is linked with others, whose names it must not have
     tells,            // only says something: straight through
     unkept,           // writes more than its outputs, or something that no cache can know
     paths,            // what is written holds paths
+    debug,            // what is written holds paths, which a host compiler can be told to write otherwise
     host,             // its value is options of the host compiler, with commas between them
     target,           // its value is what a file of dependencies calls the output
     dependencies,     // a file of dependencies is written beside the output
@@ -51,7 +56,9 @@ struct Profile {
     bool compiles_always = false;                   // without an option that asks for it
     std::span<const std::string_view> variables{};  // that hold further arguments
     bool keeps_names = true;                        // what is written holds the names of sources
+    bool writes_names = false;                      // what is written holds the names of outputs
     bool lists_temporaries = false;                 // looks for its own files in the directory of temporary files
+    bool takes_prefix_maps = false;                 // knows -ffile-prefix-map
 };
 
 // By the program's file name, such as "x86_64-linux-gnu-g++-12". Null: none is known.
@@ -60,11 +67,21 @@ const Profile* profile_of(std::string_view program);
 // The row with the longest name that says what a word means. Null: there is none.
 const OptionRow* row_of(std::span<const OptionRow> rows, std::string_view word);
 
-// Whether an option of a host compiler puts paths into what is written.
-bool keeps_paths(std::string_view word);
+// Whether an option of a host compiler puts paths into what is written. `but_debug`: by other means than debug
+// information.
+bool keeps_paths(std::string_view word, bool but_debug);
 
 // What nvcc hands on to them is read by these.
 std::span<const OptionRow> options_of_host_compilers();
+
+// A word of a command line that names one of its files.
+struct Named {
+    enum class What : std::uint8_t { source, output, directory };
+    What what;
+    std::size_t index;     // among the sources, outputs or directories of the call
+    std::size_t argument;  // the word
+    std::size_t at;        // where in it the name begins
+};
 
 // A command line as far as the cache has to understand it.
 struct Call {
@@ -72,7 +89,10 @@ struct Call {
     std::vector<std::string> sources;           // as they were given
     std::vector<std::string> outputs;           // as they were given
     std::vector<std::string> directories;       // as they were given
+    std::vector<std::string> temporaries;       // names that are new each time, and that what is written may hold
+    std::vector<Named> named;                   // but for those in files of arguments and in variables
     bool paths_matter = false;                  // what is written holds paths
+    bool has_debug = false;                     // debug information of a host compiler, which holds paths
     std::optional<std::size_t> dependencies{};  // which of the outputs is a file of dependencies
     bool names_sources = true;                  // in its words
     bool names_output = false;                  // by an option, not by default

@@ -11,6 +11,9 @@ namespace hearth::command {
 inline constexpr std::array<std::string_view, 1> k_program_nvcc{"nvcc"};
 inline constexpr std::array<std::string_view, 1> k_program_hipcc{"hipcc"};
 inline constexpr std::array<std::string_view, 2> k_program_ptxas{"ptxas", "ptxas-blackwell"};
+inline constexpr std::array<std::string_view, 1> k_program_cicc{"cicc"};
+inline constexpr std::array<std::string_view, 1> k_program_cudafe{"cudafe++"};
+inline constexpr std::array<std::string_view, 1> k_program_tileiras{"tileiras"};
 inline constexpr std::array<std::string_view, 6> k_program_cxx{"gcc", "g++", "cc", "c++", "clang", "clang++"};
 
 // "/usr/bin/x86_64-linux-gnu-g++-12" is "g++".
@@ -43,7 +46,15 @@ constexpr bool names_compiler(std::string_view program)
 {
     const std::string_view name = plain_name(program);
     return is_one_of(k_program_nvcc, name) || is_one_of(k_program_hipcc, name) || is_one_of(k_program_ptxas, name) ||
-           is_one_of(k_program_cxx, name);
+           is_one_of(k_program_tileiras, name) || is_one_of(k_program_cxx, name) || is_one_of(k_program_cicc, name);
+}
+
+// Those that nvcc starts, whose work is worth to be kept by itself: a new target, or an edit that only one of them
+// sees, leaves the others' as it was. (The host compiler's holds the work of all others.)
+constexpr bool names_step(std::string_view program)
+{
+    const std::string_view name = plain_name(program);
+    return is_one_of(k_program_cicc, name) || is_one_of(k_program_cudafe, name) || is_one_of(k_program_ptxas, name);
 }
 
 }  // namespace hearth::command

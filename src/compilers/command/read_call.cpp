@@ -1,5 +1,6 @@
 #include "base/text.hpp"
 #include "compilers/command/profile.hpp"
+#include "compilers/command/temporary_names.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,12 +22,21 @@ struct Reader {
     const std::vector<std::string>* arguments;
     Call call{};
     bool tells_dependencies = false;
-    int depth = 0;  // of files of arguments
+    bool writes_inputs = false;
+    int depth = 0;             // of files of arguments
+    std::size_t argument = 0;  // that is read
+    std::size_t value_at = 0;  // where its value begins
 
     void past(std::string why)
     {
         if (call.why_past_the_cache.empty())
             call.why_past_the_cache = std::move(why);
+    }
+
+    void name(Named::What what, std::size_t index)
+    {
+        if (depth == 0)
+            call.named.push_back({what, index, argument, value_at});
     }
 
     // Its arguments count as if they stood here; the file itself is seen to be read. Nothing in it is quoted but words
@@ -79,28 +89,53 @@ struct Reader {
         const OptionRow* const row = row_of(options_of_host_compilers(), word);
         if (word.ends_with("=native"))
             past(fmt::format("{} means another processor on every machine", word));
-        else if (row == nullptr || row->means == paths)
+        else if (row == nullptr || row->means == paths || row->means == debug)
             call.paths_matter = true;
         else if (row->means != value)
             past(fmt::format("{} asks the host compiler for more than its output", word));
     }
 
+    // A name that what is written may hold. One that is new each time is given again as this call has it.
+    void take_name(const std::string& option, const std::string& value)
+    {
+        if (!is_temporary(value)) {
+            call.words.insert(call.words.end(), {option, value});
+            return;
+        }
+        const auto known = std::ranges::find(call.temporaries, value);
+        call.words.push_back(fmt::format("{} temporary {}", option, known - call.temporaries.begin()));
+        if (known == call.temporaries.end())
+            call.temporaries.push_back(value);
+    }
+
     void take_value(const OptionRow& row, const std::string& value, bool behind_equals)
     {
-        const std::string name = std::string(row.name) + (behind_equals ? "=" : "");
-        switch (row.means) {
+        const std::string option = std::string(row.name) + (behind_equals ? "=" : "");
+        switch (row.means == input && writes_inputs ? output : row.means) {
         case output:
         case dependency_file:
-            call.names_output |= row.means == output;
+            call.names_output |= row.means != dependency_file;
             if (value == "-" || is_no_file(value) || std::ranges::find(call.outputs, value) != call.outputs.end())
                 past(fmt::format("its output {} is no file of its own", value));
             if (row.means == dependency_file)
                 call.dependencies = call.outputs.size();
-            call.words.push_back(fmt::format("{} output {}", name, call.outputs.size()));
+            call.words.push_back(fmt::format("{} output {}", option, call.outputs.size()));
+            name(Named::What::output, call.outputs.size());
             call.outputs.push_back(value);
+            if (profile.writes_names)
+                take_name("called", value);
+            break;
+        case input:
+            call.words.push_back(fmt::format("{} source {}", option, call.sources.size()));
+            name(Named::What::source, call.sources.size());
+            call.sources.push_back(value);
+            break;
+        case Means::name:
+            take_name(option, value);
             break;
         case directory:
-            call.words.push_back(fmt::format("{} directory {}", name, call.directories.size()));
+            call.words.push_back(fmt::format("{} directory {}", option, call.directories.size()));
+            name(Named::What::directory, call.directories.size());
             call.directories.push_back(value);
             break;
         case ignored:
@@ -111,7 +146,7 @@ struct Reader {
         case host:
             for (std::string_view rest = value; !rest.empty();)
                 take_unknown(std::string(base::take_until(',', rest)));
-            call.words.push_back(name);
+            call.words.push_back(option);
             call.words.push_back(value);
             break;
         case target:
@@ -121,7 +156,7 @@ struct Reader {
             if (value == "native")
                 past(fmt::format("{} {} means another processor on every machine", row.name, value));
             call.paths_matter |= row.means == paths && value != "false";
-            call.words.push_back(name);
+            call.words.push_back(option);
             call.words.push_back(value);
         }
     }
@@ -138,29 +173,38 @@ struct Reader {
             const std::string suffix = std::filesystem::path(word).extension().string();
             if (!word.starts_with('-') && std::ranges::find(profile.suffixes, suffix) != profile.suffixes.end()) {
                 call.words.push_back(fmt::format("source {}", call.sources.size()));
+                argument = i;
+                value_at = 0;
+                name(Named::What::source, call.sources.size());
                 call.sources.push_back(word);
             } else {
-                if (word.starts_with('-') && profile.keeps_names)
+                if (word.starts_with('-') && profile.keeps_names && !profile.options.empty())
                     take_unknown(word);
                 call.words.push_back(word);
             }
             return;
         }
-        call.compiles |= row->means == compiles;
+        call.compiles |= row->means == compiles || row->means == compiles_apart;
+        call.paths_matter |= row->means == compiles_apart;
         call.only_tells |= row->means == tells;
         tells_dependencies |= row->means == dependencies;
+        writes_inputs |= row->means == writes_input;
         call.paths_matter |= row->means == paths && row->form != next;
+        call.has_debug |= row->means == debug;
         if (word.ends_with("=native"))
             past(fmt::format("{} means another processor on every machine", word));
         if (row->means == unkept)
             past(fmt::format("{} asks for more than its output", word));
         const bool has_value = row->form == next || row->form == glued;
-        if (has_value && word.size() > row->name.size())
-            take_value(*row, word.substr(row->name.size() + (row->form == next ? 1 : 0)), row->form == next);
-        else if (has_value && i + 1 < arguments->size())
-            take_value(*row, (*arguments)[++i], false);
-        else
+        const bool is_same_word = word.size() > row->name.size();
+        if (!has_value || (!is_same_word && i + 1 == arguments->size())) {
             call.words.push_back(word);
+            return;
+        }
+        i += is_same_word ? 0 : 1;
+        argument = i;
+        value_at = is_same_word ? row->name.size() + (row->form == next ? 1 : 0) : 0;
+        take_value(*row, (*arguments)[i].substr(value_at), is_same_word && row->form == next);
     }
 };
 
@@ -185,6 +229,9 @@ Call read_call(const Profile& profile, const std::vector<std::string>& arguments
     call.compiles |= profile.compiles_always || std::ranges::any_of(call.sources, is_text);
     if (call.sources.empty() && !profile.suffixes.empty())
         reader.past("it names no source");
+    for (const std::string& word : call.words)
+        if (is_temporary(word))
+            reader.past(fmt::format("it names {}, of which it is not known what it is for", word));
     call.names_sources = profile.keeps_names || call.paths_matter;
     for (const std::string& source : call.sources)
         if (call.names_sources)

@@ -76,7 +76,7 @@ void write_whole(int descriptor, std::string_view text)
 
 // Until both pipes are closed, or the program has ended and they are empty: what it has started may live on, and hold
 // them open. Whether both were closed.
-bool pass_on(std::array<Pipe, 2>& pipes, pid_t process, base::WireWriter& kept)
+bool pass_on(std::array<Pipe, 2>& pipes, pid_t process, bool quiet, base::WireWriter& kept)
 {
     const Descriptor ended(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
     std::array<pollfd, 3> waits{pollfd{pipes[0].ours.get(), POLLIN, 0}, pollfd{pipes[1].ours.get(), POLLIN, 0},
@@ -101,36 +101,45 @@ bool pass_on(std::array<Pipe, 2>& pipes, pid_t process, base::WireWriter& kept)
             const std::string_view text(buffer.data(), static_cast<std::size_t>(count));
             kept.number(static_cast<std::uint8_t>(i + 1));
             kept.prefixed<std::uint32_t>(text);
-            write_whole(static_cast<int>(i) + 1, text);
+            if (!quiet)
+                write_whole(static_cast<int>(i) + 1, text);
         }
     }
     return true;
 }
 
-// Of the pipe that stands for a stream of ours which is a terminal. 0: it is none.
-std::uint64_t stands_for_terminal(int stream, const Pipe& pipe)
+// Of the pipe, if it stands for a terminal, or for what stands for one itself. 0: it does not.
+std::uint64_t stands_for_terminal(const Watching& watching, int stream, const Pipe& pipe)
 {
     struct stat status {};
-    return ::isatty(stream) != 0 && ::fstat(pipe.theirs.get(), &status) == 0 ? status.st_ino : 0;
+    const bool is_one = watching.quiet ? watching.as_terminals[static_cast<std::size_t>(stream) - 1]
+                                       : ::isatty(stream) != 0 || is_terminal_of_tree(stream, watching.step_of);
+    return is_one && ::fstat(pipe.theirs.get(), &status) == 0 ? status.st_ino : 0;
 }
 
-std::vector<std::string> environment_with(const std::string& recorder, int log, const std::array<Pipe, 2>& pipes)
+// The value of the variable that tells recorders where to write.
+std::string tree_of(const Watching& watching, int log, const std::array<Pipe, 2>& pipes)
+{
+    std::error_code ignored;
+    return fmt::format(
+        "/proc/{}/fd/{}:{}:{}:{}", ::getpid(), log, stands_for_terminal(watching, STDOUT_FILENO, pipes[0]),
+        stands_for_terminal(watching, STDERR_FILENO, pipes[1]), std::filesystem::current_path(ignored).string());
+}
+
+std::vector<std::string> environment_with(const Watching& watching, const std::string& tree)
 {
     std::vector<std::string> all;
-    std::string preload = "LD_PRELOAD=" + recorder;
+    std::string preload = "LD_PRELOAD=" + watching.recorder;
     for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
         const std::string_view text(*each);
-        if (text.starts_with("LD_PRELOAD="))
+        const std::string_view name = text.substr(0, text.find('='));
+        if (name == "LD_PRELOAD")
             preload.append(":").append(text.substr(std::strlen("LD_PRELOAD=")));
-        else
+        else if (name != watch::k_tree_log_variable && name != watch::k_steps_variable)
             all.emplace_back(text);
     }
-    std::error_code ignored;
     all.push_back(std::move(preload));
-    all.push_back(fmt::format("{}=/proc/{}/fd/{}:{}:{}:{}", watch::k_tree_log_variable, ::getpid(), log,
-                              stands_for_terminal(STDOUT_FILENO, pipes[0]),
-                              stands_for_terminal(STDERR_FILENO, pipes[1]),
-                              std::filesystem::current_path(ignored).string()));
+    all.push_back(fmt::format("{}={}", watch::k_tree_log_variable, tree));
     return all;
 }
 
@@ -200,64 +209,118 @@ private:
 };
 
 Result<pid_t> start(const std::vector<std::string>& words, std::vector<std::string> environment,
-                    const std::array<Pipe, 2>* pipes)
+                    const std::array<Pipe, 2>* pipes, bool quiet)
 {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     if (pipes != nullptr)
         for (int i = 0; i < 2; ++i)
             ::posix_spawn_file_actions_adddup2(&actions, (*pipes)[static_cast<std::size_t>(i)].theirs.get(), i + 1);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    if (quiet) {
+        ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        // Who builds may have blocked signals in this thread.
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::posix_spawnattr_setsigmask(&attributes, &none);
+        ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    }
     std::vector<std::string> arguments = words;
     pid_t process = -1;
-    const int problem = ::posix_spawn(&process, words.front().c_str(), &actions, nullptr, pointers(arguments).data(),
-                                      environment.empty() ? environ : pointers(environment).data());
+    const int problem =
+        ::posix_spawn(&process, words.front().c_str(), &actions, &attributes, pointers(arguments).data(),
+                      environment.empty() ? environ : pointers(environment).data());
     ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
     if (problem != 0)
         return error(problem == ENOENT ? Code::not_found : Code::io, "{} cannot be started: {}.", words.front(),
                      std::strerror(problem));
     return process;
 }
 
-}  // namespace
-
-Result<Ended> run_watched(const std::vector<std::string>& words, const std::string& recorder, bool passes_signals)
-{
-    const PassesSignals signals(passes_signals);
-    const Descriptor log(recorder.empty() ? -1 : ::memfd_create("hearth tree log", MFD_CLOEXEC));
-    std::array<Pipe, 2> pipes;
-    const bool watched = log.get() >= 0 && pipes[0].open() && pipes[1].open();
-    HEARTH_TRY_SET(const pid_t process,
-                   start(words, watched ? environment_with(recorder, log.get(), pipes) : std::vector<std::string>{},
-                         watched ? &pipes : nullptr));
-    signals.to(process);
-    Ended ended;
-    if (watched) {
-        pipes[0].theirs.close();
-        pipes[1].theirs.close();
-        base::WireWriter kept;
-        ended.lives_on = !pass_on(pipes, process, kept);
-        ended.streams = Bytes::copy_of(kept.out());
-    }
-    int status = 0;
-    while (::waitpid(process, &status, 0) < 0)
-        if (errno != EINTR)
-            return error(Code::io, "The system does not tell how {} ended: {}.", words.front(), std::strerror(errno));
-    ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if (watched)
-        ended.log = content_of(log.get());
-    return ended;
-}
-
-void write_streams(std::string_view streams)
+// Of both streams, in the order in which they were written.
+template <class Visit>
+void for_each_part(std::string_view streams, Visit&& visit)
 {
     base::WireReader reader(as_bytes(streams));
     while (!reader.failed() && reader.rest() > 0) {
         const int stream = reader.number<std::uint8_t>();
         const std::string_view text = reader.prefixed<std::uint32_t>();
-        if (!reader.failed() && (stream == STDOUT_FILENO || stream == STDERR_FILENO))
-            write_whole(stream, text);
+        if (!reader.failed())
+            visit(stream, text);
     }
+}
+
+Status wait_for(const std::string& program, Ended& ended)
+{
+    int status = 0;
+    while (::waitpid(ended.process, &status, 0) < 0)
+        if (errno != EINTR)
+            return error(Code::io, "The system does not tell how {} ended: {}.", program, std::strerror(errno));
+    ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return {};
+}
+
+}  // namespace
+
+bool is_terminal_of_tree(int stream, const std::string& step_of)
+{
+    struct stat status {};
+    return !step_of.empty() && ::fstat(stream, &status) == 0 && S_ISFIFO(status.st_mode) &&
+           step_of.find(fmt::format(":{}:", status.st_ino)) != std::string::npos;
+}
+
+Result<Ended> run_watched(const std::vector<std::string>& words, const Watching& watching)
+{
+    const Descriptor log(watching.recorder.empty() ? -1 : ::memfd_create(watch::k_tree_log_name, MFD_CLOEXEC));
+    std::array<Pipe, 2> pipes;
+    if (log.get() < 0 || !pipes[0].open() || !pipes[1].open())
+        return run_straight(words, watching);
+    std::vector<std::string> environment = environment_with(watching, tree_of(watching, log.get(), pipes));
+    if (!watching.steps_by.empty())
+        environment.push_back(fmt::format("{}={}", watch::k_steps_variable, watching.steps_by));
+    const PassesSignals signals(watching.passes_signals);
+    Ended ended;
+    HEARTH_TRY_SET(ended.process, start(words, std::move(environment), &pipes, watching.quiet));
+    signals.to(ended.process);
+    pipes[0].theirs.close();
+    pipes[1].theirs.close();
+    base::WireWriter kept;
+    ended.lives_on = !pass_on(pipes, ended.process, watching.quiet, kept);
+    ended.streams = Bytes::copy_of(kept.out());
+    HEARTH_TRY(wait_for(words.front(), ended));
+    ended.log = content_of(log.get());
+    return ended;
+}
+
+Result<Ended> run_straight(const std::vector<std::string>& words, const Watching& watching)
+{
+    std::vector<std::string> environment;
+    if (!watching.step_of.empty())
+        environment = environment_with(watching, watching.step_of);
+    const PassesSignals signals(watching.passes_signals);
+    Ended ended;
+    HEARTH_TRY_SET(ended.process, start(words, std::move(environment), nullptr, watching.quiet));
+    signals.to(ended.process);
+    HEARTH_TRY(wait_for(words.front(), ended));
+    return ended;
+}
+
+void write_streams(std::string_view streams)
+{
+    for_each_part(streams, [](int stream, std::string_view text) {
+        if (stream == STDOUT_FILENO || stream == STDERR_FILENO)
+            write_whole(stream, text);
+    });
+}
+
+std::string text_of_streams(std::string_view streams)
+{
+    std::string all;
+    for_each_part(streams, [&](int, std::string_view text) { all += text; });
+    return all;
 }
 
 }  // namespace hearth::command

@@ -307,9 +307,10 @@ bool is_of_cuda_libraries(std::string_view text)
 std::optional<std::set<std::string>> words_of_callers(std::span<const SourceText> texts, const Words& tellers)
 {
     std::set<std::string> all;
-    for (const auto& [facts, text] : texts) {
-        if (std::none_of(tellers.begin(), tellers.end(), [f = facts](auto word) { return f->uses(word); }))
+    for (const SourceText& source : texts) {
+        if (std::none_of(tellers.begin(), tellers.end(), [&](auto word) { return source.facts->uses(word); }))
             continue;
+        const std::string_view text = source.whole();
         const Joined joined = join_lines(text);
         if (!joined.is_clear || !is_of_cuda_libraries(text))
             return std::nullopt;

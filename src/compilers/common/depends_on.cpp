@@ -5,7 +5,9 @@
 #include "base/fork.hpp"
 #include "base/text.hpp"
 #include "compilers/common/file_facts.hpp"
+#include "compilers/common/known_texts.hpp"
 #include "compilers/common/text_questions.hpp"
+#include "watch/source_file.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,33 +25,17 @@ namespace {
 using watch::Condition;
 using watch::Spot;
 
-// Facts of texts that this process has seen: programs that are compiled together read mostly the same headers.
-class KnownTexts {
-public:
-    std::shared_ptr<const TextFacts> of(const watch::ReadText& text)
-    {
-        {
-            const std::lock_guard lock(m_mutex);
-            if (const auto found = m_known.find(text.digest); found != m_known.end())
-                return found->second;
-        }
-        auto facts = std::make_shared<const TextFacts>(TextFacts::of_source(text.text));
-        const std::lock_guard lock(m_mutex);
-        if (m_known.size() >= k_most)
-            m_known.clear();
-        return m_known.emplace(text.digest, std::move(facts)).first->second;
-    }
-
-private:
-    static constexpr std::size_t k_most = 4096;
-
-    base::ForkSafeMutex m_mutex{base::LockLevel::engine};
-    std::map<base::Sha256, std::shared_ptr<const TextFacts>> m_known;
-};
-
-// At namespace scope: a process that forks while another thread creates it would wait for that thread. Never destroyed:
-// threads may still compile while the program ends.
-KnownTexts& g_known_texts = *new KnownTexts;
+// The text of a file whose digest was known. `changed`: set where it cannot be read any more.
+std::string_view text_of(watch::ReadText& read, bool& changed)
+{
+    if (!read.text.empty() || read.stamp.file.size == 0)
+        return read.text;
+    std::optional<watch::SourceFile> now = watch::read_source(read.path);
+    changed |= !now || now->identity != read.stamp.file;
+    if (now)
+        read.text = std::move(now->text);
+    return read.text;
+}
 
 class Paths {
 public:
@@ -236,10 +222,15 @@ void AskedVariables::complete(watch::Conditions& conditions)
 }
 
 Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Places& places, const Told& told,
-                                     std::span<const std::string_view> known_libraries)
+                                     std::span<const std::string_view> known_libraries, Cache* cache)
 {
+    KnownTexts known(cache, places.working_directory);
     std::vector<watch::ReadText> read;
-    HEARTH_TRY_SET(watch::Conditions conditions, watch::conditions_of(log, places, known_libraries, &read));
+    HEARTH_TRY_SET(watch::Conditions conditions,
+                   watch::conditions_of(log, places, known_libraries, &read,
+                                        [&](const std::string& path, const watch::FileIdentity& file) {
+                                            return known.digest_of(path, file);
+                                        }));
     // What a linker reads is no text, and names paths only as they are. So does the stub that nvcc compiles for its own
     // links: what that includes are nvcc's temporary files.
     const auto objects = std::partition(read.begin(), read.end(), [](const watch::ReadText& text) {
@@ -254,14 +245,25 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
     for (const std::string& option : told.options)
         facts.push_back(std::make_shared<const TextFacts>(TextFacts::of_option(option)));
     const std::size_t files = facts.size();
-    for (const watch::ReadText& text : read)
-        facts.push_back(g_known_texts.of(text));
+    for (const watch::ReadText& text : read) {
+        facts.push_back(known.facts_of(text));
+        // The program itself is another one each time.
+        if (!text.text.empty() && std::ranges::find(told.sources, text.text) == told.sources.end())
+            known.learn(text, *facts.back());
+    }
+    known.keep();
     std::vector<SourceText> texts;
     texts.reserve(facts.size());
-    for (std::size_t i = 0; i < facts.size(); ++i)
-        texts.push_back({facts[i].get(), i < told.sources.size() ? told.sources[i]
-                                         : i < files ? std::string_view(told.options[i - told.sources.size()])
-                                                     : std::string_view(read[i - files].text)});
+    bool changed = false;
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+        texts.push_back({facts[i].get()});
+        if (i < told.sources.size())
+            texts.back().text = told.sources[i];
+        else if (i < files)
+            texts.back().text = told.options[i - told.sources.size()];
+        else
+            texts.back().read = [&changed, &text = read[i - files]] { return text_of(text, changed); };
+    }
 
     const TextAnswers answers = ask_texts(texts, told.is_c ? Language::c : Language::any);
     if (answers.may_hold_the_time && !told.time_is_watched)
@@ -275,7 +277,7 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
             values.push_back(condition.text);
     for (const std::string& value : values) {
         facts.push_back(std::make_shared<const TextFacts>(TextFacts::of_option(value)));
-        texts.push_back({facts.back().get(), value});
+        texts.push_back({facts.back().get(), value, {}});
     }
     const auto hold_if_named = [&](Spot::From from, std::uint16_t index) {
         const std::string place = watch::path_of_place(from, index, places);
@@ -289,11 +291,13 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
     hold_if_named(Spot::From::program_directory, 0);
     // A path that a text only says to be its own looks like one that the compiler tells.
     const bool is_renamed = told.has_log && std::ranges::any_of(texts, [](const SourceText& text) {
-                                return may_have_line_directive(text.text);
+                                return may_have_line_directive(text.whole());
                             });
-    if (told.all_paths_matter || answers.may_hold_any_path || is_renamed)
+    if (changed)
+        return error(Code::unavailable, "a file that it read changed while it was compiled");
+    if (told.all_paths_matter || ((answers.may_hold_any_path || is_renamed) && !told.paths_are_fixed))
         paths.hold_all(told.stands_in);
-    for (std::size_t i = 0; i < answers.may_hold_its_own_path.size(); ++i) {
+    for (std::size_t i = 0; !told.paths_are_fixed && i < answers.may_hold_its_own_path.size(); ++i) {
         if (!answers.may_hold_its_own_path[i])
             continue;
         if (i < told.sources.size())

@@ -22,6 +22,7 @@ struct Told {
     std::vector<std::string_view> sources;  // the program, and headers that were given with it
     std::vector<std::string> options;       // without include directories; name expressions
     bool all_paths_matter = false;          // the output holds them, as debug information does
+    bool paths_are_fixed = false;           // the compiler wrote others for them, which are in the question
     bool has_log = false;                   // which may hold paths too
     bool is_c = false;                      // and no other language
     bool time_is_watched = false;           // a compile that uses it would have been seen to ask for it
@@ -44,9 +45,10 @@ private:
 // Adds one that is not about a file.
 void add_condition(watch::Condition condition, watch::Conditions& conditions);
 
-// An Error says why the result must not be kept.
+// `cache`: what the texts of files have is remembered there for other processes; null: nowhere. An Error says why the
+// result must not be kept.
 Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Places& places, const Told& told,
-                                     std::span<const std::string_view> known_libraries);
+                                     std::span<const std::string_view> known_libraries, Cache* cache = nullptr);
 
 // The variables of this process, as "NAME=value", that are not there for everybody: those with an underscore. HOME,
 // PATH and their like are named in many libraries.

@@ -1,11 +1,12 @@
 #include "compilers/common/text_facts.hpp"
 
 #include "base/text.hpp"
+#include "base/wire.hpp"
 #include "compilers/common/source_words.hpp"
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <cstring>
 
 namespace hearth::compilers {
 
@@ -97,11 +98,45 @@ bool is_silent(std::string_view line)
     return std::ranges::find(k_silent, directive) != k_silent.end();
 }
 
+constexpr std::uint8_t k_pasted_flag = 1;
+constexpr std::uint8_t k_tangled_flag = 2;
+
+void write_words(base::WireWriter& out, const std::vector<TextFacts::Word>& words)
+{
+    out.number(static_cast<std::uint32_t>(words.size()));
+    for (const TextFacts::Word word : words)
+        out.number(word);
+}
+
+std::vector<TextFacts::Word> read_words(base::WireReader& in)
+{
+    const auto count = in.number<std::uint32_t>();
+    base::WireReader each(in.raw(std::uint64_t{count} * sizeof(TextFacts::Word)));
+    std::vector<TextFacts::Word> words(each.rest() / sizeof(TextFacts::Word));
+    for (TextFacts::Word& word : words)
+        word = each.number<TextFacts::Word>();
+    return words;
+}
+
 }  // namespace
 
 TextFacts::Word TextFacts::hash(std::string_view word)
 {
-    return std::hash<std::string_view>{}(word);
+    // A hash of our own: facts are kept, and read by other builds of this library.
+    static constexpr Word k_odd = 0x9E3779B97F4A7C15;
+    const auto mix = [](Word state, Word more) {
+        state = (state ^ more) * k_odd;
+        return state ^ (state >> 32U);
+    };
+    Word state = word.size();
+    for (; word.size() > sizeof(Word); word.remove_prefix(sizeof(Word))) {
+        Word part = 0;
+        std::memcpy(&part, word.data(), sizeof part);
+        state = mix(state, part);
+    }
+    Word last = 0;
+    std::memcpy(&last, word.data(), word.size());
+    return mix(mix(state, last), k_odd);
 }
 
 void TextFacts::add_words_of(std::string_view text, std::vector<Word>& words)
@@ -194,6 +229,39 @@ TextFacts TextFacts::of_option(std::string_view option)
         add_words_of(option, facts.m_used);
     facts.finish();
     return facts;
+}
+
+std::string TextFacts::encode() const
+{
+    base::WireWriter out;
+    out.number(static_cast<std::uint8_t>((m_includes_what_is_pasted ? k_pasted_flag : 0) |
+                                         (m_is_tangled ? k_tangled_flag : 0)));
+    write_words(out, m_used);
+    write_words(out, m_in_directives);
+    for (const Definition& definition : m_definitions) {
+        out.prefixed<std::uint32_t>(definition.name);
+        out.number(static_cast<std::uint8_t>(definition.pastes));
+        write_words(out, definition.body);
+    }
+    return std::move(out.out());
+}
+
+std::optional<TextFacts> TextFacts::decode(ByteView bytes)
+{
+    base::WireReader in(bytes);
+    TextFacts facts;
+    const auto flags = in.number<std::uint8_t>();
+    facts.m_includes_what_is_pasted = (flags & k_pasted_flag) != 0;
+    facts.m_is_tangled = (flags & k_tangled_flag) != 0;
+    facts.m_used = read_words(in);
+    facts.m_in_directives = read_words(in);
+    while (!in.failed() && !in.at_end()) {
+        Definition& definition = facts.m_definitions.emplace_back();
+        definition.name = in.prefixed<std::uint32_t>();
+        definition.pastes = in.number<std::uint8_t>() != 0;
+        definition.body = read_words(in);
+    }
+    return in.failed() ? std::nullopt : std::optional(std::move(facts));
 }
 
 bool TextFacts::uses(Word word) const

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "hearth/bytes.hpp"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +30,11 @@ public:
     static TextFacts of_source(std::string_view text);
     // Of an option or a name expression: "-DNAME=body" is a definition, anything else is used.
     static TextFacts of_option(std::string_view option);
+
+    //   flags:u8 used:words in_directives:words (name:str32 pastes:u8 body:words)*, where words: count:u32 (hash:u64)*
+    std::string encode() const;
+    // None if it is no encoding.
+    static std::optional<TextFacts> decode(ByteView bytes);
 
     bool uses(Word word) const;
     // Where a directive may take it from: in a line that may have one, or in what a macro stands for.

@@ -3,6 +3,7 @@
 #include "compilers/common/text_facts.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,10 @@ struct TextAnswers {
 struct SourceText {
     const TextFacts* facts = nullptr;
     std::string_view text{};
+    // Gives the text where only its facts were at hand. It is needed of few.
+    std::function<std::string_view()> read{};
+
+    std::string_view whole() const { return read ? read() : text; }
 };
 
 // For all texts of a compile. In C nothing tells a function who calls it.

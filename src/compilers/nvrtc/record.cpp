@@ -2,7 +2,7 @@
 
 #include "base/digest.hpp"
 #include "base/text.hpp"
-#include "recipes/recorder.hpp"
+#include "recipes/contents.hpp"
 #include "watch/source_file.hpp"
 
 #include <fmt/format.h>
@@ -11,8 +11,6 @@
 namespace hearth::nvrtc {
 
 namespace {
-
-constexpr int k_compression = 3;
 
 // Where a file was found, in a way that is the same when the tree has moved.
 std::string label_of(const watch::Spot& spot)
@@ -30,42 +28,7 @@ std::string label_of(const watch::Spot& spot)
     return {};
 }
 
-// Writes the contents of a recipe before the recipe. False if one of them could not be read.
-class Contents {
-public:
-    Contents(Recorder& recorder, const LogSink& log) : m_recorder(recorder), m_log(log) {}
-
-    bool add(std::string_view text, const base::Sha256& digest)
-    {
-        if (text.size() > format::k_max_content)
-            return false;
-        if (m_recorder.claim(digest))
-            m_recorder.append(format::encode_content(digest, as_bytes(text), k_compression), m_log);
-        return true;
-    }
-
-    bool add(const format::RecipeFile& file, const std::string& working_directory)
-    {
-        if (!m_recorder.claim(file.digest))
-            return true;
-        const std::optional<watch::SourceFile> source =
-            watch::read_source(file.path.starts_with('/') ? file.path : working_directory + "/" + file.path);
-        // The file has changed since the compile, and its old content is lost.
-        if (!source || source->text.size() > format::k_max_content ||
-            base::sha256(as_bytes(source->text)) != file.digest) {
-            m_recorder.disclaim(file.digest);
-            return false;
-        }
-        m_recorder.append(format::encode_content(file.digest, as_bytes(source->text), k_compression), m_log);
-        return true;
-    }
-
-private:
-    Recorder& m_recorder;
-    const LogSink& m_log;
-};
-
-bool add_contents(Contents contents, const Program& program, const format::Recipe& recipe)
+bool add_contents(recipes::Contents contents, const Program& program, const format::Recipe& recipe)
 {
     if (!contents.add(program.source, recipe.source))
         return false;
@@ -73,7 +36,11 @@ bool add_contents(Contents contents, const Program& program, const format::Recip
         if (!contents.add(program.headers[i].content, recipe.given[i].digest))
             return false;
     for (const format::RecipeFile& file : recipe.files)
-        if (!contents.add(file, recipe.working_directory))
+        if (!contents.add(file.digest, [&]() -> std::optional<std::string> {
+                std::optional<watch::SourceFile> source = watch::read_source(
+                    file.path.starts_with('/') ? file.path : recipe.working_directory + "/" + file.path);
+                return source ? std::optional(std::move(source->text)) : std::nullopt;
+            }))
             return false;
     return true;
 }
@@ -129,7 +96,7 @@ format::Recipe recipe_of(const Program& program, const Plan& plan, const compile
     return recipe;
 }
 
-void record_in(Recorder& recorder, const LogSink& log, const Program& program, const Plan& plan,
+void record_in(recipes::Recorder& recorder, const LogSink& log, const Program& program, const Plan& plan,
                const compilers::Answer* answer)
 {
     if (recorder.stopped())
@@ -143,7 +110,7 @@ void record_in(Recorder& recorder, const LogSink& log, const Program& program, c
         }
     const format::Recipe recipe = recipe_of(program, plan, answer);
     if (recorder.claim(recipe.key)) {
-        if (!add_contents(Contents(recorder, log), program, recipe)) {
+        if (!add_contents(recipes::Contents(recorder, log), program, recipe)) {
             recorder.disclaim(recipe.key);
             return;
         }
@@ -208,7 +175,7 @@ void record(Cache& cache, const Program& program, const Plan& plan, const compil
     if (recording == nullptr)
         return;
     try {
-        record_in(Recorder::of(recording->path), recording->log, program, plan, answer);
+        record_in(recipes::Recorder::of(recording->path), recording->log, program, plan, answer);
     } catch (...) {
         // Out of memory, or the user's log function threw: no reason for a compile to fail.
     }

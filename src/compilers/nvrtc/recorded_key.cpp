@@ -50,17 +50,3 @@ bool comes_to_its_key(const format::Recipe& recipe, const recipes::Recipes::Data
 }
 
 }  // namespace hearth::nvrtc
-
-namespace hearth::recipes {
-
-Result<Recipes> read(const std::string& path)
-{
-    return read(path, nvrtc::comes_to_its_key);
-}
-
-Result<MergeReport> merge(const std::string& path, const std::vector<std::string>& inputs)
-{
-    return merge(base::system_files(), path, inputs, nvrtc::comes_to_its_key);
-}
-
-}  // namespace hearth::recipes

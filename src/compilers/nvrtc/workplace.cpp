@@ -95,7 +95,7 @@ Result<Program> recorded_program(const format::Recipe& recipe, const recipes::Re
     return program;
 }
 
-Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::Data& data, HeaderTree& tree)
+Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::Data& data, recipes::HeaderTree& tree)
 {
     Result<Program> program = recorded_program(recipe, data);
     HEARTH_TRY(program);
@@ -110,7 +110,7 @@ Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::
     }
     const OptionFacts facts = read_options(recipe.options);
     const Staying stay = staying(recipe, facts);
-    TreePlan plan;
+    recipes::TreePlan plan;
     for (const format::RecipeFile& file : recipe.files) {
         const bool in_place = is_absolute(file.path) ? is_fixed(file) || stay.absolute : stay.all;
         if (const Status placed = in_place ? check_in_place(recipe, file, stay)
@@ -120,7 +120,7 @@ Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::
     }
     const auto moves = [&](const std::string& path) { return is_absolute(path) ? !stay.absolute : !stay.all; };
     // A search below the tree's root must not find files above it.
-    TreePlan within;
+    recipes::TreePlan within;
     for (const std::string& directory : facts.include_directories)
         if (moves(directory))
             if (const Status placed = within.add_directory(recipe.working_directory, directory); !placed.ok())

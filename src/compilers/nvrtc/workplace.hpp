@@ -20,7 +20,7 @@ struct Workplace {
 //
 // A path that the output may hold must not change: it is used as it is, if the same file is there on this machine. An
 // error says why the recipe cannot be compiled here; Code::unavailable: this machine lacks something.
-Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::Data& data, HeaderTree& tree);
+Result<Workplace> lay_out(const format::Recipe& recipe, const recipes::Recipes::Data& data, recipes::HeaderTree& tree);
 
 // The program as it was given, with the paths it had.
 Result<Program> recorded_program(const format::Recipe& recipe, const recipes::Recipes::Data& data);

@@ -41,6 +41,41 @@ TEST(Profile, tells_outputs_and_directories_from_what_decides_the_result)
               call_of("nvcc", {"-gencode", "arch=compute_80", "-c", "k.cu"}).words);
 }
 
+TEST(Profile, knows_the_steps_of_nvcc_by_what_they_read_and_write)
+{
+    const auto cicc = [](const std::string& before) {
+        return call_of("cicc",
+                       {"-arch", "compute_80", "--include_file_name", before + "3_x.fatbin.c", "--module_id_file_name",
+                        "/tmp/" + before + "4_x.module_id", "--stub_file_name", "/tmp/" + before + "7_x.stub.c",
+                        "/tmp/" + before + "8_x.cpp1.ii", "-o", "/tmp/" + before + "7_x.ptx"});
+    };
+    const command::Call one = cicc("tmpxft_00000001_00000000-");
+    EXPECT_EQ(one.words, cicc("tmpxft_00000002_00000000-").words);
+    EXPECT_EQ(one.why_past_the_cache, "");
+    EXPECT_EQ(one.sources.size(), 2U);
+    EXPECT_EQ(one.outputs.size(), 2U);
+    EXPECT_EQ(one.temporaries.size(), 3U);
+    // Names that last count, since the stub holds them.
+    EXPECT_NE(cicc("a-").words, cicc("b-").words);
+    EXPECT_NE(call_of("cicc", {"--new", "tmpxft_1_0-1_x.bc", "x.ii", "-o", "x.ptx"}).why_past_the_cache, "");
+}
+
+TEST(Profile, of_tileiras_knows_its_outputs_and_not_the_names_of_its_bytecode)
+{
+    const command::Call call = call_of("tileiras", {"/tmp/k7.bytecode", "-o", "k.cubin", "--gpu-name", "sm_90", "-O3",
+                                                    "--lineinfo", "--remarks-output-file=k.yaml"});
+    EXPECT_TRUE(call.why_past_the_cache.empty()) << call.why_past_the_cache;
+    EXPECT_TRUE(call.compiles);
+    EXPECT_EQ(call.outputs, (Words{"k.cubin", "k.yaml"}));
+    EXPECT_EQ(call.words, call_of("tileiras", {"a.bytecode", "-o", "b", "--gpu-name", "sm_90", "-O3", "--lineinfo",
+                                               "--remarks-output-file=c"})
+                              .words);
+    EXPECT_NE(call_of("tileiras", {"a.bc", "--arch", "sm_90"}).words,
+              call_of("tileiras", {"a.bc", "--arch", "sm_100"}).words);
+    EXPECT_TRUE(call_of("tileiras", {"a.bc", "--device-debug"}).paths_matter);
+    EXPECT_TRUE(call_of("tileiras", {"--version"}).only_tells);
+}
+
 TEST(Profile, knows_what_no_cache_can_keep)
 {
     for (const Words& words : {Words{"-c", "-"},
@@ -53,8 +88,9 @@ TEST(Profile, knows_what_no_cache_can_keep)
     for (const char* word : {"--version", "-E", "-M", "-###", "-dumpmachine", "-print-file-name=x"})
         EXPECT_TRUE(call_of("g++", {word, "x.cpp"}).only_tells) << word;
     EXPECT_TRUE(call_of("nvcc", {"--dryrun", "-c", "k.cu"}).only_tells);
-    EXPECT_TRUE(call_of("g++", {"-g", "-c", "x.cpp"}).paths_matter);
-    EXPECT_FALSE(call_of("g++", {"-g0", "-c", "x.cpp"}).paths_matter);
+    EXPECT_TRUE(call_of("g++", {"-g", "-c", "x.cpp"}).has_debug);
+    EXPECT_FALSE(call_of("g++", {"-g0", "-c", "x.cpp"}).has_debug);
+    EXPECT_TRUE(call_of("g++", {"-gz", "-c", "x.cpp"}).paths_matter);
     EXPECT_TRUE(call_of("nvcc", {"-lineinfo", "-c", "k.cu"}).paths_matter);
     EXPECT_FALSE(call_of("nvcc", {"-rdc=false", "-c", "k.cu"}).paths_matter);
 }

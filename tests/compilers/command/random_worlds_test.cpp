@@ -321,6 +321,13 @@ TEST_F(CommandWorlds, are_answered_as_gcc_itself_answers)
     play("/usr/bin/gcc", ".c", scaled(30));
 }
 
+TEST_F(CommandWorlds, are_answered_as_clang_itself_answers)
+{
+    if (::access("/usr/bin/clang", X_OK) != 0)
+        GTEST_SKIP() << "No clang is installed.";
+    play("/usr/bin/clang", ".c", scaled(10));
+}
+
 TEST_F(CommandWorlds, are_answered_as_nvcc_itself_answers)
 {
     if (soak_factor() == 1)

@@ -54,6 +54,17 @@ std::string name_of(const Recipe& recipe)
     return recipe.name.empty() ? "an unnamed program" : printable(recipe.name);
 }
 
+// A host compiler has no target.
+std::string for_targets(const Recipe& recipe, std::vector<std::string> targets)
+{
+    if (recipe.kind == recipes::Kind::command && recipe.target.empty())
+        return {};
+    for (std::string& target : targets)
+        if (target.empty())
+            target = "no target";
+    return fmt::format(" for {}", fmt::join(targets, ", "));
+}
+
 }  // namespace
 
 void tell_of_damage(const recipes::Damage& damage)
@@ -127,12 +138,18 @@ std::uint64_t count_problems(const OutcomeCounts& counts)
     return problems;
 }
 
+bool needs_nvrtc(const recipes::Recipes& all)
+{
+    return std::ranges::any_of(all.list(), [](const Recipe& recipe) { return recipe.kind == recipes::Kind::nvrtc; });
+}
+
 std::uint64_t tell_of_compiler(const recipes::Recipes& all, const std::string& build)
 {
     std::uint64_t others = 0;
     const Recipe* example = nullptr;
     for (const Recipe& recipe : all.list())
-        if (recipe.why_past_the_cache.empty() && recipe.compiler_build != build) {
+        if (recipe.kind == recipes::Kind::nvrtc && recipe.why_past_the_cache.empty() &&
+            recipe.compiler_build != build) {
             ++others;
             example = &recipe;
         }
@@ -157,13 +174,13 @@ void tell_of_problems(const std::vector<BuildJob>& jobs, const recipes::Recipes&
     std::map<std::pair<std::size_t, std::string>, std::vector<std::string>> targets;
     for (const BuildJob& job : jobs)
         if (is_problem(job.result.outcome))
-            targets[{job.recipe, job.result.reason}].push_back(job.target.empty() ? "no target" : job.target);
+            targets[{job.recipe, job.result.reason}].push_back(job.target);
     for (const BuildJob& job : jobs) {
         const Recipe& recipe = all.list()[job.recipe];
         if (job.result.outcome == Outcome::past_the_cache)
             complain(fmt::format("{} goes past the cache: {}.", name_of(recipe), recipe.why_past_the_cache));
         else if (auto all_of_them = targets.extract({job.recipe, job.result.reason}); !all_of_them.empty())
-            complain(fmt::format("{} for {} was not built: {}", name_of(recipe), fmt::join(all_of_them.mapped(), ", "),
+            complain(fmt::format("{}{} was not built: {}", name_of(recipe), for_targets(recipe, all_of_them.mapped()),
                                  job.result.reason));
     }
 }

@@ -51,7 +51,9 @@ OutcomeCounts count_outcomes(const std::vector<BuildJob>& jobs);
 // How many jobs left a program without its kernel for a reason that somebody can do something about.
 std::uint64_t count_problems(const OutcomeCounts& counts);
 
-// Warns once if recipes were recorded with another compiler than the one they are built with; returns how many.
+// Whether any of them is compiled with NVRTC. Commands are compiled with the programs that they name.
+bool needs_nvrtc(const recipes::Recipes& all);
+// Warns once if recipes were recorded with another NVRTC than the one they are built with; returns how many.
 std::uint64_t tell_of_compiler(const recipes::Recipes& all, const std::string& build);
 void print_failed_as_recorded(const OutcomeCounts& counts);
 // On standard error: a problem that several targets of a recipe share is told once.

@@ -178,11 +178,13 @@ void RecipesPrewarm::leave_out(const std::vector<BuildJob>& jobs)
 
 void RecipesPrewarm::compile(Cache& cache, std::vector<BuildJob> jobs, const ScratchFolder& scratch)
 {
-    const Result<std::string> build = recipes::compiler_build(cache);
-    if (!build)
-        fail(fmt::format("{} on no server and in no bundle, and cannot be compiled here: {}",
-                         count_of(jobs.size(), "kernel is", "kernels are"), build.error().message));
-    m_other_compiler = tell_of_compiler(m_all, *build);
+    if (needs_nvrtc(m_all)) {
+        const Result<std::string> build = recipes::compiler_build(cache);
+        if (!build)
+            fail(fmt::format("{} on no server and in no bundle, and cannot be compiled here: {}",
+                             count_of(jobs.size(), "kernel is", "kernels are"), build.error().message));
+        m_other_compiler = tell_of_compiler(m_all, *build);
+    }
     // What was fetched counts too. A limit that is reached must not become 0, which means no limit.
     const std::uint64_t limit = m_arguments.max_size.value_or(0);
     const std::uint64_t most = limit == 0 ? 0 : std::max<std::uint64_t>(limit - std::min(limit, m_fetch.bytes), 1);

@@ -219,10 +219,8 @@ int run_build(const Globals& globals, const BuildArguments& arguments)
     std::uint64_t other_compiler = 0;
     {
         Cache cache = open_cache(of_build, Use::change);  // fails with a sentence if it cannot be written
-        const Result<std::string> build = recipes::compiler_build(cache, arguments.library);
-        if (!build)
-            fail(build.error().message);
-        other_compiler = tell_of_compiler(all, *build);
+        if (needs_nvrtc(all))
+            other_compiler = tell_of_compiler(all, or_fail(recipes::compiler_build(cache, arguments.library)));
     }
     stop_if_told();
     std::vector<BuildJob> jobs = jobs_of(all, arguments.targets);
@@ -273,7 +271,7 @@ void add_build(Command& command)
     command.list("RECIPES", arguments.files, "Files that HEARTH_RECORD or 'hearth recipes merge' wrote").required();
     command
         .list("--target,--arch", arguments.targets,
-              "Targets: sm_80, sm_90a, ...; several with commas (otherwise as recorded)", "TARGET")
+              "Targets: sm_80, sm_90a, ...; several with commas (otherwise, and for commands, as recorded)", "TARGET")
         .separated_by(',');
     command.text("--nvrtc", arguments.library, "The libnvrtc to compile with (otherwise HEARTH_NVRTC)", "PATH");
     command.count("--jobs", arguments.jobs, "Compile in this many processes at once (otherwise one per core)");

@@ -4,6 +4,7 @@
 #include "build/worker_protocol.hpp"
 #include "cache/open_cache.hpp"
 #include "hearth/recipes.hpp"
+#include "process/dropin.hpp"
 #include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/system_error.hpp"
@@ -62,7 +63,11 @@ private:
 
 int serve(Cache& cache, const recipes::Recipes& all, const BuildWorkerArguments& arguments, const Answers& answers)
 {
-    recipes::Builder builder(cache, all, {.scratch = arguments.scratch, .library = arguments.library});
+    const std::string folder = dropin_folder();
+    recipes::Builder builder(cache, all,
+                             {.scratch = arguments.scratch,
+                              .library = arguments.library,
+                              .recorder = folder.empty() ? "" : folder + "/libhearth_recorder.so"});
     answers.give(ready_line());
     for (std::string line; std::getline(std::cin, line);) {
         const std::optional<WorkerJob> job = job_in(line);

@@ -35,7 +35,17 @@ struct ExecArguments {
     bool verbose = false;
     bool why = false;
     bool json = false;
+    bool step = false;
 };
+
+// Takes it out of the environment, too.
+std::string taken_variable(const char* name)
+{
+    const char* const value = std::getenv(name);
+    std::string text = value != nullptr ? value : "";
+    ::unsetenv(name);
+    return text;
+}
 
 // The file that a shell would start; the word itself if there is none. A link to this command stands for the compiler
 // that it is named after: the next one on the path, or that of the CUDA toolkit.
@@ -76,14 +86,20 @@ int run_exec(const Globals& globals, const ExecArguments& arguments)
     // What a compiler says is read by its caller. What is wrong with the cache is in the summary of 'hearth run'.
     if (!arguments.verbose && !arguments.why)
         ::setenv("HEARTH_QUIET", "1", 0);
+    if (globals.directory)
+        ::setenv("HEARTH_DIR", fs::absolute(*globals.directory).c_str(), 1);  // steps are to use it too
     const Settings settings = settings_of(globals);
     if (settings.options.caching == Switch::off && !arguments.why)
         replace_this_process(command.words);
     const auto start = std::chrono::steady_clock::now();
     Cache cache = open_cache(globals, arguments.why ? Use::look : Use::work);
     const std::string folder = dropin_folder();
+    ::unsetenv("HEARTH_STEPS");  // of the command that this is a step of
+    std::error_code none;
     const command::RunOptions options{.recorder = folder.empty() ? "" : folder + "/libhearth_recorder.so",
                                       .serves = arguments.any ? command::Serves::anything : command::Serves::compilers,
+                                      .steps_by = fs::read_symlink("/proc/self/exe", none).string(),
+                                      .step_of = arguments.step ? taken_variable("HEARTH_TREE_LOG") : "",
                                       .passes_signals = true};
     if (arguments.why) {
         const Explanation why = or_fail(command::explain(cache, command, options));
@@ -101,8 +117,10 @@ int run_exec(const Globals& globals, const ExecArguments& arguments)
     }
     if (!ran->compiles && ran->signal == 0)
         return ran->code;
-    run_log::Event event{
-        .what = "command", .name = ran->label, .outcome = std::string(to_string(ran->outcome)), .reason = ran->reason};
+    run_log::Event event{.what = arguments.step ? "step" : "command",
+                         .name = ran->label,
+                         .outcome = std::string(to_string(ran->outcome)),
+                         .reason = ran->reason};
     event.tier = ran->tier;
     event.key = ran->key;
     event.cost_ms = std::chrono::duration<double, std::milli>(ran->cost).count();
@@ -137,6 +155,7 @@ void add_exec(Command& command)
     command.flag("--any", arguments.any, "Also a command that is no known compiler: you say that it only writes files");
     command.flag("--verbose", arguments.verbose, "Tell on standard error whether it was a hit, and why not");
     command.flag("--why", arguments.why, "Do not run it: say whether it would be a hit, and what is different if not");
+    command.flag("--step", arguments.step, "It is started by a command that is watched (HEARTH_TREE_LOG)").hide();
     command.json(arguments.json, "With --why: as JSON");
     command.hands_on(arguments.words, "-- COMMAND", "command", "-- nvcc -c kernel.cu -o kernel.o");
 }

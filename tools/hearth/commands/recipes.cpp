@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace hearth::cli {
 
 namespace {
@@ -37,10 +39,33 @@ void tell_of(const recipes::Damage& damage)
                          format_size(damage.bytes)));
 }
 
+bool is_command(const Recipe& recipe)
+{
+    return recipe.kind == recipes::Kind::command;
+}
+
+// Of what was not compiled it is still known what would compile it.
+std::string compiler_of(const Recipe& recipe)
+{
+    if (!recipe.compiler.empty())
+        return printable(recipe.compiler);
+    return is_command(recipe) && !recipe.options.empty()
+               ? printable(std::filesystem::path(recipe.options.front()).filename().string())
+               : "nvrtc";
+}
+
+std::string target_of(const Recipe& recipe)
+{
+    if (!recipe.target.empty())
+        return printable(recipe.target);
+    return is_command(recipe) ? "-" : "default";
+}
+
 Json recipe_as_json(const Recipe& recipe)
 {
     const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
     return {{"key", recipe.key.hex()},
+            {"kind", is_command(recipe) ? "command" : "nvrtc"},
             {"name", recipe.name},
             {"target", recipe.target},
             {"options", recipe.options},
@@ -73,6 +98,7 @@ std::string remark_on(const Recipe& recipe)
 void print_table(const recipes::Recipes& all)
 {
     Table table({{"KEY"},
+                 {"COMPILER"},
                  {"TARGET"},
                  {"USES", Align::right},
                  {"FIRST USE", Align::right},
@@ -82,10 +108,9 @@ void print_table(const recipes::Recipes& all)
                  {"NAME"}});
     for (const Recipe& recipe : all.list()) {
         const std::string remark = remark_on(recipe);
-        table.add({short_key(recipe.key), recipe.target.empty() ? "default" : printable(recipe.target),
-                   std::to_string(recipe.uses), show_duration(recipe.first_use),
-                   recipe.cost.count() == 0 ? "-" : show_duration(recipe.cost), format_size(recipe.source_bytes),
-                   std::to_string(recipe.headers),
+        table.add({short_key(recipe.key), compiler_of(recipe), target_of(recipe), std::to_string(recipe.uses),
+                   show_duration(recipe.first_use), recipe.cost.count() == 0 ? "-" : show_duration(recipe.cost),
+                   format_size(recipe.source_bytes), std::to_string(recipe.headers),
                    (recipe.name.empty() ? "(no name)" : printable(recipe.name)) +
                        (remark.empty() ? "" : " (" + printable(remark) + ")")});
     }
@@ -109,7 +134,7 @@ int run_list_recipes(const Globals& /*globals*/, const ListRecipesArguments& arg
     std::uint64_t uses = 0;
     for (const Recipe& recipe : all.list())
         uses += recipe.uses;
-    print_out("{}, {}; sources and headers of {}, stored in {}.\n", count_of(all.list().size(), "recipe", "recipes"),
+    print_out("{}, {}; contents of {}, stored in {}.\n", count_of(all.list().size(), "recipe", "recipes"),
               count_of(uses, "use", "uses"), format_size(all.content_bytes()), format_size(all.stored_bytes()));
     return k_done;
 }

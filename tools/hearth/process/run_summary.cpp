@@ -37,6 +37,12 @@ void count(RunSummary& summary, const run_log::Event& event)
             summary.warnings.push_back(event.reason);
         return;
     }
+    if (event.what == "step") {
+        const bool is_hit = event.outcome == "hit" || event.outcome == "waited";
+        ++(is_hit ? summary.steps.hits_of[event.tier] : summary.steps.compiled);
+        summary.steps.saved_ms += is_hit ? event.cost_ms : 0;
+        return;
+    }
     if (event.outcome == "hit") {
         ++summary.hits_of[event.tier];
         summary.saved_ms += event.cost_ms;
@@ -55,14 +61,27 @@ void count(RunSummary& summary, const run_log::Event& event)
     summary.slowest.push_back({event.name.empty() ? "default_program" : event.name, event.reason, event.spent_ms});
 }
 
+std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& by_tier)
+{
+    std::uint64_t sum = 0;
+    for (const auto& [tier, number] : by_tier)
+        sum += number;
+    return sum;
+}
+
+Json as_object(const std::map<std::string, std::uint64_t>& by_tier)
+{
+    Json object = Json::object();
+    for (const auto& [tier, number] : by_tier)
+        object.add(tier.empty() ? "waited" : tier, number);
+    return object;
+}
+
 }  // namespace
 
 std::uint64_t RunSummary::hits() const
 {
-    std::uint64_t sum = 0;
-    for (const auto& [tier, number] : hits_of)
-        sum += number;
-    return sum;
+    return sum_of(hits_of);
 }
 
 std::string RunSummary::as_text() const
@@ -87,6 +106,9 @@ std::string RunSummary::as_text() const
     if (forbidden != 0)
         text += fmt::format(", {} forbidden", forbidden);
     text += fmt::format(", {} saved\n", seconds(saved_ms));
+    if (const std::uint64_t hits = sum_of(steps.hits_of); hits != 0)
+        text += fmt::format("hearth:   steps of what was compiled: {}, {} compiled, {} saved\n",
+                            count_of(hits, "hit", "hits"), steps.compiled, seconds(steps.saved_ms));
     for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
         text += fmt::format("hearth:   compiled {} in {}{}\n", printable(slowest[i].name), seconds(slowest[i].spent_ms),
                             slowest[i].reason.empty() ? "" : " (" + printable(slowest[i].reason) + ")");
@@ -97,21 +119,22 @@ std::string RunSummary::as_text() const
 
 std::string RunSummary::as_json() const
 {
-    Json by_tier = Json::object();
-    for (const auto& [tier, number] : hits_of)
-        by_tier.add(tier, number);
     Json shown = Json::array();
     for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
         shown.add(
             {{"name", slowest[i].name}, {"reason", slowest[i].reason}, {"spent_seconds", slowest[i].spent_ms / 1e3}});
     const Json json{{"hits", hits()},
-                    {"by_tier", by_tier},
+                    {"by_tier", as_object(hits_of)},
                     {"compiled", compiled},
                     {"waited", waited},
                     {"past_the_cache", past_the_cache},
                     {"forbidden", forbidden},
                     {"saved_seconds", saved_ms / 1e3},
                     {"spent_seconds", spent_ms / 1e3},
+                    {"steps", Json{{"hits", sum_of(steps.hits_of)},
+                                   {"by_tier", as_object(steps.hits_of)},
+                                   {"compiled", steps.compiled},
+                                   {"saved_seconds", steps.saved_ms / 1e3}}},
                     {"processes", processes},
                     {"slowest", shown},
                     {"warnings", warnings}};

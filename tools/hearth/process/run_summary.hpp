@@ -18,6 +18,14 @@ struct RunSummary {
         double spent_ms = 0;
     };
 
+    // Programs that a compiler starts, such as cicc by nvcc, while that is compiled itself.
+    struct Steps {
+        std::map<std::string, std::uint64_t> hits_of;  // by tier; "" has those that waited for another's
+        std::uint64_t compiled = 0;
+        double saved_ms = 0;
+    };
+
+    Steps steps;
     std::map<std::string, std::uint64_t> hits_of;  // by tier
     std::uint64_t compiled = 0;
     std::uint64_t waited = 0;          // for another thread or process that compiled the same kernel

@@ -228,6 +228,12 @@ Option Option::needs(Option other) const
     return *this;
 }
 
+Option Option::hide() const
+{
+    m_option->group("");
+    return *this;
+}
+
 Option Option::excludes(Option other) const
 {
     m_option->excludes(other.m_option);

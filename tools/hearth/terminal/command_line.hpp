@@ -36,6 +36,8 @@ public:
     Option checked_by(std::function<std::string(const std::string&)> problem) const;
     Option needs(Option other) const;
     Option excludes(Option other) const;
+    // Leaves it out of the help: it is not for people.
+    Option hide() const;
 
     // For a list: one value only, one value each time it is given, or several values with a separator.
     Option only_one() const;

@@ -1,0 +1,429 @@
+// Commands of compilers that are recorded, and built again by 'hearth build': elsewhere, and where paths matter in
+// place.
+#include "format/recipe.hpp"
+#include "tools/command.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::vector<std::string>;
+using Environment = std::map<std::string, std::optional<std::string>>;
+
+constexpr const char* k_nvcc = "/usr/local/cuda/bin/nvcc";
+
+class CommandRecipes : public Command {
+protected:
+    void SetUp() override
+    {
+        if (::access("/usr/bin/g++", X_OK) != 0)
+            GTEST_SKIP() << "No g++ is installed.";
+        m_recipes = (scratch / "r.recipes").string();
+        m_bundle = (scratch / "x.bundle").string();
+        fs::create_directory(scratch / "tmp");
+        make_project("project");
+    }
+
+    void make_project(const std::string& name, const std::string& value = "1")
+    {
+        fs::create_directories(scratch / name / "inc");
+        write(name + "/inc/value.h", "#define VALUE " + value + "\n");
+        write(name + "/beside.h", "#define BESIDE 2\n");
+        write(name + "/a.cpp", "#include <cstddef>\n#include <value.h>\n#include \"beside.h\"\n"
+                               "int value() { return VALUE + BESIDE; }\n");
+        write(name + "/k.cu", "#include <value.h>\n__global__ void k(int* x) { *x = VALUE; }\n");
+    }
+
+    ProcessResult exec(Words words, const std::string& directory, Environment environment)
+    {
+        words.insert(words.begin(), {"exec", "--verbose", "--"});
+        ProcessOptions options;
+        options.directory = (scratch / directory).string();
+        options.environment = std::move(environment);
+        return hearth(words, options);
+    }
+    void record(const Words& words, const std::string& directory = "project", Environment more = {})
+    {
+        more.try_emplace("HEARTH_RECORD", m_recipes);
+        more.try_emplace("HEARTH_DIR", (scratch / "recording").string());
+        const ProcessResult result = exec(words, directory, std::move(more));
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+    }
+
+    // 'hearth build' of everything into the bundle, which leaves nothing else behind.
+    nlohmann::json build(const Words& more = {}, int expected = 0)
+    {
+        Words words{"build", m_recipes, "-o", m_bundle, "--json"};
+        words.insert(words.end(), more.begin(), more.end());
+        ProcessOptions options;
+        options.environment["TMPDIR"] = (scratch / "tmp").string();
+        const ProcessResult result = hearth(words, options);
+        EXPECT_EQ(result.exit_code, expected) << result.out << result.err;
+        EXPECT_TRUE(fs::is_empty(scratch / "tmp")) << "scratch files are left";
+        const auto json = nlohmann::json::parse(result.out, nullptr, false);
+        EXPECT_TRUE(json.is_object()) << result.out << result.err;
+        return json;
+    }
+    // Why the only recipe was not built.
+    std::string why_not_built()
+    {
+        const nlohmann::json built = build({}, 1);
+        EXPECT_EQ(built.value("built", -1), 0) << built;
+        EXPECT_EQ(built["problems"].size(), 1U) << built;
+        return built["problems"].empty() ? "" : built["problems"][0].value("reason", "");
+    }
+
+    // What a program is told that has nothing but the bundle.
+    std::string outcome(const Words& words, const std::string& directory, Environment environment = {})
+    {
+        environment["HEARTH_DIR"] = (scratch / "empty").string();
+        environment["HEARTH_BUNDLES"] = m_bundle;
+        environment["HEARTH_FORBID_COMPILE"] = "1";
+        const ProcessResult result = exec(words, directory, std::move(environment));
+        fs::remove_all(scratch / "empty");
+        if (result.exit_code == 0)
+            return result.err.find("hit: bundle") != std::string::npos ? "hit" : result.err;
+        return result.err.find("may not compile") != std::string::npos ? "missing" : result.err;
+    }
+
+    std::string m_recipes;
+    std::string m_bundle;
+};
+
+// Whether no process has this word in its command line any more, after a while at most.
+bool ends_soon(const std::string& word)
+{
+    const auto is_there = [&] {
+        for (const fs::directory_entry& process : fs::directory_iterator("/proc")) {
+            std::ifstream line(process.path() / "cmdline");
+            const std::string words{std::istreambuf_iterator<char>(line), {}};
+            if (words.find(word) != std::string::npos)
+                return true;
+        }
+        return false;
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (is_there())
+        if (std::chrono::steady_clock::now() > end)
+            return false;
+    return true;
+}
+
+const Words k_compile{"g++", "-O1", "-Iinc", "-c", "a.cpp", "-o", "a.o"};
+
+}  // namespace
+
+TEST_F(CommandRecipes, are_built_without_their_project_and_serve_any_copy_of_it)
+{
+    record(k_compile);
+    fs::remove_all(scratch / "project");
+    const nlohmann::json built = build();
+    EXPECT_EQ(built["built"], 1) << built;
+    make_project("elsewhere");
+    EXPECT_EQ(outcome(k_compile, "elsewhere"), "hit");
+    const std::string here = (scratch / "elsewhere").string();
+    EXPECT_EQ(outcome({"g++", "-O1", "-I" + here + "/inc", "-c", here + "/a.cpp", "-o", "b.o"}, "elsewhere"), "hit");
+    make_project("edited", "7");
+    EXPECT_EQ(outcome(k_compile, "edited"), "missing");
+    EXPECT_EQ(build()["already_there"], 1);
+}
+
+TEST_F(CommandRecipes, of_nvcc_whose_steps_were_answered_are_built_all_the_same)
+{
+    if (::access(k_nvcc, X_OK) != 0)
+        GTEST_SKIP() << "No nvcc is installed.";
+    Words device{k_nvcc, "-gencode", "arch=compute_90,code=sm_90", "-Iinc", "-c", "k.cu", "-o", "k.o"};
+    record(device);
+    device.insert(device.end(), {"-gencode", "arch=compute_80,code=sm_80"});
+    record(device);
+    EXPECT_EQ(build()["built"], 2);
+    make_project("elsewhere");
+    EXPECT_EQ(outcome(device, "elsewhere"), "hit");
+}
+
+TEST_F(CommandRecipes, of_nvcc_and_its_host_compiler_are_one_build)
+{
+    if (::access(k_nvcc, X_OK) != 0)
+        GTEST_SKIP() << "No nvcc is installed.";
+    const Words device{k_nvcc, "-gencode", "arch=compute_90,code=sm_90", "-Iinc", "-MD", "-c", "k.cu", "-o", "k.o"};
+    record(k_compile);
+    record(device);
+    fs::remove_all(scratch / "project");
+    const nlohmann::json built = build({"--target", "sm_80"});
+    EXPECT_EQ(built["built"], 2) << built;
+    make_project("elsewhere");
+    EXPECT_EQ(outcome(k_compile, "elsewhere"), "hit");
+    EXPECT_EQ(outcome(device, "elsewhere"), "hit") << "a command is built as it was recorded, whatever the target";
+    EXPECT_NE(read(scratch / "elsewhere/k.d").find("inc/value.h"), std::string::npos);
+    const std::vector<nlohmann::json> listed = json_lines_of({"recipes", "ls", m_recipes, "--json"});
+    ASSERT_EQ(listed.size(), 2U);
+    EXPECT_EQ(listed[1]["kind"], "command");
+    EXPECT_EQ(listed[1]["compiler"], "nvcc");
+    EXPECT_EQ(listed[1]["target"], "sm_90");
+}
+
+TEST_F(CommandRecipes, are_recorded_from_hits_and_add_only_a_use_the_second_time)
+{
+    EXPECT_EQ(exec(k_compile, "project", {}).exit_code, 0);
+    const Environment warm{{"HEARTH_DIR", cache.string()}};
+    record(k_compile, "project", warm);
+    const std::uintmax_t once = fs::file_size(m_recipes);
+    record(k_compile, "project", warm);
+    EXPECT_LT(fs::file_size(m_recipes) - once, 200U) << "contents were written twice";
+    const std::vector<nlohmann::json> listed = json_lines_of({"recipes", "ls", m_recipes, "--json"});
+    ASSERT_EQ(listed.size(), 1U);
+    EXPECT_EQ(listed[0]["uses"], 2);
+    EXPECT_EQ(listed[0]["headers"], 2) << "those of the system are on every machine with this compiler";
+    EXPECT_EQ(build()["built"], 1);
+}
+
+TEST_F(CommandRecipes, of_commands_that_name_everything_by_whole_paths_are_built_elsewhere)
+{
+    const auto words = [&](const std::string& project) {
+        const std::string at = (scratch / project).string();
+        return Words{"g++",  "-isystem", at + "/inc", "-c", at + "/a.cpp",
+                     "-MMD", "-MF",      at + "/a.d", "-o", at + "/a.o"};
+    };
+    record(words("project"));
+    fs::remove_all(scratch / "project");
+    EXPECT_EQ(build()["built"], 1);
+    EXPECT_FALSE(fs::exists(scratch / "project")) << "a build writes nothing where the command was recorded";
+    make_project("elsewhere");
+    EXPECT_EQ(outcome(words("elsewhere"), "elsewhere"), "hit");
+}
+
+TEST_F(CommandRecipes, of_commands_whose_paths_go_back_through_empty_directories_are_built_elsewhere)
+{
+    const Words words{"g++", "-Igen/../inc", "-Iabsent", "-c", "gen/../a.cpp", "-o", "gen/a.o"};
+    fs::create_directory(scratch / "project/gen");
+    record(words);
+    fs::remove_all(scratch / "project");
+    EXPECT_EQ(build()["built"], 1);
+    make_project("elsewhere");
+    fs::create_directory(scratch / "elsewhere/gen");
+    EXPECT_EQ(outcome(words, "elsewhere"), "hit");
+}
+
+TEST_F(CommandRecipes, of_commands_that_name_no_output_or_have_a_file_of_arguments_are_built_elsewhere)
+{
+    const Words words{"g++", "-c", "@arguments", "a.cpp"};
+    write("project/arguments", "-O1 -Iinc");
+    record(words);
+    fs::remove_all(scratch / "project");
+    EXPECT_EQ(build()["built"], 1);
+    make_project("elsewhere");
+    write("elsewhere/arguments", "-O1 -Iinc");
+    EXPECT_EQ(outcome(words, "elsewhere"), "hit");
+    EXPECT_TRUE(fs::exists(scratch / "elsewhere/a.o"));
+}
+
+TEST_F(CommandRecipes, whose_results_hold_paths_are_built_only_where_the_same_files_are)
+{
+    const Words words{"g++", "-g", "-Iinc", "-c", "a.cpp", "-o", "a.o"};
+    record(words);
+    write("project/a.o", "the user's own");
+    const auto before = snapshot(scratch / "project");
+    EXPECT_EQ(build()["built"], 1);
+    EXPECT_EQ(snapshot(scratch / "project"), before);
+    EXPECT_EQ(outcome(words, "project"), "hit");
+
+    fs::remove(m_bundle);
+    make_project("project", "7");
+    EXPECT_NE(why_not_built().find("value.h is another file"), std::string::npos) << why_not_built();
+    fs::remove_all(scratch / "project");
+    EXPECT_NE(why_not_built().find("not on this machine"), std::string::npos) << why_not_built();
+}
+
+TEST_F(CommandRecipes, with_no_output_of_their_own_are_not_built_over_what_the_user_has)
+{
+    record({"g++", "-g", "-Iinc", "-c", "a.cpp"});
+    write("project/a.o", "the user's own");
+    EXPECT_NE(why_not_built().find("names no output"), std::string::npos);
+    EXPECT_EQ(read(scratch / "project/a.o"), "the user's own");
+}
+
+TEST_F(CommandRecipes, whose_outputs_are_in_a_file_of_arguments_write_nothing_of_the_users)
+{
+    fs::create_directory(scratch / "project/out");
+    write("project/arguments", "-Iinc -o out/a.o");
+    const Words in_place{"g++", "-g", "-c", "@arguments", "a.cpp"};
+    record(in_place);
+    write("project/out/a.o", "the user's own");
+    EXPECT_NE(why_not_built().find("out/a.o"), std::string::npos);
+    EXPECT_EQ(read(scratch / "project/out/a.o"), "the user's own");
+    fs::remove(m_recipes);
+    record({"g++", "-c", "@arguments", "a.cpp"});
+    fs::remove_all(scratch / "project");
+    EXPECT_EQ(build()["built"], 1) << "in a tree the file lies there too";
+}
+
+TEST_F(CommandRecipes, are_built_from_the_recorded_headers_and_not_from_those_that_are_there)
+{
+    record(k_compile);
+    make_project("project", "7");
+    EXPECT_EQ(build()["built"], 1);
+    EXPECT_EQ(outcome(k_compile, "project"), "missing") << "that would be the result of another header";
+    make_project("project");
+    EXPECT_EQ(outcome(k_compile, "project"), "hit");
+}
+
+TEST_F(CommandRecipes, of_what_was_forbidden_are_built_where_it_was_asked_for)
+{
+    const ProcessResult refused =
+        exec(k_compile, "project", {{"HEARTH_RECORD", m_recipes}, {"HEARTH_FORBID_COMPILE", "1"}});
+    EXPECT_NE(refused.exit_code, 0);
+    const std::vector<nlohmann::json> listed = json_lines_of({"recipes", "ls", m_recipes, "--json"});
+    ASSERT_EQ(listed.size(), 1U);
+    EXPECT_TRUE(listed[0]["status"].is_null());
+    EXPECT_EQ(build()["built"], 1);
+    EXPECT_FALSE(fs::exists(scratch / "project/a.o"));
+    // Which variables it asks for is not known either: it is built with those of whoever builds it.
+    EXPECT_EQ(outcome(k_compile, "project", {{"TMPDIR", (scratch / "tmp").string()}}), "hit");
+    EXPECT_EQ(build()["already_there"], 1);
+    fs::remove(m_bundle);
+    write("project/a.cpp", "int other;\n");
+    EXPECT_NE(why_not_built().find("a.cpp is another file"), std::string::npos);
+}
+
+TEST_F(CommandRecipes, are_not_built_by_another_compiler_nor_without_it)
+{
+    fs::create_directory(scratch / "tools");
+    const std::string compiler = write("tools/g++", "#!/bin/sh\nexec /usr/bin/g++ \"$@\"\n").string();
+    fs::permissions(compiler, fs::perms::owner_all);
+    Words words = k_compile;
+    words.front() = compiler;
+    record(words);
+    EXPECT_EQ(build()["built"], 1);
+    EXPECT_EQ(outcome(words, "project"), "hit");
+    fs::remove(m_bundle);
+    write("tools/g++", "#!/bin/sh\nexec /usr/bin/g++ -O2 \"$@\"\n");
+    EXPECT_NE(why_not_built().find("is another one here"), std::string::npos);
+    fs::remove(compiler);
+    EXPECT_NE(why_not_built().find(compiler + " is not on this machine"), std::string::npos);
+}
+
+TEST_F(CommandRecipes, of_a_toolkit_whose_headers_differ_here_are_reported)
+{
+    fs::create_directories(scratch / "kit/bin");
+    fs::create_directories(scratch / "kit/include");
+    write("kit/include/kit.h", "#define KIT 1\n");
+    const std::string compiler = write("kit/bin/g++", "#!/bin/sh\nexec /usr/bin/g++ -isystem " +
+                                                          (scratch / "kit/include").string() + " \"$@\"\n")
+                                     .string();
+    fs::permissions(compiler, fs::perms::owner_all);
+    write("project/kit.cpp", "#include <kit.h>\nint kit = KIT;\n");
+    record({compiler, "-c", "kit.cpp", "-o", "kit.o"});
+    write("kit/include/kit.h", "#define KIT 2\n");
+    EXPECT_NE(why_not_built().find("kit.h"), std::string::npos);
+    fs::remove(scratch / "kit/include/kit.h");
+    EXPECT_NE(why_not_built().find("kit.h is not on this machine"), std::string::npos);
+}
+
+TEST_F(CommandRecipes, are_built_with_the_variables_that_they_were_recorded_with)
+{
+    const Environment environment{{"CPATH", "inc"}};
+    const Words words{"g++", "-c", "a.cpp", "-o", "a.o"};
+    record(words, "project", environment);
+    fs::remove_all(scratch / "project");
+    EXPECT_EQ(build()["built"], 1);
+    make_project("elsewhere");
+    EXPECT_EQ(outcome(words, "elsewhere"), "missing");
+    EXPECT_EQ(outcome(words, "elsewhere", environment), "hit");
+}
+
+TEST_F(CommandRecipes, of_commands_that_were_typed_at_a_terminal_are_built_without_one)
+{
+    // Warnings have colours there, and paths.
+    write("project/a.cpp", "#include <value.h>\nstatic int unused() { return VALUE; }\n");
+    const Words words{"exec", "--", "g++", "-Wall", "-Iinc", "-c", "a.cpp", "-o", "a.o"};
+    ProcessOptions options;
+    options.directory = (scratch / "project").string();
+    options.output = Output::terminal;
+    options.environment = {{"HEARTH_RECORD", m_recipes}, {"HEARTH_DIR", (scratch / "recording").string()}};
+    const ProcessResult compiled = hearth(words, options);
+    EXPECT_NE(compiled.out.find("\x1b["), std::string::npos) << compiled.out;
+    EXPECT_EQ(build()["built"], 1);
+    options.environment = {{"HEARTH_BUNDLES", m_bundle}, {"HEARTH_FORBID_COMPILE", "1"}};
+    EXPECT_EQ(hearth(words, options).out, compiled.out);
+}
+
+TEST_F(CommandRecipes, of_what_fails_links_or_goes_past_the_cache_are_none_or_say_so)
+{
+    const Environment recording{{"HEARTH_RECORD", m_recipes}};
+    write("project/wrong.cpp", "int wrong(\n");
+    EXPECT_NE(exec({"g++", "-c", "wrong.cpp"}, "project", recording).exit_code, 0);
+    EXPECT_EQ(exec({"g++", "--version"}, "project", recording).exit_code, 0);
+    EXPECT_FALSE(fs::exists(m_recipes));
+    write("project/time.cpp", "const char* now = __TIME__;\n");
+    record({"g++", "-c", "time.cpp", "-o", "time.o"});
+    const std::vector<nlohmann::json> listed = json_lines_of({"recipes", "ls", m_recipes, "--json"});
+    ASSERT_EQ(listed.size(), 1U);
+    EXPECT_NE(listed[0]["past_the_cache"], "");
+    EXPECT_EQ(build({}, 1)["past_the_cache"], 1);
+}
+
+TEST_F(CommandRecipes, outlive_a_writer_that_was_killed_in_the_middle)
+{
+    record(k_compile);
+    const std::string whole = read(m_recipes);
+    // The next command finds a record that was cut short, and writes everything that stands behind it again.
+    write("r.recipes", whole.substr(0, whole.size() / 2));
+    record(k_compile);
+    fs::remove_all(scratch / "project");
+    EXPECT_EQ(build()["built"], 1);
+    make_project("elsewhere");
+    EXPECT_EQ(outcome(k_compile, "elsewhere"), "hit");
+}
+
+TEST_F(CommandRecipes, whose_build_is_stopped_leave_no_compiler_running)
+{
+    const std::string flag = (scratch / "flag").string();
+    const std::string mark = (scratch / "waiting").string();
+    fs::create_directory(scratch / "tools");
+    const std::string compiler = write("tools/g++", "#!/bin/sh\nif [ -e " + flag + " ]; then touch " + mark +
+                                                        "; exec cat " + flag + "; fi\nexec /usr/bin/g++ \"$@\"\n")
+                                     .string();
+    fs::permissions(compiler, fs::perms::owner_all);
+    Words words = k_compile;
+    words.front() = compiler;
+    record(words);
+    ASSERT_EQ(::mkfifo(flag.c_str(), 0600), 0);  // nobody will ever write to it
+    for (const int signal : {SIGINT, SIGTERM}) {
+        fs::remove(mark);
+        EXPECT_EQ(stopped({"build", m_recipes, "-o", m_bundle}, signal, [&] { return fs::exists(mark); },
+                          {{"TMPDIR", (scratch / "tmp").string()}}),
+                  128 + signal);
+        EXPECT_TRUE(ends_soon(flag)) << "a compiler is still running";
+        EXPECT_TRUE(fs::is_empty(scratch / "tmp")) << "scratch files are left";
+        EXPECT_FALSE(fs::exists(m_bundle));
+    }
+}
+
+TEST_F(CommandRecipes, that_somebody_else_wrote_start_no_other_program)
+{
+    format::Recipe recipe;
+    recipe.kind = format::RecipeKind::command;
+    recipe.options = {"/bin/sh", "-c", "touch " + (scratch / "touched").string()};
+    recipe.name = "a.cpp";
+    recipe.working_directory = (scratch / "project").string();
+    recipe.builtins = std::string(64, 'a');
+    recipe.names = {"streams: no terminal no terminal no terminal"};
+    recipe.key = Key::of("command recipe", recipe.builtins, std::string(64, '0'));
+    write("r.recipes",
+          format::encode_content(base::sha256(as_bytes(std::string_view("x"))), as_bytes(std::string_view("x")), 0) +
+              format::encode_recipe(recipe));
+    EXPECT_NE(why_not_built().find("no compiler that is known"), std::string::npos);
+    EXPECT_FALSE(fs::exists(scratch / "touched"));
+}
+
+}  // namespace hearth::test

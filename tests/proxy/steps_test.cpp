@@ -1,0 +1,220 @@
+// The steps of nvcc, each answered by itself: what is left of a compile of which only a part has changed.
+#include "tools/command.hpp"
+
+#include <regex>
+
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::vector<std::string>;
+
+const fs::path k_toolkit = "/usr/local/cuda";
+
+class Steps : public Command {
+protected:
+    void SetUp() override
+    {
+        if (std::string_view(HEARTH_DROPINS).empty())
+            GTEST_SKIP() << "The recorder is not built: a sanitizer's library cannot be loaded into other programs.";
+        if (::access((k_toolkit / "bin/nvcc").c_str(), X_OK) != 0)
+            GTEST_SKIP() << "No nvcc is installed.";
+        write("k.cu", "#ifndef __CUDA_ARCH__\n#include \"host.h\"\n#endif\n"
+                      "__global__ void k(double* x) { *x = sin(*x) + ADDED; }\n");
+        write("host.h", "int host() { return 1; }\n");
+    }
+
+    Words nvcc(Words words) const
+    {
+        words.insert(words.begin(), {(toolkit / "bin/nvcc").string(), "-DADDED=1"});
+        return words;
+    }
+    ProcessResult bare(const Words& words) const
+    {
+        ProcessOptions options;
+        options.directory = scratch.string();
+        return run_process(nvcc(words), options);
+    }
+    // "hits compiled", and what became of nvcc itself.
+    std::string steps_of(const Words& words, const std::string& directory = {})
+    {
+        Words all{"run", "--json", "--"};
+        for (const std::string& word : nvcc(words))
+            all.push_back(word);
+        result = hearth(all, {.environment = {}, .directory = (scratch / directory).string()});
+        const nlohmann::json summary = summary_of(result);
+        return fmt::format("{} of {}, nvcc {}", summary["steps"].value("hits", -1),
+                           summary["steps"].value("hits", 0) + summary["steps"].value("compiled", 0),
+                           summary.value("hits", 0) == 1       ? "hit"
+                           : summary.value("compiled", 0) == 1 ? "compiled"
+                                                               : "past the cache");
+    }
+    // What was written, but for the number of the process that nvcc puts into names.
+    std::string made(const std::string& file) const
+    {
+        return std::regex_replace(read(scratch / file), std::regex("tmpxft_[0-9a-f]{8}"), "tmpxft_");
+    }
+    // One that may be changed.
+    void copy_toolkit()
+    {
+        toolkit = scratch / "toolkit";
+        fs::create_directories(toolkit / "bin");
+        fs::create_directories(toolkit / "nvvm/bin");
+        for (const fs::directory_entry& each : fs::directory_iterator(k_toolkit / "bin"))
+            fs::create_symlink(each.path(), toolkit / "bin" / each.path().filename());
+        for (const char* name : {"bin/nvcc", "bin/nvcc.profile", "nvvm/bin/cicc"}) {
+            fs::remove(toolkit / name);
+            fs::copy(k_toolkit / name, toolkit / name);
+        }
+        for (const char* name : {"targets", "include", "lib", "nvvm/libdevice"})
+            if (fs::exists(k_toolkit / name))
+                fs::create_symlink(k_toolkit / name, toolkit / name);
+    }
+
+    fs::path toolkit = k_toolkit;
+    ProcessResult result;
+};
+
+const Words k_one{"-c", "k.cu", "-o", "k.o", "-gencode", "arch=compute_80,code=sm_80"};
+Words with_another_target(Words words)
+{
+    words.insert(words.end(), {"-gencode", "arch=compute_90,code=sm_90"});
+    return words;
+}
+
+}  // namespace
+
+TEST_F(Steps, of_the_old_target_are_hits_when_one_is_added)
+{
+    EXPECT_EQ(steps_of(k_one), "0 of 3, nvcc compiled") << result.err;
+    EXPECT_EQ(steps_of(with_another_target(k_one)), "3 of 5, nvcc compiled") << result.err;
+    const std::string ours = made("k.o");
+    EXPECT_EQ(bare(with_another_target(k_one)).exit_code, 0);
+    EXPECT_EQ(made("k.o"), ours);
+    // What was answered within is no reason not to answer the whole.
+    fs::remove(scratch / "k.o");
+    EXPECT_EQ(steps_of(with_another_target(k_one)), "0 of 0, nvcc hit") << result.err;
+    EXPECT_EQ(made("k.o"), ours);
+}
+
+TEST_F(Steps, of_the_device_are_hits_after_an_edit_that_only_the_host_sees)
+{
+    const Words words{"-arch=sm_80", "-c", "k.cu", "-o", "k.o"};
+    EXPECT_EQ(steps_of(words), "0 of 3, nvcc compiled") << result.err;
+    write("host.h", "static int more() { return 2; }\nint host() { return more() * more(); }\n");
+    EXPECT_EQ(steps_of(words), "2 of 3, nvcc compiled") << result.err;
+    const std::string ours = made("k.o");
+    EXPECT_EQ(bare(words).exit_code, 0);
+    EXPECT_EQ(made("k.o"), ours);
+}
+
+TEST_F(Steps, count_by_the_programs_that_would_have_run)
+{
+    copy_toolkit();
+    EXPECT_EQ(steps_of(k_one), "0 of 3, nvcc compiled") << result.err;
+    EXPECT_EQ(steps_of(with_another_target(k_one)), "3 of 5, nvcc compiled") << result.err;
+    EXPECT_EQ(steps_of(with_another_target(k_one)), "0 of 0, nvcc hit") << result.err;
+    // The same to the system, and another program to everybody who reads it.
+    const std::string cicc = read(toolkit / "nvvm/bin/cicc");
+    write("toolkit/nvvm/bin/cicc", cicc + "changed");
+    EXPECT_EQ(steps_of(with_another_target(k_one)), "3 of 5, nvcc compiled") << result.err;
+    write("toolkit/nvvm/bin/cicc", cicc);
+    EXPECT_EQ(steps_of(with_another_target(k_one)), "0 of 0, nvcc hit") << result.err;
+}
+
+// Where nothing in a source can be seen from outside, cudafe++ calls it by the number of its process, and the objects
+// of two compiles may be linked together.
+TEST_F(Steps, that_give_names_of_their_own_run_each_time)
+{
+    write("k.cu", "void enroll(void (*)(int*));\n"
+                  "namespace {\n"
+                  "template <class T> __global__ void t(T* p)\n{\n#ifdef __CUDA_ARCH__\n    *p = VALUE;\n#endif\n}\n"
+                  "struct Each {\n    static void go(int* p) { t<int><<<1, 1>>>(p); }\n    Each() { enroll(go); }\n};\n"
+                  "}\nstatic Each each;\n");
+    write("main.cu", "void (*known[4])(int*);\nint count;\nvoid enroll(void (*one)(int*)) { known[count++] = one; }\n"
+                     "int main() { return count == 2 && known[0] != known[1] ? 0 : 1; }\n");
+    const std::string target = "-arch=sm_80";
+    EXPECT_EQ(steps_of({target, "-DVALUE=1", "-c", "k.cu", "-o", "1.o"}), "0 of 3, nvcc compiled") << result.err;
+    EXPECT_EQ(steps_of({target, "-DVALUE=2", "-c", "k.cu", "-o", "2.o"}), "0 of 3, nvcc compiled") << result.err;
+    EXPECT_EQ(bare({target, "main.cu", "1.o", "2.o", "-o", "program"}).exit_code, 0);
+    EXPECT_EQ(run_process({(scratch / "program").string()}).exit_code, 0) << "two kernels have become one";
+    // The same in another directory is another.
+    fs::create_directory(scratch / "other");
+    fs::copy(scratch / "k.cu", scratch / "other/k.cu");
+    EXPECT_EQ(steps_of({target, "-DVALUE=2", "-c", "k.cu", "-o", "3.o"}, "other"), "0 of 3, nvcc compiled");
+    EXPECT_EQ(steps_of({target, "-DVALUE=2", "-c", "k.cu", "-o", "2.o"}), "0 of 0, nvcc hit") << result.err;
+}
+
+TEST_F(Steps, are_coloured_for_who_reads_them)
+{
+    write("k.cu", "__global__ void k() { int unused; }\n");
+    const Words words{"-arch=sm_80", "-c", "k.cu", "-o", "k.o"};
+    steps_of(words);
+    std::string line = HEARTH_COMMAND " exec --";
+    for (const std::string& word : nvcc(words))
+        line += " " + word;
+    ProcessOptions options;
+    options.directory = scratch.string();
+    options.environment["HEARTH_DIR"] = cache.string();
+    const ProcessResult shown = run_process({"/usr/bin/script", "-qec", line, "/dev/null"}, options);
+    EXPECT_NE(shown.out.find("\x1b["), std::string::npos) << shown.out;
+    steps_of({"-arch=sm_80", "-DANOTHER", "-c", "k.cu", "-o", "k.o"});
+    EXPECT_EQ((result.out + result.err).find('\x1b'), std::string::npos) << result.err;
+}
+
+TEST_F(Steps, count_by_the_links_that_lead_to_them)
+{
+    copy_toolkit();
+    const fs::path cicc = toolkit / "nvvm/bin/cicc";
+    fs::rename(cicc, toolkit / "nvvm/bin/first");
+    write("toolkit/nvvm/bin/second", "#!/bin/sh\nexit 3\n");
+    fs::permissions(toolkit / "nvvm/bin/second", fs::perms::owner_all);
+    fs::create_symlink("first", cicc);
+    EXPECT_EQ(steps_of(k_one), "0 of 3, nvcc compiled") << result.err;
+    EXPECT_EQ(steps_of(k_one), "0 of 0, nvcc hit") << result.err;
+    fs::remove(cicc);
+    fs::create_symlink("second", cicc);
+    steps_of(k_one);
+    EXPECT_NE(result.exit_code, 0) << "what ran before was given again";
+}
+
+TEST_F(Steps, may_run_side_by_side_and_keep_their_files)
+{
+    Words words = with_another_target(k_one);
+    words.insert(words.end(), {"--threads", "2", "--keep"});
+    EXPECT_EQ(bare(words).exit_code, 0);
+    std::map<std::string, std::string> theirs;
+    for (const fs::directory_entry& each : fs::directory_iterator(scratch))
+        if (each.is_regular_file())
+            theirs[each.path().filename().string()] = read(each.path());
+    for (const auto& [name, text] : theirs)
+        if (name != "k.cu" && name != "host.h")
+            fs::remove(scratch / name);
+    for (int time = 0; time < 2; ++time) {
+        steps_of(words);
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        for (const auto& [name, text] : theirs)
+            EXPECT_EQ(read(scratch / name), text) << name;
+    }
+}
+
+TEST_F(Steps, fail_as_they_would)
+{
+    write("k.cu", "__global__ void k(int* x) { *x = absent; }\n");
+    const Words words{"-arch=sm_80", "-c", "k.cu", "-o", "k.o"};
+    const ProcessResult theirs = bare(words);
+    EXPECT_NE(theirs.exit_code, 0);
+    for (int time = 0; time < 2; ++time) {
+        steps_of(words);
+        EXPECT_EQ(result.exit_code, theirs.exit_code);
+        EXPECT_NE((result.out + result.err).find("identifier \"absent\" is undefined"), std::string::npos)
+            << result.err;
+        EXPECT_FALSE(fs::exists(scratch / "k.o"));
+    }
+}
+
+}  // namespace hearth::test

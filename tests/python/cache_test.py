@@ -1,0 +1,246 @@
+"""hearth.Cache and hearth.Entry, as a program uses them."""
+
+import gc
+import pickle
+import threading
+
+import hearth
+from support import CacheTest, main, never
+
+
+class Entries(CacheTest):
+    def test_a_miss_is_none(self):
+        self.assertIsNone(self.cache.get(self.key()))
+        self.assertEqual(self.cache.stats().misses, 1)
+
+    def test_what_is_put_is_got_again(self):
+        writable = memoryview(bytearray(b"ab"))
+        for given in (b"bytes", bytearray(b"bytearray"), memoryview(b"memoryview"), writable[1:], b""):
+            with self.subTest(given=given):
+                self.cache.put(self.key(), given)
+                entry = self.cache.get(self.key())
+                self.assertEqual(bytes(entry), bytes(given))
+                self.assertEqual(entry.data, given)
+                self.assertEqual(len(entry), len(given))
+                self.assertTrue(entry)
+                self.assertEqual((entry.outcome, entry.tier, entry.status), ("hit", "memory", 0))
+
+    def test_sections_keep_their_names_and_order(self):
+        self.cache.put(self.key(), {"cubin": b"code", "log": b"", "größe": bytearray(b"12")}, label="a kernel")
+        entry = self.cache.get(self.key())
+        self.assertEqual(list(entry.sections), ["cubin", "log", "größe"])
+        self.assertEqual([bytes(view) for view in entry.sections.values()], [b"code", b"", b"12"])
+        self.assertEqual(bytes(entry), b"code")
+        self.assertEqual(entry["größe"], b"12")
+        with self.assertRaises(KeyError):
+            entry["ptx"]
+
+    def test_an_entry_is_compiled_once_and_then_found_on_disk(self):
+        entry = self.cache.get_or_compile(self.key(), lambda: b"compiled")
+        self.assertEqual((entry.outcome, entry.reason, entry.tier), ("compiled", "absent", ""))
+        self.assertGreater(entry.compile_seconds, 0)
+        self.cache.close()
+        with hearth.Cache.open(self.directory) as later:
+            again = later.get_or_compile(self.key(), never)
+            self.assertEqual((again.outcome, again.tier, bytes(again)), ("hit", "disk", b"compiled"))
+
+    def test_what_is_removed_is_gone(self):
+        self.cache.put(self.key(), b"x")
+        self.assertTrue(self.cache.remove(self.key()))
+        self.assertFalse(self.cache.remove(self.key()))
+        self.assertIsNone(self.cache.get(self.key()))
+
+    def test_a_view_outlives_its_entry_and_the_cache(self):
+        content = bytes(range(256)) * 512
+        cache = hearth.Cache.open(self.directory, memory_bytes="256K")
+        cache.put(self.key(), content)
+        entry = cache.get(self.key())
+        view, part = entry.data, entry.sections[""][1000:2000]
+        del entry
+        cache.remove(self.key())
+        for number in range(16):
+            cache.put(self.key(number), b"\0" * len(content))
+        self.assertGreater(cache.stats().evictions, 0)
+        cache.close()
+        gc.collect()
+        self.assertEqual(view, content)
+        self.assertEqual(part, content[1000:2000])
+
+    def test_a_view_can_only_be_read(self):
+        self.cache.put(self.key(), b"abc")
+        with self.assertRaises(TypeError):
+            self.cache.get(self.key()).data[0] = 1
+
+    def test_an_entry_can_be_put_again_and_sent_as_bytes_only(self):
+        self.cache.put(self.key(1), b"abc")
+        entry = self.cache.get(self.key(1))
+        self.cache.put(self.key(2), entry.data)
+        self.assertEqual(bytes(self.cache.get(self.key(2))), b"abc")
+        with self.assertRaisesRegex(TypeError, "bytes\\(entry\\)"):
+            pickle.dumps(entry)
+
+
+class Compiles(CacheTest):
+    def test_what_a_compile_raises_is_raised_as_it_is_and_not_kept(self):
+        class Mine(Exception):
+            pass
+
+        error = Mine("no")
+
+        def fails():
+            raise error
+
+        for _ in range(2):
+            with self.assertRaises(Mine) as raised:
+                self.cache.get_or_compile(self.key(), fails)
+            self.assertIs(raised.exception, error)
+        self.assertIsNone(error.__context__)
+        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), lambda: b"now")), b"now")
+
+    def test_a_compile_that_failed_is_remembered_if_it_says_so(self):
+        calls = []
+
+        def fails():
+            calls.append(1)
+            raise hearth.Error(hearth.Status.COMPILE_FAILED, "k.ir:3: there is no such type.")
+
+        for _ in range(2):
+            with self.assertRaisesRegex(hearth.Error, "k.ir:3: there is no such type.") as raised:
+                self.cache.get_or_compile(self.key(), fails)
+            self.assertEqual(raised.exception.status, hearth.Status.COMPILE_FAILED)
+        self.assertEqual(len(calls), 1)
+
+    def test_a_compile_that_gives_something_else_is_told_so(self):
+        for wrong in ("text", None, 7, ["a"]):
+            with self.subTest(wrong=wrong), self.assertRaisesRegex(TypeError, type(wrong).__name__):
+                self.cache.get_or_compile(self.key(), lambda: wrong)
+        with self.assertRaisesRegex(TypeError, 'Section "log" .* a str'):
+            self.cache.get_or_compile(self.key(), lambda: {"cubin": b"", "log": "text"})
+        self.assertIsNone(self.cache.get(self.key()))
+
+    def test_a_compile_may_use_the_cache_even_if_only_one_may_run(self):
+        with hearth.Cache.open(self.directory, max_parallel_compiles=1) as cache:
+
+            def inner():
+                self.assertIs(threading.current_thread(), threading.main_thread())
+                return b"inner"
+
+            def outer():
+                return bytes(cache.get_or_compile(self.key("inner"), inner)) + b" in outer"
+
+            self.assertEqual(bytes(cache.get_or_compile(self.key("outer"), outer)), b"inner in outer")
+            self.assertIsNotNone(cache.get(self.key("inner")))
+
+    def test_a_compile_that_waits_for_itself_is_an_error(self):
+        def circle():
+            return bytes(self.cache.get_or_compile(self.key(), circle))
+
+        with self.assertRaises(hearth.Error):
+            self.cache.get_or_compile(self.key(), circle)
+
+    def test_whoever_has_a_deadline_leaves_and_the_compile_goes_on(self):
+        begun, may_end = threading.Event(), threading.Event()
+
+        def slow():
+            begun.set()
+            may_end.wait()
+            return b"late"
+
+        with self.assertRaises(hearth.Error) as raised:
+            self.cache.get_or_compile(self.key(), slow, deadline=0.05)
+        self.assertEqual(raised.exception.status, hearth.Status.TIMEOUT)
+        begun.wait()
+        may_end.set()
+        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never, deadline=60)), b"late")
+
+    def test_a_deadline_passes_on_what_the_compile_raises(self):
+        with self.assertRaises(ZeroDivisionError):
+            self.cache.get_or_compile(self.key(), lambda: 1 // 0, deadline=60)
+
+    def test_a_cache_that_may_not_compile_does_not(self):
+        with hearth.Cache.open(self.directory, forbid_compile=True) as cache:
+            with self.assertRaises(hearth.Error) as raised:
+                cache.get_or_compile(self.key(), never)
+            self.assertEqual(raised.exception.status, hearth.Status.COMPILE_FORBIDDEN)
+
+
+class Caches(CacheTest):
+    def test_closing_is_not_put_off_by_an_exception_that_is_still_known(self):
+        try:
+            self.cache.get_or_compile(self.key(), lambda: 1 // 0)
+        except ZeroDivisionError:
+            self.cache.close()
+            with hearth.Cache.open(self.directory) as later:
+                self.assertEqual(later.stats(directory=True).compile_failures, 1)
+        else:
+            self.fail("Nothing was raised.")
+
+    def test_a_directory_that_cannot_be_costs_hits_and_nothing_else(self):
+        with hearth.Cache.open("/dev/null/cache") as cache:
+            self.assertEqual(bytes(cache.get_or_compile(self.key(), lambda: b"x")), b"x")
+            self.assertEqual(cache.get(self.key()).tier, "memory")
+
+    def test_a_closed_cache_says_so(self):
+        self.cache.close()
+        self.cache.close()
+        self.assertTrue(self.cache.closed)
+        uses = [
+            lambda: self.cache.get(self.key()),
+            lambda: self.cache.put(self.key(), b""),
+            lambda: self.cache.get_or_compile(self.key(), never),
+            lambda: self.cache.remove(self.key()),
+            self.cache.stats,
+            self.cache.flush,
+            self.cache.__enter__,
+            lambda: pickle.dumps(self.cache),
+        ]
+        for use in uses:
+            with self.assertRaisesRegex(hearth.Error, "The cache is closed"):
+                use()
+
+    def test_wrong_types_are_told_what_is_right(self):
+        for use, right in [
+            (lambda: self.cache.get("key"), "hearth.key"),
+            (lambda: self.cache.put(self.key(), "text"), "encode"),
+            (lambda: self.cache.put(self.key(), b"", label=3), "label has to be a str"),
+            (lambda: self.cache.get_or_compile(self.key(), b"bytes"), "cannot be called"),
+            (lambda: hearth.Cache.open(self.directory, max_bytes=None), '"max_bytes" is a NoneType'),
+        ]:
+            with self.assertRaisesRegex(TypeError, right):
+                use()
+        for deadline in (0, -1, float("nan"), float("inf")):
+            with self.assertRaisesRegex(ValueError, "deadline"):
+                self.cache.get_or_compile(self.key(), never, deadline=deadline)
+
+    def test_a_setting_that_is_not_known_or_none_is_an_error(self):
+        for settings in ({"colour": "red"}, {"memory_bytes": "lots"}):
+            with self.assertRaisesRegex(hearth.Error, next(iter(settings))) as raised:
+                hearth.Cache.open(self.directory, **settings)
+            self.assertEqual(raised.exception.status, hearth.Status.INVALID_ARGUMENT)
+
+    def test_the_shared_cache_is_one_and_stays_open(self):
+        shared = hearth.Cache.shared()
+        self.assertIs(shared, hearth.Cache.shared())
+        self.assertIs(pickle.loads(pickle.dumps(shared)), shared)
+        with shared:
+            shared.put(self.key(), b"x")
+        self.assertEqual(bytes(shared.get(self.key())), b"x")
+        shared.remove(self.key())
+
+    def test_statistics_count_this_cache_or_its_directory(self):
+        self.cache.get_or_compile(self.key(), lambda: b"x")
+        self.cache.get(self.key())
+        stats = self.cache.stats()
+        self.assertEqual((stats.hits, stats.misses, stats.compiles, stats.stores), (1, 1, 1, 1))
+        self.cache.close()
+        with hearth.Cache.open(self.directory) as later:
+            self.assertEqual(later.stats().compiles, 0)
+            self.assertEqual(later.stats(directory=True).compiles, 1)
+
+    def test_an_error_can_be_sent_to_another_process(self):
+        error = pickle.loads(pickle.dumps(hearth.Error(hearth.Status.NO_SPACE, "The disk is full.")))
+        self.assertEqual((error.status, str(error)), (hearth.Status.NO_SPACE, "The disk is full."))
+
+
+if __name__ == "__main__":
+    main()

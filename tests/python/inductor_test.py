@@ -1,0 +1,93 @@
+"""hearth.inductor: torch.compile on a CPU, in processes that have nothing but Hearth in common."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import support
+
+# Compiles a function with a backward pass, and says what it got and how often torch's caches hit.
+_PROGRAM = textwrap.dedent(
+    """
+    import json, logging, sys
+    logging.basicConfig()
+    if sys.argv[1] == "kept":
+        import hearth.inductor
+        hearth.inductor.enable()
+    import torch
+    from torch._dynamo.utils import counters
+
+    @torch.compile
+    def loss(x, w):
+        return (torch.relu(x @ w) ** 2).sum()
+
+    torch.manual_seed(0)
+    w = torch.randn(8, 8, requires_grad=True)
+    value = loss(torch.randn(8, 8), w)
+    value.backward()
+    print(json.dumps({"value": value.item(), "gradient": w.grad.sum().item(),
+                      "autograd": [counters["aot_autograd"]["autograd_cache_hit"],
+                                   counters["aot_autograd"]["autograd_cache_miss"]]}))
+    """
+)
+
+
+class InductorTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.own = os.path.join(self.folder, "torch")
+        self.program = os.path.join(self.folder, "program.py")
+        with open(self.program, "w") as file:
+            file.write(_PROGRAM)
+
+    def run_it(self, world, **more):
+        environment = {
+            **os.environ,
+            "TORCHINDUCTOR_CACHE_DIR": self.own,
+            "HEARTH_DIR": os.path.join(self.folder, "cache"),
+            **more,
+        }
+        result = subprocess.run(
+            [sys.executable, self.program, world], env=environment, capture_output=True, text=True, timeout=250
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout.splitlines()[-1]), result.stderr
+
+    def test_what_one_process_compiled_another_has_though_torchs_own_files_are_gone(self):
+        first, said = self.run_it("kept")
+        self.assertEqual(first["autograd"], [0, 1], said)
+        shutil.rmtree(self.own)
+        second, said = self.run_it("kept")
+        self.assertEqual(second["autograd"], [1, 0], said)
+        self.assertEqual((second["value"], second["gradient"]), (first["value"], first["gradient"]))
+        # A value that is damaged is a miss.
+        for place, _, names in os.walk(os.path.join(self.folder, "cache")):
+            for name in names:
+                with open(os.path.join(place, name), "r+b") as file:
+                    file.seek(os.path.getsize(os.path.join(place, name)) // 2)
+                    file.write(b"damage")
+        shutil.rmtree(self.own)
+        third, _ = self.run_it("kept")
+        self.assertEqual((third["value"], third["gradient"]), (first["value"], first["gradient"]))
+
+    def test_a_cache_that_cannot_be_used_is_no_matter_to_torch(self):
+        blocked = os.path.join(self.folder, "blocked")
+        with open(blocked, "w"):
+            pass
+        first, _ = self.run_it("kept", HEARTH_DIR=blocked)
+        self.assertEqual(first["autograd"], [0, 1])
+
+
+if __name__ == "__main__":
+    if importlib.util.find_spec("torch") is None:
+        print("skipped: torch is not installed.")
+    else:
+        support.main()

@@ -1,0 +1,131 @@
+"""The package itself: what importing it costs, how it finds the library and the command, and that it fits hearth.h."""
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import hearth
+from hearth import _library
+from support import main
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+# A wheel has its own library and command inside, and looks no further.
+IS_WHEEL = os.path.exists(os.path.join(_library.PACKAGE, "_lib"))
+
+
+def python(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-B", *arguments], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+class Package(unittest.TestCase):
+    def test_importing_it_loads_nothing_that_takes_long(self):
+        code = "import sys; before = set(sys.modules); import hearth; print(*sorted(set(sys.modules) - before))"
+        # Without site, which may load them for reasons of its own.
+        loaded = python("-S", "-c", code, PYTHONPATH=os.path.dirname(_library.PACKAGE)).stdout.split()
+        self.assertIn("hearth", loaded)
+        self.assertEqual([name for name in loaded if name in ("ctypes", "typing", "threading", "dataclasses")], [])
+
+    def test_every_public_name_is_there(self):
+        for name in hearth.__all__:
+            self.assertIsNotNone(getattr(hearth, name))
+            self.assertIn(name, dir(hearth))
+        with self.assertRaises(AttributeError):
+            hearth.no_such_name
+        self.assertRegex(hearth.__version__, r"^\d+\.\d+\.\d+$")
+
+    @unittest.skipIf(IS_WHEEL, "The wheel has its own.")
+    def test_a_library_that_is_not_there_is_told_with_what_to_do(self):
+        ended = python("-c", "import hearth; hearth.key('x')", HEARTH_LIBRARY="/no/libhearth.so")
+        self.assertRegex(ended.stderr, r"hearth\.Error: .*/no/libhearth\.so.*[Ii]nstall .*HEARTH_LIBRARY")
+
+    @unittest.skipIf(IS_WHEEL, "The wheel has its own.")
+    def test_a_library_that_is_another_is_told(self):
+        ended = python("-c", "import hearth; hearth.key('x')", HEARTH_LIBRARY="libc.so.6")
+        self.assertRegex(ended.stderr, r'hearth\.Error: "libc\.so\.6" has no hearth_')
+
+    def test_the_command_is_run_with_its_arguments_and_status(self):
+        said = python("-m", "hearth", "--version")
+        self.assertRegex(said.stdout, f"^hearth {re.escape(hearth.__version__)}")
+        self.assertNotEqual(python("-m", "hearth", "no-such-command").returncode, 0)
+
+    @unittest.skipIf(IS_WHEEL, "The wheel has its own.")
+    def test_a_command_that_is_not_there_is_told_with_what_to_do(self):
+        # A script of the same name, as pip makes one, is not the command.
+        with tempfile.TemporaryDirectory() as folder:
+            script = os.path.join(folder, "hearth")
+            with open(script, "w") as file:
+                file.write("#!/bin/sh\nexit 3\n")
+            os.chmod(script, 0o755)
+            ended = python("-m", "hearth", HEARTH_LIBRARY="libhearth.so.0.2", PATH=folder)
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stderr, "neither in this package nor on PATH.*HEARTH_LIBRARY")
+
+
+class Header(unittest.TestCase):
+    """What is written twice, in hearth.h and in Python, is the same."""
+
+    @classmethod
+    def setUpClass(cls):
+        with open(os.path.join(ROOT, "include", "hearth", "hearth.h")) as file:
+            cls.header = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+
+    def values_in_c(self, expressions):
+        compiler = shutil.which("cc")
+        if compiler is None:
+            self.skipTest("There is no C compiler.")
+        prints = "".join(f'printf("%zu\\n", (size_t)({expression}));' for expression in expressions)
+        source = f"#include <hearth/hearth.h>\n#include <stdio.h>\nint main(void) {{ {prints} return 0; }}\n"
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "values")
+            command = [compiler, "-std=c99", "-x", "c", "-", "-I", os.path.join(ROOT, "include"), "-o", program]
+            subprocess.run(command, input=source, text=True, check=True)
+            said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+        return [int(line) for line in said.split()]
+
+    def test_structs_are_laid_out_as_in_c(self):
+        structs = {
+            "hearth_bytes": _library.Bytes,
+            "hearth_options": _library.Options,
+            "hearth_get_options": _library.GetOptions,
+            "hearth_nvrtc_header": _library.NvrtcHeader,
+            "hearth_nvrtc_program": _library.NvrtcProgram,
+        }
+        expressions, here = [], []
+        for name, struct in structs.items():
+            expressions.append(f"sizeof({name})")
+            here.append(ctypes.sizeof(struct))
+            for field, _ in struct._fields_:
+                expressions.append(f"offsetof({name}, {field})")
+                here.append(getattr(struct, field).offset)
+        self.assertEqual(self.values_in_c(expressions), here)
+
+    def test_statistics_have_the_names_and_places_of_c(self):
+        names = ["size", *hearth.Stats._NAMES]
+        expressions = [f"offsetof(hearth_stats, {name})" for name in names] + ["sizeof(hearth_stats)"]
+        self.assertEqual(self.values_in_c(expressions), [8 * place for place in range(len(names) + 1)])
+
+    def test_statuses_have_the_values_of_c(self):
+        names = re.findall(r"\bHEARTH_(\w+) = \d+", self.header[: self.header.index("typedef struct hearth_cache")])
+        self.assertEqual(names, [status.name for status in hearth.Status])
+        self.assertEqual(self.values_in_c([f"HEARTH_{name}" for name in names]), [int(s) for s in hearth.Status])
+
+    def test_functions_take_as_many_arguments_as_in_c(self):
+        declared = dict(re.findall(r"\b(hearth_\w+)\(([^()]*)\);", self.header))
+        for name, (_, arguments) in _library._FUNCTIONS.items():
+            with self.subTest(function=name):
+                self.assertIn(name, declared)
+                count = 0 if declared[name] == "void" else declared[name].count(",") + 1
+                self.assertEqual(count, len(arguments))
+
+
+if __name__ == "__main__":
+    main()
