@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 from support import CacheTest, main, never
 from thread_test import in_thread
@@ -34,7 +33,7 @@ class Interrupts(CacheTest):
         def interrupted():
             os.kill(os.getpid(), signal.SIGINT)
             while True:
-                time.sleep(1)
+                signal.pause()
 
         for _ in range(2):
             with self.assertRaises(KeyboardInterrupt):

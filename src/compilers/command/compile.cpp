@@ -35,16 +35,6 @@ constexpr std::array<std::string_view, 17> k_asked_by_libc{
 // How many jobs there may be.
 const std::vector<std::string_view> k_of_make{"MAKEFLAGS", "MFLAGS", "MAKELEVEL"};
 
-void add_variable(const std::string& name, watch::Conditions& conditions)
-{
-    const char* const value = std::getenv(name.c_str());
-    compilers::add_condition(
-        {.kind = value != nullptr ? watch::Condition::Kind::variable : watch::Condition::Kind::variable_unset,
-         .name = name,
-         .text = value != nullptr ? value : ""},
-        conditions);
-}
-
 // The programs that ran, and their libraries: too large to be read each time, so their digests are remembered.
 Status add_parts(Cache& cache, const watch::TreeLog& log, watch::Conditions& conditions)
 {
@@ -211,9 +201,9 @@ Result<watch::Conditions> conditions_of(Cache& cache, const Plan& plan, const En
     HEARTH_TRY_SET(watch::Conditions conditions,
                    compilers::depends_on(log.asked(), plan.question.places, told, {}, &cache));
     for (const std::string_view name : k_asked_by_libc)
-        add_variable(std::string(name), conditions);
+        compilers::add_condition(compilers::variable_now(std::string(name)), conditions);
     for (const std::string& name : unseen.names)
-        add_variable(name, conditions);
+        compilers::add_condition(compilers::variable_now(name), conditions);
     if (unseen.all)
         compilers::add_condition(
             {.kind = watch::Condition::Kind::environment, .digest = watch::digest_of_environment()}, conditions);

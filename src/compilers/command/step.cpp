@@ -7,7 +7,6 @@
 #include "watch/tree_record.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -64,15 +63,6 @@ public:
 private:
     std::string m_bytes;
 };
-
-// The variable as the tree was started with it: what its programs made of it since is decided by that.
-Condition variable_here(const std::string& name)
-{
-    const char* const value = std::getenv(name.c_str());
-    return {.kind = value != nullptr ? Condition::Kind::variable : Condition::Kind::variable_unset,
-            .name = name,
-            .text = value != nullptr ? value : ""};
-}
 
 bool is_known(Condition condition, const watch::Conditions& conditions)
 {
@@ -147,8 +137,9 @@ Result<std::vector<Condition>> conditions_of_steps(const std::vector<std::string
         for (Condition& condition : *told) {
             if (condition.kind == Condition::Kind::found)
                 return error(Code::unavailable, "a step of it looks for {} along PATH", condition.name);
+            // As the tree was started with it: what its programs made of it since is decided by that.
             if (condition.kind == Condition::Kind::variable || condition.kind == Condition::Kind::variable_unset)
-                condition = variable_here(condition.name);
+                condition = compilers::variable_now(condition.name);
             if (condition.kind == Condition::Kind::environment)
                 condition.digest = watch::digest_of_environment();
             all.push_back(std::move(condition));

@@ -58,10 +58,7 @@ public:
             if (i != stands_in || is_read_from(i))
                 hold(Spot::From::directory, static_cast<std::uint16_t>(i));
         // Debug information takes the working directory from here.
-        const char* const working = std::getenv("PWD");
-        add({.kind = working != nullptr ? Condition::Kind::variable : Condition::Kind::variable_unset,
-             .name = "PWD",
-             .text = working != nullptr ? working : ""});
+        add(variable_now("PWD"));
     }
 
     void hold_path_of(const std::string& file)
@@ -192,6 +189,14 @@ private:
 LastAsked& g_last_asked = *new LastAsked;
 
 }  // namespace
+
+Condition variable_now(const std::string& name)
+{
+    const char* const value = std::getenv(name.c_str());
+    return {.kind = value != nullptr ? Condition::Kind::variable : Condition::Kind::variable_unset,
+            .name = name,
+            .text = value != nullptr ? value : ""};
+}
 
 void add_condition(Condition condition, watch::Conditions& conditions)
 {

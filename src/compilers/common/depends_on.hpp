@@ -42,6 +42,9 @@ private:
     std::map<std::string, std::optional<std::string>> m_first;
 };
 
+// That a variable is as it is in this process.
+watch::Condition variable_now(const std::string& name);
+
 // Adds one that is not about a file.
 void add_condition(watch::Condition condition, watch::Conditions& conditions);
 
