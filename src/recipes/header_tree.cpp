@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 
+#include <climits>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -11,6 +12,9 @@ namespace hearth::recipes {
 Result<std::string> TreePlan::walk(const std::string& working_directory, const std::string& path, bool to_directory)
 {
     const std::string whole = path.starts_with('/') ? path : working_directory + "/" + path;
+    if (whole.size() >= PATH_MAX)
+        return error(Code::invalid_argument, "a path has {} bytes, and the system takes {} at most", whole.size(),
+                     PATH_MAX - 1);
     if (whole.find('\0') != std::string::npos)
         return error(Code::invalid_argument, "a path has a zero byte: \"{}\"", whole.c_str());
     std::string reached;

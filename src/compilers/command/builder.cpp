@@ -14,6 +14,7 @@
 
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 
 namespace hearth::command {
@@ -55,7 +56,7 @@ Variables variables_of(const format::Recipe& recipe, const Conditions& condition
 // Why this machine cannot run the compiler of a recipe. Empty: it can.
 std::string why_no_compiler(Cache& cache, const format::Recipe& recipe)
 {
-    // Whoever made the file chose the words: only compilers are run.
+    // Whoever made the file chose the words. (What a compiler's options start is theirs too: docs/recipes.md.)
     const Profile* const profile = recipe.options.empty() ? nullptr : profile_of(recipe.options.front());
     if (profile == nullptr)
         return "Its command is no compiler that is known. Record it with this version of Hearth.";
@@ -69,6 +70,39 @@ std::string why_no_compiler(Cache& cache, const format::Recipe& recipe)
         return fmt::format("The compiler {} is another one here (build {:.12}) than when it was recorded (build "
                            "{:.12}). Build it where the same toolkit is, or record it again with this one.",
                            program, build, recipe.build_id);
+    return {};
+}
+
+// Why what a recipe sets must not be set here. Empty: it may.
+std::string why_not_set(const format::Recipe& recipe, const Conditions& conditions)
+{
+    if (!recipe.environment.empty() && !recipe.environment.starts_with("PATH="))
+        return "It was recorded with another variable than PATH where only that stands. Record it again.";
+    for (const watch::Condition& condition : conditions)
+        if (condition.kind == Kind::variable && !condition.text.empty() &&
+            (condition.name == "LD_PRELOAD" || condition.name == "LD_AUDIT" || condition.name == "GCONV_PATH"))
+            return fmt::format("It was recorded with {}={}, which puts a library into every program that builds it. "
+                               "Record it without that.",
+                               condition.name, condition.text);
+    return {};
+}
+
+// Two files of one text are one to `#pragma once`, or two, by times that nobody has recorded. An Error: there are such.
+Status check_told_apart(const format::Recipe& recipe, const recipes::Recipes::Data& contents)
+{
+    std::map<base::Sha256, std::string> known;
+    for (const format::RecipeFile& file : recipe.files) {
+        const auto [first, is_new] = known.emplace(file.digest, file.path);
+        if (is_new || first->second == file.path)
+            continue;
+        const std::optional<Bytes> text = contents.content(file.digest);
+        if (text && text->text().find("once") != std::string_view::npos)
+            return error(
+                Code::unavailable,
+                "{} and {} have one text with `#pragma once`, which tells them apart by their times. Guard them "
+                "by macros, and record it again.",
+                first->second, file.path);
+    }
     return {};
 }
 
@@ -86,6 +120,12 @@ Status prepare_outputs(const Plan& plan, const std::string& scratch)
                      "It names no output, so that it would write into {}, where it has to be built. Name its output "
                      "with -o, and record it again.",
                      working.string());
+    for (const std::string& word : plan.command.words)
+        if (word.starts_with("-Wl,") || word == "-Xlinker")
+            return error(Code::unavailable,
+                         "It hands {} to the linker, which may name a file to write. Only the program itself can make "
+                         "this.",
+                         word);
     for (const std::string& output : plan.call.outputs) {
         const fs::path path = working / output;
         if (!is_ours(path))
@@ -194,6 +234,10 @@ BuildResult RecipeBuilder::build(const format::Recipe& recipe)
 BuildResult RecipeBuilder::compile(const format::Recipe& recipe, const std::optional<Conditions>& recorded)
 {
     using recipes::Outcome;
+    if (std::string why = why_not_set(recipe, recorded.value_or(Conditions{})); !why.empty())
+        return build_ended(Outcome::not_buildable, std::move(why));
+    if (const Status apart = check_told_apart(recipe, m_recipes); !apart)
+        return build_ended(Outcome::not_buildable, apart.error().message);
     const BuildScratch scratch(m_options.scratch);
     const Result<Workplace> workplace = lay_out(recipe, m_recipes, recorded, scratch.path());
     if (!workplace)
@@ -211,7 +255,7 @@ BuildResult RecipeBuilder::compile(const format::Recipe& recipe, const std::opti
     if (!plan->question.why_past_the_cache.empty())
         return build_ended(Outcome::not_buildable,
                            fmt::format("Here it goes past the cache: {}.", plan->question.why_past_the_cache));
-    if (plan->question.request.key().hex() != recipe.builtins)
+    if (plan->call.only_tells || !plan->call.compiles || plan->question.request.key().hex() != recipe.builtins)
         return build_ended(Outcome::not_buildable,
                            "Built here it would be another question than the recorded one: a path to the compiler, or "
                            "what a variable or a file of arguments says, is not the same. Build it in the image that "

@@ -88,6 +88,7 @@ TEST(Profile, knows_what_no_cache_can_keep)
     for (const char* word : {"--version", "-E", "-M", "-###", "-dumpmachine", "-print-file-name=x"})
         EXPECT_TRUE(call_of("g++", {word, "x.cpp"}).only_tells) << word;
     EXPECT_TRUE(call_of("nvcc", {"--dryrun", "-c", "k.cu"}).only_tells);
+    EXPECT_FALSE(call_of("g++", {"-dumpdir", "x", "-c", "x.cpp"}).only_tells) << "it compiles, and is to be forbidden";
     EXPECT_TRUE(call_of("g++", {"-g", "-c", "x.cpp"}).has_debug);
     EXPECT_FALSE(call_of("g++", {"-g0", "-c", "x.cpp"}).has_debug);
     EXPECT_TRUE(call_of("g++", {"-gz", "-c", "x.cpp"}).paths_matter);

@@ -138,6 +138,21 @@ TEST_F(CommandRecipes, are_built_without_their_project_and_serve_any_copy_of_it)
     EXPECT_EQ(build()["already_there"], 1);
 }
 
+TEST_F(CommandRecipes, are_not_built_where_times_tell_two_headers_apart)
+{
+    const std::string header = "#pragma once\n#ifdef FIRST\n#define SECOND\n#else\n#define FIRST\n#endif\n";
+    for (const char* name : {"project/one/h.h", "project/two/h.h"}) {
+        fs::create_directories((scratch / name).parent_path());
+        write(name, header);
+    }
+    write("project/a.cpp", "#include \"one/h.h\"\n#include \"two/h.h\"\n#ifdef SECOND\nint two();\n#endif\n");
+    fs::last_write_time(scratch / "project/one/h.h", fs::file_time_type::clock::now() - std::chrono::hours(24));
+    record(k_compile);
+    const nlohmann::json built = build({}, 1);
+    EXPECT_EQ(built["built"], 0) << built;
+    EXPECT_EQ(built["not_buildable"], 1) << built;
+}
+
 TEST_F(CommandRecipes, of_nvcc_whose_steps_were_answered_are_built_all_the_same)
 {
     if (::access(k_nvcc, X_OK) != 0)
