@@ -1,6 +1,6 @@
 # What people type. The work is CMake's (CMakePresets.json); every target first sees to the packages it needs.
 .DEFAULT_GOAL := build
-.PHONY: build wheel demo test bench simulate test-gpu bench-gpu sanitize soak format lint clean help
+.PHONY: build wheel docs package test-package demo test bench simulate test-gpu bench-gpu sanitize soak format lint clean help
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # A terminal gets ninja's one moving line; a log gets warnings and errors only.
@@ -14,6 +14,22 @@ build: ## build the library and the command, build/hearth
 
 wheel: ## build the Python package, dist/hearth-*.whl, and test it in an empty environment
 	@scripts/build-wheel
+
+docs: ## make the API reference from the headers, build/docs/api/index.html; a warning of Doxygen is an error
+	@scripts/install-deps docs
+	@mkdir -p build/docs
+	@doxygen docs/Doxyfile
+	@echo "build/docs/api/index.html is ready"
+
+package: ## build packages in dist/: Debian's, a tarball that runs anywhere, debug information, the wheel
+	@scripts/configure release build build package
+	@$(call BUILD,build,hearth hearth_tool)
+	@scripts/build-package build
+	@scripts/build-wheel
+
+test-package: ## install the Debian packages of dist/ in a clean root (debootstrap, as root) and try them
+	@scripts/install-deps build package
+	@scripts/test-package build
 
 demo: ## compile kernels through the cache, cold and then warm; then an incremental build with its IR in device memory
 	@scripts/configure release build build demo
@@ -69,4 +85,4 @@ clean: ## remove everything that was built
 	@rm -rf build build-debug build-gpu build-asan build-tsan build-wheel dist
 
 help: ## list these targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done

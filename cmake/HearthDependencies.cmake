@@ -12,6 +12,7 @@ find_package(EXPAT QUIET)
 # For the command only.
 pkg_check_modules(libelf QUIET IMPORTED_TARGET libelf)
 pkg_check_modules(utf8proc QUIET IMPORTED_TARGET libutf8proc)
+pkg_check_modules(microhttpd QUIET IMPORTED_TARGET libmicrohttpd>=0.9.75)
 
 # xxhash.h is used as a header only: it brings no symbol into the host program.
 find_path(HEARTH_XXHASH_DIR xxhash.h HINTS "${HEARTH_EXTRA_INCLUDE}")

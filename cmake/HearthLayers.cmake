@@ -43,6 +43,8 @@ function(hearth_layer folder)
     target_include_directories(hearth_${name} PUBLIC
       $<TARGET_PROPERTY:hearth_${dependency},INTERFACE_INCLUDE_DIRECTORIES>)
   endforeach()
+  # Each drop-in library keeps only what it uses.
+  target_compile_options(hearth_${name} PRIVATE -ffunction-sections -fdata-sections)
   hearth_precompiled(hearth_${name})
   if(NOT ARG_APART)
     set_property(GLOBAL APPEND PROPERTY HEARTH_LAYERS hearth_${name})
@@ -78,7 +80,9 @@ function(hearth_store folder name)
   hearth_precompiled(hearth_${name}_entry)
   add_library(hearth_${name} MODULE $<TARGET_OBJECTS:${layer}> $<TARGET_OBJECTS:hearth_${name}_entry>)
   target_link_libraries(hearth_${name} PRIVATE hearth_internal ${ARG_NEEDS})
-  target_link_options(hearth_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/store.map")
+  # It has a name of its own, as Debian demands of what lies where programs look for libraries.
+  target_link_options(hearth_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/store.map"
+    "LINKER:-soname,libhearth_${name}.so")
   set_target_properties(hearth_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   set_property(GLOBAL APPEND PROPERTY HEARTH_STORES hearth_${name})
   set_property(GLOBAL APPEND PROPERTY HEARTH_SERVER_KINDS ${name} ${ARG_KINDS})

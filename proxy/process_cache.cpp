@@ -1,6 +1,7 @@
 #include "process_cache.hpp"
 
 #include "hearth/options.hpp"
+#include "hearth/ready.hpp"
 #include "real.hpp"
 
 #include <atomic>
@@ -16,7 +17,7 @@ struct Opened {
     std::unique_ptr<Cache> cache;
 };
 std::atomic<Opened*> g_opened{nullptr};
-std::atomic<const bool*> g_forbidden{nullptr};
+std::atomic<const Compiling*> g_compiling{nullptr};
 
 std::unique_ptr<Opened> open()
 {
@@ -28,9 +29,7 @@ std::unique_ptr<Opened> open()
         // Nothing on the program's own streams; `hearth run --summary` tells what was wrong.
         options.log_to = "off";
         if (is_noting())
-            options.log = [](LogLevel /*level*/, std::string_view text) {
-                note({.what = "cache", .outcome = "warning", .reason = std::string(text)});
-            };
+            options.log = run_log::note_warning;
     }
     if (Result<Cache> cache = Cache::open(options))
         opened->cache = std::make_unique<Cache>(*std::move(cache));
@@ -78,20 +77,8 @@ void flush_at_exit() noexcept
 
 bool making_is_forbidden()
 {
-    return made_once(g_forbidden, [] { return resolve().options.compiling == Compiling::forbidden; });
-}
-
-Event event_of(const CompileResult& result)
-{
-    Event event;
-    event.outcome = to_string(result.outcome());
-    event.tier = result.tier();
-    event.reason = result.reason();
-    if (result.outcome() != Outcome::past_the_cache)
-        event.key = result.key();
-    event.bytes = result.artifact().size();
-    event.cost_ms = std::chrono::duration<double, std::milli>(result.artifact().cost).count();
-    return event;
+    const Compiling compiling = made_once(g_compiling, [] { return *resolve().options.compiling; });
+    return compiling == Compiling::forbidden || (compiling == Compiling::forbidden_after_ready && is_ready());
 }
 
 }  // namespace hearth::proxy

@@ -21,6 +21,5 @@ using run_log::Event;
 using run_log::event_of;
 using run_log::is_noting;
 using run_log::note;
-Event event_of(const CompileResult& result);
 
 }  // namespace hearth::proxy

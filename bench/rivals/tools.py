@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 
 def run(words, directory, environment):
@@ -14,10 +15,13 @@ def run(words, directory, environment):
 class Tool:
     """A compiler cache with a directory of its own. counts(): hits and compiles since it was emptied."""
 
+    keeps_symbols = True  # its objects have the symbols that the compiler gives them
+
     def __init__(self, program, home):
         self.program = program
         self.home = home
         self.variables = {}
+        self.to_count = {}  # variables with which compiles() can tell
 
     def words(self, command):
         return [self.program, *command]
@@ -29,6 +33,10 @@ class Tool:
     def close(self):
         pass
 
+    def compiles(self):
+        """Of whole commands, since it was emptied."""
+        return self.counts()[1]
+
     def ask(self, *words):
         return run([self.program, *words], "/", {**os.environ, **self.variables})[1]
 
@@ -39,9 +47,14 @@ class Hearth(Tool):
     def __init__(self, program, home):
         super().__init__(program, home)
         self.variables = {"HEARTH_DIR": str(home / "cache"), "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+        self.to_count = {"HEARTH_RUN_LOG": str(home / "log")}
 
     def version(self):
-        return self.ask("--version").split("\n")[0].removeprefix("hearth ")
+        return self.ask("--version").split("\n")[0].split()[1]
+
+    def empty(self):
+        super().empty()
+        Path(self.to_count["HEARTH_RUN_LOG"]).touch()
 
     def words(self, command):
         return [self.program, "exec", "--", *command]
@@ -49,6 +62,12 @@ class Hearth(Tool):
     def counts(self):
         stats = json.loads(self.ask("stats", "--json"))
         return stats["hits"] + stats["waited"], stats["compiles"]
+
+    def compiles(self):
+        # The statistics count the steps of nvcc, too.
+        lines = Path(self.to_count["HEARTH_RUN_LOG"]).read_text().splitlines()
+        noted = [event for event in map(json.loads, lines) if event["what"] == "command"]
+        return sum(event["outcome"] not in ("hit", "waited") for event in noted)
 
 
 class Ccache(Tool):
@@ -76,6 +95,7 @@ class Ccache(Tool):
 
 class Sccache(Tool):
     name = "sccache"
+    keeps_symbols = False  # it runs nvcc's parts itself, with other temporary names
 
     def __init__(self, program, home):
         super().__init__(program, home)

@@ -90,6 +90,9 @@ HEARTH_API void list(Cache& cache, const std::function<bool(const EntryRow&)>& v
 // Those of this machine that were used most, or last. What was never used counts as used when it was stored.
 HEARTH_API std::vector<EntryRow> hottest(Cache& cache, std::size_t count);
 HEARTH_API std::vector<EntryRow> recent(Cache& cache, std::size_t count);
+// When the entry of a tier was used that was not used since for longest. None: the tier is empty or on a server.
+// Cost: reads every row of the tier's index.
+HEARTH_API std::optional<WallTime> longest_unused(Cache& cache, std::string_view tier);
 
 HEARTH_API VerifyReport verify(Cache& cache, Repair repair, const Progress& progress = {});
 // Evicts from the persistent tiers of this machine, to their limits and, this once, to the goal. Limits stay as they
@@ -120,6 +123,10 @@ HEARTH_API Result<TransferReport> push(Cache& cache, std::string_view tier, cons
 // Fetches entries of the server into the persistent tiers here. Each is verified first.
 HEARTH_API Result<TransferReport> pull(Cache& cache, std::string_view tier, const Choose& choose = {},
                                        const Progress& progress = {});
+// The same for entries whose keys are known, from any server: none is asked for a list. Those that are here already,
+// or that the server does not have, are left out.
+HEARTH_API Result<TransferReport> fetch(Cache& cache, std::string_view tier, const std::vector<Key>& keys,
+                                        const Progress& progress = {});
 
 }  // namespace admin
 

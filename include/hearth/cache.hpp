@@ -38,6 +38,8 @@ enum class Reach : std::uint8_t {
 struct InsertOptions {
     std::string tier{};  // only into this one; empty: the fastest that can hold it, and every persistent one
     EntryKind kind = EntryKind::result;
+    // compiled: its caller has just compiled it, in the time that its cost says. Counted as a compile.
+    enum class Source : std::uint8_t { found, compiled } source = Source::found;
 };
 
 struct InsertReport {
@@ -50,6 +52,12 @@ enum class Captures : std::uint8_t {
     owned,     // it owns all it uses, and may go on running after its caller has its result
 };
 
+// Where the time of a compile is counted.
+enum class Timed : std::uint8_t {
+    by_itself,
+    within_another,  // that this cache counts too, as that of a compiler which starts others
+};
+
 struct GetOptions {
     // How long the caller waits at most; if set, captures must be owned. After that it gets Code::timeout, while the
     // compile goes on for whoever asks next. 0: CacheOptions::compile_time_limit, if captures are owned.
@@ -60,6 +68,7 @@ struct GetOptions {
     std::chrono::milliseconds expected{0};
     EntryKind kind = EntryKind::result;
     Captures captures = Captures::borrowed;  // only compiles with owned captures are raced against servers
+    Timed timed = Timed::by_itself;
 };
 
 // Where compiles are recorded, and who is told when that fails.
@@ -136,10 +145,14 @@ public:
     }
     // For what cannot be cached: looks nothing up and stores nothing. Counted as a miss, past the cache.
     template <Compiles F>
-    Result<Lookup> compile_past_the_cache(F&& compile, const Metadata& metadata = {})
+    Result<Lookup> compile_past_the_cache(F&& compile, const Metadata& metadata = {}, Timed timed = Timed::by_itself)
     {
-        return compile_past(detail::as_compile_function(std::forward<F>(compile)), metadata);
+        return compile_past(detail::as_compile_function(std::forward<F>(compile)), metadata, timed);
     }
+
+    // For what is compiled where no compile function can be, before it is: an Error, counted, if this cache may not
+    // compile.
+    Status may_compile(const Metadata& metadata);
 
     // Runs `work` on one of the cache's workers. It is given an Error if the cache closes before its turn comes.
     void run_later(std::function<void(const Status&)> work);
@@ -190,7 +203,7 @@ private:
                                    const GetOptions& options, Lookup found, Servers servers);
     std::future<Result<Lookup>> compile_later(const Key& key, const Bytes& request, CompileFunction compile,
                                               const GetOptions& options);
-    Result<Lookup> compile_past(const CompileFunction& compile, const Metadata& metadata);
+    Result<Lookup> compile_past(const CompileFunction& compile, const Metadata& metadata, Timed timed);
 
     std::unique_ptr<Parts> m_parts;
 };

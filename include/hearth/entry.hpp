@@ -2,6 +2,7 @@
 
 #include "hearth/artifact.hpp"
 #include "hearth/bytes.hpp"
+#include "hearth/compiler_kind.hpp"
 #include "hearth/key.hpp"
 #include "hearth/lease.hpp"
 #include "hearth/miss.hpp"
@@ -38,10 +39,12 @@ struct Found {
     ArtifactLease artifact;
     // The entry's bytes, if the tier has them at hand and a slower tier may want them.
     std::unique_ptr<const Bytes> encoded;
-    std::uint32_t uses = 0;            // how many hits this process has had on it here, this one included
-    std::uint64_t bytes = 0;           // what the entry takes of this tier's budget
-    std::chrono::nanoseconds cost{0};  // the artifact's own, here so that a hit need not read the artifact
-    Miss why = Miss::absent;           // meaningful only without an artifact
+    std::uint32_t uses = 0;   // how many hits this process has had on it here, this one included
+    std::uint64_t bytes = 0;  // what the entry takes of this tier's budget
+    // The artifact's own, here so that a hit need not read the artifact.
+    std::chrono::nanoseconds cost{0};
+    CompilerKind compiler = CompilerKind::other;
+    Miss why = Miss::absent;  // meaningful only without an artifact
 
     explicit operator bool() const noexcept { return static_cast<bool>(artifact); }
     // On its way to another tier.
@@ -87,6 +90,7 @@ struct EntryUse {
     Key key;
     std::uint32_t uses = 0;
     WallTime last_used{};  // empty when never
+    WallTime created{};    // empty if that is not known without reading the entry
 };
 
 }  // namespace hearth

@@ -12,14 +12,15 @@
  * what a hearth_bytes points to, belongs to the handle it was asked of and lasts as long as that, unless said otherwise.
  *
  * Threads: a cache may be used by any number of them at once. A lease, a key being built and a result being filled
- * belong to one thread at a time.
+ * belong to one thread at a time. No thread may be cancelled inside the library.
  *
  * Failure: functions that can fail return a hearth_status. hearth_error() then tells what went wrong, as a sentence. No
  * exception leaves the library, and nothing that it allocates is freed by the caller, nor the other way round. A handle
  * that is null where one is needed is HEARTH_INVALID_ARGUMENT, or nothing where no status is returned.
  *
  * Stability: values, functions and members stay as they are within a version of the library (libhearth.so.0.2). Structs
- * begin with their size, so that members can be added: set it by HEARTH_INIT, which sets everything else to zero.
+ * begin with their size, so that members can be added: set it by HEARTH_INIT, which sets everything else to zero. One
+ * whose size is not set is HEARTH_INVALID_ARGUMENT.
  *
  *     hearth_options options = HEARTH_INIT(hearth_options);
  */
@@ -37,12 +38,14 @@
 #endif
 
 #if defined(__cplusplus)
+extern "C++" { /* this header may be included inside extern "C" */
 template <class Sized>
 Sized hearth_sized()
 {
     Sized sized = Sized();
     sized.size = sizeof(Sized);
     return sized;
+}
 }
 #define HEARTH_INIT(type) hearth_sized<type>()
 extern "C" {
@@ -116,7 +119,8 @@ HEARTH_C_API hearth_status hearth_open(const hearth_options* options, hearth_cac
  * closed: hearth_close leaves it alone. A forked child goes on with it. Null only if there is no memory. */
 HEARTH_C_API hearth_cache* hearth_shared(void);
 
-/* Waits until everything is stored. Leases may outlive the cache. No other thread may be using it. */
+/* Waits until everything is stored. Leases may outlive the cache. Nobody may be using it: no other thread, nor this one,
+ * from a compile function. */
 HEARTH_C_API void hearth_close(hearth_cache* cache);
 
 /* Stores everything that is still on its way, and writes uses and statistics down. */
@@ -153,20 +157,33 @@ HEARTH_C_API hearth_status hearth_key_from_hex(const char* hex, hearth_key* key)
 
 /* A named output. Copied. `section` may be "" for the only one. */
 HEARTH_C_API hearth_status hearth_result_add(hearth_result* result, const char* section, hearth_bytes bytes);
+/* `count` of them: all, or none if this fails. */
+HEARTH_C_API hearth_status hearth_result_add_all(hearth_result* result, const char* const* sections,
+                                                 const hearth_bytes* bytes, size_t count);
 /* The compiler's own return code, if it is not 0: a compile that fails the same way every time is a result too. */
 HEARTH_C_API hearth_status hearth_result_set_status(hearth_result* result, int32_t status);
 /* What people see of it in `hearth ls`: label, compiler, target. Each may be null. */
 HEARTH_C_API hearth_status hearth_result_describe(hearth_result* result, const char* label, const char* compiler,
                                                   const char* target);
+/* How long compiling it took, for hearth_put: `hearth run --summary` then counts a compile, and a hit that saves so much
+ * each time it is found. hearth_get_or_compile measures it. */
+HEARTH_C_API hearth_status hearth_result_set_cost(hearth_result* result, uint64_t nanoseconds);
 /* Why the compile function is about to return something else than HEARTH_OK; hearth_error() will give it. */
 HEARTH_C_API hearth_status hearth_result_explain(hearth_result* result, const char* message);
 
 /* ---- Entries --------------------------------------------------------------------------------------------------- */
 
 /* Called on a miss, at most once, by the thread that asked or one of the cache's. Fills `result`, which is gone when it
- * returns. Anything but HEARTH_OK: there is none, and whoever asked or waited is given that status. HEARTH_COMPILE_FAILED
- * is remembered for a moment (the setting failure_ttl), so that not everybody tries again. It may use the cache. It must
- * not throw, nor leave by longjmp. */
+ * returns. Anything but HEARTH_OK: there is none, and whoever asked or waited is given that status; HEARTH_UNAVAILABLE
+ * for a value that is none of the above. HEARTH_COMPILE_FAILED is remembered for a moment (the setting failure_ttl), so
+ * that not everybody tries again. It may use the cache.
+ *
+ * A result without a section is none either, unless it has a compiler's status: then HEARTH_OK is
+ * HEARTH_INVALID_ARGUMENT. So where a function that has failed may seem to return 0, as in Python's ctypes, call
+ * hearth_result_add_all last of all, and nothing is stored that is not whole.
+ *
+ * It must not throw, nor leave by longjmp, nor end its thread. A thread that calls pthread_exit, or is cancelled, stays
+ * in there for good. This goes for every function that the library is given. */
 typedef hearth_status (*hearth_compile)(void* user, hearth_result* result);
 
 /* Looks an entry up. HEARTH_NOT_FOUND: a miss, and *lease is null. Release it with hearth_release. */
@@ -182,8 +199,8 @@ typedef struct hearth_get_options {
     /* How long to wait at most, in milliseconds. 0: as long as it takes. Then it is HEARTH_TIMEOUT, and the compile goes
      * on for whoever asks next. Needs `drop`. */
     uint64_t deadline_ms;
-    /* Given `user` once nothing needs it any more, by any thread, whatever the call returned. With it the compile
-     * function may still run after the call has returned. */
+    /* Given `user` once nothing needs it any more, by any thread, whatever the call returned; only not if the size of
+     * these options is not set. With it the compile function may still run after the call has returned. */
     void (*drop)(void* user);
 } hearth_get_options;
 
@@ -197,6 +214,10 @@ HEARTH_C_API hearth_status hearth_put(hearth_cache* cache, const hearth_key* key
 /* The same for one section of that name. */
 HEARTH_C_API hearth_status hearth_put_bytes(hearth_cache* cache, const hearth_key* key, const char* section,
                                             hearth_bytes bytes);
+
+/* For who compiles where no compile function can be, after hearth_get and before hearth_put: HEARTH_COMPILE_FORBIDDEN in
+ * a cache that may not compile. The sentence names `label`. Both strings are as in hearth_result_describe. */
+HEARTH_C_API hearth_status hearth_may_compile(hearth_cache* cache, const char* label, const char* compiler);
 
 /* From every tier, servers too. HEARTH_NOT_FOUND: none had it. */
 HEARTH_C_API hearth_status hearth_remove(hearth_cache* cache, const hearth_key* key);
@@ -228,6 +249,10 @@ HEARTH_C_API const char* hearth_lease_tier(const hearth_lease* lease);
 HEARTH_C_API uint64_t hearth_lease_cost_ns(const hearth_lease* lease);
 HEARTH_C_API void hearth_release(hearth_lease* lease);
 
+/* Marks the end of start-up, for this process and, under `hearth run`, for all of the run: compiles from here on are
+ * counted (compiles_after_ready) and named in the log, and refused if HEARTH_FORBID_COMPILE is after-ready. */
+HEARTH_C_API void hearth_ready(void);
+
 /* ---- Statistics ------------------------------------------------------------------------------------------------ */
 
 typedef struct hearth_stats {
@@ -244,6 +269,7 @@ typedef struct hearth_stats {
     uint64_t corrupt;
     uint64_t compile_ns_spent;
     uint64_t compile_ns_saved;
+    uint64_t compiles_after_ready;
 } hearth_stats;
 
 enum {
@@ -261,7 +287,8 @@ typedef struct hearth_nvrtc_header {
     const char* content;
 } hearth_nvrtc_header;
 
-/* What nvrtcCreateProgram and nvrtcCompileProgram are given. Everything but `source` may be left at zero. */
+/* What nvrtcCreateProgram and nvrtcCompileProgram are given. Everything but `source` may be left at zero. Lists are as
+ * long as their counts say, and nothing in them is null. */
 typedef struct hearth_nvrtc_program {
     size_t size;
     const char* source;
@@ -276,8 +303,9 @@ typedef struct hearth_nvrtc_program {
     const char* library; /* the libnvrtc to use; null: HEARTH_NVRTC, then the first that is found */
 } hearth_nvrtc_program;
 
-/* Compiles through the cache. Sections of the lease: "ptx", "cubin", "ltoir", "optixir", as far as NVRTC gives them. A
- * compile error is a lease too, whose status is the nvrtcResult. An error: nothing could be compiled at all. */
+/* Compiles through the cache. Sections of the lease: "ptx", "cubin", "ltoir", "optixir", "nvvm", "tileir", as far as
+ * NVRTC gives them. A compile error is a lease too, whose status is the nvrtcResult. An error: nothing could be compiled
+ * at all. */
 HEARTH_C_API hearth_status hearth_nvrtc_compile(hearth_cache* cache, const hearth_nvrtc_program* program,
                                                 hearth_lease** lease);
 /* What the compiler said. Never null. */

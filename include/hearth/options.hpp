@@ -22,7 +22,11 @@ enum class Preset : std::uint8_t {
     high_performance,  // room and speed: 1 GiB, 50 GiB, first hit moves to memory, no compression
 };
 
-enum class Compiling : std::uint8_t { allowed, forbidden };
+enum class Compiling : std::uint8_t {
+    allowed,
+    forbidden,
+    forbidden_after_ready,  // allowed until hearth::ready() was called: hearth/ready.hpp
+};
 enum class Maintenance : std::uint8_t { background, by_hand };
 
 // An entry that a tier has evicted, as on_evict is told of it.
@@ -84,7 +88,7 @@ struct CacheOptions {
     std::optional<std::chrono::milliseconds> race_under{};
     std::optional<std::chrono::milliseconds> failure_ttl{};  // how long a failed compile is remembered; 0: not at all
     std::optional<Maintenance> maintenance{};
-    std::optional<std::chrono::milliseconds> maintenance_interval{};
+    std::optional<std::chrono::milliseconds> maintenance_interval{};  // 0: never
 
     // A file to which every compile is appended, so that it can be built beforehand elsewhere: docs/recipes.md.
     // Empty: none.

@@ -12,13 +12,15 @@
 #include <vector>
 
 // What programs compiled with NVRTC, or by commands of compilers, is recorded (CacheOptions::record_to, HEARTH_RECORD),
-// so that `hearth build` can compile it beforehand: for other targets, or on a machine without a GPU. docs/recipes.md.
+// so that `hearth build` can compile it beforehand: for other targets, or on a machine without a GPU. What they have
+// compiled in a way of their own, as frameworks do, is recorded with its result. docs/recipes.md.
 
 namespace hearth::recipes {
 
 enum class Kind : std::uint8_t {
     nvrtc,
     command,  // a compiler that is a program
+    result,   // what nobody but the program itself can compile
 };
 
 // One recorded request, as far as people and schedulers want to know it.
@@ -92,8 +94,8 @@ HEARTH_API bool is_target(std::string_view text);
 
 // The targets to build a recipe for. A recipe keeps its kind of target: if it was recorded for compute_90 and sm_80 is
 // wanted, it is built for compute_80. If none are wanted, it is built for the recorded target. That is an empty text if
-// its options name no target; such a recipe is always built as recorded too, because its program will ask for that. A
-// command is built as it was recorded, whatever is wanted.
+// its options name no target; such a recipe is always built as recorded too, because its program will ask for that.
+// Commands and results are built as they were recorded, whatever is wanted.
 HEARTH_API std::vector<std::string> targets_of(const Recipe& recipe, const std::vector<std::string>& wanted);
 
 enum class Outcome : std::uint8_t {

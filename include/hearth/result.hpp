@@ -23,6 +23,7 @@ enum class Code : std::uint8_t {
     timeout,            // the deadline passed first
     unavailable,        // the tier, the server or the library is not there
     denied,             // access was refused: password, signature, certificate, permission
+    no_memory,
 };
 
 // A sentence for people, with the value, the limit and the fix; `log` is the compiler's own output.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "hearth/compiler_kind.hpp"
 #include "hearth/remote.hpp"
 #include "hearth/tier.hpp"
 
@@ -22,6 +23,8 @@ struct Latency {
     std::uint64_t total_ns = 0;
 
     HEARTH_API static std::size_t bucket_of(std::uint64_t ns);
+    // Every time in the bucket is less than this.
+    HEARTH_API static std::uint64_t end_of(std::size_t bucket);
     HEARTH_API void add(std::uint64_t ns, std::uint64_t count = 1);
     HEARTH_API double percentile_us(double share) const;  // 0 without samples
     HEARTH_API double mean_us() const;
@@ -46,6 +49,14 @@ struct TierStats {
     std::optional<remotes::Report> remote{};  // of a tier on a server: how it is, as this process sees it
 };
 
+// What one kind of compiler was asked for.
+struct CompilerStats {
+    std::uint64_t hits = 0;
+    std::uint64_t compiles = 0;
+    std::uint64_t compile_ns_spent = 0;
+    std::uint64_t compile_ns_saved = 0;
+};
+
 // Counts are exact: they equal what happened, whatever the threads did.
 struct Stats {
     std::uint64_t hits = 0;
@@ -55,12 +66,15 @@ struct Stats {
     std::uint64_t compiles = 0;
     std::uint64_t compile_failures = 0;
     std::uint64_t failures_replayed = 0;
-    std::uint64_t waited = 0;          // lookups that waited for another's compile instead of compiling
-    std::uint64_t forbidden = 0;       // misses in a cache that may not compile
-    std::uint64_t dropped_stores = 0;  // results that could not be stored; the caller got them all the same
+    std::uint64_t waited = 0;                // lookups that waited for another's compile instead of compiling
+    std::uint64_t forbidden = 0;             // misses in a cache that may not compile
+    std::uint64_t dropped_stores = 0;        // results that could not be stored; the caller got them all the same
+    std::uint64_t compiles_after_ready = 0;  // hearth/ready.hpp
     std::uint64_t compile_ns_spent = 0;
     std::uint64_t compile_ns_saved = 0;
-    std::vector<TierStats> tiers;  // in lookup order
+    Latency compile_latency;                                  // of compiles
+    std::array<CompilerStats, k_compiler_kinds> compilers{};  // by CompilerKind
+    std::vector<TierStats> tiers;                             // in lookup order
 
     HEARTH_API std::uint64_t misses_in_all() const;
     std::uint64_t lookups() const { return hits + misses_in_all() + outages; }
@@ -91,10 +105,19 @@ inline constexpr std::array k_counts{
     CountName<Stats>{&Stats::waited, "waited", "coalesced"},
     CountName<Stats>{&Stats::forbidden, "forbidden", "forbidden"},
     CountName<Stats>{&Stats::dropped_stores, "dropped_stores", "dropped_stores"},
+    CountName<Stats>{&Stats::compiles_after_ready, "compiles_after_ready", "compiles_after_ready"},
     CountName<Stats>{&Stats::compile_ns_spent, "compile_seconds_spent", "make_ns_spent",
                      CountName<Stats>::Unit::nanosecond},
     CountName<Stats>{&Stats::compile_ns_saved, "compile_seconds_saved", "make_ns_saved",
                      CountName<Stats>::Unit::nanosecond},
+};
+inline constexpr std::array k_compiler_counts{
+    CountName<CompilerStats>{&CompilerStats::hits, "hits", "hits"},
+    CountName<CompilerStats>{&CompilerStats::compiles, "compiles", "compiles"},
+    CountName<CompilerStats>{&CompilerStats::compile_ns_spent, "compile_seconds_spent", "ns_spent",
+                             CountName<CompilerStats>::Unit::nanosecond},
+    CountName<CompilerStats>{&CompilerStats::compile_ns_saved, "compile_seconds_saved", "ns_saved",
+                             CountName<CompilerStats>::Unit::nanosecond},
 };
 inline constexpr std::array k_tier_counts{
     CountName<TierStats>{&TierStats::hits, "hits", "hits"},

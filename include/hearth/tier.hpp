@@ -131,7 +131,7 @@ public:
     // The same for a tier that knows more quickly how often its entries were used than what they are.
     virtual void for_each_use(const std::function<bool(const EntryUse&)>& visit)
     {
-        for_each([&](const EntryRow& row) { return visit({row.key, row.uses, row.last_used}); });
+        for_each([&](const EntryRow& row) { return visit({row.key, row.uses, row.last_used, row.created}); });
     }
     virtual VerifyReport verify(Repair repair, const Progress& progress) = 0;
 

@@ -1,6 +1,7 @@
 // Sees what the programs of a tree of processes ask the system. Preloaded into each of them (LD_PRELOAD), it stands
 // before libc's functions, calls them, and writes down what was asked and answered (watch/tree_record.hpp). It changes
-// no answer but that of isatty(), which tells of the streams of who started the tree, since ours are pipes.
+// no answer but that of isatty(), which tells of the streams of who started the tree, since ours are pipes; and, where
+// directories have fixed names (k_links_variable), those that would tell others, and the times of sources.
 //
 // Linked with libc alone. What a function here leaves out is invisible: a program that asks by other means (its own
 // system calls, a static library) does not say `entered`, and its tree is not kept.
@@ -11,6 +12,7 @@
 #include "starts/through_hearth.hpp"
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
@@ -43,6 +45,38 @@ using hearth::watch::Did;
 namespace {
 
 using hearth::recorder::Opens;
+using hearth::watch::k_linked_descriptors;
+using hearth::watch::k_linked_directory;
+
+bool has_links()
+{
+    return hearth::starts::value_in(environ, hearth::watch::k_links_variable) != nullptr;
+}
+
+bool is_linked(const char* path)
+{
+    return std::strncmp(path, k_linked_directory, std::strlen(k_linked_directory)) == 0 ||
+           std::strncmp(path, k_linked_descriptors, std::strlen(k_linked_descriptors)) == 0;
+}
+
+// `out`: where the program wants it, which is large enough; null: in memory of its own.
+char* answered(char* result, char* out, const char* text)
+{
+    if (out != nullptr)
+        return std::strcpy(out, text);
+    char* const copy = ::strdup(text);
+    if (copy == nullptr)
+        return result;
+    std::free(result);
+    return copy;
+}
+
+// ptxas asks for the times of sources only to write them down, and writes none where there is no file.
+bool tells_no_times()
+{
+    using namespace hearth::command;
+    return has_links() && is_one_of(k_program_ptxas, plain_name(program_invocation_short_name));
+}
 
 Opens opens(int flags)
 {
@@ -70,6 +104,10 @@ int opened(int descriptor, int directory, const char* path, int flags)
 template <class R>
 R looked_at(R result, const char* path, int directory = AT_FDCWD)
 {
+    if (tells_no_times()) {
+        errno = ENOENT;
+        return -1;
+    }
     const int error = errno;
     const Path told(directory, path);
     note_status(told.text(), result == 0 ? 0 : error);
@@ -299,11 +337,23 @@ ssize_t read_link(ssize_t result, int directory, const char* path, const char* o
     return result;
 }
 
-char* real_path(char* result, const char* path)
+// `out`: as realpath() was given it.
+char* real_path(char* result, const char* path, char* out = nullptr)
 {
     const int error = errno;
     const Path told(path);
-    note_asked(Asked::real_path, told.text(), result == nullptr ? error : 0, result);
+    char fixed[PATH_MAX];
+    const bool is_relative = path != nullptr && path[0] != '/';
+    const int size = result != nullptr && has_links() && (is_relative || is_linked(path))
+                         ? std::snprintf(fixed, sizeof fixed, "%s%s%s", is_relative ? k_linked_directory : "",
+                                         is_relative ? "/" : "", path)
+                         : -1;
+    if (size > 0 && size < PATH_MAX) {
+        note_status(told.text(), 0);  // which is all that the answer tells
+        result = answered(result, out, fixed);
+    } else {
+        note_asked(Asked::real_path, told.text(), result == nullptr ? error : 0, result);
+    }
     errno = error;
     return result;
 }
@@ -331,12 +381,12 @@ EXPORT ssize_t readlinkat(int directory, const char* path, char* out, std::size_
 
 EXPORT char* realpath(const char* path, char* out)
 {
-    return real_path(ORIGINAL(realpath, char*(const char*, char*))(path, out), path);
+    return real_path(ORIGINAL(realpath, char*(const char*, char*))(path, out), path, out);
 }
 
 EXPORT char* __realpath_chk(const char* path, char* out, std::size_t size)
 {
-    return real_path(ORIGINAL(__realpath_chk, char*(const char*, char*, std::size_t))(path, out, size), path);
+    return real_path(ORIGINAL(__realpath_chk, char*(const char*, char*, std::size_t))(path, out, size), path, out);
 }
 
 EXPORT char* canonicalize_file_name(const char* path)
@@ -349,8 +399,9 @@ EXPORT char* getcwd(char* out, std::size_t size)
     char* const result = ORIGINAL(getcwd, char*(char*, std::size_t))(out, size);
     const int error = errno;
     note_asked(Asked::where, "", result == nullptr ? error : 0, result);
+    const bool is_told = result != nullptr && has_links() && (out == nullptr || size > std::strlen(k_linked_directory));
     errno = error;
-    return result;
+    return is_told ? answered(result, out, k_linked_directory) : result;
 }
 
 EXPORT int chdir(const char* path)

@@ -14,24 +14,26 @@ from ._errors import Error, Status
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import nvrtc as nvrtc
-    from ._cache import Cache, Stats
+    from ._cache import Cache, Stats, ready
     from ._entry import Entry
     from ._key import Key, key
 
     __version__: str
 
-__all__ = ["Cache", "Entry", "Error", "Key", "Stats", "Status", "key", "nvrtc"]
+__all__ = ["Cache", "Entry", "Error", "Key", "Stats", "Status", "key", "nvrtc", "ready"]
+
+_MODULES = ("nvrtc", "triton", "inductor", "jax", "cuda_core")
 
 # Importing ctypes takes most of the time, so what needs it comes when it is first asked for.
-_HOMES = {"Cache": "_cache", "Stats": "_cache", "Entry": "_entry", "Key": "_key", "key": "_key"}
+_HOMES = {"Cache": "_cache", "Stats": "_cache", "Entry": "_entry", "Key": "_key", "key": "_key", "ready": "_cache"}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         from importlib import import_module
 
-        if name == "nvrtc":
-            return import_module(".nvrtc", __name__)
+        if name in _MODULES:
+            return import_module("." + name, __name__)
         if name == "__version__":
             from ._library import library, text
 

@@ -14,7 +14,7 @@ from ._entry import Entry, Lease
 from ._errors import Error, Status
 from ._jobs import DROP, Job, as_sections
 from ._key import Key
-from ._library import GetOptions, Options, c_bytes, c_text, check, fail, failure, library, text
+from ._library import GetOptions, Options, c_bytes, c_text, check, fail, failure, library, text, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,16 +47,23 @@ class Stats:
     corrupt: int
     compile_ns_spent: int
     compile_ns_saved: int
+    compiles_after_ready: int
 
     # As in hearth.h, where the struct's size comes first.
     _NAMES = ("hits misses outages stores compiles compile_failures waited forbidden evictions corrupt "
-              "compile_ns_spent compile_ns_saved").split()  # fmt: skip
+              "compile_ns_spent compile_ns_saved compiles_after_ready").split()  # fmt: skip
 
     def __init__(self, values: Sequence[int]) -> None:
         self.__dict__.update(zip(self._NAMES, values))
 
     def __repr__(self) -> str:
         return f"hearth.Stats({', '.join(f'{name}={getattr(self, name)}' for name in self._NAMES)})"
+
+
+def ready() -> None:
+    """Marks the end of start-up, for this process and, under `hearth run`, for all of the run. Compiles from here on are
+    counted and named in the log; `hearth run --forbid-compile=after-ready` refuses them."""
+    library().hearth_ready()
 
 
 class Handle:
@@ -68,12 +75,12 @@ class Handle:
 
     def __init__(self, address: int, close: Callable[[int], object]) -> None:
         self._addresses = [address]  # taken by the one who closes it
-        self._users: list[None] = []
+        self._users: list[int] = []  # threads, as often as they are inside
         self._close = close
         self.closing = False
 
     def __enter__(self) -> int:
-        self._users.append(None)  # before the look at `closing`, as close() looks at both the other way round
+        self._users.append(threading.get_ident())  # before looking at `closing`: close() does both the other way round
         if not self.closing:
             return self._addresses[0]
         self.__exit__()
@@ -81,15 +88,15 @@ class Handle:
 
     def __exit__(self, *error: object) -> None:
         try:
-            self._users.pop()
-        except IndexError:
-            pass  # a forked child, which was told to forget them
+            self._users.remove(threading.get_ident())
+        except ValueError:
+            pass  # a forked child, which was told to forget its helper
         if self.closing:
             self.close()
 
-    def close(self) -> None:
+    def close(self, are_stuck: Callable[[], bool] = _jobs.are_stuck) -> None:
         self.closing = True
-        if self._users:
+        if self._users or are_stuck():
             return
         try:
             self._close(self._addresses.pop())
@@ -97,8 +104,8 @@ class Handle:
             pass  # closed already
 
     def forget_users(self) -> None:
-        """After a fork: they are in the parent."""
-        self._users.clear()
+        """After a fork: all but this thread are in the parent."""
+        self._users = [user for user in self._users if user == threading.get_ident()]
 
     def __del__(self) -> None:
         self.close()
@@ -135,6 +142,8 @@ class Cache:
         A tier that cannot be opened is left out. hearth.Error: a setting is not known, or its value is none.
         """
         place = None if directory is None else os.fspath(directory)
+        if place:
+            place = os.path.abspath(place)  # this cache may be sent to a process that is elsewhere
         texts = [c_text(f'Setting "{name}"', f"{name}={_setting(name, value)}") for name, value in settings.items()]
         options = Options(size=ctypes.sizeof(Options))
         options.directory = None if place is None else c_text("The directory", place)
@@ -170,21 +179,25 @@ class Cache:
                 fail(status, cache)
         return None if lease.value is None else Entry(Lease(lease.value, functions.hearth_release))
 
-    def put(self, key: Key, result: Result, label: str = "") -> None:
-        """Stores bytes, or a mapping of names to bytes, in place of what was there. `hearth ls` shows the label.
+    def put(
+        self, key: Key, result: Result, label: str = "", compiler: str = "", compile_seconds: Optional[float] = None
+    ) -> None:
+        """Stores bytes, or a mapping of names to bytes, in place of what was there. `hearth ls` shows the label,
+        `hearth show` the compiler. What says how long it took to compile is counted as a compile by `hearth run --summary`.
 
-        >>> cache.put(key, {"cubin": cubin, "log": b""}, label="saxpy.cu")
+        >>> cache.put(key, {"cubin": cubin, "log": b""}, label="saxpy.cu", compiler="mine", compile_seconds=1.4)
         """
         digest, shown, sections = _digest(key), c_text("The label", label), as_sections(result)
-        if not shown and list(sections.keys()) == [""]:
+        by, cost = c_text("The compiler", compiler), _nanoseconds(compile_seconds)
+        if not shown and not by and not cost and list(sections.keys()) == [""]:
             span, kept = c_bytes("What is put", sections[""])
             with self._handle as cache:
                 check(library().hearth_put_bytes(cache, digest, b"", span), cache)
             del kept
             return
         # Looked at here, so that nothing of the caller's runs inside the library.
-        kept_sections = {name: bytes(sections[name]) for name in sections.keys()}
-        job = Job(lambda: kept_sections, shown)
+        kept_sections = {name: bytes(view_of(f'Section "{name}"', sections[name])) for name in sections.keys()}
+        job = Job(lambda: kept_sections, shown, by, cost)
 
         def call(cache: int, number: int, compile: object) -> int:
             return int(library().hearth_put(cache, digest, compile, number))
@@ -214,6 +227,7 @@ class Cache:
         job = Job(compile, shown)
         options = None
         if milliseconds:
+            _jobs.check_may_outlive_call()
             job.dropped = threading.Event()
             options = GetOptions(ctypes.sizeof(GetOptions), milliseconds, ctypes.cast(DROP, ctypes.c_void_p))
         lease: list[Lease] = []
@@ -230,6 +244,19 @@ class Cache:
 
         self._run(job, call, on_main=options is None)
         return Entry(lease[0])
+
+    def check_may_compile(self, label: str = "", compiler: str = "") -> None:
+        """For who compiles between get() and put(): raises hearth.Error with Status.COMPILE_FORBIDDEN in a cache that
+        may not compile (`hearth run --forbid-compile`). The sentence names the label.
+
+        >>> entry = cache.get(key)
+        >>> if entry is None:
+        ...     cache.check_may_compile("saxpy.cu", "mine")
+        ...     cache.put(key, compile(source), "saxpy.cu", "mine", seconds)
+        """
+        shown, by = c_text("The label", label), c_text("The compiler", compiler)
+        with self._handle as cache:
+            check(library().hearth_may_compile(cache, shown, by), cache)
 
     def remove(self, key: Key) -> bool:
         """Removes an entry from every tier, servers too. False: none had it."""
@@ -325,6 +352,14 @@ def _milliseconds(deadline: Optional[float]) -> int:
     return math.ceil(deadline * 1000)
 
 
+def _nanoseconds(seconds: Optional[float]) -> int:
+    if seconds is None:
+        return 0
+    if not 0 <= seconds < 2**33:
+        raise ValueError(f"The time it took to compile is {seconds}, and has to be a number of seconds, or None.")
+    return max(1, int(seconds * 1e9))
+
+
 def _setting(name: str, value: Setting) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
@@ -333,8 +368,15 @@ def _setting(name: str, value: Setting) -> str:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (list, tuple)):
-        return " ".join(_setting(name, item) for item in value) or "none"
+        return " ".join(_item(name, item) for item in value) or "none"
     raise TypeError(f'Setting "{name}" is a {type(value).__name__}, and has to be a str, a number, a bool or a list.')
+
+
+def _item(name: str, value: Setting) -> str:
+    item = _setting(name, value)
+    if item.split() != [item]:
+        raise ValueError(f'An item of setting "{name}" is "{item}". Blanks separate items, so it can have none inside.')
+    return item
 
 
 def _reopen(directory: Optional[str], settings: dict[str, Setting]) -> Cache:
@@ -350,11 +392,13 @@ def _after_fork() -> None:
 
 
 def _at_exit() -> None:
-    _jobs.wait_for_all()
-    for handle in list(_handles):
-        if not handle.closing:
-            with handle as cache:
-                library().hearth_flush(cache)
+    try:
+        _jobs.wait_for_all()
+    finally:  # Ctrl-C ends that wait
+        for handle in list(_handles):
+            if not handle.closing:
+                with handle as cache:
+                    library().hearth_flush(cache)
 
 
 atexit.register(_at_exit)

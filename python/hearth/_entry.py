@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from types import MappingProxyType
 
 from ._library import library, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any, Callable, NoReturn, Optional
 
 _OUTCOMES = ("hit", "compiled", "waited", "past_the_cache")
@@ -46,7 +47,7 @@ class Entry:
 
     def __init__(self, lease: Lease) -> None:
         self._lease = lease
-        self._sections: Optional[dict[str, memoryview]] = None
+        self._sections: Optional[Mapping[str, memoryview]] = None
 
     @property
     def data(self) -> memoryview:
@@ -60,7 +61,7 @@ class Entry:
             functions, lease = library(), self._lease.address
             count = functions.hearth_lease_section_count(lease)
             names = [functions.hearth_lease_section_name(lease, index) for index in range(count)]
-            self._sections = {text(name): self._view(name) for name in names}
+            self._sections = MappingProxyType({text(name): self._view(name) for name in names})
         return self._sections
 
     @property
@@ -90,6 +91,12 @@ class Entry:
 
     def __getitem__(self, section: str) -> memoryview:
         return self.sections[section]
+
+    def __contains__(self, section: object) -> bool:
+        return section in self.sections
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sections)
 
     def __bytes__(self) -> bytes:
         # Quicker than through a view, which costs a type of ctypes for each new size.

@@ -42,4 +42,4 @@ class Error(Exception):
         self.status = Status(status)
 
     def __str__(self) -> str:
-        return str(self.args[1])
+        return str(self.args[-1]) if self.args else ""  # of a class that has an __init__ of its own

@@ -1,29 +1,144 @@
-"""What the adapters of frameworks share."""
+"""What the adapters of frameworks share. They never let a framework fail: whatever is wrong with the cache, or with what
+is in it, it compiles as if Hearth were not there. The exception is a compile that is forbidden."""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import platform
+import threading
+import time
 
-from ._errors import Error
+from ._cache import Cache
+from ._errors import Error, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Optional, TypeVar
 
+    from ._entry import Entry
+    from ._jobs import Result
+    from ._key import Key
+
     Answer = TypeVar("Answer")
 
 _log = logging.getLogger("hearth")
 _said: set[str] = set()
+_cache: Optional[Cache] = None
+
+# Then what a framework has in its own directory is not used, since what is recorded is to be enough without it.
+recording = bool(os.environ.get("HEARTH_RECORD"))
+
+_disabled = os.environ.get("HEARTH_DISABLE", "") not in ("", "0")
+
+# Set by `hearth run`, whose programs did not ask for Hearth: nothing on their streams.
+quiet = False
 
 
-def asked(of: str, question: Callable[[], Answer]) -> Optional[Answer]:
-    """The answer, or None: whatever is wrong with the cache, or with what is in it, the framework goes on without. The
-    log says it once."""
+def cache() -> Cache:
+    """The process's cache."""
+    global _cache
+    if _cache is None:
+        off = quiet and "HEARTH_LOG" not in os.environ
+        _cache = Cache.open(log="off") if off else Cache.shared()
+    return _cache
+
+
+def say(sentence: str) -> None:
+    """Once: to the summary of `hearth run`, or to the log."""
+    if sentence in _said:
+        return
+    _said.add(sentence)
+    if not quiet:
+        _log.warning(sentence)
+        return
+    line = {"pid": os.getpid(), "what": "frameworks", "outcome": "warning", "reason": sentence}
+    try:
+        with open(os.environ["HEARTH_RUN_LOG"], "ab", buffering=0) as file:
+            file.write(json.dumps(line).encode() + b"\n")
+    except (KeyError, OSError):
+        pass  # nobody wants to know
+
+
+def asked(framework: str, question: Callable[[], Answer]) -> Optional[Answer]:
+    """The answer, or None."""
     try:
         return question()
     except (Error, OSError, LookupError, TypeError, ValueError, MemoryError) as problem:
-        sentence = f"Hearth does not keep what {of} compiles: {problem}"
-        if sentence not in _said:
-            _said.add(sentence)
-            _log.warning(sentence)
+        if isinstance(problem, Error) and problem.status == Status.COMPILE_FORBIDDEN:
+            raise
+        say(f"Hearth does not keep what {framework} compiles: {problem}")
         return None
+
+
+def processor() -> str:
+    """What code for this machine's processor may use, where a framework's own keys do not say it."""
+    features = ""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.split(":")[0].strip() in ("flags", "Features"):
+                    features = line.partition(":")[2].strip()
+                    break
+    except OSError:
+        pass
+    return f"{platform.machine()} {features}"
+
+
+class Compiles:
+    """What a framework compiles: found, or kept once it is there, with the time between."""
+
+    # What compiles of this thread took that are done. One may lie within another: its time is not counted twice.
+    _of_thread = threading.local()
+
+    def __init__(self, framework: str) -> None:
+        self._framework = framework
+        self._began: dict[Key, float] = {}
+
+    def find(self, key: Key, label: str = "", must: bool = False) -> Optional[Entry]:
+        """`must`: without it the framework compiles, which may be forbidden."""
+
+        def look() -> Optional[Entry]:
+            entry = cache().get(key)
+            if entry is None:
+                self._began[key] = self._now()
+                if must:
+                    self.check(label)
+            return entry
+
+        return None if _disabled else asked(self._framework, look)
+
+    def check(self, label: str) -> None:
+        asked(self._framework, lambda: cache().check_may_compile(label, self._framework))
+
+    def keep(self, key: Key, label: str, result: Callable[[], Optional[Result]]) -> None:
+        """Only what was compiled here: of what lies in a framework's own directory nobody knows who has put it there, and
+        what is kept is signed. `result` may say None: it is not to be kept."""
+        now = self._now()
+        took = max(0.0, now - self._began.pop(key, now))
+        self._of_thread.done = getattr(self._of_thread, "done", 0.0) + took
+
+        def put() -> None:
+            given = result()
+            if given is not None:
+                cache().put(key, given, label, self._framework, took)
+
+        if not _disabled:
+            asked(self._framework, put)
+
+    def _now(self) -> float:
+        return time.monotonic() - float(getattr(self._of_thread, "done", 0.0))
+
+
+def known(framework: str, version: str, first: tuple[int, int], last: tuple[int, int]) -> bool:
+    """Whether this is a version that we have seen. Any other is left alone."""
+    numbers = version.split(".")
+    if len(numbers) >= 2 and all(part.isdigit() for part in numbers[:2]):
+        if first <= (int(numbers[0]), int(numbers[1])) <= last:
+            return True
+    say(
+        f"{framework} {version} is none that this Hearth knows ({first[0]}.{first[1]} to {last[0]}.{last[1]}), so it "
+        "compiles as if Hearth were not there."
+    )
+    return False

@@ -4,10 +4,13 @@ Python raises KeyboardInterrupt in its main thread, and not before that comes ba
 main thread is made by a helper thread, and the main thread waits for it in Python, where it can be interrupted. The
 compile function still runs on the main thread: the helper asks for that, and until it is answered it makes the calls
 that the compile function makes in turn. So one of the two runs at a time, and to the library they are one thread.
+
+A signal handler, or a __del__, may come in between while the main thread waits. Its calls have a helper of their own.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from queue import SimpleQueue
@@ -57,19 +60,24 @@ class Helper:
         self._to_main: SimpleQueue[Any] = SimpleQueue()
         self._depth = 0  # calls within compile functions within calls
         self._ends = False
+        self.waits = False  # the main thread does, for an answer
         self.in_parent = False  # this is a child, forked inside a compile function
-        threading.Thread(target=self._serve, name="hearth", daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, name="hearth", daemon=True)
+        self._thread.start()
 
     def call(self, function: Callable[[], T], job: Optional[Job]) -> T:
         """On the main thread."""
         call = _Call(function)
         self._depth += 1
+        self.waits = True
         try:
             self._to_helper.put(call)
             while True:
                 message = self._to_main.get()  # KeyboardInterrupt lands here, or in the compile function
                 if isinstance(message, _Fill):
+                    self.waits = False
                     message.job.fill(message.result)
+                    self.waits = True
                     if self.in_parent:
                         raise Error(Status.UNAVAILABLE, _FORKED)
                     self._to_helper.put(message)
@@ -80,6 +88,7 @@ class Helper:
             raise
         finally:
             self._depth -= 1
+            self.waits = False
         if call.error is not None:
             raise call.error
         answer: T = call.answer
@@ -115,24 +124,40 @@ class Helper:
         if self._depth == 1:
             if _helper is self:
                 _helper = None
-            self._ends = True
-            self._to_helper.put(None)  # wakes it
+            self.end()
+
+    def end(self) -> None:
+        self._ends = True
+        self._to_helper.put(None)  # wakes it
+
+    def join(self) -> None:
+        self._thread.join()
 
 
 _helper: Optional[Helper] = None
+_has_ended = False  # Python ends, and has no helper any more
 
 
 def call(function: Callable[[], T], job: Optional[Job] = None, on_main: bool = True) -> T:
     """Calls `function`, which may wait in the library. There `job` is filled: on the main thread if that asked and
     `on_main` says so, else wherever the library likes."""
     global _helper
-    if threading.current_thread() is not threading.main_thread():
+    if _has_ended or threading.current_thread() is not threading.main_thread():
         return function()
-    if _helper is None:
-        _helper = Helper()
+    interrupted = _helper if _helper is not None and _helper.waits else None
+    try:
+        mine = Helper() if _helper is None or interrupted else _helper
+    except RuntimeError:  # no thread can be had: the system gives none, or this interpreter
+        return function()
     if job is not None and on_main:
-        job.helper = _helper
-    return _helper.call(function, job)
+        job.helper = mine
+    _helper = mine
+    try:
+        return mine.call(function, job)
+    finally:
+        if interrupted is not None:
+            mine.end()
+            _helper = interrupted
 
 
 def _after_fork() -> None:
@@ -142,4 +167,15 @@ def _after_fork() -> None:
     _helper = None
 
 
+def _at_exit() -> None:
+    """A sub-interpreter must not end before its threads do. The main one would end it in the middle of a call."""
+    global _helper, _has_ended
+    _has_ended = True
+    if _helper is not None:
+        _helper.end()
+        _helper.join()
+        _helper = None
+
+
+atexit.register(_at_exit)
 os.register_at_fork(after_in_child=_after_fork)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Union
 
     # What a field of a key may be.
-    Field = Union[str, bytes, int, bool, Sequence[str]]
+    Field = Union[str, bytes, bytearray, memoryview, int, bool, Sequence[str]]
 
 
 class Key:
@@ -37,7 +37,7 @@ class Key:
     def from_hex(cls, digits: str) -> Key:
         """The key with these 64 hexadecimal digits, as `hearth ls` shows them."""
         try:
-            return cls(bytes.fromhex(digits))
+            return cls(bytes.fromhex(digits) if len(digits) == 64 else b"")  # fromhex() skips blanks
         except ValueError:
             raise ValueError(f'A key is 64 hexadecimal digits, and "{digits}" is not.') from None
 
@@ -46,6 +46,9 @@ class Key:
         return self.digest.hex()
 
     def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A key does not change.")
+
+    def __delattr__(self, name: str) -> None:
         raise AttributeError("A key does not change.")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -79,6 +82,8 @@ def key(domain: str, *parts: Field, **fields: Field) -> Key:
         for position, value in enumerate(parts):
             _add(functions, builder, str(position), value)
         for name, value in fields.items():
+            if name.isdecimal():
+                raise ValueError(f'A field is named "{name}", as a part without a name is. Begin it with a letter.')
             _add(functions, builder, name, value)
         digest = ctypes.create_string_buffer(32)
         check(functions.hearth_make_key(builder, digest))

@@ -74,8 +74,9 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hearth_key_list": (c_int32, [c_void_p, c_char_p, POINTER(c_char_p), c_size_t]),
     "hearth_make_key": (c_int32, [c_void_p, c_char_p]),
     "hearth_free_key": (None, [c_void_p]),
-    "hearth_result_add": (c_int32, [c_void_p, c_char_p, Bytes]),
+    "hearth_result_add_all": (c_int32, [c_void_p, POINTER(c_char_p), POINTER(Bytes), c_size_t]),
     "hearth_result_describe": (c_int32, [c_void_p, c_char_p, c_char_p, c_char_p]),
+    "hearth_result_set_cost": (c_int32, [c_void_p, c_uint64]),
     "hearth_result_explain": (c_int32, [c_void_p, c_char_p]),
     "hearth_get": (c_int32, [c_void_p, c_char_p, POINTER(c_void_p)]),
     "hearth_get_or_compile_with": (
@@ -84,6 +85,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     ),
     "hearth_put_bytes": (c_int32, [c_void_p, c_char_p, c_char_p, Bytes]),
     "hearth_put": (c_int32, [c_void_p, c_char_p, CompileFunction, c_void_p]),
+    "hearth_may_compile": (c_int32, [c_void_p, c_char_p, c_char_p]),
+    "hearth_ready": (None, []),
     "hearth_remove": (c_int32, [c_void_p, c_char_p]),
     "hearth_lease_bytes": (Bytes, [c_void_p, c_char_p]),
     "hearth_lease_section_count": (c_size_t, [c_void_p]),
@@ -104,10 +107,12 @@ _loaded: Optional[ctypes.CDLL] = None
 
 
 def path() -> str:
-    """The library to load: the wheel's own, so that two versions never meet; HEARTH_LIBRARY; the system's."""
-    bundled = os.path.join(PACKAGE, "_lib", LIBRARY)
-    if os.path.exists(bundled):
-        return bundled
+    """The library to load: the one that this package was installed with, so that two versions never meet;
+    HEARTH_LIBRARY; the system's."""
+    for folder in ("_lib", os.path.join("..", "..", "..")):  # in a wheel; in lib/hearth/python/hearth
+        installed = os.path.normpath(os.path.join(PACKAGE, folder, LIBRARY))
+        if os.path.exists(installed):
+            return installed
     return os.environ.get("HEARTH_LIBRARY") or LIBRARY
 
 
@@ -165,7 +170,7 @@ def c_text(what: str, value: object) -> bytes:
     """`value` as the library takes text; `what` names it in a complaint."""
     if not isinstance(value, str):
         raise TypeError(f"{what} has to be a str, and is {_kind(value)}.")
-    encoded = value.encode("utf-8", "surrogateescape")
+    encoded = str.encode(value, "utf-8", "surrogateescape")
     if b"\0" in encoded:
         raise ValueError(f"{what} holds a zero character, which text cannot have. Give it as bytes.")
     return encoded
@@ -181,10 +186,7 @@ def c_list(what: str, values: object) -> ctypes.Array[c_char_p]:
 def c_bytes(what: str, value: object) -> tuple[Bytes, object]:
     """`value` as the library takes bytes, and what must be kept as long as it reads them. Only what is read-only, and
     not bytes, is copied: ctypes cannot point into it."""
-    try:
-        view = memoryview(value).cast("B")  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{what} has to be bytes or like bytes, and is {_kind(value)}.") from None
+    view = view_of(what, value)
     size = view.nbytes
     if size == 0:
         return Bytes(None, 0), None
@@ -193,6 +195,14 @@ def c_bytes(what: str, value: object) -> tuple[Bytes, object]:
         return Bytes(ctypes.addressof(writable), size), writable
     kept = value if isinstance(value, bytes) else view.tobytes()
     return Bytes(ctypes.cast(c_char_p(kept), c_void_p), size), kept
+
+
+def view_of(what: str, value: object) -> memoryview:
+    try:
+        view = memoryview(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{what} has to be bytes or like bytes, and is {_kind(value)}.") from None
+    return view.cast("B") if view.c_contiguous else memoryview(view.tobytes())
 
 
 def _kind(value: object) -> str:

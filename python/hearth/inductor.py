@@ -13,47 +13,67 @@ signatures there (docs/security.md): a value that nobody has signed is a miss th
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
+import tempfile
 
+import torch
 from torch._inductor import remote_cache
 
-from ._cache import Cache
-from ._frameworks import asked
+from ._frameworks import Compiles, asked, known, processor, recording
 from ._key import key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._key import Key
+
+
+_compiles = Compiles("inductor")
+
+
+def _key(name: str) -> Key:
+    # torch's keys leave out which instructions its C++ may use.
+    return key("torch", name, on=f"{processor()} {os.environ.get('ATEN_CPU_CAPABILITY', '')}")
+
 
 class Backend(remote_cache.RemoteCacheBackend):  # type: ignore[misc]  # torch's has no types that hold here
     """Where torch's remote caches put their values: an entry each."""
 
+    # A miss is no error where compiling is forbidden: it is not known here whether anything is compiled for it. What is
+    # compiled then, Triton's kernels or C++, is asked for too.
     def _get(self, name: str) -> Any:
-        def find() -> Any:
-            entry = Cache.shared().get(key("torch", name))
+        def read() -> Any:
+            entry = _compiles.find(_key(name))
             if entry is None:
                 return None
             sections = entry.sections
             return json.loads(bytes(sections["json"])) if "json" in sections else bytes(sections["bytes"])
 
-        return asked("torch", find)
+        return asked("inductor", read)
 
     def _put(self, name: str, data: Any) -> None:
-        def store() -> None:
-            kind, value = ("bytes", data) if isinstance(data, bytes) else ("json", json.dumps(data).encode())
-            Cache.shared().put(key("torch", name), {kind: value}, label=f"torch {name}"[:100])
+        def sections() -> dict[str, bytes]:
+            return {"bytes": data} if isinstance(data, bytes) else {"json": json.dumps(data).encode()}
 
-        asked("torch", store)
+        _compiles.keep(_key(name), name[:100], sections)
 
 
 def enable() -> None:
-    """Turns torch's remote caches on, with Hearth behind them. Those that a program has turned off by name stay off."""
+    """Turns torch's remote caches on, with Hearth behind them. Those that a program has turned off by name stay off, and
+    so does all of it where the program has a server for them."""
     import torch._functorch.config
     import torch._inductor.config
 
-    remote_cache.RedisRemoteCache.backend_override_cls = Backend
+    served = remote_cache.RedisRemoteCache
+    if not known("torch", torch.__version__, (2, 11), (2, 15)) or served.backend_override_cls is not None:
+        return
+    if any(name.startswith("TORCHINDUCTOR_REDIS_") for name in os.environ):
+        return
+    served.backend_override_cls = Backend
     names = ["fx_graph_remote_cache"]
     if _has_gpu():
         names += ["autotune_remote_cache", "bundled_autotune_remote_cache"]  # torch fails with these where there is none
@@ -63,6 +83,22 @@ def enable() -> None:
     ]:
         if getattr(config, name, False) is None:
             setattr(config, name, True)
+    if recording:
+        _use_an_empty_directory()
+
+
+def _use_an_empty_directory() -> None:
+    """What torch finds in its own it does not ask for."""
+    name, prefix, process = "TORCHINDUCTOR_CACHE_DIR", "hearth-recording-", os.getpid()
+    if os.path.basename(os.environ.get(name, "")).startswith(prefix):
+        return  # a child of a process that was here
+    folder = os.environ[name] = tempfile.mkdtemp(prefix=prefix)
+
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
 
 
 def _has_gpu() -> bool:

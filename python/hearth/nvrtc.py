@@ -16,18 +16,11 @@ if TYPE_CHECKING:
     from typing import Optional
 
 
-_OUTPUTS = ("ptx", "cubin", "ltoir", "optixir")
-
-
 class Program(Entry):
-    """A compiled program: an Entry with what NVRTC says besides."""
+    """A compiled program: an Entry with what NVRTC says besides. Its sections are "ptx", "cubin", "ltoir" and so on, as
+    far as NVRTC gives them."""
 
     __slots__ = ()
-
-    @property
-    def sections(self) -> Mapping[str, memoryview]:
-        """"ptx", "cubin", "ltoir", "optixir", as far as NVRTC gives them."""
-        return {name: view for name, view in super().sections.items() if name in _OUTPUTS}
 
     @property
     def ptx(self) -> memoryview:

@@ -2,6 +2,11 @@
 
     TRITON_CACHE_MANAGER=hearth.triton:CacheManager python train.py
 
+or, in the program, before the first kernel,
+
+>>> import hearth.triton
+>>> hearth.triton.enable()
+
 Kernels, launchers and the autotuner's results then go where the settings of Hearth say: bounded, shared by all processes
 of the machine, on servers and in bundles. Triton wants files, so these are written to its own directory
 (TRITON_CACHE_DIR) where it looks for them; that may be empty at any time.
@@ -12,16 +17,20 @@ write to a server that you read from may run code in your programs. Demand signa
 
 from __future__ import annotations
 
+import json
 import os
+import threading
 
+import triton
+from triton import knobs
 from triton.runtime.cache import FileCacheManager
 
-from ._cache import Cache
-from ._frameworks import asked
+from ._frameworks import Compiles, asked, known, recording
 from ._key import key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Optional
 
     from ._entry import Entry
@@ -31,6 +40,34 @@ if TYPE_CHECKING:
 _PARTS = {".ttir", ".ttgir", ".llir", ".ptx", ".cubin", ".source", ".json", ".gluon", ".amdgcn", ".hsaco", ".spv"}
 _OF_AUTOTUNER = ".autotune.json"
 
+_compiles = Compiles("triton")
+
+
+class _Parts:
+    """What a thread starts while it compiles a kernel, ptxas and a C compiler, is not recorded for `hearth build`: the
+    kernel is, with all that comes of it."""
+
+    def __init__(self) -> None:
+        self._threads: set[Optional[int]] = set()
+        self._record_to = ""
+
+    def begin(self) -> None:
+        self._record_to = os.environ.get(_RECORD, "") or self._record_to
+        self._threads.add(threading.get_ident())
+        if self._record_to:
+            os.environ[_RECORD] = ""
+
+    def end(self) -> None:
+        if self._threads:
+            self._threads.discard(threading.get_ident())
+            self._threads &= {thread.ident for thread in threading.enumerate()}  # others may have failed, and ended
+            if not self._threads and self._record_to:
+                os.environ[_RECORD] = self._record_to
+
+
+_RECORD = "HEARTH_RECORD"
+_parts = _Parts()
+
 
 class CacheManager(FileCacheManager):  # type: ignore[misc]  # Triton tells no types
     """What Triton asks for its files, one object for each kernel, launcher or autotuned function."""
@@ -38,62 +75,86 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # Triton tells no t
     def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
         super().__init__(key, override=override, dump=dump)
         # What people dump, or put in the place of what was compiled, is theirs.
-        self._is_kept = not (override or dump)
+        self._is_kept = not (override or dump or _knob("override"))
 
     def get_file(self, filename: str) -> Optional[str]:
-        if self._is_kept and not _is_part(filename):
-            entry = self._find(filename)
-            if entry is not None:
-                return self._written(filename, entry.data)
-        path: Optional[str] = super().get_file(filename)
-        if path is not None and self._is_kept and not _is_part(filename):
-            self._keep(filename, {"": path})  # it was there before Hearth was
+        if not self._is_kept or _is_part(filename):
+            return super().get_file(filename)  # type: ignore[no-any-return]
+        entry = self._find(filename)
+        written = self._written({filename: entry.data}) if entry is not None else None
+        path: Optional[str] = written[filename] if written else None
+        if path is None and not recording:
+            path = super().get_file(filename)
+        if path is None and not filename.endswith(_OF_AUTOTUNER):
+            _compiles.check(filename)
+            _parts.begin()
         return path
 
     def put(self, data: Any, filename: str, binary: bool = True) -> str:
         path: str = super().put(data, filename, binary=binary)
         if self._is_kept and not _is_part(filename):
+            _parts.end()
             self._keep(filename, {"": path})
         return path
 
     def get_group(self, filename: str) -> Optional[dict[str, str]]:
         if not self._is_kept:
             return super().get_group(filename)  # type: ignore[no-any-return]
-        entry = self._find(filename)
-        if entry is not None:
-            return {name: self._written(name, data) for name, data in entry.sections.items()}
-        group: Optional[dict[str, str]] = super().get_group(filename)
+        group: Optional[dict[str, str]] = None
+        entry = None if _knob("always_compile") else self._find(filename)
+        if entry is not None and _is_whole(filename, entry):
+            group = self._written(entry.sections)
+            if group is not None and not self.has_file(f"__grp__{filename}"):
+                asked("triton", lambda: super(CacheManager, self).put_group(filename, group))  # for who comes without us
+        if group is None and not recording:
+            group = super().get_group(filename)
         # Some versions of Triton leave out what is missing, and then use a kernel of which a part is.
-        if not group or filename not in group:
+        if not group or filename not in group or _knob("always_compile"):
+            _compiles.check(_name_of(filename))
+            _parts.begin()
             return None
-        self._keep(filename, group)
         return group
 
     def put_group(self, filename: str, group: dict[str, str]) -> Any:
         path = super().put_group(filename, group)
         if self._is_kept:
+            _parts.end()
             self._keep(filename, group)
         return path
 
     def _key(self, filename: str) -> Key:
-        # Triton's key has its version, the source, the target, the options and the variables that matter.
-        return key("triton", key=self.key, file=filename)
+        # Triton's key has its version, the source, the target, the options and most variables that matter. A launcher
+        # is a library of this machine's kind, which its file's name tells, and wants a C library as new as its own.
+        is_library = filename.endswith(".so")
+        libc = os.confstr("CS_GNU_LIBC_VERSION") if is_library else None
+        by = os.environ.get("CC", "") if is_library else ""
+        return key(
+            "triton", key=self.key, file=filename, libc=libc or "", by=by, whole=not _knob("store_binary_only")
+        )
 
     def _find(self, filename: str) -> Optional[Entry]:
-        return asked("Triton", lambda: Cache.shared().get(self._key(filename)))
+        _parts.end()  # of a compile that failed
+        return _compiles.find(self._key(filename))
 
     def _keep(self, filename: str, paths: dict[str, str]) -> None:
-        def store() -> None:
+        def read() -> Optional[dict[str, bytes]]:
             sections = {}
             for name, path in paths.items():
                 with open(path, "rb") as file:
                     sections[name] = file.read()
-            Cache.shared().put(self._key(filename), sections, label=f"triton {filename}")
+            # An option by which people put a file of theirs in the place of what is compiled. Triton's key has its name.
+            if filename in sections and json.loads(sections[filename]).get("ir_override"):
+                return None
+            return sections
 
-        asked("Triton", store)
+        _compiles.keep(self._key(filename), _name_of(filename), read)
 
-    def _written(self, filename: str, data: memoryview) -> str:
-        """Where the file is, with exactly these bytes: one of a process that was killed may have others."""
+    def _written(self, sections: Mapping[str, memoryview]) -> Optional[dict[str, str]]:
+        """Where the files are, with exactly these bytes: one of a process that was killed may have others. None: they
+        cannot be written."""
+        return asked("triton", lambda: {name: self._file(name, data) for name, data in sections.items()})
+
+    def _file(self, filename: str, data: memoryview) -> str:
         path: str = self._make_path(filename)
         try:
             with open(path, "rb") as file:
@@ -109,3 +170,25 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # Triton tells no t
 def _is_part(filename: str) -> bool:
     return os.path.splitext(filename)[1] in _PARTS and not filename.endswith(_OF_AUTOTUNER)
 
+
+def _is_whole(filename: str, entry: Entry) -> bool:
+    """From a server comes what anybody has put there: names that lead elsewhere, for one."""
+    names = entry.sections
+    if any(os.path.basename(name) != name or name in ("", ".", "..") for name in names):
+        return False
+    return filename in names and isinstance(asked("triton", lambda: json.loads(bytes(names[filename]))), dict)
+
+
+def _knob(name: str) -> bool:
+    return bool(getattr(getattr(knobs, "compilation", None), name, False))
+
+
+def _name_of(filename: str) -> str:
+    """A kernel is named by the file of its group."""
+    return filename[: -len(".json")] if filename.endswith(".json") and not filename.endswith(_OF_AUTOTUNER) else filename
+
+
+def enable() -> None:
+    """Has Triton use this manager, unless the program has chosen one."""
+    if known("Triton", triton.__version__, (3, 6), (3, 9)) and knobs.cache.manager_class is None:
+        knobs.cache.manager_class = CacheManager

@@ -4,8 +4,9 @@
 
 #include "base/digest.hpp"
 
+#include "base/digest_stream.hpp"
+
 #include <cstring>
-#include <openssl/crypto.h>
 #include <openssl/sha.h>
 
 #ifdef HEARTH_HAVE_XXHASH
@@ -25,9 +26,27 @@ Sha256 sha256(ByteView bytes)
     return digest;
 }
 
-void start_openssl() noexcept
+struct Sha256Stream::State {
+    SHA256_CTX context;
+};
+
+Sha256Stream::Sha256Stream() : m_state(std::make_unique<State>())
 {
-    OPENSSL_init_crypto(0, nullptr);  // it registers its own end, and reads no configuration
+    SHA256_Init(&m_state->context);
+}
+
+Sha256Stream::~Sha256Stream() = default;
+
+void Sha256Stream::add(ByteView bytes)
+{
+    SHA256_Update(&m_state->context, bytes.data(), bytes.size());
+}
+
+Sha256 Sha256Stream::finish()
+{
+    Sha256 digest;
+    SHA256_Final(digest.data(), &m_state->context);
+    return digest;
 }
 
 ChecksumKind preferred_checksum()

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <fmt/format.h>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,16 @@ template <class... Arguments>
 Error error(Code code, fmt::format_string<Arguments...> sentence, Arguments&&... arguments)
 {
     return {code, fmt::format(sentence, std::forward<Arguments>(arguments)...), {}};
+}
+
+// For a catch block: no_memory if that is what was thrown, else `otherwise`.
+inline Code code_of_thrown(Code otherwise)
+try {
+    throw;
+} catch (const std::bad_alloc&) {
+    return Code::no_memory;
+} catch (...) {
+    return otherwise;
 }
 
 // For a catch block: the words of what was thrown, to end a sentence with.

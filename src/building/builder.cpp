@@ -8,6 +8,7 @@
 #include "compilers/nvrtc/builder.hpp"
 #include "compilers/nvrtc/recorded_key.hpp"
 #include "hearth/recipes.hpp"
+#include "recipes/result.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,10 +17,30 @@ namespace hearth::recipes {
 
 namespace {
 
+using format::RecipeKind;
+
 bool comes_to_its_key(const format::Recipe& recipe, const Recipes::Data& data)
 {
-    return recipe.kind == format::RecipeKind::command ? command::has_its_name(recipe)
-                                                      : nvrtc::comes_to_its_key(recipe, data);
+    if (recipe.kind == RecipeKind::result)
+        return result_of(recipe, data) != nullptr;
+    return recipe.kind == RecipeKind::command ? command::has_its_name(recipe) : nvrtc::comes_to_its_key(recipe, data);
+}
+
+BuildResult keep_result(Cache& cache, const format::Recipe& recipe, const Recipes::Data& data)
+{
+    const std::shared_ptr<Artifact> recorded = result_of(recipe, data);
+    if (!recorded)
+        return compilers::build_ended(Outcome::not_buildable,
+                                      "Its result is not in the file, or damaged, and only the program itself could "
+                                      "compile it. Record it again.");
+    BuildResult kept;
+    kept.key = recipe.key;
+    kept.outcome = Outcome::already_there;
+    if (cache.peek(recipe.key))
+        return kept;
+    if (const auto stored = cache.insert(recipe.key, *recorded); !stored)
+        return compilers::build_ended(Outcome::failed, stored.error().message);
+    return compilers::build_stored(cache, recipe.key);
 }
 
 }  // namespace
@@ -35,17 +56,20 @@ Result<MergeReport> merge(const std::string& path, const std::vector<std::string
 }
 
 struct Builder::State {
-    State(Cache& cache, Recipes its_recipes, const BuildOptions& options)
-        : recipes(std::move(its_recipes)), nvrtc(cache, recipes.data(), options),
+    State(Cache& its_cache, Recipes its_recipes, const BuildOptions& options)
+        : cache(its_cache), recipes(std::move(its_recipes)), nvrtc(cache, recipes.data(), options),
           commands(cache, recipes.data(), options)
     {
     }
 
     BuildResult build(const format::Recipe& recipe, const std::string& target)
     {
-        return recipe.kind == format::RecipeKind::command ? commands.build(recipe) : nvrtc.build(recipe, target);
+        if (recipe.kind == RecipeKind::result)
+            return keep_result(cache, recipe, recipes.data());
+        return recipe.kind == RecipeKind::command ? commands.build(recipe) : nvrtc.build(recipe, target);
     }
 
+    Cache& cache;
     const Recipes recipes;
     nvrtc::RecipeBuilder nvrtc;
     command::RecipeBuilder commands;
@@ -126,7 +150,7 @@ bool is_target(std::string_view text)
 
 std::vector<std::string> targets_of(const Recipe& recipe, const std::vector<std::string>& wanted)
 {
-    if (recipe.kind == Kind::command)
+    if (recipe.kind != Kind::nvrtc)
         return {recipe.target};
     std::vector<std::string> targets;
     if (wanted.empty() || recipe.target.empty())

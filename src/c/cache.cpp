@@ -1,14 +1,15 @@
 // The caches of hearth.h: opening, entries, leases, statistics.
 
 #include "base/error.hpp"
-#include "c/handles.hpp"
+#include "c/results.hpp"
+#include "c/telling.hpp"
 #include "config/setting_rows.hpp"
+#include "hearth/ready.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <fmt/format.h>
 
 namespace {
 
@@ -19,9 +20,15 @@ using hearth::Code;
 using hearth::Lookup;
 using hearth::Result;
 using hearth::Status;
+using hearth::c::call_back;
 using hearth::c::fail;
+using hearth::c::fail_without_size;
+using hearth::c::filled;
 using hearth::c::guarded;
+using hearth::c::has_size;
 using hearth::c::known_part;
+using hearth::c::Telling;
+using hearth::c::text_of;
 
 constexpr const char* k_no_handle = "A cache, a key and a place for the result are needed, and one of them is null.";
 
@@ -50,9 +57,12 @@ Result<hearth::CacheOptions> options_of(const hearth_options& given)
         options.directory = given.directory;
     for (const char* const* setting = given.settings; setting != nullptr && *setting != nullptr; ++setting)
         HEARTH_TRY(set(options, *setting));
+    // Who wants nothing on the program's streams may still want it in the summary of `hearth run`.
+    if (options.log_to == "off" && hearth::run_log::is_noting())
+        options.log = hearth::run_log::note_warning;
     if (given.log != nullptr)
         options.log = [log = given.log, user = given.log_user](hearth::LogLevel, std::string_view message) {
-            log(user, std::string(message).c_str());
+            call_back([&] { log(user, std::string(message).c_str()); });
         };
     return options;
 }
@@ -64,16 +74,13 @@ hearth::Key key_of(const hearth_key& key)
     return digest;
 }
 
-// What a compile function gives.
-Result<Artifact> filled(hearth_compile compile, void* user)
+hearth_status store(hearth_cache& cache, const hearth_key& key, Artifact artifact)
 {
-    hearth_result result;
-    const hearth_status status = compile(user, &result);
-    if (status == HEARTH_OK)
-        return std::move(result.artifact);
-    return hearth::error(
-        hearth::c::code_of(status), "{}",
-        result.why.empty() ? fmt::format("The compile function failed ({}).", hearth_status_name(status)) : result.why);
+    Telling(cache).put(key_of(key), artifact);
+    using Source = hearth::InsertOptions::Source;
+    const Source source = artifact.cost.count() > 0 ? Source::compiled : Source::found;
+    const auto stored = cache.cache.insert(key_of(key), std::move(artifact), {.source = source});
+    return stored ? hearth_status{HEARTH_OK} : fail(&cache, stored.error());
 }
 
 int32_t outcome_of(const Lookup& lookup)
@@ -93,10 +100,19 @@ hearth_lease* leased(Lookup lookup)
     return lease.release();
 }
 
+std::chrono::milliseconds milliseconds_of(uint64_t count)
+{
+    const std::chrono::milliseconds most = std::chrono::milliseconds::max();
+    return count < static_cast<uint64_t>(most.count()) ? std::chrono::milliseconds(count) : most;
+}
+
 // Given back when the last compile function that knows it is gone.
 std::shared_ptr<void> owned(void* user, void (*drop)(void*))
 {
-    return drop == nullptr ? std::shared_ptr<void>(user, [](void*) {}) : std::shared_ptr<void>(user, drop);
+    return {user, [drop](void* given) {
+                if (drop != nullptr)
+                    call_back([&] { drop(given); });
+            }};
 }
 
 }  // namespace
@@ -107,7 +123,10 @@ hearth_status hearth_open(const hearth_options* options, hearth_cache** cache)
         if (cache == nullptr)
             return fail(nullptr, Code::invalid_argument, "There is no place for the cache.");
         *cache = nullptr;
-        Result<hearth::CacheOptions> wanted = options_of(known_part(options));
+        const auto known = known_part(options);
+        if (!known)
+            return fail_without_size(nullptr);
+        Result<hearth::CacheOptions> wanted = options_of(*known);
         if (!wanted)
             return fail(nullptr, wanted.error());
         Result<Cache> opened = Cache::open(*std::move(wanted));
@@ -145,57 +164,17 @@ hearth_status hearth_flush(hearth_cache* cache)
     });
 }
 
-hearth_status hearth_result_add(hearth_result* result, const char* section, hearth_bytes bytes)
-{
-    return guarded(nullptr, [&]() -> hearth_status {
-        if (result == nullptr || (bytes.data == nullptr && bytes.size != 0))
-            return fail(nullptr, Code::invalid_argument, "A section needs a result, and bytes.");
-        const ByteView view(static_cast<const std::byte*>(bytes.data), bytes.size);
-        result->artifact.sections.push_back({section != nullptr ? section : "", hearth::Bytes::copy_of(view)});
-        return HEARTH_OK;
-    });
-}
-
-hearth_status hearth_result_set_status(hearth_result* result, int32_t status)
-{
-    if (result == nullptr)
-        return HEARTH_INVALID_ARGUMENT;
-    result->artifact.status = status;
-    return HEARTH_OK;
-}
-
-hearth_status hearth_result_describe(hearth_result* result, const char* label, const char* compiler, const char* target)
-{
-    return guarded(nullptr, [&]() -> hearth_status {
-        if (result == nullptr)
-            return fail(nullptr, Code::invalid_argument, "There is no result to describe.");
-        hearth::Metadata& facts = result->artifact.metadata;
-        facts.label = label != nullptr ? label : "";
-        facts.compiler = compiler != nullptr ? compiler : "";
-        facts.target = target != nullptr ? target : "";
-        return HEARTH_OK;
-    });
-}
-
-hearth_status hearth_result_explain(hearth_result* result, const char* message)
-{
-    return guarded(nullptr, [&]() -> hearth_status {
-        if (result == nullptr || message == nullptr)
-            return fail(nullptr, Code::invalid_argument, "There is no result, or no message.");
-        result->why = message;
-        return HEARTH_OK;
-    });
-}
-
 hearth_status hearth_get(hearth_cache* cache, const hearth_key* key, hearth_lease** lease)
 {
     return guarded(cache, [&]() -> hearth_status {
         if (cache == nullptr || key == nullptr || lease == nullptr)
             return fail(cache, Code::invalid_argument, k_no_handle);
         *lease = nullptr;
+        const Telling telling(*cache);
         Lookup lookup = cache->cache.find(key_of(*key));
         if (!lookup)
             return fail(cache, Code::not_found, to_string(lookup.why()).data());
+        telling.got(key_of(*key), lookup);
         *lease = leased(std::move(lookup));
         return HEARTH_OK;
     });
@@ -211,21 +190,27 @@ hearth_status hearth_get_or_compile_with(hearth_cache* cache, const hearth_key* 
                                          const hearth_get_options* options, hearth_lease** lease)
 {
     return guarded(cache, [&]() -> hearth_status {
-        const hearth_get_options wanted = known_part(options);
-        const std::shared_ptr<void> kept = owned(user, wanted.drop);
+        const auto wanted = known_part(options);
+        if (!wanted)
+            return fail_without_size(cache);
+        const std::shared_ptr<void> kept = owned(user, wanted->drop);
         if (cache == nullptr || key == nullptr || compile == nullptr || lease == nullptr)
             return fail(cache, Code::invalid_argument, k_no_handle);
         *lease = nullptr;
-        if (wanted.deadline_ms != 0 && wanted.drop == nullptr)
+        if (wanted->deadline_ms != 0 && wanted->drop == nullptr)
             return fail(cache, Code::invalid_argument,
                         "A deadline needs `drop`: the compile may go on when the call has returned.");
         hearth::GetOptions how;
-        how.deadline = std::chrono::milliseconds(wanted.deadline_ms);
-        how.captures = wanted.drop != nullptr ? hearth::Captures::owned : hearth::Captures::borrowed;
+        how.deadline = milliseconds_of(wanted->deadline_ms);
+        how.captures = wanted->drop != nullptr ? hearth::Captures::owned : hearth::Captures::borrowed;
+        const Telling telling(*cache);
         Result<Lookup> found = cache->cache.get_or_compile(
             key_of(*key), [compile, kept] { return filled(compile, kept.get()); }, how);
-        if (!found)
+        if (!found) {
+            telling.failed({}, found.error());
             return fail(cache, found.error());
+        }
+        telling.got(key_of(*key), *found);
         *lease = leased(*std::move(found));
         return HEARTH_OK;
     });
@@ -237,26 +222,39 @@ hearth_status hearth_put(hearth_cache* cache, const hearth_key* key, hearth_comp
         if (cache == nullptr || key == nullptr || fill == nullptr)
             return fail(cache, Code::invalid_argument, k_no_handle);
         Result<Artifact> artifact = filled(fill, user);
-        if (!artifact)
-            return fail(cache, artifact.error());
-        const auto stored = cache->cache.insert(key_of(*key), *std::move(artifact));
-        return stored ? hearth_status{HEARTH_OK} : fail(cache, stored.error());
+        return artifact ? store(*cache, *key, *std::move(artifact)) : fail(cache, artifact.error());
     });
 }
 
 hearth_status hearth_put_bytes(hearth_cache* cache, const hearth_key* key, const char* section, hearth_bytes bytes)
 {
-    struct Given {
-        const char* section;
-        hearth_bytes bytes;
-    } given{section, bytes};
-    return hearth_put(
-        cache, key,
-        [](void* user, hearth_result* result) -> hearth_status {
-            const auto* const one = static_cast<const Given*>(user);
-            return hearth_result_add(result, one->section, one->bytes);
-        },
-        &given);
+    return guarded(cache, [&]() -> hearth_status {
+        if (cache == nullptr || key == nullptr)
+            return fail(cache, Code::invalid_argument, k_no_handle);
+        hearth_result result;
+        if (!hearth::c::add(result, &section, &bytes, 1))
+            return fail(cache, Code::invalid_argument, hearth::c::k_no_section);
+        return store(*cache, *key, std::move(result.artifact));
+    });
+}
+
+hearth_status hearth_may_compile(hearth_cache* cache, const char* label, const char* compiler)
+{
+    return guarded(cache, [&]() -> hearth_status {
+        if (cache == nullptr)
+            return fail(cache, Code::invalid_argument, k_no_handle);
+        const hearth::Metadata metadata{.label = text_of(label), .compiler = text_of(compiler)};
+        const Status may = cache->cache.may_compile(metadata);
+        if (may.ok())
+            return HEARTH_OK;
+        Telling(*cache).failed(metadata, may.error());
+        return fail(cache, may.error());
+    });
+}
+
+void hearth_ready(void)
+{
+    hearth::ready();
 }
 
 hearth_status hearth_remove(hearth_cache* cache, const hearth_key* key)
@@ -319,8 +317,12 @@ void hearth_release(hearth_lease* lease)
 hearth_status hearth_get_stats(hearth_cache* cache, int32_t scope, hearth_stats* stats)
 {
     return guarded(cache, [&]() -> hearth_status {
-        if (cache == nullptr || stats == nullptr || stats->size < sizeof stats->size)
+        if (cache == nullptr || stats == nullptr)
             return fail(cache, Code::invalid_argument, "There is no cache, or no place for its statistics.");
+        if (!has_size(*stats))
+            return fail_without_size(cache);
+        if (scope != HEARTH_OF_PROCESS && scope != HEARTH_OF_DIRECTORY)
+            return fail(cache, Code::invalid_argument, "Statistics are those of the process (0) or directory (1).");
         const hearth::Stats all =
             cache->cache.stats(scope == HEARTH_OF_DIRECTORY ? hearth::Scope::directory : hearth::Scope::process);
         const hearth_stats known{.size = stats->size,
@@ -335,7 +337,8 @@ hearth_status hearth_get_stats(hearth_cache* cache, int32_t scope, hearth_stats*
                                  .evictions = all.evictions(),
                                  .corrupt = all.corrupt(),
                                  .compile_ns_spent = all.compile_ns_spent,
-                                 .compile_ns_saved = all.compile_ns_saved};
+                                 .compile_ns_saved = all.compile_ns_saved,
+                                 .compiles_after_ready = all.compiles_after_ready};
         std::memcpy(stats, &known, std::min(stats->size, sizeof known));
         return HEARTH_OK;
     });

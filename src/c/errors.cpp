@@ -29,7 +29,7 @@ constexpr std::array k_rows{
     Row{HEARTH_TIMEOUT, "timeout", Code::timeout},
     Row{HEARTH_UNAVAILABLE, "unavailable", Code::unavailable},
     Row{HEARTH_DENIED, "denied", Code::denied},
-    Row{HEARTH_NO_MEMORY, "no_memory", Code::io},
+    Row{HEARTH_NO_MEMORY, "no_memory", Code::no_memory},
 };
 
 constexpr hearth_status status_of(Code code)
@@ -61,21 +61,27 @@ try {
     t_last.text = error.log.empty() ? error.message : error.message + "\n" + error.log;
     return status_of(error.code);
 } catch (...) {
-    t_last.text.clear();
-    return HEARTH_NO_MEMORY;
+    return fail_without_memory(cache);
 }
 
 hearth_status fail(const hearth_cache* cache, Code code, const char* sentence) noexcept
 try {
     return fail(cache, Error{code, sentence, {}});
 } catch (...) {
+    return fail_without_memory(cache);
+}
+
+hearth_status fail_without_memory(const hearth_cache* cache) noexcept
+{
+    t_last.cache = cache;
+    t_last.text = "Out of memory.";  // so short that a string has room for it
     return HEARTH_NO_MEMORY;
 }
 
 Code code_of(hearth_status status) noexcept
 {
     const Row* const row = row_of(status);
-    return row != nullptr ? row->code : Code::compile_failed;
+    return row != nullptr ? row->code : Code::unavailable;
 }
 
 }  // namespace hearth::c

@@ -1,7 +1,8 @@
 // NVRTC by hearth.h.
 
-#include "c/handles.hpp"
+#include "c/telling.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace {
@@ -9,19 +10,21 @@ namespace {
 using hearth::Code;
 using hearth::c::fail;
 using hearth::c::guarded;
+using hearth::c::text_of;
 using hearth::nvrtc::Compiled;
 
-std::string text_of(const char* text)
+// What was left out would compile something else.
+bool has_all(const char* const* items, size_t count)
 {
-    return text != nullptr ? text : "";
+    return count == 0 ||
+           (items != nullptr && std::none_of(items, items + count, [](const char* item) { return item == nullptr; }));
 }
 
-std::vector<std::string> list_of(const char* const* items, size_t count)
+bool has_all(const hearth_nvrtc_header* headers, size_t count)
 {
-    std::vector<std::string> list;
-    for (size_t i = 0; items != nullptr && i < count; ++i)
-        list.push_back(text_of(items[i]));
-    return list;
+    return count == 0 || (headers != nullptr && std::none_of(headers, headers + count, [](const auto& header) {
+                              return header.name == nullptr || header.content == nullptr;
+                          }));
 }
 
 hearth::nvrtc::Program program_of(const hearth_nvrtc_program& given)
@@ -30,11 +33,21 @@ hearth::nvrtc::Program program_of(const hearth_nvrtc_program& given)
     program.source = text_of(given.source);
     program.name = text_of(given.name);
     program.target = text_of(given.target);
-    program.options = list_of(given.options, given.option_count);
-    for (size_t i = 0; given.headers != nullptr && i < given.header_count; ++i)
-        program.headers.push_back({text_of(given.headers[i].name), text_of(given.headers[i].content)});
-    program.name_expressions = list_of(given.name_expressions, given.name_expression_count);
+    program.options.assign(given.options, given.options + given.option_count);
+    for (size_t i = 0; i < given.header_count; ++i)
+        program.headers.push_back({given.headers[i].name, given.headers[i].content});
+    program.name_expressions.assign(given.name_expressions, given.name_expressions + given.name_expression_count);
     return program;
+}
+
+// What NVRTC gave, without what Hearth keeps beside it to give the log and the names again.
+hearth::Artifact outputs_of(hearth::Artifact artifact)
+{
+    std::erase_if(artifact.sections, [](const hearth::Section& section) {
+        return section.name == "log" || section.name == "names" || section.name == "paths" ||
+               section.name.starts_with("hearth.");
+    });
+    return artifact;
 }
 
 int32_t outcome_of(hearth::Outcome outcome)
@@ -59,16 +72,26 @@ hearth_status hearth_nvrtc_compile(hearth_cache* cache, const hearth_nvrtc_progr
         if (cache == nullptr || lease == nullptr)
             return fail(cache, Code::invalid_argument, "A cache, a program and a place for the lease are needed.");
         *lease = nullptr;
-        const hearth_nvrtc_program known = hearth::c::known_part(program);
-        if (known.source == nullptr)
+        const auto known = hearth::c::known_part(program);
+        if (!known)
+            return hearth::c::fail_without_size(cache);
+        if (known->source == nullptr)
             return fail(cache, Code::invalid_argument, "The program has no source.");
-        const hearth::nvrtc::Program wanted = program_of(known);
+        if (!has_all(known->options, known->option_count) || !has_all(known->headers, known->header_count) ||
+            !has_all(known->name_expressions, known->name_expression_count))
+            return fail(cache, Code::invalid_argument,
+                        "An option, header or name expression is null, or there are fewer than their count says.");
+        const hearth::nvrtc::Program wanted = program_of(*known);
+        const hearth::c::Telling telling(*cache);
         const hearth::Result<Compiled> compiled =
-            hearth::nvrtc::compile(cache->cache, wanted, {.library = text_of(known.library)});
-        if (!compiled)
+            hearth::nvrtc::compile(cache->cache, wanted, {.library = text_of(known->library)});
+        if (!compiled) {
+            telling.failed({.label = wanted.name, .compiler = "nvrtc"}, compiled.error());
             return fail(cache, compiled.error());
+        }
+        telling.compiled("nvrtc", wanted.name, *compiled);
         auto made = std::make_unique<hearth_lease>();
-        made->shared = std::make_shared<const hearth::Artifact>(compiled->artifact());
+        made->shared = std::make_shared<const hearth::Artifact>(outputs_of(compiled->artifact()));
         made->artifact = made->shared.get();
         made->outcome = outcome_of(compiled->outcome());
         made->reason = compiled->reason();

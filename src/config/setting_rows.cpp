@@ -49,6 +49,21 @@ std::optional<Preset> parse_preset(std::string_view text)
     return std::nullopt;
 }
 
+std::optional<Compiling> parse_compiling(std::string_view text)
+{
+    if (text == "after-ready")
+        return Compiling::forbidden_after_ready;
+    const std::optional<bool> forbidden = base::parse_bool(text);
+    return forbidden ? std::optional(*forbidden ? Compiling::forbidden : Compiling::allowed) : std::nullopt;
+}
+
+std::string compiling_name(Compiling compiling)
+{
+    return compiling == Compiling::forbidden_after_ready ? "after-ready"
+           : compiling == Compiling::forbidden           ? "true"
+                                                         : "false";
+}
+
 std::string limit_text(std::uint64_t limit)
 {
     return limit == 0 ? "none" : std::to_string(limit);
@@ -224,11 +239,11 @@ std::vector<SettingRow> setting_rows()
         flag("disabled", "HEARTH_DISABLE", "use no cache at all", &CacheOptions::caching, Switch::on, Switch::off),
         row("directory", "HEARTH_DIR", "where entries are kept", "a path", &CacheOptions::directory, parse_path,
             [](const std::string& path) { return path; }),
-        row("memory_bytes", "HEARTH_MEMORY_BYTES", "budget of the memory tier; 0 leaves it out", k_size,
+        row("memory_bytes", "HEARTH_MEMORY_BYTES", "budget of the memory tier; 0: there is none", k_size,
             &CacheOptions::memory_bytes, parse_size, format_size),
         row(
-            "vram", "HEARTH_VRAM", "budget of a tier in device memory; 0 leaves it out", "a size such as 512M, or auto",
-            &CacheOptions::vram_bytes,
+            "vram", "HEARTH_VRAM", "budget of a tier in device memory; 0: there is none",
+            "a size such as 512M, or auto", &CacheOptions::vram_bytes,
             [](std::string_view text) {
                 return text == "auto" ? std::optional(device::k_recommended) : parse_size(text);
             },
@@ -256,8 +271,8 @@ std::vector<SettingRow> setting_rows()
         row("max_age", "HEARTH_MAX_AGE", "entries older than this are not used", k_age_limit, &CacheOptions::max_age,
             optional_age, [](std::chrono::seconds age) { return age.count() == 0 ? "none" : format_duration(age); }),
         row(
-            "compression", "HEARTH_COMPRESSION", "zstd level of entries on disk; 0 for none", "a number from 0 to 19",
-            &CacheOptions::compression,
+            "compression", "HEARTH_COMPRESSION", "zstd level of entries on disk; 0: they are not compressed",
+            "a number from 0 to 19", &CacheOptions::compression,
             [](std::string_view text) {
                 const auto level = base::parse_number<int>(text);
                 return level && *level >= 0 && *level <= 19 ? level : std::nullopt;
@@ -291,25 +306,27 @@ std::vector<SettingRow> setting_rows()
                 return text == "gdsf" || text == "lru" ? std::optional<std::string>(text) : std::nullopt;
             },
             [](const std::string& name) { return name; }),
-        row("promote_after", "HEARTH_PROMOTE_AFTER", "uses after which an entry moves one tier up", k_number,
+        row("promote_after", "HEARTH_PROMOTE_AFTER", "uses after which an entry moves one tier up; 0: as 1", k_number,
             &CacheOptions::promote_after, count, number_text),
-        once_called("forbid_make", "HEARTH_FORBID_MAKE",
-                    otherwise("1", flag("forbid_compile", "HEARTH_FORBID_COMPILE", "a miss is an error, not a compile",
-                                        &CacheOptions::compiling, Compiling::allowed, Compiling::forbidden))),
+        once_called(
+            "forbid_make", "HEARTH_FORBID_MAKE",
+            otherwise("1", row("forbid_compile", "HEARTH_FORBID_COMPILE",
+                               "a miss is an error, not a compile; or only once the program said that it is ready",
+                               "0, 1 or after-ready", &CacheOptions::compiling, parse_compiling, compiling_name))),
         once_called("max_parallel_makes", "HEARTH_MAX_PARALLEL_MAKES",
                     row("max_parallel_compiles", "HEARTH_MAX_PARALLEL_COMPILES",
-                        "compiles at once in this process; 0 for no limit", k_number,
-                        &CacheOptions::max_parallel_compiles, count, number_text)),
+                        "compiles at once in this process; 0: no limit", k_number, &CacheOptions::max_parallel_compiles,
+                        count, number_text)),
         row("compile_time_limit", "HEARTH_COMPILE_TIME_LIMIT",
-            "how long to wait for a compile, which then fails; 0 for no limit", k_duration,
+            "how long to wait for a compile, which then fails; 0: no limit", k_duration,
             &CacheOptions::compile_time_limit, parse_duration, format_duration),
-        row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile", k_duration,
-            &CacheOptions::flight_wait, parse_duration, format_duration),
-        row("race_under", "HEARTH_RACE_UNDER", "compiles expected to be quicker do not wait for servers; 0 is none",
+        row("flight_wait", "HEARTH_FLIGHT_WAIT", "how long to wait for another process's compile; 0: not at all",
+            k_duration, &CacheOptions::flight_wait, parse_duration, format_duration),
+        row("race_under", "HEARTH_RACE_UNDER", "compiles expected to be quicker do not wait for servers; 0: all do",
             k_duration, &CacheOptions::race_under, parse_duration, format_duration),
         flag("stable_paths", "HEARTH_STABLE_PATHS", "debug information names programs without their directories",
              &CacheOptions::stable_paths, Switch::off, Switch::on),
-        row("failure_ttl", "HEARTH_FAILURE_TTL", "how long a failed compile is remembered", k_duration,
+        row("failure_ttl", "HEARTH_FAILURE_TTL", "how long a failed compile is remembered; 0: not at all", k_duration,
             &CacheOptions::failure_ttl, parse_duration, format_duration),
         row(
             "maintenance", "HEARTH_MAINTENANCE", "expiry and sweeping in the background", "background or by_hand",
@@ -320,7 +337,7 @@ std::vector<SettingRow> setting_rows()
                 return text == "by_hand" ? std::optional(Maintenance::by_hand) : std::nullopt;
             },
             [](Maintenance how) { return how == Maintenance::background ? "background" : "by_hand"; }),
-        row("maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "how often", k_duration,
+        row("maintenance_interval", "HEARTH_MAINTENANCE_INTERVAL", "how often that is; 0: never", k_duration,
             &CacheOptions::maintenance_interval, parse_duration, format_duration),
         row(
             "record", "HEARTH_RECORD", "file that compiles are recorded in, to be built elsewhere",

@@ -1,6 +1,7 @@
 #include "hearth/admin.hpp"
 
 #include "engine/parts.hpp"
+#include "hearth/history.hpp"
 
 // (Carrying entries elsewhere is in transport/, putting the cache in order in upkeep/.)
 
@@ -59,6 +60,21 @@ std::vector<EntryRow> admin::recent(Cache& cache, std::size_t count)
 void admin::maintain(Cache& cache)
 {
     cache.parts().upkeep.maintain({});
+}
+
+std::vector<Period> admin::history(Cache& cache)
+{
+    return cache.parts().statistics.history();
+}
+
+std::vector<Event> admin::events(Cache& cache)
+{
+    return cache.parts().statistics.events();
+}
+
+std::optional<WallTime> admin::longest_unused(Cache& cache, std::string_view tier)
+{
+    return cache.parts().stack.longest_unused(tier);
 }
 
 void admin::reset_stats(Cache& cache)

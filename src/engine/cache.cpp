@@ -60,17 +60,26 @@ Lookup Cache::look(const Key& key, const GetOptions& options, Servers& servers)
     return found;
 }
 
-Result<Lookup> Cache::compile_past(const CompileFunction& compile, const Metadata& metadata)
+Result<Lookup> Cache::compile_past(const CompileFunction& compile, const Metadata& metadata, Timed timed)
 {
     if (!m_parts)
         return moved_from();
-    return parts().flights.compile_past_the_cache(compile, metadata);
+    return parts().flights.compile_past_the_cache(compile, metadata, timed);
+}
+
+Status Cache::may_compile(const Metadata& metadata)
+{
+    if (!m_parts)
+        return moved_from();
+    return parts().flights.may_compile(metadata);
 }
 
 Result<InsertReport> Cache::insert(const Key& key, Artifact artifact, const InsertOptions& options)
 {
     if (!m_parts)
         return moved_from();
+    if (options.source == InsertOptions::Source::compiled)
+        parts().flights.compiled_by_caller(key, artifact);
     return parts().stack.insert(key, std::move(artifact), options);
 }
 

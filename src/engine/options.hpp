@@ -1,10 +1,12 @@
 #pragma once
 
+#include "engine/stats/journal.hpp"
 #include "hearth/cache.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,5 +30,8 @@ struct EngineOptions {
     LogSink log;
     const Clock* clock = nullptr;
 };
+
+// Has the journal hear of what goes wrong, beside whoever is told already.
+EngineOptions with_faults_noted(EngineOptions options, std::shared_ptr<Journal> journal);
 
 }  // namespace hearth::engine

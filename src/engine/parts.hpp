@@ -22,12 +22,16 @@ union LastingCache {
 // What a Cache consists of. Each part knows the parts before it, and is closed before they are.
 struct Cache::Parts {
     explicit Parts(engine::EngineOptions chosen)
-        : options(std::move(chosen)), tiers(options.tiers, {options.clock, options.log, options.policy}),
-          statistics(tiers, counters), stack(options, tiers, counters, statistics, [this] { upkeep.start(); }),
-          upkeep(options, stack, statistics), flights(options, stack), prewarms(options, stack)
+        : options(engine::with_faults_noted(std::move(chosen), journal)),
+          tiers(options.tiers, {options.clock, options.log, options.policy}),
+          statistics(tiers, counters, *journal, *options.clock),
+          stack(options, tiers, counters, statistics, [this] { upkeep.start(); }), upkeep(options, stack, statistics),
+          flights(options, stack, statistics, *journal), prewarms(options, stack)
     {
     }
 
+    // Shared with the log, which may be called when the cache is gone.
+    const std::shared_ptr<engine::Journal> journal = std::make_shared<engine::Journal>();
     const engine::EngineOptions options;
     const engine::Tiers tiers;
     engine::Counters counters;

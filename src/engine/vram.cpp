@@ -26,7 +26,7 @@ device::Lease Vram::lease(const Key& key, const device::LeaseOptions& options) c
         return {};
     device::Lease found = m_tier->lease(key, options);
     if (found)
-        m_parts->counters.mine().hit(m_place, {});
+        m_parts->counters.mine().hit(m_place, {}, CompilerKind::other);
     else if (m_place + 1 == m_parts->tiers.size())
         m_parts->counters.miss(Miss::absent);
     return found;

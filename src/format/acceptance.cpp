@@ -33,6 +33,7 @@ Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& accepta
     Found found;
     found.bytes = bytes.size();
     found.cost = decoded.artifact->cost;
+    found.compiler = compiler_kind_of(decoded.artifact->metadata.compiler);
     found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(decoded.artifact)));
     return found;
 }

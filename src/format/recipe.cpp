@@ -24,10 +24,12 @@ constexpr std::uint64_t k_unpacked_anyway = 1_GiB;
 constexpr std::uint8_t k_content = 'C';
 constexpr std::uint8_t k_recipe = 'R';
 constexpr std::uint8_t k_command = 'P';
+constexpr std::uint8_t k_result = 'E';
 constexpr std::uint8_t k_use = 'U';
 
 constexpr std::uint16_t k_first_version = 1;
 constexpr std::uint16_t k_version_of_commands = 2;
+constexpr std::uint16_t k_version_of_results = 3;
 
 constexpr std::uint8_t k_program_path = 1;
 constexpr std::uint8_t k_all_paths = 2;
@@ -50,6 +52,18 @@ Sum checksum_of(std::string_view summed)
     return sum;
 }
 
+constexpr std::array k_kinds{std::pair{RecipeKind::nvrtc, k_recipe}, std::pair{RecipeKind::command, k_command},
+                             std::pair{RecipeKind::result, k_result}};
+
+// None: no recipe is of that kind.
+std::optional<RecipeKind> kind_of(std::uint8_t byte)
+{
+    for (const auto& [kind, its_byte] : k_kinds)
+        if (its_byte == byte)
+            return kind;
+    return std::nullopt;
+}
+
 std::string record(std::uint8_t kind, std::string_view payload)
 {
     if (payload.size() > k_max_recipe_payload)
@@ -58,7 +72,7 @@ std::string record(std::uint8_t kind, std::string_view payload)
     out.out().reserve(k_recipe_head_size + payload.size());
     out.raw(k_recipe_magic);
     out.out().resize(k_version_at);
-    out.number(kind == k_command ? k_version_of_commands : k_first_version);
+    out.number(kind == k_result ? k_version_of_results : kind == k_command ? k_version_of_commands : k_first_version);
     out.number(kind);
     out.number(std::uint8_t{0});
     out.number(static_cast<std::uint32_t>(payload.size()));
@@ -238,26 +252,19 @@ bool take_content(ByteView payload, DecodedRecipes& into, std::uint64_t& patienc
 
 bool take(std::uint8_t kind, ByteView payload, DecodedRecipes& into, std::uint64_t& patience)
 {
-    switch (kind) {
-    case k_content:
+    if (kind == k_content)
         return take_content(payload, into, patience);
-    case k_recipe:
-    case k_command:
-        if (std::optional<Recipe> recipe =
-                decode_recipe(payload, kind == k_command ? RecipeKind::command : RecipeKind::nvrtc)) {
-            into.recipes.push_back(*std::move(recipe));
-            return true;
-        }
-        return false;
-    case k_use:
-        if (const std::optional<RecipeUse> use = decode_use(payload)) {
-            into.uses.push_back(*use);
-            return true;
-        }
-        return false;
-    default:
-        return false;
+    if (const std::optional<RecipeKind> its_kind = kind_of(kind)) {
+        std::optional<Recipe> recipe = decode_recipe(payload, *its_kind);
+        if (!recipe)
+            return false;
+        into.recipes.push_back(*std::move(recipe));
+        return true;
     }
+    const std::optional<RecipeUse> use = kind == k_use ? decode_use(payload) : std::nullopt;
+    if (use)
+        into.uses.push_back(*use);
+    return use.has_value();
 }
 
 // A record whose sum is right.
@@ -312,7 +319,7 @@ std::string encode_content(const base::Sha256& digest, const StoredContent& cont
 
 std::string encode_recipe(const Recipe& recipe)
 {
-    return record(recipe.kind == RecipeKind::command ? k_command : k_recipe, recipe_payload(recipe));
+    return record(k_kinds.at(static_cast<std::size_t>(recipe.kind)).second, recipe_payload(recipe));
 }
 
 std::string encode_use(const RecipeUse& use)
@@ -339,9 +346,9 @@ std::optional<RecordName> name_of_record(std::string_view begin)
     get_digest(in, name.digest);
     if (in.failed() || version == 0 || version > k_recipe_version)
         return std::nullopt;
-    name.what = kind == k_content                       ? RecordName::What::content
-                : kind == k_recipe || kind == k_command ? RecordName::What::recipe
-                                                        : RecordName::What::other;
+    name.what = kind == k_content ? RecordName::What::content
+                : kind_of(kind)   ? RecordName::What::recipe
+                                  : RecordName::What::other;
     return name;
 }
 

@@ -20,7 +20,7 @@
 //   file     := record*
 //   record   := magic:u8[8] checksum:u8[16] version:u16 kind:u8 zero:u8 size:u32 payload:u8[size]
 //   checksum := the first 16 bytes of SHA-256(all that follows it in the record)
-//   kind     := 'C' content | 'R' recipe | 'P' recipe of a command | 'U' use
+//   kind     := 'C' content | 'R' recipe | 'P' recipe of a command | 'E' recipe of a result | 'U' use
 //
 //   content  := digest:u8[32] form:u8 raw_size:u64 bytes     form := 0 as they are | 1 one zstd frame
 //   recipe   := key:u8[32] flags:u8 status:i32 cost_ns:u64 source:u8[32] name:text options:list names:list
@@ -28,24 +28,25 @@
 //               files:u32 (path:text label:text digest:u8[32] flags:u8)*
 //               target:text build_id:text builtins:text compiler:text environment:text directory:text why_past:text
 //   of a command := recipe conditions:u8[32]                 zeros: they are not known
+//   of a result  := recipe                                   its source is the entry itself (format/entry.hpp)
 //   flags    := of a recipe: 1 the program's path matters | 2 every path matters; of a file: 1 its path matters
 //   use      := key:u8[32] count:u64 at_ns:u64 pid:u32 began_ns:i64
 //   text     := size:u32 bytes
 //   list     := count:u32 text*
 //
 // Integers are little-endian. The record's head is the same in every version, and states the first version that has
-// such a record: 2 for a recipe of a command, 1 for all others. Contents are named by their SHA-256 and stand once for
-// each process that wrote to the file. A recipe is named by its request's key and what it read; if the request goes
-// past the cache, by the SHA-256 of the recipe's own payload with a key of zeros. A reader takes each once. If a record
-// is cut or damaged, only that record is lost: the next one is found by its magic. A record that is whole but unknown
-// to us (an unknown kind, a payload that makes no sense) is skipped as a whole.
+// such a record: 3 for a recipe of a result, 2 for one of a command, 1 for all others. Contents are named by their
+// SHA-256 and stand once for each process that wrote to the file. A recipe is named by its request's key and what it
+// read; if the request goes past the cache, by the SHA-256 of the recipe's own payload with a key of zeros. A reader
+// takes each once. If a record is cut or damaged, only that record is lost: the next one is found by its magic. A
+// record that is whole but unknown to us (an unknown kind, a payload that makes no sense) is skipped as a whole.
 
 namespace hearth::format {
 
 // Every record begins with this; a file that begins otherwise holds something else.
 inline constexpr std::string_view k_recipe_magic = "\x89HRTHRC\n";
 
-inline constexpr std::uint16_t k_recipe_version = 2;
+inline constexpr std::uint16_t k_recipe_version = 3;
 inline constexpr std::size_t k_recipe_head_size = 32;
 // The largest source or header, and, with room to spare, the largest payload. Larger ones are not recorded.
 inline constexpr std::uint64_t k_max_content = 256_MiB;
@@ -67,10 +68,11 @@ struct RecipeFile {
     friend bool operator==(const RecipeFile&, const RecipeFile&) = default;
 };
 
-enum class RecipeKind : std::uint8_t { nvrtc, command };
+// `result`: of what only the program itself can compile, such as a framework's kernel. It is recorded as it is.
+enum class RecipeKind : std::uint8_t { nvrtc, command, result };
 
-// What NVRTC was asked to compile, or what command was started to compile something. Contents are named by their
-// digests.
+// What NVRTC was asked to compile, what command was started to compile something, or what a program has compiled
+// itself. Contents are named by their digests.
 struct Recipe {
     RecipeKind kind = RecipeKind::nvrtc;
     Key key;

@@ -129,7 +129,7 @@ Result<Recipes::Data> load(const std::vector<std::string>& paths, ComesToItsKey 
 Recipe summary_of(const Recipes::Data& data, const format::Recipe& recipe)
 {
     Recipe shown;
-    shown.kind = recipe.kind == format::RecipeKind::command ? Kind::command : Kind::nvrtc;
+    shown.kind = static_cast<Kind>(recipe.kind);
     shown.key = recipe.key;
     shown.name = recipe.name;
     shown.target = recipe.target;

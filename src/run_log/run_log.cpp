@@ -2,6 +2,7 @@
 
 #include "base/hex.hpp"
 #include "base/signal_guard.hpp"
+#include "hearth/ready.hpp"
 #include "json/json.hpp"
 
 #include <chrono>
@@ -28,6 +29,11 @@ Key key_of(const JsonValue& line)
     return base::from_hex(line.text_of("key"), key.digest) ? key : Key{};
 }
 
+bool is_compile(const Event& event)
+{
+    return event.outcome == "miss" || event.outcome == "rebuilt" || event.outcome == "past_the_cache";
+}
+
 }  // namespace
 
 bool is_noting()
@@ -51,6 +57,24 @@ Event event_of(const Lookup& lookup, const Key& key)
     return event;
 }
 
+Event event_of(const CompileResult& result)
+{
+    Event event;
+    event.outcome = to_string(result.outcome());
+    event.tier = result.tier();
+    event.reason = result.reason();
+    if (result.outcome() != Outcome::past_the_cache)
+        event.key = result.key();
+    event.bytes = result.artifact().size();
+    event.cost_ms = std::chrono::duration<double, std::milli>(result.artifact().cost).count();
+    return event;
+}
+
+std::string what_of(const Metadata& metadata)
+{
+    return metadata.compiler.empty() ? "library" : metadata.compiler;
+}
+
 void note(const Event& event)
 {
     const char* const path = log_path();
@@ -66,7 +90,8 @@ void note(const Event& event)
         {"spent_ms", event.spent_ms},
         {"cost_ms", event.cost_ms},
         {"reason", event.reason},
-        {"tier", event.tier}};
+        {"tier", event.tier},
+        {"after_ready", is_compile(event) && is_ready()}};
     const std::string text = line.text() + "\n";
     // Opened each time: programs close descriptors that are not theirs, and then our number may belong to another file.
     const int fd = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
@@ -79,6 +104,12 @@ void note(const Event& event)
     ::close(fd);
 }
 
+void note_warning(LogLevel level, std::string_view text)
+{
+    if (level == LogLevel::warning)
+        note({.what = "cache", .outcome = "warning", .reason = std::string(text)});
+}
+
 std::vector<Event> read(const std::string& path)
 {
     std::vector<Event> events;
@@ -86,16 +117,18 @@ std::vector<Event> read(const std::string& path)
     for (std::string text; std::getline(file, text);) {
         const JsonValue line = JsonValue::parse(text);
         if (!line.text_of("outcome").empty())
-            events.push_back({.what = line.text_of("what"),
-                              .name = line.text_of("name"),
-                              .outcome = line.text_of("outcome"),
-                              .tier = line.text_of("tier"),
-                              .reason = line.text_of("reason"),
-                              .key = key_of(line),
-                              .bytes = static_cast<std::uint64_t>(line.number_of("bytes")),
-                              .spent_ms = line.number_of("spent_ms"),
-                              .cost_ms = line.number_of("cost_ms"),
-                              .pid = static_cast<std::int64_t>(line.number_of("pid"))});
+            events.push_back(
+                {.what = line.text_of("what"),
+                 .name = line.text_of("name"),
+                 .outcome = line.text_of("outcome"),
+                 .tier = line.text_of("tier"),
+                 .reason = line.text_of("reason"),
+                 .key = key_of(line),
+                 .bytes = static_cast<std::uint64_t>(line.number_of("bytes")),
+                 .spent_ms = line.number_of("spent_ms"),
+                 .cost_ms = line.number_of("cost_ms"),
+                 .pid = static_cast<std::int64_t>(line.number_of("pid")),
+                 .after_ready = line.find("after_ready") != nullptr && line.find("after_ready")->text == "true"});
     }
     return events;
 }

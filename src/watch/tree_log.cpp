@@ -107,6 +107,19 @@ bool is_kept(const TreeRecord& record)
 
 }  // namespace
 
+std::optional<std::string> without_link(std::string_view path, const Links& links)
+{
+    for (const auto& [name, directory] : links) {
+        if (!path.starts_with(name) || (path.size() > name.size() && path[name.size()] != '/'))
+            continue;
+        path.remove_prefix(name.size());
+        if (!directory.empty())
+            return directory + std::string(path);
+        return path.empty() ? "." : std::string(path.substr(1));
+    }
+    return std::nullopt;
+}
+
 // The tree's own files: what it made, and when it made it first.
 class TreeLog::OwnFiles {
 public:
@@ -193,6 +206,7 @@ TreeLog::TreeLog(ByteView bytes, const TreeStart& start)
         records.push_back(*record);
     if (at != bytes.size())
         not_known("what was written down about it is incomplete");
+    remove_links(records, start);
     take_programs(records, start.recorder);
 
     OwnFiles own;
@@ -212,6 +226,13 @@ TreeLog::TreeLog(ByteView bytes, const TreeStart& start)
         else
             not_known(fmt::format("it leaves {} behind, which is no file", path));
     }
+}
+
+void TreeLog::remove_links(std::vector<Record>& records, const TreeStart& start)
+{
+    for (Record& record : records)
+        if (std::optional<std::string> path = without_link(record.name, start.links))
+            record.name = m_without_links.emplace_back(*std::move(path));
 }
 
 void TreeLog::take_programs(const std::vector<Record>& records, std::string_view recorder)

@@ -3,11 +3,13 @@
 #include "hearth/bytes.hpp"
 #include "watch/event_log.hpp"
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hearth::watch {
@@ -18,6 +20,12 @@ struct TreeProgram {
     std::vector<std::string> words;  // its name and its arguments; the last may be missing if they are long
 };
 
+// Names that lead to directories, and the paths of these. An empty one: where it was started.
+using Links = std::vector<std::pair<std::string, std::string>>;
+
+// A path below one of the names, by the path of the directory. None: it is below none.
+std::optional<std::string> without_link(std::string_view path, const Links& links);
+
 // How it was started.
 struct TreeStart {
     std::string directory;
@@ -26,6 +34,8 @@ struct TreeStart {
     std::vector<std::string_view> passing{};  // variables that have no say in what is written
     std::vector<std::string> known{};         // files that count by their content alone, whatever they are called
     std::string temporaries{};                // the directory of temporary files: which names are in it is not held
+    // Fixed names that it was given for directories.
+    Links links{};
     // Whether a program asks for PATH only to find itself, and programs that it starts. Null: none does.
     bool (*only_searches)(std::string_view program) = nullptr;
 };
@@ -65,11 +75,13 @@ public:
 private:
     class OwnFiles;
 
+    void remove_links(std::vector<Record>& records, const TreeStart& start);
     void take_programs(const std::vector<Record>& records, std::string_view recorder);
     bool take_searches(const std::vector<Record>& records, const std::string& path);
     void take_questions(const std::vector<Record>& records, const OwnFiles& own, const TreeStart& start);
     void not_known(std::string why);
 
+    std::deque<std::string> m_without_links;  // names of records
     EventLog m_asked;
     std::vector<TreeProgram> m_programs;
     std::set<std::string> m_parts;

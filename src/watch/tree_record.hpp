@@ -16,6 +16,11 @@ namespace hearth::watch {
 inline constexpr const char* k_tree_log_variable = "HEARTH_TREE_LOG";
 // The path of the command hearth, which answers steps of the compiler that is watched.
 inline constexpr const char* k_steps_variable = "HEARTH_STEPS";
+// Set where the tree is given directories by fixed names: the working directory is told by one too, and the real path
+// of what is below them is the path itself.
+inline constexpr const char* k_links_variable = "HEARTH_LINKS";
+inline constexpr const char* k_linked_directory = "/proc/self/cwd";
+inline constexpr const char* k_linked_descriptors = "/proc/self/fd/";
 // What the log is called. Whoever is told of one that is called otherwise writes nothing: it may be anybody's file,
 // where the process that had the log is gone.
 inline constexpr const char* k_tree_log_name = "hearth tree log";

@@ -1,4 +1,4 @@
-// hearth.h as C programs see it. What they do is in client.c.
+// hearth.h as C programs see it. What they do is in client.c and misuse.c.
 #include "support/process.hpp"
 #include "support/scratch_directory.hpp"
 
@@ -9,6 +9,10 @@
 #include <regex>
 #include <set>
 #include <sstream>
+
+extern "C" {  // as many do with a header of C
+#include <hearth/hearth.h>
+}
 
 namespace hearth::test {
 
@@ -30,6 +34,20 @@ TEST(C, a_client_in_c99_gets_what_the_header_says)
     const ScratchDirectory scratch;
     const ProcessResult result = run_process({HEARTH_C_CLIENT, scratch / "cache"});
     EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+TEST(C, a_client_that_does_it_wrong_is_told_so_and_goes_on)
+{
+    const ScratchDirectory scratch;
+    const ProcessResult result = run_process({HEARTH_C_MISUSE, scratch / "cache"});
+    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+TEST(C, the_header_can_be_included_inside_extern_c)
+{
+    const hearth_stats stats = HEARTH_INIT(hearth_stats);
+    EXPECT_EQ(stats.size, sizeof stats);
+    EXPECT_EQ(stats.hits, 0U);
 }
 
 // What programs rely on that were compiled before. A line that is new is added by HEARTH_WRITE_GOLDEN=1; one that would

@@ -59,6 +59,7 @@ int main(void)
     MEMBER(hearth_stats, corrupt);
     MEMBER(hearth_stats, compile_ns_spent);
     MEMBER(hearth_stats, compile_ns_saved);
+    MEMBER(hearth_stats, compiles_after_ready);
     STRUCT(hearth_nvrtc_header);
     MEMBER(hearth_nvrtc_header, name);
     MEMBER(hearth_nvrtc_header, content);

@@ -3,7 +3,8 @@
 
   check_snippets.py COMPILER INCLUDE FILE.md...      exit 0: all compile; else the compiler's words
 
-Each snippet is the body of a function of its own. What it takes for given, such as `source`, stands in snippets.hpp.
+Each snippet is the body of a function of its own, or a whole program if it has a main(). What it takes for given, such
+as `source`, stands in snippets.hpp.
 """
 
 import pathlib
@@ -27,7 +28,8 @@ def program_of(path):
                 includes.append(shown)
                 shown = ""
             body.append(shown)
-        functions.append(f'void snippet_{number}()\n{{\n#line {line} "{path}"\n' + "\n".join(body) + "\n}\n")
+        text_of = f'#line {line} "{path}"\n' + "\n".join(body) + "\n"
+        functions.append(text_of if "int main()" in text_of else f"void snippet_{number}()\n{{\n{text_of}}}\n")
     return "\n".join(includes) + '\n#include "snippets.hpp"\n' + "\n".join(functions), len(functions)
 
 

@@ -420,6 +420,20 @@ TEST_F(Persistence, maintenance_evicts_what_has_expired_and_says_so)
     EXPECT_EQ(cache.stats().evictions(), 2U);
 }
 
+TEST_F(Persistence, maintenance_that_is_due_never_takes_no_thread)
+{
+    const auto threads = [] {
+        return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
+    };
+    const auto before = threads();
+    Cache never = background({}, 0ms);
+    put(never, 1, 10);
+    EXPECT_EQ(threads(), before);
+    Cache hourly = background({}, 1h);
+    put(hourly, 1, 10);
+    EXPECT_EQ(threads(), before + 1);
+}
+
 TEST_F(Persistence, maintenance_runs_in_the_background)
 {
     Cache cache = background({}, 1ms);

@@ -210,6 +210,18 @@ format::Recipe recipe_of_command()
     return made;
 }
 
+format::Recipe recipe_of_result()
+{
+    format::Recipe made;
+    made.kind = format::RecipeKind::result;
+    made.key = recipe().key;
+    made.source = recipe().source;
+    made.name = "jit_energy";
+    made.compiler = "jax";
+    made.cost = std::chrono::milliseconds(27);
+    return made;
+}
+
 void expect_recipes_hold(const std::string& bytes)
 {
     const auto decoded = format::decode_recipes(as_bytes(bytes), "golden");
@@ -238,6 +250,16 @@ TEST(Golden, recipes_of_commands_are_written_as_they_were)
     ASSERT_TRUE(decoded.ok()) << decoded.error().message;
     ASSERT_EQ(decoded->recipes.size(), 1U);
     EXPECT_EQ(decoded->recipes[0], recipe_of_command());
+}
+
+TEST(Golden, recipes_of_results_are_written_as_they_were)
+{
+    expect_as_it_was("v3_result.recipes", format::encode_recipe(recipe_of_result()), k_recipe_format);
+    const std::string bytes = golden("v3_result.recipes", "");
+    const auto decoded = format::decode_recipes(as_bytes(bytes), "golden");
+    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+    ASSERT_EQ(decoded->recipes.size(), 1U);
+    EXPECT_EQ(decoded->recipes[0], recipe_of_result());
 }
 
 TEST(Golden, recipes_of_version_1_are_read_whatever_zstd_writes_today)

@@ -306,7 +306,7 @@ TEST(RecipeFormat, of_a_newer_version_is_refused_with_a_sentence_and_only_where_
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::other_version);
     EXPECT_EQ(refused.error().message,
-              "new.recipes has recipes of version 3; this Hearth reads up to version 2. Use a Hearth as new as the one "
+              "new.recipes has recipes of version 4; this Hearth reads up to version 3. Use a Hearth as new as the one "
               "that recorded it.");
     std::string damaged = all.records[2];
     damaged[k_version_at] = k_recipe_version + 1;  // its sum says that this is damage

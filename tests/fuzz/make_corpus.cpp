@@ -98,10 +98,13 @@ Inputs recipes()
     format::Recipe command = recipe;
     command.kind = format::RecipeKind::command;
     command.conditions = recipe.source;
+    format::Recipe result = recipe;
+    result.kind = format::RecipeKind::result;
     return {{"plain_content", content("source", 0)},
             {"packed_content", content(std::string(300, 's'), 3)},
             {"recipe", format::encode_recipe(recipe)},
             {"command", format::encode_recipe(command)},
+            {"result", format::encode_recipe(result)},
             {"use", use},
             {"all", content("source", 0) + format::encode_recipe(recipe) + use + use},
             {"torn", use.substr(0, 40) + format::encode_recipe({}) + use.substr(0, 20)}};

@@ -38,7 +38,7 @@ LAYERS = {
     "config": BELOW | {"json", "engine", "remote", "tiers/*", "compilers/common", "compilers/*", "modules", "recipes",
                "watch"},
 }
-LAYERS["c"] = LAYERS["config"] | {"config"}
+LAYERS["c"] = LAYERS["config"] | {"config", "recipes", "run_log"}
 OUTSIDE = {
     "include": set(),
     "tools": {"base", "json", "run_log"},
@@ -54,7 +54,7 @@ ROOTS = {"tools": ["tools/hearth"], "bench": ["bench", "tests"], "tests/support"
 # The Cache and its options name everything below them, so what is below must not know them. Compilers are users of the
 # Cache, and so is what they stand on (compilers/common): they meet it at its public interface.
 TOP_HEADERS = {"hearth/admin.hpp", "hearth/cache.hpp", "hearth/hearth.hpp", "hearth/options.hpp"}
-MAY_USE_TOP = {"engine", "compilers/common", "compilers/*", "modules", "recipes", "building", "config",
+MAY_USE_TOP = {"engine", "compilers/common", "compilers/*", "modules", "recipes", "building", "config", "run_log",
                "c"} | set(OUTSIDE)
 
 STANDARD = set(

@@ -49,6 +49,10 @@ public:
         bare_ptx = read(m_scratch / "bare.ptx");
         write_file(ptx(), bare_ptx);
         write_file(ir(), nvvm_text());
+        if (const char* home = std::getenv("HOME"); home != nullptr)
+            python = std::string(home) + "/.cache/hearth-tests/python/bin/python3";  // by scripts/install-deps
+        run_process(through_jax(1, m_scratch / "bare.jax"));
+        bare_jax = read(m_scratch / "bare.jax");
         run_process(through_nvvm(1, m_scratch / "bare.nvvm.ptx"));
         bare_nvvm = read(m_scratch / "bare.nvvm.ptx");
         if (fs::exists(ptxas)) {
@@ -69,6 +73,10 @@ public:
     {
         return {"/usr/bin/python3", door("nvvm_door.py"), nvvm, ir(), out, std::to_string(times)};
     }
+    Words through_jax(int times, const std::string& out) const
+    {
+        return {"/usr/bin/env", "JAX_PLATFORMS=cpu", python, door("jax_door.py"), out, std::to_string(times)};
+    }
     std::string signing_key() const { return m_scratch / "build.key"; }
     static std::string door(const std::string& name) { return std::string(HEARTH_DOORS) + "/" + name; }
     // A path that nobody has used.
@@ -79,7 +87,9 @@ public:
     std::string ptxas;
     std::string nvcc;
     std::string bare_ptx;
+    std::string python;  // with JAX
     std::string bare_nvvm;
+    std::string bare_jax;
     std::string bare_cubin;
     std::string public_key;
 
@@ -231,6 +241,11 @@ Seen by_nvvm(const Variables& variables, int times, const std::string& out)
     return under_run(world().through_nvvm(times, out), variables, out);
 }
 
+Seen by_framework(const Variables& variables, int times, const std::string& out)
+{
+    return under_run(world().through_jax(times, out), variables, out);
+}
+
 Seen by_exec(const Variables& variables, int /*times*/, const std::string& out)
 {
     return under_run({world().hearth(), "exec", "--", world().ptxas, "-arch=sm_80", "-m64", world().ptx(), "-o", out},
@@ -268,6 +283,8 @@ std::vector<Door> doors()
     }));
     all.push_back({"NVVM", "`hearth run` of Python that opens libnvvm.so.4", by_nvvm, true, false, &World::bare_nvvm});
     all.back().needs_dropins = true;
+    all.push_back({"framework", "`hearth run` of Python that uses JAX", by_framework, true, true, &World::bare_jax});
+    all.back().needs_dropins = true;
     all.push_back(
         {"started", "`hearth run` of a program that starts a compiler", by_start, false, true, &World::bare_cubin});
     all.back().needs_dropins = true;
@@ -295,6 +312,8 @@ std::vector<Door> doors()
             door.why_not = needs(World::door("nvrtc_door_linked"));
         if (door.name == std::string("Python"))
             door.why_not = needs("/usr/bin/python3");
+        if (door.name == std::string("framework"))
+            door.why_not = [] { return world().bare_jax.empty() ? "JAX is not installed" : ""; };
         if (door.name == std::string("NVVM"))
             door.why_not = [] { return world().bare_nvvm.empty() ? "there is no libnvvm or no Python" : ""; };
         if (door.name == std::string("started") || door.name == std::string("exec"))
@@ -379,7 +398,7 @@ std::string why_never(const Door& door, const Store& store, const std::string& m
     if (mode == "forbidden" && door.name == std::string("step"))
         return "the compiler whose step it is may not run";
     if (mode == "recorded" && !door.is_recorded)
-        return "recipes are of NVRTC and of commands";
+        return "recipes are of NVRTC, of commands and of frameworks";
     return {};
 }
 

@@ -155,6 +155,21 @@ TEST_F(Exec, compiles_anew_when_a_variable_that_was_asked_for_changes)
     EXPECT_EQ(both(k_compile, "a.o", {{"CPATH", found.at("CPATH")}, {"NOBODY_ASKS", "1"}}), "hit");
 }
 
+TEST_F(Exec, without_a_command_says_how)
+{
+    const ProcessResult result = hearth({"exec"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("hearth exec -- nvcc"), std::string::npos) << result.err;
+}
+
+TEST_F(Exec, is_a_hit_however_many_jobs_make_runs)
+{
+    // g++ asks for them whenever it is started.
+    EXPECT_EQ(both(k_compile, "a.o", {{"MAKEFLAGS", "-j2"}, {"MAKELEVEL", "1"}}), "miss");
+    EXPECT_EQ(both(k_compile, "a.o", {{"MAKEFLAGS", "-j4"}, {"MAKELEVEL", "2"}}), "hit");
+    EXPECT_EQ(both(k_compile, "a.o"), "hit");
+}
+
 TEST_F(Exec, replays_warnings_and_keeps_no_failure)
 {
     write("a.cpp", "int value() { int unused; return 1; }\n");
@@ -760,6 +775,94 @@ TEST_F(ExecNvcc, is_right_where_only_one_pass_includes_a_header)
     write("bin/gcc", "#!/bin/sh\nexec /usr/bin/gcc -DVALUE=3 \"$@\"\n");
     fs::permissions(scratch / "bin/gcc", fs::perms::owner_all);
     EXPECT_NE(outcome(longer), "hit");
+}
+
+// Lets the same tree lie in one directory after another, each of which is gone when the next is there.
+class ExecNvccAnew : public ExecNvcc {
+protected:
+    void lie_in(const std::string& folder)
+    {
+        fs::remove_all(scratch / place);
+        place = folder;
+        fs::create_directories(scratch / place / "inc");
+        write(place + "/k.cu",
+              "#include <inner.h>\n#include \"value.h\"\n"
+              "namespace { __device__ __noinline__ float hidden(float x) { return x * VALUE; } }\n"
+              "__global__ void k(float* x, const char** s) { *x = inner(hidden(*x)); *s = __FILE__; }\n");
+        write(place + "/value.h", "#define VALUE 2\n");
+        write(place + "/inc/inner.h",
+              "static __device__ __forceinline__ float inner(float x) { return x / 3; }\n" + more);
+    }
+    // Under a directory of the cache's own.
+    std::string compile(const std::string& kind, bool whole, const std::string& into = "cache")
+    {
+        const std::string path = (scratch / place).string() + "/";
+        const std::string before = whole ? path : "";
+        fs::remove(scratch / place / "out");
+        result = exec({"/usr/local/cuda/bin/nvcc", kind, "-arch=sm_80", "-lineinfo", "-I" + before + "inc",
+                       before + "k.cu", "-o", path + "out"},
+                      {{"HEARTH_STABLE_PATHS", "1"}, {"HEARTH_DIR", (scratch / into).string()}}, whole ? "" : place);
+        const fs::path out = scratch / place / "out";
+        return fs::exists(out) ? read(out) : "nothing";
+    }
+    bool is_hit() const { return told.find(": hit") != std::string::npos; }
+
+    std::string place = "first";
+    std::string more;
+    ProcessResult result;
+};
+
+TEST_F(ExecNvccAnew, device_code_is_what_a_compile_there_gives)
+{
+    for (const bool whole : {true, false})
+        for (const char* kind : {"-ptx", "-cubin", "-fatbin"}) {
+            lie_in("one");
+            compile(kind, whole);
+            EXPECT_FALSE(is_hit()) << told;
+            lie_in("a/longer/name");
+            const std::string ours = compile(kind, whole);
+            EXPECT_TRUE(is_hit()) << kind << whole << told;
+            EXPECT_EQ(ours.find(scratch.string()), std::string::npos);
+            EXPECT_NE(ours.find(whole ? "/proc/self/fd/640" : "/proc/self/cwd"), std::string::npos);
+            fs::remove_all(scratch / "fresh");
+            EXPECT_EQ(compile(kind, whole, "fresh"), ours) << kind << whole;
+            EXPECT_FALSE(is_hit()) << told;
+            // What is beside the source still decides.
+            write(place + "/value.h", "#define VALUE 3\n");
+            EXPECT_NE(compile(kind, whole), ours);
+            EXPECT_FALSE(is_hit()) << told;
+        }
+}
+
+TEST_F(ExecNvccAnew, objects_hold_their_paths_as_ever)
+{
+    lie_in("one");
+    compile("-c", true);
+    lie_in("another");
+    EXPECT_NE(compile("-c", true).find((scratch / "another").string()), std::string::npos);
+    EXPECT_FALSE(is_hit()) << told;
+}
+
+// A warning and an error, as nvcc itself says them.
+TEST_F(ExecNvccAnew, messages_name_files_as_they_are)
+{
+    for (const char* text : {"__global__ void w() { int unused; }\n", "__global__ void e() { undeclared = 1; }\n"}) {
+        more = text;
+        lie_in("one");
+        compile("-ptx", true);
+        const std::string path = (scratch / place).string() + "/";
+        const ProcessResult theirs = bare({"/usr/local/cuda/bin/nvcc", "-ptx", "-arch=sm_80", "-lineinfo",
+                                           "-I" + path + "inc", path + "k.cu", "-o", path + "out"});
+        EXPECT_NE(theirs.err.find(path + "inc/inner.h"), std::string::npos) << theirs.err;
+        EXPECT_EQ(result.err, theirs.err);
+        EXPECT_EQ(result.out, theirs.out);
+        EXPECT_EQ(result.exit_code, theirs.exit_code);
+        lie_in("another");
+        compile("-ptx", true);
+        EXPECT_FALSE(is_hit()) << told;
+        EXPECT_EQ(result.err.find("/proc/self"), std::string::npos) << result.err;
+        EXPECT_NE(result.err.find((scratch / place / "inc/inner.h").string()), std::string::npos) << result.err;
+    }
 }
 
 }  // namespace hearth::test

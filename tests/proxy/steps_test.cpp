@@ -182,6 +182,41 @@ TEST_F(Steps, count_by_the_links_that_lead_to_them)
     EXPECT_NE(result.exit_code, 0) << "what ran before was given again";
 }
 
+TEST_F(Steps, are_kept_where_the_command_keeps_its_own)
+{
+    const ProcessOptions here{.environment = {}, .directory = scratch.string()};
+    Words words{"--dir", "mine", "exec", "--"};
+    for (const std::string& word : nvcc(k_one))
+        words.push_back(word);
+    EXPECT_EQ(hearth(words, here).exit_code, 0);
+    EXPECT_FALSE(fs::exists(cache)) << "a step went to HEARTH_DIR";
+    const nlohmann::json stats = json_of({"--dir", (scratch / "mine").string(), "stats", "--json"});
+    EXPECT_EQ(stats["compiles"], 4) << "nvcc and its steps";
+}
+
+TEST_F(Steps, add_nothing_to_what_nvcc_says)
+{
+    ProcessOptions options{.environment = {}, .directory = scratch.string()};
+    Words words{"exec", "--"};
+    for (const std::string& word : nvcc(k_one))
+        words.push_back(word);
+    options.environment["HEARTH_BUNDLES"] = "absent.bundle";
+    const std::string told = hearth(words, options).err;
+    EXPECT_EQ(told.find("absent.bundle"), told.rfind("absent.bundle")) << told;
+    options.environment.erase("HEARTH_BUNDLES");
+    EXPECT_EQ(hearth(words, options).err, "") << "what Hearth said was kept as if nvcc had said it";
+}
+
+TEST_F(Steps, take_no_time_that_is_not_nvccs)
+{
+    EXPECT_EQ(steps_of(k_one), "0 of 3, nvcc compiled") << result.err;
+    const double spent = summary_of(result)["spent_seconds"];
+    const nlohmann::json stats = json_of({"stats", "--json"});
+    EXPECT_EQ(stats["compiles"], 4);
+    EXPECT_GT(stats["compile_seconds_spent"], 0.0);
+    EXPECT_LE(stats["compile_seconds_spent"], spent) << "the time of the steps was counted twice";
+}
+
 TEST_F(Steps, may_run_side_by_side_and_keep_their_files)
 {
     Words words = with_another_target(k_one);
@@ -214,6 +249,19 @@ TEST_F(Steps, fail_as_they_would)
         EXPECT_NE((result.out + result.err).find("identifier \"absent\" is undefined"), std::string::npos)
             << result.err;
         EXPECT_FALSE(fs::exists(scratch / "k.o"));
+    }
+}
+
+// cicc completes the names of files by the working directory, where it tells lines.
+TEST_F(Steps, of_another_directory_are_none_of_this_where_they_hold_its_path)
+{
+    const Words words{"-cubin", "-lineinfo", "-arch=sm_80", "-I.", (scratch / "k.cu").string(), "-o", "k.cubin"};
+    write("k.cu", "#include <inner.h>\n__global__ void k(float* x) { *x = inner(*x); }\n");
+    for (const char* folder : {"one", "another"}) {
+        fs::create_directory(scratch / folder);
+        write(std::string(folder) + "/inner.h", "__device__ __forceinline__ float inner(float x) { return x / 3; }\n");
+        steps_of(words, folder);
+        EXPECT_NE(read(scratch / folder / "k.cubin").find((scratch / folder).string()), std::string::npos);
     }
 }
 

@@ -1,11 +1,16 @@
 """hearth.Cache and hearth.Entry, as a program uses them."""
 
+import array
 import gc
+import os
 import pickle
+import sys
+import tempfile
 import threading
 
 import hearth
 from support import CacheTest, main, never
+from thread_test import in_thread
 
 
 class Entries(CacheTest):
@@ -34,6 +39,26 @@ class Entries(CacheTest):
         self.assertEqual(entry["größe"], b"12")
         with self.assertRaises(KeyError):
             entry["ptx"]
+        self.assertEqual(list(entry), list(entry.sections))
+        self.assertIn("log", entry)
+        self.assertNotIn("ptx", entry)
+        with self.assertRaises(TypeError):
+            entry.sections["log"] = memoryview(b"another")
+
+    def test_whatever_has_bytes_can_be_put(self):
+        for given in (array.array("B", b"ab"), memoryview(b"a-b-")[::2]):
+            for result in (given, {"code": given}):
+                self.cache.put(self.key(), result)
+                self.assertEqual(bytes(self.cache.get(self.key())), b"ab")
+
+    def test_what_has_no_bytes_cannot_be_put(self):
+        for given in (5, [1, 2], "text", None):
+            for result in (given, {"code": given}, {"code": b"", "log": given}):
+                with self.subTest(result=result), self.assertRaisesRegex(TypeError, "bytes"):
+                    self.cache.put(self.key(), result)
+        with self.assertRaisesRegex(ValueError, "no section"):
+            self.cache.put(self.key(), {})
+        self.assertIsNone(self.cache.get(self.key()))
 
     def test_an_entry_is_compiled_once_and_then_found_on_disk(self):
         entry = self.cache.get_or_compile(self.key(), lambda: b"compiled")
@@ -97,6 +122,67 @@ class Compiles(CacheTest):
         self.assertIsNone(error.__context__)
         self.assertEqual(bytes(self.cache.get_or_compile(self.key(), lambda: b"now")), b"now")
 
+    def test_nothing_is_kept_of_a_compile_whose_exception_is_odd(self):
+        class WithoutStatus(hearth.Error):
+            def __init__(self, message):
+                Exception.__init__(self, message)
+
+        class WithoutSense(hearth.Error):
+            def __init__(self, message):
+                super().__init__(hearth.Status.IO, message)
+                self.status = "none"
+
+        class WithoutWords(Exception):
+            def __str__(self):
+                raise SystemExit(3)
+
+        self.ignore_what_ctypes_ignores()
+        for kind, raised in [
+            (WithoutStatus, WithoutStatus),
+            (WithoutSense, WithoutSense),
+            (WithoutWords, SystemExit),
+        ]:
+
+            def fails():
+                raise kind("no")
+
+            for deadline in (None, 60):
+
+                def ask():
+                    self.cache.get_or_compile(self.key(), fails, deadline)
+
+                with self.subTest(kind=kind, deadline=deadline):
+                    thread, outcome = in_thread(ask)
+                    thread.join()
+                    self.assertIs(type(outcome[0]), raised)
+                    self.assertIsNone(self.cache.get(self.key()))
+                    with self.assertRaises(raised):
+                        ask()
+                    self.assertIsNone(self.cache.get(self.key()))
+        self.assertEqual(str(WithoutStatus("no")), "no")
+
+    def test_nothing_is_kept_of_compiles_that_run_out_of_stack(self):
+        self.ignore_what_ctypes_ignores()
+        for depth in range(12):  # the last call may fail anywhere on its way to the compile function
+            keys = [self.key(depth, level) for level in range(sys.getrecursionlimit())]
+
+            def compile(level):
+                return lambda: bytes(self.cache.get_or_compile(keys[level], compile(level + 1)))
+
+            def deeper(more):
+                return deeper(more - 1) if more else compile(0)()
+
+            thread, outcome = in_thread(lambda: deeper(depth))
+            thread.join()
+            self.assertIsInstance(outcome[0], Exception)
+            self.assertEqual([level for level, key in enumerate(keys) if self.cache.get(key) is not None], [])
+
+    def ignore_what_ctypes_ignores(self):
+        """It tells of an exception that leaves a callback, and goes on."""
+        hook = sys.unraisablehook
+        sys.unraisablehook = lambda ignored: None
+        self.addCleanup(setattr, sys, "unraisablehook", hook)
+
     def test_a_compile_that_failed_is_remembered_if_it_says_so(self):
         calls = []
 
@@ -116,6 +202,8 @@ class Compiles(CacheTest):
                 self.cache.get_or_compile(self.key(), lambda: wrong)
         with self.assertRaisesRegex(TypeError, 'Section "log" .* a str'):
             self.cache.get_or_compile(self.key(), lambda: {"cubin": b"", "log": "text"})
+        with self.assertRaisesRegex(ValueError, "no section"):
+            self.cache.get_or_compile(self.key(), dict)
         self.assertIsNone(self.cache.get(self.key()))
 
     def test_a_compile_may_use_the_cache_even_if_only_one_may_run(self):
@@ -152,6 +240,10 @@ class Compiles(CacheTest):
         begun.wait()
         may_end.set()
         self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never, deadline=60)), b"late")
+
+    def test_a_deadline_may_be_as_far_off_as_a_number_can_say(self):
+        for deadline in (sys.maxsize / 1e9, 1e10, 2.0**52):
+            self.assertEqual(bytes(self.cache.get_or_compile(self.key(deadline.hex()), lambda: b"x", deadline)), b"x")
 
     def test_a_deadline_passes_on_what_the_compile_raises(self):
         with self.assertRaises(ZeroDivisionError):
@@ -217,6 +309,23 @@ class Caches(CacheTest):
             with self.assertRaisesRegex(hearth.Error, next(iter(settings))) as raised:
                 hearth.Cache.open(self.directory, **settings)
             self.assertEqual(raised.exception.status, hearth.Status.INVALID_ARGUMENT)
+
+    def test_an_item_of_a_list_that_would_become_two_is_an_error(self):
+        for item in ("/with blank/kernels.hearth", ""):
+            with self.assertRaisesRegex(ValueError, f'"{item}". Blanks separate items'):
+                hearth.Cache.open(self.directory, bundles=["/kernels.hearth", item])
+
+    def test_a_cache_that_was_sent_is_in_the_same_directory_from_everywhere(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.directory)
+        with hearth.Cache.open("relative") as cache:
+            cache.put(self.key(), b"x")
+            sent = pickle.dumps(cache)
+        with tempfile.TemporaryDirectory() as elsewhere:
+            os.chdir(elsewhere)
+            with pickle.loads(sent) as cache:
+                self.assertEqual(bytes(cache.get(self.key())), b"x")
+            os.chdir(self.directory)
 
     def test_the_shared_cache_is_one_and_stays_open(self):
         shared = hearth.Cache.shared()

@@ -13,6 +13,7 @@ from thread_test import in_thread
 class Interrupts(CacheTest):
     def setUp(self):
         super().setUp()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
         self.left_alone = []
 
     def tearDown(self):
@@ -64,6 +65,33 @@ class Interrupts(CacheTest):
         compiling.join()
         self.assertEqual(bytes(outcome[0]), b"x")
         self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never)), b"x")
+
+    def test_a_signal_handler_may_use_the_cache_while_the_main_thread_waits(self):
+        begun, may_end, got = threading.Event(), threading.Event(), []
+
+        def slow():
+            begun.set()
+            may_end.wait()
+            return b"slow"
+
+        def handle(*_):
+            self.cache.put(self.key("put"), {"state": b"1"}, label="of the handler")
+            got.append(bytes(self.cache.get_or_compile(self.key("compiled"), lambda: b"2")))
+            may_end.set()
+
+        def interrupt():
+            while self.cache.stats().waited < 1:
+                pass
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+        self.addCleanup(signal.signal, signal.SIGUSR1, signal.signal(signal.SIGUSR1, handle))
+        compiling, _ = in_thread(lambda: self.cache.get_or_compile(self.key(), slow))
+        begun.wait()
+        interrupting, _ = in_thread(interrupt)
+        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never)), b"slow")
+        self.assertEqual((got, bytes(self.cache.get(self.key("put")))), ([b"2"], b"1"))
+        interrupting.join()
+        compiling.join()
 
     def test_ctrl_c_that_a_compile_function_catches_is_its_own(self):
         begun, may_end = threading.Event(), threading.Event()
@@ -140,6 +168,27 @@ class Programs(CacheTest):
         self.assertEqual((waiting.returncode, said.splitlines()[-1]), (-signal.SIGINT, "KeyboardInterrupt"))
         self.assertEqual(compiling.communicate("done")[0], "b'done'\n")
         self.assertEqual(compiling.returncode, 0)
+
+    def test_ctrl_c_ends_a_program_that_waits_at_its_end_for_a_compile(self):
+        ended = self.start(
+            "import time, traceback\n"
+            "main = threading.get_ident()\n"
+            "def waits():\n"
+            "    stack = traceback.extract_stack(sys._current_frames()[main])\n"
+            "    return any(frame.name == 'wait_for_all' for frame in stack)\n"
+            "def endless():\n"
+            "    while not waits(): time.sleep(0.001)\n"
+            "    os.kill(os.getpid(), signal.SIGINT)\n"
+            "    while True: time.sleep(0.001)\n"
+            "cache = hearth.Cache.open(sys.argv[1])\n"
+            "try:\n"
+            "    cache.get_or_compile(hearth.key('endless'), endless, deadline=0.001)\n"
+            "except hearth.Error as error:\n"
+            "    print(error.status.name)\n"
+        )
+        printed, said = ended.communicate()
+        self.assertEqual((ended.returncode, printed), (0, "TIMEOUT\n"), said)
+        self.assertRegex(said.splitlines()[-1], "^KeyboardInterrupt")
 
 
 if __name__ == "__main__":

@@ -58,6 +58,8 @@ class Keys(unittest.TestCase):
                 hearth.key("d", value)
         with self.assertRaisesRegex(TypeError, "domain"):
             hearth.key(b"d")
+        with self.assertRaisesRegex(ValueError, 'named "0"'):
+            hearth.key("d", **{"0": "as the first part"})
 
     def test_a_key_goes_to_hexadecimal_digits_and_back(self):
         key = hearth.key("d", 1)
@@ -65,11 +67,13 @@ class Keys(unittest.TestCase):
         self.assertEqual(eval(repr(key)), key)
         self.assertEqual(pickle.loads(pickle.dumps(key)), key)
         self.assertNotEqual(key, key.digest)
-        for wrong in ("12", "g" * 64, ""):
+        for wrong in ("12", "g" * 64, "", " ".join(key.hex()), key.hex() + " ", key.hex()[:62] + "  "):
             with self.assertRaisesRegex(ValueError, "64 hexadecimal digits"):
                 hearth.Key.from_hex(wrong)
         with self.assertRaises(AttributeError):
             key.digest = b""
+        with self.assertRaises(AttributeError):
+            del key.digest
 
 
 if __name__ == "__main__":

@@ -6,10 +6,12 @@ import subprocess
 import sys
 import tempfile
 import threading
+import unittest
 
 import hearth
 import workers
 from support import CacheTest, main, never
+from thread_test import in_thread
 
 
 def in_child(function):
@@ -116,6 +118,28 @@ class Processes(CacheTest):
             os._exit(1)
         self.assertEqual((status, bytes(entry)), ([7], b"of %d" % parent))
 
+    def test_a_child_forked_by_a_thread_inside_a_compile_function_may_close_the_cache(self):
+        parent, status = os.getpid(), []
+
+        def compile():
+            child = os.fork()
+            if child == 0:
+                self.cache.close()  # and return into it
+            else:
+                status.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            return b"x"
+
+        def ask():
+            try:
+                return bytes(self.cache.get_or_compile(self.key(), compile))
+            finally:
+                if os.getpid() != parent:
+                    os._exit(7)
+
+        thread, outcome = in_thread(ask)
+        thread.join()
+        self.assertEqual((outcome, status), ([b"x"], [7]))
+
     def test_what_python_leaves_open_when_it_ends_is_flushed(self):
         script = (
             "import sys, hearth, threading\n"
@@ -135,6 +159,74 @@ class Processes(CacheTest):
         self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "TIMEOUT\n", ""))
         self.assertEqual(bytes(self.cache.get(hearth.key("late"))), b"late")
         self.assertEqual(self.cache.stats(directory=True).compiles, 2)
+
+    def assert_runs(self, script, printed):
+        ended = subprocess.run([sys.executable, "-B", "-c", script, self.directory], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, printed, ""))
+
+    def test_python_ends_while_a_thread_of_its_own_compiles(self):
+        script = (
+            "import sys, hearth, threading, time\n"
+            "cache = hearth.Cache.open(sys.argv[1])\n"
+            "begun = threading.Event()\n"
+            "def endless():\n"
+            "    begun.set()\n"
+            "    while True: time.sleep(0.001)\n"
+            "ask = lambda: cache.get_or_compile(hearth.key('endless'), endless)\n"
+            "threading.Thread(target=ask, daemon=True).start()\n"
+            "begun.wait()\n"
+            "cache.put(hearth.key('kept'), b'kept')\n"
+        )
+        self.assert_runs(script, "")
+        self.assertEqual(bytes(self.cache.get(hearth.key("kept"))), b"kept")
+
+    @unittest.skipIf(sys.version_info >= (3, 12), "There an isolated sub-interpreter cannot have ctypes.")
+    def test_a_sub_interpreter_that_has_no_threads_can_use_a_cache(self):
+        used = (
+            "import hearth\n"
+            f"cache = hearth.Cache.open({self.directory!r})\n"
+            "print(bytes(cache.get_or_compile(hearth.key('isolated'), lambda: b'isolated')))\n"
+            "cache.close()\n"
+        )
+        script = (
+            "import _xxsubinterpreters as interpreters\n"
+            f"interpreters.run_string(interpreters.create(isolated=True), {used!r})\n"
+        )
+        self.assert_runs(script, "b'isolated'\n")
+
+    def test_a_cache_can_be_used_until_python_has_ended(self):
+        script = (
+            "import atexit, sys, threading\n"
+            "def late():\n"
+            "    print([thread.name for thread in threading.enumerate()])\n"
+            "    print(bytes(cache.get_or_compile(hearth.key('late'), lambda: b'late')))\n"
+            "atexit.register(late)\n"  # before Hearth's own, so it is called after that
+            "import hearth\n"
+            "cache = hearth.Cache.open(sys.argv[1])\n"
+            "class Last:\n"
+            "    def __init__(self): self.cache, self.key = cache, hearth.key('last')\n"
+            "    def __del__(self):\n"
+            "        self.cache.put(self.key, {'code': b'last'}, label='of __del__')\n"
+            "        print(bytes(self.cache.get_or_compile(self.key, lambda: b'')))\n"
+            "cache.get_or_compile(hearth.key('first'), lambda: b'first')\n"
+            "last = Last()\n"
+        )
+        self.assert_runs(script, "['MainThread']\nb'late'\nb'last'\n")
+        self.assertEqual(bytes(self.cache.get(hearth.key("last"))), b"last")
+
+    def test_a_deadline_is_refused_when_python_has_nearly_ended(self):
+        script = (
+            "import atexit, sys\n"
+            "def late():\n"
+            "    try:\n"
+            "        cache.get_or_compile(hearth.key('late'), lambda: b'', deadline=0.001)\n"
+            "    except hearth.Error as error:\n"
+            "        print(error.status.name)\n"
+            "atexit.register(late)\n"
+            "import hearth\n"
+            "cache = hearth.Cache.open(sys.argv[1])\n"
+        )
+        self.assert_runs(script, "UNAVAILABLE\n")
 
 
 if __name__ == "__main__":

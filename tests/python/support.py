@@ -6,12 +6,17 @@ import tempfile
 import unittest
 
 # What the environment says of caches is not for these tests.
-for _name in [name for name in os.environ if name.startswith("HEARTH_") and name != "HEARTH_LIBRARY"]:
+_OF_BUILD = ("HEARTH_LIBRARY", "HEARTH_COMMAND")
+for _name in [name for name in os.environ if name.startswith("HEARTH_") and name not in _OF_BUILD]:
     del os.environ[_name]
 _home = tempfile.TemporaryDirectory()
 os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_CACHE_HOME"] = _home.name
 
 import hearth  # noqa: E402
+
+
+# For another Python than this one, so that it has the same package and library.
+SAME_PACKAGE = {"PYTHONPATH": os.path.dirname(os.path.dirname(hearth.__file__))}
 
 
 class CacheTest(unittest.TestCase):

@@ -99,11 +99,46 @@ class TritonTest(unittest.TestCase):
         self.assertGreater(torn, 5)
         self.assertEqual(self.run_it("answered")[0], first)
 
-    def test_what_triton_had_before_is_taken_over(self):
+    def test_what_triton_had_before_is_used_and_not_taken_for_our_own(self):
         first, _ = self.run_it("compiles", manager=None)
-        self.run_it("answered")
-        shutil.rmtree(self.own)
         self.assertEqual(self.run_it("answered")[0], first)
+        shutil.rmtree(self.own)
+        with self.assertRaisesRegex(AssertionError, "is being compiled"):
+            self.run_it("answered")
+
+    def test_what_was_overridden_is_nobody_elses(self):
+        override = os.path.join(self.folder, "override")
+        first, _ = self.run_it("compiles", TRITON_KERNEL_DUMP="1", TRITON_DUMP_DIR=override)
+        shutil.rmtree(self.own)
+        shutil.rmtree(os.path.join(self.folder, "cache"))
+        for place, _, names in os.walk(override):
+            for name in names:
+                if name.endswith(".ptx"):
+                    with open(os.path.join(place, name), "a") as file:
+                        file.write("// by hand\n")
+        overridden, _ = self.run_it("compiles", TRITON_KERNEL_OVERRIDE="1", TRITON_OVERRIDE_DIR=override)
+        self.assertNotEqual(overridden["asm"]["ptx"], first["asm"]["ptx"])
+        shutil.rmtree(self.own)
+        self.assertEqual(self.run_it("compiles")[0]["asm"]["ptx"], first["asm"]["ptx"])
+
+    def test_what_is_kept_without_its_text_is_not_for_who_wants_that(self):
+        self.run_it("compiles", TRITON_STORE_BINARY_ONLY="1")
+        shutil.rmtree(self.own)
+        self.assertIn("ptx", self.run_it("compiles")[0]["asm"])
+
+    def test_a_directory_of_tritons_that_is_read_only_is_no_matter(self):
+        first, _ = self.run_it("compiles")
+        places = [place for place, _, _ in os.walk(self.own)]
+        for place in places:
+            os.chmod(place, 0o555)
+            self.addCleanup(os.chmod, place, 0o755)
+        self.assertEqual(self.run_it("answered")[0], first)
+
+    def test_what_hearth_gave_is_there_for_who_comes_without_it(self):
+        first, _ = self.run_it("compiles")
+        shutil.rmtree(self.own)
+        self.run_it("answered")
+        self.assertEqual(self.run_it("answered", manager=None)[0], first)
 
     def test_a_cache_that_cannot_be_used_is_no_matter_to_triton(self):
         blocked = os.path.join(self.folder, "blocked")

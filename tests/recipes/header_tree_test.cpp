@@ -4,6 +4,7 @@
 #include "support/scratch_directory.hpp"
 
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <gtest/gtest.h>
 
@@ -101,6 +102,20 @@ TEST_F(Trees, write_nothing_above_their_root)
     EXPECT_FALSE(plan.add_file("/", "/", digest("x")).ok());
     EXPECT_FALSE(plan.add_file("/", std::string("/a\0b", 4), digest("x")).ok());
     EXPECT_TRUE(plan.files().empty());
+}
+
+TEST_F(Trees, take_no_path_that_the_system_does_not)
+{
+    TreePlan plan;
+    std::string path = "/x.h";
+    while (path.size() + 3 < PATH_MAX)
+        path.insert(0, "/.");
+    EXPECT_TRUE(plan.add_file("/", path, digest("x")).ok()) << path.size();
+    path.insert(0, "/./.");
+    const Status added = plan.add_file("/", path, digest("x"));
+    ASSERT_FALSE(added.ok());
+    EXPECT_NE(added.error().message.find("the system takes 4095"), std::string::npos) << added.error().message;
+    EXPECT_FALSE(plan.add_directory(path, ".").ok());
 }
 
 TEST_F(Trees, cannot_have_two_contents_at_one_place)

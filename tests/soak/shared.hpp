@@ -67,9 +67,9 @@ inline Error failure_of(std::uint64_t number)
 // What is counted.
 
 constexpr std::array<std::string_view, 7> k_tiers{"memory", "vram", "disk", "bundle", "redis", "http", "s3"};
-constexpr std::array<std::string_view, 12> k_codes{"invalid_argument",  "not_found", "too_large",     "io",
-                                                   "no_space",          "corrupt",   "other_version", "compile_failed",
-                                                   "compile_forbidden", "timeout",   "unavailable",   "denied"};
+constexpr std::array<std::string_view, 13> k_codes{
+    "invalid_argument", "not_found",         "too_large", "io",          "no_space", "corrupt",  "other_version",
+    "compile_failed",   "compile_forbidden", "timeout",   "unavailable", "denied",   "no_memory"};
 constexpr std::size_t k_most_operations = 40;
 constexpr std::size_t k_most_faults = 32;
 constexpr std::size_t k_workers = 8;

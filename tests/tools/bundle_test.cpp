@@ -310,7 +310,7 @@ TEST_F(BundleCommand, wrong_usage_names_the_command_and_its_help)
     const ProcessResult none = hearth({"bundle"});
     EXPECT_EQ(none.exit_code, 2);
     EXPECT_NE(none.err.find("create"), std::string::npos) << "what there is to choose from";
-    for (const char* const command : {"create", "ls", "verify", "merge", "diff"}) {
+    for (const char* const command : {"create", "ls", "verify", "merge", "diff", "oci", "from-oci"}) {
         const ProcessResult help = hearth({"bundle", command, "--help"});
         EXPECT_EQ(help.exit_code, 0);
         EXPECT_NE(help.out.find("Examples:\n  hearth bundle"), std::string::npos) << help.out;

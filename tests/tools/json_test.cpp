@@ -2,6 +2,7 @@
 #include "recorded.hpp"
 #include "support/redis_server.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -12,10 +13,10 @@ namespace {
 
 using Fields = std::set<std::string>;
 
-// The fields that the page lists for each command, by what stands between "hearth" and "--json".
+// The fields that the page lists for each command, by what stands between "hearth" and "--json" or "FILE".
 std::map<std::string, Fields> documented()
 {
-    static const std::regex k_command("`hearth ([^`]*) --json`");
+    static const std::regex k_command("`hearth ([^`]*) (--json|FILE)`");
     static const std::regex k_row(R"(^\| `([^`]+)` \|)");
     std::map<std::string, Fields> pages;
     std::vector<std::string> commands;
@@ -94,11 +95,48 @@ protected:
         m_seen.insert(command);
         Printed printed(m_pages.at(command));
         for (Words words : calls) {
-            words.insert(command == "run" ? words.begin() + 1 : words.end(), "--json");
+            const bool takes_a_command = words.front() == "run" || words.front() == "exec";
+            words.insert(takes_a_command ? words.begin() + 1 : words.end(), "--json");
             const ProcessResult result = hearth(words, with(environment));
             add_lines(printed, command == "run" ? result.err : result.out);
         }
         printed.expect_as_listed(command);
+    }
+
+    // A compiler that is not there, or drop-in libraries that are not, leave the log empty.
+    void expect_log_fields(const std::string& source)
+    {
+        ASSERT_TRUE(m_pages.contains("run --log"));
+        hearth({"run", "--log", "log", "--", "g++", "-c", source, "-o", "k.o"}, with());
+        if (!std::filesystem::exists(scratch / "log") || read(scratch / "log").empty())
+            return;
+        Printed printed(m_pages.at("run --log"));
+        add_lines(printed, read(scratch / "log"));
+        printed.expect_as_listed("run --log");
+    }
+
+    // Those of `hearth --help`, and of commands that have commands of their own.
+    std::vector<Words> commands_below(const Words& command)
+    {
+        Words words = command;
+        words.emplace_back("--help");
+        const std::string help = hearth(words).out;
+        std::vector<Words> found;
+        const std::size_t at = help.find("\nCommands:\n");
+        if (at == std::string::npos) {
+            if (help.find("  --json ") != std::string::npos)
+                found.push_back(command);
+            return found;
+        }
+        std::istringstream lines(help.substr(help.find('\n', at + 1) + 1));
+        for (std::string line; std::getline(lines, line) && !line.empty();) {
+            Words below = command;
+            std::istringstream(line) >> below.emplace_back();
+            // What goes on in the next line is no command.
+            for (const Words& each : line[2] == ' ' ? std::vector<Words>{} : commands_below(below))
+                found.push_back(each);
+        }
+        return found;
     }
 
     const std::map<std::string, Fields> m_pages = documented();
@@ -116,11 +154,13 @@ TEST_F(JsonPage, lists_the_fields_of_every_command)
     expect_fields("get", {{"get", "k", "-o", "out"}, {"get", "absent", "-o", "out"}});
     expect_fields("why", {{"why", file, "--target", "sm_90"}});
     expect_fields("compile", {{"compile", file, "--target", "sm_90"}});
+    expect_fields("exec --why", {{"exec", "--why", "--", "g++", "-c", file, "-o", "k.o"}});
     expect_fields("ls", {{"ls"}});
     expect_fields("show", {{"show", "k"}, {"show", "k.cu"}});
     expect_fields("verify", {{"verify"}});
     expect_fields("export", {{"export", "e"}});
     expect_fields("import", {{"import", "e"}});
+    expect_fields("report", {{"report", "-o", "page.html"}});
     expect_fields("recipes ls", {{"recipes", "ls", m_recipes}});
     expect_fields("recipes merge", {{"recipes", "merge", "all.recipes", m_recipes}});
     expect_fields("build", {{"build", m_recipes, "-o", "built"}}, {{"HEARTH_NVRTC", HEARTH_NEXT_NVRTC}});
@@ -131,6 +171,8 @@ TEST_F(JsonPage, lists_the_fields_of_every_command)
     expect_fields("bundle ls", {{"bundle", "ls", "a"}});
     expect_fields("bundle ls --facts", {{"bundle", "ls", "a", "--facts"}});
     expect_fields("bundle verify", {{"bundle", "verify", "a"}});
+    expect_fields("bundle oci", {{"bundle", "oci", "image", "a"}});
+    expect_fields("bundle from-oci", {{"bundle", "from-oci", "back", "image"}});
     expect_fields("prewarm --bundle", {{"prewarm", "--bundle", "a"}});
     expect_fields("prewarm --top", {{"prewarm", "--top", "3"}});
     expect_fields("keygen", {{"keygen", "key"}});
@@ -140,6 +182,10 @@ TEST_F(JsonPage, lists_the_fields_of_every_command)
     expect_fields("gc", {{"gc", "--dry-run", "--max-entries", "1"}, {"gc", "--gone-compilers", "1ms"}});
     if (hearth({"run", "--json", "--", "true"}).err.starts_with("{"))
         expect_fields("run", {{"run", "--", "true"}});
+    std::filesystem::create_directory(scratch / "ready-marks");
+    expect_fields("ready", {{"ready"}},
+                  {{"HEARTH_READY_FILE", (scratch / "ready-marks" / "1-0123456789abcdef").string()}});
+    expect_log_fields(write("k.cpp", "int k;\n").string());
     if (has_redis()) {
         const RedisServer server;
         const Environment remote{{"HEARTH_REMOTE", "redis://127.0.0.1:" + std::to_string(server.port())}};
@@ -147,13 +193,49 @@ TEST_F(JsonPage, lists_the_fields_of_every_command)
         expect_fields("pull", {{"pull"}}, remote);
         expect_fields("remote check", {{"remote", "check"}}, remote);
         expect_fields("stats", {{"stats"}}, remote);
+        const std::string tree = (scratch / "tree").string();
+        std::filesystem::create_directories(tree);
+        std::ofstream(tree + "/gone") << "gone";
+        std::ofstream(tree + "/changed") << "changed";
+        std::filesystem::create_symlink("/", tree + "/left_out");
+        expect_fields("carry capture", {{"carry", "capture", tree}}, remote);
+        expect_fields("carry push", {{"carry", "push", tree}}, remote);
+        expect_fields("carry pull", {{"carry", "pull", tree}}, remote);
+        std::filesystem::remove(tree + "/gone");
+        std::ofstream(tree + "/changed") << "now";
+        std::ofstream(tree + "/added") << "added";
+        expect_fields("carry diff", {{"carry", "diff", tree}, {"carry", "diff", tree, "--target", "sm_1"}}, remote);
+        expect_fields("carry restore",
+                      {{"carry", "restore", tree}, {"carry", "restore", tree, "--target", "sm_1", "--force"}}, remote);
     }
     expect_fields("rm", {{"rm", "k"}});
     expect_fields("clear", {{"clear", "--yes"}});
     for (const auto& [command, fields] : m_pages)
-        if (has_redis() && command != "run") {
+        if (has_redis() && !command.starts_with("run")) {
             EXPECT_TRUE(m_seen.contains(command)) << "docs/json.md lists " << command << ", which nobody ran";
         }
+}
+
+TEST_F(JsonPage, tells_a_command_that_compiles_nothing_from_a_miss)
+{
+    const nlohmann::json why = json_of({"exec", "--why", "--json", "--", "g++", "--version"});
+    EXPECT_EQ(why["outcome"], "past_the_cache") << why;
+    EXPECT_NE(why["reason"], "") << why;
+}
+
+TEST_F(JsonPage, has_every_command_that_prints_json)
+{
+    const std::vector<Words> commands = commands_below({});
+    EXPECT_GT(commands.size(), 20U);
+    for (const Words& words : commands) {
+        std::string name;
+        for (const std::string& word : words)
+            name += (name.empty() ? "" : " ") + word;
+        const bool is_there = std::any_of(m_pages.begin(), m_pages.end(), [&](const auto& page) {
+            return page.first == name || page.first.starts_with(name + " --");
+        });
+        EXPECT_TRUE(is_there) << "docs/json.md has no section of hearth " << name << " --json";
+    }
 }
 
 }  // namespace hearth::test

@@ -10,8 +10,9 @@ namespace hearth::test {
 
 namespace {
 
-const std::vector<std::string> k_commands{"put",   "get",    "ls",     "show",   "stats",  "gc",    "verify", "rm",
-                                          "clear", "export", "import", "doctor", "config", "build", "prewarm"};
+const std::vector<std::string> k_commands{"put",    "get",    "ls",    "show",   "stats",  "gc",
+                                          "verify", "rm",     "clear", "export", "import", "report",
+                                          "doctor", "config", "build", "prewarm"};
 
 // Each command in a form that needs the cache's directory.
 const std::vector<std::vector<std::string>> k_cache_users{{"put", "k", "-"},
@@ -19,6 +20,7 @@ const std::vector<std::vector<std::string>> k_cache_users{{"put", "k", "-"},
                                                           {"ls"},
                                                           {"show", "k"},
                                                           {"stats"},
+                                                          {"report", "-o", "page.html"},
                                                           {"gc"},
                                                           {"verify"},
                                                           {"rm", "k"},
@@ -26,7 +28,9 @@ const std::vector<std::vector<std::string>> k_cache_users{{"put", "k", "-"},
                                                           {"export", "file"},
                                                           {"import", "file"},
                                                           {"doctor"},
-                                                          {"prewarm", "--top", "1"}};
+                                                          {"prewarm", "--top", "1"},
+                                                          {"carry", "capture", "./tree"},
+                                                          {"carry", "restore", "./tree"}};
 
 }  // namespace
 
@@ -60,8 +64,15 @@ TEST_F(Help, examples_set_variables_only_for_programs_that_heed_them)
 {
     const std::regex variables("\n  ([A-Z_]+=('[^']*'|\\S*) )+");
     int found = 0;
-    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-             {"build"}, {"bundle"}, {"bundle", "diff"}, {"keygen"}, {"push"}, {"pull"}, {"recipes"}}) {
+    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{{"build"},
+                                                                                         {"bundle"},
+                                                                                         {"bundle", "diff"},
+                                                                                         {"carry"},
+                                                                                         {"carry", "restore"},
+                                                                                         {"keygen"},
+                                                                                         {"push"},
+                                                                                         {"pull"},
+                                                                                         {"recipes"}}) {
         std::vector<std::string> words = command;
         words.emplace_back("--help");
         const std::string help = hearth(words).out;
@@ -114,7 +125,10 @@ TEST_F(WrongUsage, exits_2_with_a_hint_at_help_and_touches_nothing)
                                                       {"prewarm", "--top", "0"},
                                                       {"prewarm", "--top", "1", "--bundle", "b"},
                                                       {"prewarm", "--top", "1", "--no-compile"},
-                                                      {"prewarm", "--bundle", "b", "--rate", "fast"}};
+                                                      {"prewarm", "--bundle", "b", "--rate", "fast"},
+                                                      {"carry", "capture"},
+                                                      {"carry", "restore", "./t", "--max-files", "0"},
+                                                      {"carry", "capture", "./t", "--sign-with", "k"}};
     for (const auto& words : wrong) {
         const ProcessResult result = hearth(words);
         EXPECT_EQ(result.exit_code, 2) << words.front();

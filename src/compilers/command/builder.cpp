@@ -12,6 +12,8 @@
 #include "hearth/libraries.hpp"
 #include "watch/manifest.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
@@ -26,6 +28,10 @@ using compilers::build_ended;
 using recipes::BuildResult;
 using Kind = watch::Condition::Kind;
 using Conditions = std::vector<watch::Condition>;
+
+// Options whose values are a linker's own.
+constexpr std::array<std::string_view, 5> k_for_linkers{"-Xlinker", "--for-linker", "--linker-options", "-Xnvlink",
+                                                        "--nvlink-options"};
 
 // Of a result, as comparable() has them.
 Conditions comparable_of(const Artifact& result)
@@ -106,6 +112,13 @@ Status check_told_apart(const format::Recipe& recipe, const recipes::Recipes::Da
     return {};
 }
 
+// Of gcc, clang and nvcc, also within what nvcc hands to a host compiler.
+bool is_for_linkers(std::string_view word)
+{
+    return word.find("-Wl,") != std::string_view::npos ||
+           std::ranges::any_of(k_for_linkers, [&](std::string_view option) { return word.starts_with(option); });
+}
+
 // Makes the directories that the outputs go to. An Error if one would be written outside of the scratch folder: the
 // files there are the user's.
 Status prepare_outputs(const Plan& plan, const std::string& scratch)
@@ -120,8 +133,8 @@ Status prepare_outputs(const Plan& plan, const std::string& scratch)
                      "It names no output, so that it would write into {}, where it has to be built. Name its output "
                      "with -o, and record it again.",
                      working.string());
-    for (const std::string& word : plan.command.words)
-        if (word.starts_with("-Wl,") || word == "-Xlinker")
+    for (const std::string& word : plan.call.words)
+        if (is_for_linkers(word))
             return error(Code::unavailable,
                          "It hands {} to the linker, which may name a file to write. Only the program itself can make "
                          "this.",

@@ -30,6 +30,7 @@ Result<Ran> run(Cache& cache, const Command& command, const RunOptions& options)
     const auto plan = std::make_shared<const Plan>(make_plan(cache, command, options));
     const std::string& past = plan->question.why_past_the_cache;
     const Watching watching = watching_of(*plan);
+    const Timed timed = options.step_of.empty() ? Timed::by_itself : Timed::within_another;
     // What compiles nothing is none of ours: links, questions for a version, other programs.
     if (plan->call.only_tells || !plan->call.compiles || !cache.has_tiers()) {
         HEARTH_TRY_SET(const Ended ended, run_straight(command.words, watching));
@@ -44,12 +45,14 @@ Result<Ran> run(Cache& cache, const Command& command, const RunOptions& options)
             *done = {true, ended.code, ended.signal};
             return Artifact{};
         };
-        HEARTH_TRY(cache.compile_past_the_cache(compile, {.label = plan->question.label}));
+        HEARTH_TRY(cache.compile_past_the_cache(
+            compile, {.label = plan->question.label, .compiler = std::string(plan->profile->name)}, timed));
         record(cache, *plan, nullptr, *done);
         return straight(*plan, {.code = done->code, .signal = done->signal}, past);
     }
-    const Result<compilers::Answer> answered =
-        compilers::answer(cache, plan->question, [plan, done, &cache] { return compile_now(cache, *plan, *done); });
+    const Result<compilers::Answer> answered = compilers::answer(
+        cache, plan->question, [plan, done, &cache] { return compile_now(cache, *plan, *done); },
+        {.metadata = {.label = plan->question.label, .compiler = std::string(plan->profile->name)}, .timed = timed});
     if (!answered) {
         // What a bundle still lacks.
         if (answered.error().code == Code::compile_forbidden)
@@ -89,7 +92,11 @@ bool is_compiler(std::string_view program)
 
 Result<Explanation> explain(Cache& cache, const Command& command, const RunOptions& options)
 {
-    return compilers::explain(cache, make_plan(cache, command, options).question);
+    Plan plan = make_plan(cache, command, options);
+    std::string& past = plan.question.why_past_the_cache;
+    if (past.empty() && (plan.call.only_tells || !plan.call.compiles))
+        past = "it compiles nothing";
+    return compilers::explain(cache, plan.question);
 }
 
 }  // namespace hearth::command

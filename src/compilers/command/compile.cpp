@@ -4,6 +4,7 @@
 #include "base/hex.hpp"
 #include "base/text.hpp"
 #include "compilers/command/kept_files.hpp"
+#include "compilers/command/linked_paths.hpp"
 #include "compilers/command/program_names.hpp"
 #include "compilers/command/readers.hpp"
 #include "compilers/command/run_watched.hpp"
@@ -163,6 +164,44 @@ bool holds_places(const Artifact& artifact, const Plan& plan, bool of_dependenci
     });
 }
 
+watch::Links links_of(const Plan& plan)
+{
+    watch::Links links;
+    for (const FixedPath& link : plan.fixed)
+        if (!plan.profile->takes_prefix_maps)
+            links.emplace_back(link.name, link.descriptor >= 0 ? link.path : "");
+    return links;
+}
+
+// Steps have found files by the links of the tree that they belong to.
+void remove_links(std::vector<watch::Condition>& steps, const Plan& plan)
+{
+    const watch::Links links = links_of(plan);
+    std::vector<watch::Condition> all;
+    for (watch::Condition& condition : steps) {
+        const std::optional<std::string> path = watch::without_link(condition.spot.rest, links);
+        if (!path) {
+            all.push_back(std::move(condition));
+            continue;
+        }
+        for (watch::Spot& spot : watch::spots_of(*path, plan.question.places)) {
+            all.push_back(condition);
+            all.back().spot = std::move(spot);
+            if (watch::real_path_of(all.back().spot, plan.question.places) == condition.text)
+                all.back().text.clear();
+        }
+    }
+    steps = std::move(all);
+}
+
+// cicc completes names of files by the working directory, where lines are told.
+bool step_holds_directory(const Artifact& artifact, const Plan& plan)
+{
+    return plan.profile->writes_names && std::ranges::any_of(artifact.sections, [&](const Section& section) {
+               return section.data.text().find(plan.question.places.working_directory) != std::string_view::npos;
+           });
+}
+
 // `artifact`: has the files that it wrote.
 Result<watch::Conditions> conditions_of(Cache& cache, const Plan& plan, const Ended& ended, const watch::TreeLog& log,
                                         const Artifact& artifact)
@@ -187,6 +226,7 @@ Result<watch::Conditions> conditions_of(Cache& cache, const Plan& plan, const En
     told.has_log = !ended.streams.empty() && plan.call.names_sources;
     told.paths_are_fixed = !plan.fixed.empty() && !holds_places(artifact, plan, false);
     HEARTH_TRY_SET(std::vector<watch::Condition> steps, conditions_of_steps(log.answered()));
+    remove_links(steps, plan);
     // nvcc calls what has no name by the number of a process, so that no two objects of a program have the same. As far
     // as that is known, sources in two directories are two sources.
     if (log.is_numbered() && !plan.options.step_of.empty())
@@ -195,7 +235,8 @@ Result<watch::Conditions> conditions_of(Cache& cache, const Plan& plan, const En
         steps, [](const watch::Condition& condition) { return condition.kind == watch::Condition::Kind::place; });
     told.all_paths_matter = log.is_numbered() || steps_hold_paths || plan.call.paths_matter || told.has_log ||
                             unseen.paths || (plan.call.has_debug && !told.paths_are_fixed) ||
-                            adds_paths(log, told.paths_are_fixed) || holds_places(artifact, plan, true);
+                            adds_paths(log, told.paths_are_fixed) || holds_places(artifact, plan, true) ||
+                            step_holds_directory(artifact, plan);
     told.time_is_watched = true;
     told.is_c = is_c(log);
     HEARTH_TRY_SET(watch::Conditions conditions,
@@ -239,9 +280,15 @@ Watching watching_of(const Plan& plan)
 Result<compilers::Watched> compile_now(Cache& cache, const Plan& plan, Done& done)
 {
     std::vector<std::string> words = plan.command.words;
-    for (std::string& option : options_of(plan.fixed))
-        words.push_back(std::move(option));
-    HEARTH_TRY_SET(Ended ended, run_watched(words, watching_of(plan)));
+    Watching watching = watching_of(plan);
+    if (plan.profile->takes_prefix_maps) {
+        for (std::string& option : options_of(plan.fixed))
+            words.push_back(std::move(option));
+    } else {
+        words = through_links(std::move(words), plan.call, plan.fixed);
+        watching.links = plan.fixed;
+    }
+    HEARTH_TRY_SET(Ended ended, run_watched(words, watching));
     if (!plan.options.step_of.empty())
         tell_what_ran(plan.options.step_of, ended);
     done = {true, ended.code, ended.signal};
@@ -256,6 +303,7 @@ Result<compilers::Watched> compile_now(Cache& cache, const Plan& plan, Done& don
                               .passing = plan.profile->suffixes.empty() ? std::vector<std::string_view>{} : k_of_make,
                               .known = plan.call.names_sources ? std::vector<std::string>{} : plan.call.sources,
                               .temporaries = temporaries(),
+                              .links = links_of(plan),
                               .only_searches = only_searches});
     const Status added_files = ended.code == 0 && ended.signal == 0 ? add_files(log, plan, artifact) : Status{};
     Result<watch::Conditions> conditions = conditions_of(cache, plan, ended, log, artifact);

@@ -12,13 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string without_last_slash(std::string path)
-{
-    while (path.size() > 1 && path.ends_with('/'))
-        path.pop_back();
-    return path;
-}
-
 bool is_below(std::string_view path, std::string_view directory)
 {
     return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
@@ -78,6 +71,13 @@ std::set<std::string> paths_of(const watch::Places& places)
 }
 
 }  // namespace
+
+std::string without_last_slash(std::string path)
+{
+    while (path.size() > 1 && path.ends_with('/'))
+        path.pop_back();
+    return path;
+}
 
 std::vector<FixedPath> fixed_paths(const watch::Places& places)
 {

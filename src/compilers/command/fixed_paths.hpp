@@ -14,8 +14,12 @@ namespace hearth::command {
 // Of a place that is named by its whole path, and of what lies below it.
 struct FixedPath {
     std::string path;
-    std::string name;  // that is written for it
+    std::string name;     // that is written for it
+    int descriptor = -1;  // the open directory that the name leads to, where it does (linked_paths.hpp)
 };
+
+// Of a directory.
+std::string without_last_slash(std::string path);
 
 // The working directory is ".", and the others are told by their number. None: a compiler would misread one of them.
 std::vector<FixedPath> fixed_paths(const watch::Places& places);

@@ -2,13 +2,16 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "compilers/command/linked_paths.hpp"
 #include "compilers/command/run_watched.hpp"
 #include "compilers/command/step.hpp"
 #include "compilers/command/temporary_names.hpp"
 #include "hearth/libraries.hpp"
 #include "watch/source_file.hpp"
+#include "watch/tree_record.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -160,17 +163,20 @@ Plan make_plan(Cache& cache, const Command& command, const RunOptions& options, 
         if (!past.empty())
             return plan;
     }
-    if (cache.stable_paths() && plan.profile->takes_prefix_maps && !plan.call.paths_matter)
-        plan.fixed = fixed_paths(places);
+    const bool takes_maps = plan.profile->takes_prefix_maps;
+    if (cache.stable_paths() && !plan.call.paths_matter)
+        plan.fixed = takes_maps ? fixed_paths(places) : linked_paths(plan.call, places);
     if (plan.fixed.empty())
         plan.call.paths_matter |= plan.call.has_debug;
     else
-        key.list("fixed paths", names_of(places, plan.fixed));
+        key.list("fixed paths", takes_maps ? names_of(places, plan.fixed) : names_of_links(places, plan.fixed));
     // Compilers colour what they say for a terminal. So that is one of the places whose change counts where it is kept.
     places.directories.push_back(streams_as.empty() ? terminals(options.step_of) : streams_as);
     // Where nothing else depends on places, that is a part of the question.
     if (plan.profile->writes_names)
         key.text("streams", places.directories.back());
+    if (!options.step_of.empty() && std::getenv(watch::k_links_variable) != nullptr)
+        key.number("has links", 1);
     plan.question.request = key.build();
     return plan;
 }

@@ -23,10 +23,11 @@ enum class Means : std::uint8_t {
     ignored,          // does not change what is written
     compiles,         // asks for a file that can be kept
     compiles_apart,   // the same; it is linked with others, whose names it must not have
+    compiles_device,  // the same; for GPUs alone, and linked with nothing
     tells,            // only says something: straight through
     unkept,           // writes more than its outputs, or something that no cache can know
     paths,            // what is written holds paths
-    debug,            // what is written holds paths, which a host compiler can be told to write otherwise
+    debug,            // what is written holds paths, which the compiler can be made to write otherwise
     host,             // its value is options of the host compiler, with commas between them
     target,           // its value is what a file of dependencies calls the output
     dependencies,     // a file of dependencies is written beside the output
@@ -92,7 +93,8 @@ struct Call {
     std::vector<std::string> temporaries;       // names that are new each time, and that what is written may hold
     std::vector<Named> named;                   // but for those in files of arguments and in variables
     bool paths_matter = false;                  // what is written holds paths
-    bool has_debug = false;                     // debug information of a host compiler, which holds paths
+    bool has_debug = false;                     // debug information, which holds paths unless they are fixed
+    bool is_for_device = false;                 // what is written is for GPUs alone, and linked with nothing
     std::optional<std::size_t> dependencies{};  // which of the outputs is a file of dependencies
     bool names_sources = true;                  // in its words
     bool names_output = false;                  // by an option, not by default

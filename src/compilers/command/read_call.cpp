@@ -184,7 +184,8 @@ struct Reader {
             }
             return;
         }
-        call.compiles |= row->means == compiles || row->means == compiles_apart;
+        call.is_for_device |= row->means == compiles_device;
+        call.compiles |= row->means == compiles || row->means == compiles_apart || row->means == compiles_device;
         call.paths_matter |= row->means == compiles_apart;
         call.only_tells |= row->means == tells;
         tells_dependencies |= row->means == dependencies;

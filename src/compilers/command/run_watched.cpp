@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/wire.hpp"
+#include "compilers/command/linked_paths.hpp"
 #include "watch/tree_record.hpp"
 
 #include <array>
@@ -135,7 +136,8 @@ std::vector<std::string> environment_with(const Watching& watching, const std::s
         const std::string_view name = text.substr(0, text.find('='));
         if (name == "LD_PRELOAD")
             preload.append(":").append(text.substr(std::strlen("LD_PRELOAD=")));
-        else if (name != watch::k_tree_log_variable && name != watch::k_steps_variable)
+        else if (name != watch::k_tree_log_variable && name != watch::k_steps_variable &&
+                 (name != watch::k_links_variable || !watching.step_of.empty()))
             all.emplace_back(text);
     }
     all.push_back(std::move(preload));
@@ -209,16 +211,23 @@ private:
 };
 
 Result<pid_t> start(const std::vector<std::string>& words, std::vector<std::string> environment,
-                    const std::array<Pipe, 2>* pipes, bool quiet)
+                    const std::array<Pipe, 2>* pipes, const Watching& watching)
 {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     if (pipes != nullptr)
         for (int i = 0; i < 2; ++i)
             ::posix_spawn_file_actions_adddup2(&actions, (*pipes)[static_cast<std::size_t>(i)].theirs.get(), i + 1);
+    for (const FixedPath& link : watching.links) {
+        std::error_code none;
+        if (link.descriptor >= 0 && std::filesystem::is_directory(link.path, none))
+            ::posix_spawn_file_actions_addopen(&actions, link.descriptor, link.path.c_str(), O_PATH | O_DIRECTORY, 0);
+        else if (link.descriptor >= 0)
+            ::posix_spawn_file_actions_addclose(&actions, link.descriptor);
+    }
     posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);
-    if (quiet) {
+    if (watching.quiet) {
         ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
         // Who builds may have blocked signals in this thread.
         sigset_t none;
@@ -252,6 +261,23 @@ void for_each_part(std::string_view streams, Visit&& visit)
     }
 }
 
+Bytes streams_without_links(std::string_view streams, const std::vector<FixedPath>& links)
+{
+    // A name may have been cut in two.
+    std::vector<std::pair<int, std::string>> parts;
+    for_each_part(streams, [&](int stream, std::string_view text) {
+        if (parts.empty() || parts.back().first != stream)
+            parts.emplace_back(stream, "");
+        parts.back().second += text;
+    });
+    base::WireWriter out;
+    for (auto& [stream, text] : parts) {
+        out.number(static_cast<std::uint8_t>(stream));
+        out.prefixed<std::uint32_t>(without_links(std::move(text), links));
+    }
+    return Bytes::copy_of(out.out());
+}
+
 Status wait_for(const std::string& program, Ended& ended)
 {
     int status = 0;
@@ -281,15 +307,23 @@ Result<Ended> run_watched(const std::vector<std::string>& words, const Watching&
     std::vector<std::string> environment = environment_with(watching, tree_of(watching, log.get(), pipes));
     if (!watching.steps_by.empty())
         environment.push_back(fmt::format("{}={}", watch::k_steps_variable, watching.steps_by));
+    if (!watching.links.empty()) {
+        std::erase_if(environment, [](const std::string& each) { return each.starts_with("PWD="); });
+        environment.push_back(fmt::format("PWD={}", watch::k_linked_directory));
+        environment.push_back(fmt::format("{}=1", watch::k_links_variable));
+    }
     const PassesSignals signals(watching.passes_signals);
     Ended ended;
-    HEARTH_TRY_SET(ended.process, start(words, std::move(environment), &pipes, watching.quiet));
+    HEARTH_TRY_SET(ended.process, start(words, std::move(environment), &pipes, watching));
     signals.to(ended.process);
     pipes[0].theirs.close();
     pipes[1].theirs.close();
     base::WireWriter kept;
-    ended.lives_on = !pass_on(pipes, ended.process, watching.quiet, kept);
-    ended.streams = Bytes::copy_of(kept.out());
+    const bool has_links = !watching.links.empty();
+    ended.lives_on = !pass_on(pipes, ended.process, watching.quiet || has_links, kept);
+    ended.streams = has_links ? streams_without_links(kept.out(), watching.links) : Bytes::copy_of(kept.out());
+    if (has_links && !watching.quiet)
+        write_streams(ended.streams.text());
     HEARTH_TRY(wait_for(words.front(), ended));
     ended.log = content_of(log.get());
     return ended;
@@ -302,7 +336,7 @@ Result<Ended> run_straight(const std::vector<std::string>& words, const Watching
         environment = environment_with(watching, watching.step_of);
     const PassesSignals signals(watching.passes_signals);
     Ended ended;
-    HEARTH_TRY_SET(ended.process, start(words, std::move(environment), nullptr, watching.quiet));
+    HEARTH_TRY_SET(ended.process, start(words, std::move(environment), nullptr, watching));
     signals.to(ended.process);
     HEARTH_TRY(wait_for(words.front(), ended));
     return ended;

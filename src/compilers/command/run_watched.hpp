@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compilers/command/fixed_paths.hpp"
 #include "hearth/bytes.hpp"
 #include "hearth/result.hpp"
 
@@ -29,6 +30,7 @@ struct Watching {
     bool passes_signals = false;         // that ask this process to end, to the program, while it runs
     bool quiet = false;                  // what it writes is not passed on, and its standard input is empty
     std::array<bool, 2> as_terminals{};  // its output and its errors, if it is quiet; otherwise they are what ours are
+    std::vector<FixedPath> links{};      // in its words, and not in what is passed on, which is then done at its end
 };
 
 // Runs a program to its end, in this process's directory, environment and standard input. What it writes is passed on

@@ -28,11 +28,11 @@ Key result_key(const Key& question, std::uint32_t number)
     return number == 0 ? question : Key::of("hearth result", question.hex(), std::uint64_t{number});
 }
 
-// Stamps are those of files of this machine, at the places of this question, for these conditions.
-Key stamps_key(const Question& question, std::string_view conditions)
+// Stamps are those of files of this machine, at these places, for these conditions.
+Key stamps_key(const Question& question, const watch::Places& at, std::string_view conditions)
 {
-    std::string places = question.places.working_directory + "\n" + question.places.program_directory;
-    for (const std::string& directory : question.places.directories)
+    std::string places = at.working_directory + "\n" + at.program_directory;
+    for (const std::string& directory : at.directories)
         places.append("\n").append(directory);
     return Key::of("hearth stamps", question.request.key().hex(), places, conditions);
 }
@@ -52,11 +52,35 @@ bool have_stamps(const std::vector<watch::Condition>& list)
     return std::ranges::find(list, watch::Condition::Kind::content, &watch::Condition::kind) != list.end();
 }
 
+// Files that whoever asks finds at the same paths: those of the compiler and of the system.
+bool have_fixed_files(const std::vector<watch::Condition>& list)
+{
+    return std::ranges::any_of(list, [](const watch::Condition& condition) {
+        return condition.kind == watch::Condition::Kind::content && condition.spot.from == watch::Spot::From::root;
+    });
+}
+
+std::optional<watch::Stamps> known_stamps(Cache& cache, const Key& key)
+{
+    const Lookup known = cache.peek(key, EntryKind::derived);
+    return known ? watch::decode_stamps(known->bytes()) : std::nullopt;
+}
+
 void keep_stamps(Cache& cache, const Question& question, const Key& key, const watch::Stamps& stamps)
 {
     Artifact artifact{watch::encode_stamps(stamps)};
     artifact.metadata.label = "stamps of " + question.label;
     static_cast<void>(cache.insert(key, std::move(artifact), {.kind = EntryKind::derived}));
+}
+
+// Those that nobody has kept at these places. A stamp tells what a file is by its identity, whatever path led to it: so
+// they are kept for other places too, where a compiler's programs would have to be read again.
+void keep_new_stamps(Cache& cache, const Question& question, const std::vector<watch::Condition>& list,
+                     std::string_view encoded, const watch::Stamps& stamps)
+{
+    keep_stamps(cache, question, stamps_key(question, question.places, encoded), stamps);
+    if (have_fixed_files(list))
+        keep_stamps(cache, question, stamps_key(question, {}, encoded), stamps);
 }
 
 // `encoded`: the same conditions.
@@ -66,14 +90,19 @@ bool all_hold(Cache& cache, const Question& question, const std::vector<watch::C
     watch::Stamps stamps;
     if (!have_stamps(list))
         return watch::first_broken(list, stamps, question.places) == list.size();
-    const Key key = stamps_key(question, encoded);
-    if (const Lookup known = cache.peek(key, EntryKind::derived))
-        if (std::optional<watch::Stamps> found = watch::decode_stamps(known->bytes()))
-            stamps = *std::move(found);
+    const Key key = stamps_key(question, question.places, encoded);
+    std::optional<watch::Stamps> known = known_stamps(cache, key);
+    const bool known_here = known.has_value();
+    if (!known && have_fixed_files(list))
+        known = known_stamps(cache, stamps_key(question, {}, encoded));
+    if (known)
+        stamps = *std::move(known);
     if (watch::first_broken(list, stamps, question.places) < list.size())
         return false;
-    if (stamps.have_changed)
+    if (stamps.have_changed && known_here)
         keep_stamps(cache, question, key, stamps);
+    else if (stamps.have_changed)
+        keep_new_stamps(cache, question, list, encoded, stamps);
     return true;
 }
 
@@ -148,7 +177,7 @@ struct Compile {
             const std::lock_guard lock(mutex);
             not_kept = std::make_shared<const Artifact>(std::move(watched.artifact));
             why_not_kept = watched.depends_on.error().message;
-            return error(Code::unavailable, "{}", why_not_kept);
+            return error(Code::denied, "{}", why_not_kept);
         }
         const std::lock_guard lock(mutex);
         conditions = *std::move(watched.depends_on);
@@ -165,13 +194,13 @@ struct Compile {
 };
 
 Result<Answer> past_the_cache(Cache& cache, const Question& question, const std::function<Result<Watched>()>& compile,
-                              std::string why)
+                              std::string why, Timed timed)
 {
     const auto artifact = [&compile]() -> Result<Artifact> {
         HEARTH_TRY_SET(Watched watched, compile());
         return std::move(watched.artifact);
     };
-    HEARTH_TRY_SET(Lookup lookup, cache.compile_past_the_cache(artifact, {.label = question.label}));
+    HEARTH_TRY_SET(Lookup lookup, cache.compile_past_the_cache(artifact, {.label = question.label}, timed));
     return Answer{std::move(lookup), std::move(why), {}};
 }
 
@@ -183,7 +212,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
     if (options.metadata.label.empty())
         options.metadata.label = question.label;
     if (!question.why_past_the_cache.empty())
-        return past_the_cache(cache, question, compile, question.why_past_the_cache);
+        return past_the_cache(cache, question, compile, question.why_past_the_cache, options.timed);
     watch::Manifest manifest = manifest_of(cache, question, EntryKind::derived);
     std::vector<Candidate> candidates = candidates_of(cache, question, manifest);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -208,15 +237,15 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
                               state->why_not_kept,
                               {}};
             // Whom we waited for could not keep its result.
-            if (!state->ran && found.error().code == Code::unavailable)
-                return past_the_cache(cache, question, compile, found.error().message);
+            if (!state->ran && found.error().code == Code::denied)
+                return past_the_cache(cache, question, compile, found.error().message, options.timed);
             return found.error();
         }
         Answer answer{*std::move(found), {}, key};
         if (state->conditions && answer.lookup.compiled() && !answer.lookup.waited()) {
             if (have_stamps(state->conditions->list))
-                keep_stamps(cache, question, stamps_key(question, answer.lookup->text(k_conditions_section)),
-                            state->conditions->stamps);
+                keep_new_stamps(cache, question, state->conditions->list, answer.lookup->text(k_conditions_section),
+                                state->conditions->stamps);
             remember(cache, question, candidate.number, {key, state->conditions->list});
             return answer;
         }
@@ -243,7 +272,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
             }
         }
     }
-    return past_the_cache(cache, question, compile, "what it reads keeps changing");
+    return past_the_cache(cache, question, compile, "what it reads keeps changing", options.timed);
 }
 
 Known look_up(Cache& cache, const Question& question)

@@ -25,7 +25,7 @@ bool is_deterministic(cl_int result)
 
 std::string compiler_of(const Device& device)
 {
-    return fmt::format("{} {}", device.platform, device.driver_version);
+    return fmt::format("opencl {} {}", device.platform, device.driver_version);
 }
 
 std::string name_of(const Source& source)

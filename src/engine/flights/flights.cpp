@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "engine/flights/compile_errors.hpp"
+#include "hearth/ready.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -13,6 +14,9 @@ namespace {
 // An Error of a compile function is kept in these sections, so that it comes back as an Error.
 constexpr std::string_view k_error_section = "hearth.error";
 constexpr std::string_view k_log_section = "log";
+
+// Nobody waits longer, and later than this is past the end of the clock's nanoseconds.
+constexpr std::chrono::milliseconds k_longest_deadline = std::chrono::years(100);
 
 Artifact failure_artifact(const Error& error)
 {
@@ -27,7 +31,7 @@ Result<Artifact> call(const CompileFunction& compile)
 try {
     return compile();
 } catch (...) {
-    return error(Code::io, "The compile threw: {}", what_was_thrown());
+    return error(code_of_thrown(Code::io), "The compile threw: {}", what_was_thrown());
 }
 
 // "k.cu (entry 1f3a9c04b7d2)": as `hearth ls` shows it.
@@ -42,7 +46,7 @@ std::string name_for_people(const Order& order)
 // For a catch block.
 Error not_compiled(const Key& key)
 {
-    return error(Code::unavailable, "Entry {} was not compiled: {}", key.hex(), what_was_thrown());
+    return error(code_of_thrown(Code::unavailable), "Entry {} was not compiled: {}", key.hex(), what_was_thrown());
 }
 
 // Turns an artifact that keeps an Error back into that Error; any other artifact is a result.
@@ -73,8 +77,8 @@ Result<Lookup> wait_for(const Task& task, std::future<Result<Lookup>>& future)
 
 }  // namespace
 
-Flights::Flights(const EngineOptions& options, Stack& stack)
-    : m_options(options), m_stack(stack), m_tiers(stack.tiers())
+Flights::Flights(const EngineOptions& options, Stack& stack, Statistics& statistics, Journal& journal)
+    : m_options(options), m_stack(stack), m_statistics(statistics), m_journal(journal), m_tiers(stack.tiers())
 {
     prepare();
 }
@@ -111,12 +115,13 @@ try {
         return as_result(std::move(found));
     }
     order.why = found.why();
-    if (m_options.compiling == Compiling::forbidden && order.options.kind == EntryKind::result)
+    if (order.options.kind == EntryKind::result && is_forbidden())
         return forbidden(fmt::format("{} is missing ({})", name_for_people(order), to_string(order.why)));
     // A compile that uses what belongs to its caller cannot be left alone.
     if (order.options.deadline.count() <= 0 && order.options.captures == Captures::owned &&
         order.options.kind == EntryKind::result)
         order.options.deadline = m_options.compile_time_limit;
+    order.options.deadline = std::min(order.options.deadline, k_longest_deadline);
     if (asked == Reach::this_machine)
         return race(order);
     if (order.options.deadline.count() <= 0)
@@ -145,24 +150,44 @@ try {
     return not_compiled(order.key);
 }
 
+bool Flights::is_forbidden() const
+{
+    return m_options.compiling == Compiling::forbidden ||
+           (m_options.compiling == Compiling::forbidden_after_ready && is_ready());
+}
+
 Error Flights::forbidden(const std::string& what)
 {
     m_stack.counters().add<&Stats::forbidden>();
+    if (m_options.compiling == Compiling::forbidden_after_ready)
+        return error(Code::compile_forbidden,
+                     "{} and this cache may not compile it after the program said that it is ready. Compile it before, "
+                     "fill the cache beforehand, or allow compiling: without --forbid-compile=after-ready, and with "
+                     "HEARTH_FORBID_COMPILE=0.",
+                     what);
     return error(Code::compile_forbidden,
-                 "{} and this cache may not compile it. Fill the cache beforehand, or allow compiling "
-                 "(HEARTH_FORBID_COMPILE=0).",
+                 "{} and this cache may not compile it. Fill the cache beforehand, or allow compiling: without "
+                 "--forbid-compile, and with HEARTH_FORBID_COMPILE=0.",
                  what);
 }
 
-Result<Lookup> Flights::compile_past_the_cache(const CompileFunction& compile, const Metadata& metadata)
+Result<Lookup> Flights::compile_past_the_cache(const CompileFunction& compile, const Metadata& metadata, Timed timed)
 {
     m_stack.counters().miss(Miss::past_the_cache);
-    if (m_options.compiling == Compiling::forbidden)
+    if (is_forbidden())
         return forbidden((metadata.label.empty() ? "This" : metadata.label) + " cannot be cached,");
     const CompileLimit::Place place(*m_limit);
-    const Order order{.compile = compile, .options = {.metadata = metadata}, .why = Miss::past_the_cache};
+    const Order order{
+        .compile = compile, .options = {.metadata = metadata, .timed = timed}, .why = Miss::past_the_cache};
     HEARTH_TRY_SET(SharedArtifact artifact, run(order));
     return as_result(Lookup(ArtifactLease(std::move(artifact)), CompiledBy::this_call, order.why));
+}
+
+Status Flights::may_compile(const Metadata& metadata)
+{
+    if (is_forbidden())
+        return forbidden((metadata.label.empty() ? "This" : metadata.label) + " is missing,");
+    return {};
 }
 
 void Flights::run_later(std::function<void(const Status&)> work)
@@ -261,9 +286,22 @@ Result<SharedArtifact> Flights::run(const Order& order)
     const std::uint64_t start = base::monotonic_ns();
     Result<Artifact> compiled = call(order.compile);
     const std::uint64_t spent = base::monotonic_ns() - start;
-    count<&Stats::compiles>(order.options);
-    count<&Stats::compile_ns_spent>(order.options, spent);
-    if (!compiled || compiled->failed())
+    // An answer that must not be kept comes as `denied`, and one that was not even tried as `invalid_argument`.
+    const Code code = compiled ? Code::compile_failed : compiled.error().code;
+    const bool failed = compiled ? compiled->failed() : code != Code::denied && code != Code::invalid_argument;
+    if (order.options.kind == EntryKind::result && (compiled || code != Code::invalid_argument)) {
+        const Metadata& metadata =
+            compiled && compiled->metadata != Metadata{} ? compiled->metadata : order.options.metadata;
+        m_stack.counters().compiled(compiler_kind_of(metadata.compiler), spent, order.options.timed);
+        tell_of_compile({.key = order.key,
+                         .label = metadata.label,
+                         .compiler = metadata.compiler,
+                         .target = metadata.target,
+                         .why = order.why,
+                         .took = std::chrono::nanoseconds(spent),
+                         .failed = failed});
+    }
+    if (failed)
         count<&Stats::compile_failures>(order.options);
     if (!compiled && compiled.error().code != Code::compile_failed)
         return compiled.error();  // out of memory, a missing library: may well succeed next time
@@ -280,6 +318,38 @@ Result<SharedArtifact> Flights::run(const Order& order)
     if (artifact.failed())
         artifact.expires = artifact.created + m_options.failure_ttl;
     return {std::make_shared<const Artifact>(std::move(artifact))};
+}
+
+void Flights::compiled_by_caller(const Key& key, const Artifact& artifact)
+{
+    const Metadata& metadata = artifact.metadata;
+    m_stack.counters().compiled(compiler_kind_of(metadata.compiler),
+                                static_cast<std::uint64_t>(std::max<std::int64_t>(artifact.cost.count(), 0)),
+                                Timed::by_itself);
+    tell_of_compile({.key = key,
+                     .label = metadata.label,
+                     .compiler = metadata.compiler,
+                     .target = metadata.target,
+                     .took = artifact.cost,
+                     .failed = artifact.failed()});
+}
+
+void Flights::tell_of_compile(Event event)
+{
+    m_stack.attempt("Noting a compile", [&] {
+        event.when = m_options.clock->now();
+        event.after_ready = is_ready();
+        if (event.after_ready) {
+            m_stack.counters().add<&Stats::compiles_after_ready>();
+            if (m_options.log)
+                m_options.log(LogLevel::info,
+                              fmt::format("{} was compiled after the program was ready: {} ms.",
+                                          event.label.empty() ? "Entry " + event.key.hex() : event.label,
+                                          std::chrono::duration_cast<std::chrono::milliseconds>(event.took).count()));
+        }
+        m_journal.note(std::move(event));
+    });
+    m_statistics.write_now_and_then(base::monotonic_ns());
 }
 
 void Flights::remember(const Order& order, const Artifact& artifact)

@@ -6,6 +6,8 @@
 #include "engine/flights/single_flight.hpp"
 #include "engine/options.hpp"
 #include "engine/stack/stack.hpp"
+#include "engine/stats/journal.hpp"
+#include "engine/stats/statistics.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -33,7 +35,7 @@ struct Order {
 //   racing.cpp   quick compiles, which do not wait for servers
 class Flights {
 public:
-    Flights(const EngineOptions& options, Stack& stack);
+    Flights(const EngineOptions& options, Stack& stack, Statistics& statistics, Journal& journal);
     ~Flights();
     Flights(const Flights&) = delete;
     Flights& operator=(const Flights&) = delete;
@@ -43,7 +45,10 @@ public:
     // Call it after look() found nothing, or found a compile that failed.
     Result<Lookup> compile_missing(Order order, Lookup found, Reach asked);
     std::future<Result<Lookup>> compile_later(Order order);
-    Result<Lookup> compile_past_the_cache(const CompileFunction& compile, const Metadata& metadata);
+    Result<Lookup> compile_past_the_cache(const CompileFunction& compile, const Metadata& metadata, Timed timed);
+    Status may_compile(const Metadata& metadata);
+    // Counts what its caller has compiled, in the time that its cost says.
+    void compiled_by_caller(const Key& key, const Artifact& artifact);
 
     void run_later(std::function<void(const Status&)> work);
     bool races() const noexcept;
@@ -59,6 +64,9 @@ private:
     std::unique_ptr<hearth::Flight> wait_for_fleet(const Key& key, SharedArtifact& found);
     Result<SharedArtifact> run(const Order& order);
     void remember(const Order& order, const Artifact& artifact);
+    // For people who look at it later, as admin::events() and, after hearth::ready(), the log.
+    void tell_of_compile(Event event);
+    bool is_forbidden() const;
     Error forbidden(const std::string& what);
     template <std::uint64_t Stats::*k_member>
     void count(const GetOptions& options, std::uint64_t by = 1)
@@ -72,6 +80,8 @@ private:
 
     const EngineOptions& m_options;
     Stack& m_stack;
+    Statistics& m_statistics;
+    Journal& m_journal;
     const Tiers& m_tiers;
     // Whether it was told that work threw.
     const std::shared_ptr<std::atomic<bool>> m_told = std::make_shared<std::atomic<bool>>(false);

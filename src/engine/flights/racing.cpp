@@ -34,8 +34,7 @@ struct Race {
 
 bool Flights::races() const noexcept
 {
-    return m_options.race_under.count() > 0 && m_tiers.first_remote() < m_tiers.size() &&
-           m_options.compiling != Compiling::forbidden;
+    return m_options.race_under.count() > 0 && m_tiers.first_remote() < m_tiers.size() && !is_forbidden();
 }
 
 bool Flights::is_quick(const GetOptions& options) const

@@ -56,7 +56,7 @@ Result<StoreReport> GuardedTier::store(const Key& key, const Entry& entry, Victi
 try {
     return m_inner->store(key, entry, victims);
 } catch (...) {
-    return error(Code::io, "Tier \"{}\" threw: {}", m_name, what_was_thrown());
+    return error(code_of_thrown(Code::io), "Tier \"{}\" threw: {}", m_name, what_was_thrown());
 }
 
 bool GuardedTier::contains(const Key& key)

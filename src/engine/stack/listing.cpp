@@ -104,6 +104,21 @@ std::vector<EntryRow> Stack::hottest(std::size_t count)
     return rows;
 }
 
+std::optional<WallTime> Stack::longest_unused(std::string_view tier)
+{
+    const std::size_t place = m_tiers.named(tier);
+    std::optional<WallTime> earliest;
+    if (place == k_none || m_tiers[place].remote)
+        return earliest;
+    m_tiers[place]->for_each_use([&](const EntryUse& use) {
+        const WallTime last = std::max(use.last_used, use.created);
+        if (last != WallTime{} && (!earliest || last < *earliest))
+            earliest = last;
+        return true;
+    });
+    return earliest;
+}
+
 std::vector<EntryRow> Stack::recent(std::size_t count)
 {
     // A copy in another tier may have been used later than the first.

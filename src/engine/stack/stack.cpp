@@ -89,7 +89,7 @@ Lookup Stack::find(const Key& key)
     if (m_plain_top && !mine.time_next(0)) {
         Found found = find_on_top(key);
         if (found) {
-            mine.hit(0, found.cost);
+            mine.hit(0, found.cost, found.compiler);
             return {std::move(found.artifact), m_top_name};
         }
         return find_from(1, key, failed_find(0, found.why, Miss::absent));
@@ -136,7 +136,7 @@ Lookup Stack::find_among(std::size_t first, std::size_t end, const Key& key, Mis
             why = failed_find(i, found.why, why);
             continue;
         }
-        m_counters.mine().hit(i, found.cost);
+        m_counters.mine().hit(i, found.cost, found.compiler);
         const std::uint64_t now = base::monotonic_ns();
         m_counters.took(i, now - start);
         m_statistics.write_now_and_then(now);

@@ -70,6 +70,7 @@ public:
     void list(const std::function<bool(const EntryRow&)>& visit);
     std::vector<EntryRow> hottest(std::size_t count);
     std::vector<EntryRow> recent(std::size_t count);
+    std::optional<WallTime> longest_unused(std::string_view tier);
 
     // For what must go on whatever happens in it: what it throws is logged, once.
     template <class Work>

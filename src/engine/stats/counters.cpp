@@ -21,6 +21,17 @@ Counters::Stripe& Counters::make_stripe(std::size_t index)
     return *fresh;
 }
 
+void Counters::compiled(CompilerKind compiler, std::uint64_t spent, Timed timed)
+{
+    add<&Stats::compiles>();
+    stripe().add(place<&CompilerStats::compiles>(compiler), 1);
+    m_compile_latency.add(spent);
+    if (timed == Timed::within_another)
+        return;
+    add<&Stats::compile_ns_spent>(spent);
+    stripe().add(place<&CompilerStats::compile_ns_spent>(compiler), spent);
+}
+
 std::uint64_t Counters::sum_at(std::size_t at) const
 {
     std::uint64_t total = 0;
@@ -47,6 +58,13 @@ Stats Counters::sums(std::span<const std::string_view> tiers) const
         tier.miss_latency = m_miss_latency[i].read();
         stats.hits += tier.hits;
     }
+    at = k_first_compiler;
+    for (CompilerStats& compiler : stats.compilers) {
+        for (const CountName<CompilerStats>& count : k_compiler_counts)
+            compiler.*count.member = sum_at(at++);
+        stats.compile_ns_saved += compiler.compile_ns_saved;
+    }
+    stats.compile_latency = m_compile_latency.read();
     return stats;
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/fork.hpp"
 #include "base/thread_index.hpp"
-#include "hearth/stats.hpp"
+#include "hearth/cache.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,8 @@ private:
 class Counters {
     static constexpr std::size_t k_first_count = k_miss_reasons;
     static constexpr std::size_t k_first_tier = k_first_count + k_counts.size();
-    static constexpr std::size_t k_values = k_first_tier + k_max_tiers * k_tier_counts.size();
+    static constexpr std::size_t k_first_compiler = k_first_tier + k_max_tiers * k_tier_counts.size();
+    static constexpr std::size_t k_values = k_first_compiler + k_compiler_kinds * k_compiler_counts.size();
     static constexpr std::size_t k_stripes = 256;
 
     struct alignas(64) Stripe {
@@ -74,6 +75,12 @@ class Counters {
         constexpr std::size_t k_row = row(k_tier_counts, k_member);
         return k_first_tier + tier * k_tier_counts.size() + k_row;
     }
+    template <std::uint64_t CompilerStats::*k_member>
+    static constexpr std::size_t place(CompilerKind compiler)
+    {
+        constexpr std::size_t k_row = row(k_compiler_counts, k_member);
+        return k_first_compiler + static_cast<std::size_t>(compiler) * k_compiler_counts.size() + k_row;
+    }
 
 public:
     Counters() = default;
@@ -91,6 +98,8 @@ public:
     {
         stripe().add(place<k_member>(tier), amount);
     }
+    // A compile: in the time that was `spent`, if it is not counted elsewhere.
+    void compiled(CompilerKind compiler, std::uint64_t spent, Timed timed);
     void miss(Miss why, std::uint64_t amount = 1) { stripe().add(static_cast<std::size_t>(why), amount); }
     void took(std::size_t tier, std::uint64_t ns) { m_latency[tier].add(ns); }
     void miss_took(std::size_t tier, std::uint64_t ns) { m_miss_latency[tier].add(ns); }
@@ -103,12 +112,11 @@ public:
         {
             return m_stripe.values[place<&TierStats::hits>(tier)].load(std::memory_order_relaxed) % 128 == 0;
         }
-        void hit(std::size_t tier, std::chrono::nanoseconds saved)
+        void hit(std::size_t tier, std::chrono::nanoseconds saved, CompilerKind compiler)
         {
-            static_assert(k_place<&Stats::compile_ns_saved> + 1 == k_first_tier,
-                          "a hit in memory writes one cache line");
             m_stripe.add(place<&TierStats::hits>(tier), 1);
-            m_stripe.add(k_place<&Stats::compile_ns_saved>,
+            m_stripe.add(place<&CompilerStats::hits>(compiler), 1);
+            m_stripe.add(place<&CompilerStats::compile_ns_saved>(compiler),
                          static_cast<std::uint64_t>(std::max<std::int64_t>(saved.count(), 0)));
         }
 
@@ -147,6 +155,7 @@ private:
     base::ForkSafeMutex m_mutex{base::LockLevel::counters};
     std::array<LatencyCounter, k_max_tiers> m_latency;
     std::array<LatencyCounter, k_max_tiers> m_miss_latency;
+    LatencyCounter m_compile_latency;
 };
 
 }  // namespace hearth::engine

@@ -1,5 +1,6 @@
 #include "engine/stats/statistics.hpp"
 
+#include "engine/stats/history.hpp"
 #include "engine/stats/stats_note.hpp"
 
 #include <mutex>
@@ -13,7 +14,8 @@ constexpr std::uint64_t k_stats_interval_ns = 1'000'000'000;
 
 }  // namespace
 
-Statistics::Statistics(const Tiers& tiers, const Counters& counters) : m_tiers(tiers), m_counters(counters)
+Statistics::Statistics(const Tiers& tiers, const Counters& counters, Journal& journal, const Clock& clock)
+    : m_tiers(tiers), m_counters(counters), m_journal(journal), m_clock(clock)
 {
     for (const Place& place : tiers)
         m_names.emplace_back(place.name);
@@ -48,6 +50,7 @@ Stats Statistics::read(Scope scope)
     } else {
         stats = since(m_base);
     }
+    settle_compilers(stats);
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         const TierUsage usage = m_tiers[i]->usage();
         stats.tiers[i].capacity_bytes = m_tiers[i]->limits().max_bytes;
@@ -64,20 +67,35 @@ void Statistics::write()
     Tier* const keeper = m_tiers.keeper();
     if (!keeper)
         return;
+    m_journal.write(*keeper);
     const auto held = m_note.hold();
     Stats now = counted();
     const Stats fresh = counts_since(now, m_written);
     if (fresh.lookups() + fresh.stores + fresh.compiles + fresh.evictions() + fresh.corrupt() == 0)
         return;
+    const std::uint64_t hour = hour_of(m_clock.now());
+    std::uint64_t hour_before = 0;
+    Stats before;
     const bool written = keeper->update_note(k_stats_note, [&](ByteView old) {
-        Stats all = decode_stats(old);
+        before = decode_stats(old, &hour_before);
+        Stats all = before;
         add_counts(all, fresh);
-        return encode_stats(all);
+        return encode_stats(all, hour);
     });
     if (!written)
         return;
+    if (hour != hour_before)
+        keeper->update_note(k_history_note, [&](ByteView old) { return add_milestone(old, hour, before); });
     const std::lock_guard lock(m_mutex);
     m_written = std::move(now);
+}
+
+std::vector<Period> Statistics::history()
+{
+    Tier* const keeper = m_tiers.keeper();
+    if (!keeper)
+        return {};
+    return periods(decode_history(keeper->read_note(k_history_note)), read(Scope::directory), m_clock.now());
 }
 
 void Statistics::write_now_and_then(std::uint64_t now_ns)

@@ -17,6 +17,13 @@ std::size_t Latency::bucket_of(std::uint64_t ns)
     return std::min(4 + (power - 2) * 4 + quarter, k_buckets - 1);
 }
 
+std::uint64_t Latency::end_of(std::size_t bucket)
+{
+    if (bucket < 4)
+        return bucket + 1;
+    return (5 + (bucket - 4) % 4) << ((bucket - 4) / 4);
+}
+
 void Latency::add(std::uint64_t ns, std::uint64_t count)
 {
     buckets[bucket_of(ns)] += count;

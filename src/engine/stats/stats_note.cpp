@@ -25,6 +25,8 @@ void for_each_count(StatsT& stats, Visit&& visit)
         visit(count.note, stats.*count.member);
     for (std::size_t i = 0; i < stats.misses.size(); ++i)
         visit(fmt::format("miss.{}", k_miss_notes[i]), stats.misses[i]);
+    visit("compile_total_ns", stats.compile_latency.total_ns);
+    visit("compile_samples", stats.compile_latency.samples);
 }
 
 template <class TierT, class Visit>
@@ -59,6 +61,8 @@ bool set_bucket(Latency& latency, std::string_view name, std::uint64_t value)
 }
 
 constexpr std::string_view k_miss_buckets = ".miss_buckets ";
+constexpr std::string_view k_compile_buckets = "compile_buckets ";
+constexpr std::string_view k_compiler = "compiler.";
 
 // "12:3,14:1": a line for each would not fit into a note of many tiers.
 std::string pack_buckets(const Latency& latency)
@@ -80,6 +84,34 @@ void unpack_buckets(std::string_view packed, Latency& latency)
         const char* const colon = std::from_chars(one.data(), end, bucket).ptr;
         if (colon != end && *colon == ':' && bucket < Latency::k_buckets)
             std::from_chars(colon + 1, end, latency.buckets[bucket]);
+    }
+}
+
+// "nvcc hits:12 compiles:3"
+std::string pack_compiler(std::string_view name, const CompilerStats& compiler)
+{
+    std::string packed;
+    for (const CountName<CompilerStats>& count : k_compiler_counts)
+        if (const std::uint64_t value = compiler.*count.member; value != 0)
+            packed += fmt::format(" {}:{}", count.note, value);
+    return packed.empty() ? packed : fmt::format("{}{}{}\n", k_compiler, name, packed);
+}
+
+void unpack_compiler(std::string_view packed, Stats& stats)
+{
+    const std::string_view name = packed.substr(0, packed.find(' '));
+    const auto* const known =
+        std::ranges::find(k_compiler_names, name, [](const CompilerName& compiler) { return compiler.name; });
+    if (known == k_compiler_names.end())
+        return;
+    CompilerStats& compiler = stats.compilers[static_cast<std::size_t>(known - k_compiler_names.begin())];
+    while (packed.find(' ') != std::string_view::npos) {
+        packed.remove_prefix(packed.find(' ') + 1);
+        const std::string_view one = packed.substr(0, packed.find(' '));
+        const std::string_view note = one.substr(0, one.find(':'));
+        for (const CountName<CompilerStats>& count : k_compiler_counts)
+            if (count.note == note && note.size() < one.size())
+                std::from_chars(one.data() + note.size() + 1, one.data() + one.size(), compiler.*count.member);
     }
 }
 
@@ -113,6 +145,11 @@ void combine(Stats& mine, const Stats& others, const std::function<void(std::uin
     for_each_count(others, [&](std::string_view, std::uint64_t value) { values.push_back(value); });
     std::size_t at = 0;
     for_each_count(mine, [&](std::string_view, std::uint64_t& value) { combine_one(value, values[at++]); });
+    for (std::size_t i = 0; i < k_compiler_kinds; ++i)
+        for (const CountName<CompilerStats>& count : k_compiler_counts)
+            combine_one(mine.compilers[i].*count.member, others.compilers[i].*count.member);
+    for (std::size_t i = 0; i < Latency::k_buckets; ++i)
+        combine_one(mine.compile_latency.buckets[i], others.compile_latency.buckets[i]);
     for (const TierStats& tier : others.tiers) {
         if (std::string& note = tier_named(mine, tier.name).note; note.empty())
             note = tier.note;
@@ -128,7 +165,7 @@ void combine(Stats& mine, const Stats& others, const std::function<void(std::uin
 
 }  // namespace
 
-Bytes encode_stats(const Stats& stats)
+Bytes encode_stats(const Stats& stats, std::uint64_t hour)
 {
     std::string text(k_head);
     const auto line = [&](std::string_view prefix, std::string_view name, std::uint64_t value) {
@@ -136,6 +173,11 @@ Bytes encode_stats(const Stats& stats)
             text += fmt::format("{}{} {}\n", prefix, name, value);
     };
     for_each_count(stats, [&](std::string_view name, std::uint64_t value) { line("", name, value); });
+    line("", "hour", hour);
+    if (const std::string packed = pack_buckets(stats.compile_latency); !packed.empty())
+        text += fmt::format("{}{}\n", k_compile_buckets, packed);
+    for (std::size_t i = 0; i < k_compiler_kinds; ++i)
+        text += pack_compiler(k_compiler_names[i].name, stats.compilers[i]);
     for (const TierStats& tier : stats.tiers) {
         const std::string prefix = fmt::format("tier.{}.", tier.name);
         for_each_tier_count(tier, [&](std::string_view name, std::uint64_t value) { line(prefix, name, value); });
@@ -151,7 +193,7 @@ Bytes encode_stats(const Stats& stats)
     return Bytes::copy_of(text);
 }
 
-Stats decode_stats(ByteView note)
+Stats decode_stats(ByteView note, std::uint64_t* hour)
 {
     Stats stats;
     std::string_view text = as_text(note);
@@ -174,6 +216,14 @@ Stats decode_stats(ByteView note)
                            tier_named(stats, line.substr(5, at - 5)).miss_latency);
             continue;
         }
+        if (line.starts_with(k_compile_buckets)) {
+            unpack_buckets(line.substr(k_compile_buckets.size()), stats.compile_latency);
+            continue;
+        }
+        if (line.starts_with(k_compiler)) {
+            unpack_compiler(line.substr(k_compiler.size()), stats);
+            continue;
+        }
         const std::size_t space = line.rfind(' ');
         if (space == std::string_view::npos)
             continue;
@@ -186,6 +236,8 @@ Stats decode_stats(ByteView note)
         };
         if (!name.starts_with("tier.")) {
             for_each_count(stats, set);
+            if (hour != nullptr)
+                set("hour", *hour);
             continue;
         }
         name.remove_prefix(5);
@@ -201,6 +253,21 @@ Stats decode_stats(ByteView note)
             for_each_tier_count(tier, set);
     }
     return stats;
+}
+
+void settle_compilers(Stats& stats)
+{
+    CompilerStats& other = stats.compilers.back();
+    const auto settle = [&](std::uint64_t CompilerStats::*member, std::uint64_t whole) {
+        std::uint64_t told = 0;
+        for (const CompilerStats& compiler : stats.compilers)
+            told += compiler.*member;
+        other.*member += whole > told ? whole - told : 0;
+    };
+    settle(&CompilerStats::hits, stats.hits);
+    settle(&CompilerStats::compiles, stats.compiles);
+    settle(&CompilerStats::compile_ns_spent, stats.compile_ns_spent);
+    settle(&CompilerStats::compile_ns_saved, stats.compile_ns_saved);
 }
 
 void add_counts(Stats& a, const Stats& b)

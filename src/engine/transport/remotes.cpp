@@ -63,6 +63,46 @@ bool keep_here(engine::Stack& stack, const Key& key, const Entry& entry, engine:
     return stored || !engine::Writes::Copy(stack.writes(), key, read);
 }
 
+// Into the persistent tiers here: what is not on this machine yet and is chosen.
+Result<TransferReport> fetch_missing(Cache& cache, RemoteTier& remote, std::vector<Key> keys, const Choose& choose,
+                                     const Progress& progress)
+{
+    TransferReport report;
+    const std::uint64_t all = keys.size();
+    std::erase_if(keys, [&](const Key& key) { return is_on_this_machine(cache.parts().tiers, key); });
+    report.already_there = all - keys.size();
+    for (std::size_t at = 0; at < keys.size(); at += k_at_once) {
+        if (progress && !progress(at, keys.size()))
+            return stopped("The pull");
+        const std::span<const Key> some = std::span(keys).subspan(at, std::min(k_at_once, keys.size() - at));
+        const engine::Writes::Ticket read = cache.parts().stack.writes().now();
+        const std::vector<Found> found = remote.fetch_many(some);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            if (!found[i]) {
+                if (found[i].why == Miss::outage || found[i].why == Miss::timeout)
+                    return error(Code::unavailable, "{}", remote.report().problem);
+                if (found[i].why == Miss::absent || found[i].why == Miss::expired)
+                    continue;  // gone since it was listed
+                ++report.rejected;
+                base::tell(report.problems,
+                           fmt::format("Entry {} is {}; it was not taken.", some[i].hex(), to_string(found[i].why)));
+                continue;
+            }
+            if (choose && !choose(format::row_of(some[i], found[i])))
+                continue;
+            if (!keep_here(cache.parts().stack, some[i], found[i].as_entry(), read))
+                return error(Code::unavailable,
+                             "There is no persistent tier on this machine that takes what was fetched. `hearth doctor` "
+                             "says why.");
+            ++report.entries;
+            report.bytes += found[i].bytes;
+        }
+    }
+    if (progress)
+        progress(keys.size(), keys.size());
+    return report;
+}
+
 }  // namespace
 
 Result<remotes::Check> admin::check_remote(Cache& cache, std::string_view tier, std::uint64_t samples)
@@ -150,40 +190,14 @@ Result<TransferReport> admin::pull(Cache& cache, std::string_view tier, const Ch
         keys.push_back(key);
         return true;
     }));
-    TransferReport report;
-    const std::uint64_t all = keys.size();
-    std::erase_if(keys, [&](const Key& key) { return is_on_this_machine(cache.parts().tiers, key); });
-    report.already_there = all - keys.size();
-    for (std::size_t at = 0; at < keys.size(); at += k_at_once) {
-        if (progress && !progress(at, keys.size()))
-            return stopped("The pull");
-        const std::span<const Key> some = std::span(keys).subspan(at, std::min(k_at_once, keys.size() - at));
-        const engine::Writes::Ticket read = cache.parts().stack.writes().now();
-        const std::vector<Found> found = remote->fetch_many(some);
-        for (std::size_t i = 0; i < some.size(); ++i) {
-            if (!found[i]) {
-                if (found[i].why == Miss::outage || found[i].why == Miss::timeout)
-                    return error(Code::unavailable, "{}", remote->report().problem);
-                if (found[i].why == Miss::absent || found[i].why == Miss::expired)
-                    continue;  // gone since it was listed
-                ++report.rejected;
-                base::tell(report.problems,
-                           fmt::format("Entry {} is {}; it was not taken.", some[i].hex(), to_string(found[i].why)));
-                continue;
-            }
-            if (choose && !choose(format::row_of(some[i], found[i])))
-                continue;
-            if (!keep_here(cache.parts().stack, some[i], found[i].as_entry(), read))
-                return error(Code::unavailable,
-                             "There is no persistent tier on this machine that takes what was fetched. `hearth doctor` "
-                             "says why.");
-            ++report.entries;
-            report.bytes += found[i].bytes;
-        }
-    }
-    if (progress)
-        progress(keys.size(), keys.size());
-    return report;
+    return fetch_missing(cache, *remote, std::move(keys), choose, progress);
+}
+
+Result<TransferReport> admin::fetch(Cache& cache, std::string_view tier, const std::vector<Key>& keys,
+                                    const Progress& progress)
+{
+    HEARTH_TRY_SET(RemoteTier* const remote, remote_named(cache.parts().tiers, tier));
+    return fetch_missing(cache, *remote, keys, {}, progress);
 }
 
 }  // namespace hearth

@@ -35,7 +35,8 @@ void Upkeep::after_fork()
 void Upkeep::start()
 {
     // acquire: pairs with the release below.
-    if (m_options.maintenance != Maintenance::background || m_started.load(std::memory_order_acquire))
+    if (m_options.maintenance != Maintenance::background || m_options.maintenance_interval.count() <= 0 ||
+        m_started.load(std::memory_order_acquire))
         return;
     const std::lock_guard lock(m_mutex);
     // Where no thread can be had, the next store tries again. release: pairs with the acquire above.

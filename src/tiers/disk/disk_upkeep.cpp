@@ -150,7 +150,7 @@ EntryRow DiskTier::row_of(const Key& key, const IndexRecord* record) const
 EntryUse DiskTier::use_of(const Key& key, const IndexRecord& record) const
 {
     const UseLog::Use pending = m_uses.pending(key);
-    EntryUse use{key, record.uses + pending.uses, from_seconds(record.last_used)};
+    EntryUse use{key, record.uses + pending.uses, from_seconds(record.last_used), from_seconds(record.created)};
     if (pending.uses != 0)
         use.last_used = std::max(use.last_used, from_nanoseconds(pending.when_ns));
     return use;

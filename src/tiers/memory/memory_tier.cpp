@@ -3,6 +3,8 @@
 #include "base/error.hpp"
 #include "tiers/memory/memory_cost.hpp"
 
+#include <algorithm>
+
 namespace hearth {
 
 TierSpec memory(MemoryOptions options)
@@ -25,7 +27,8 @@ namespace {
 struct ArtifactNode final : resident::Node {
     ArtifactNode(const Key& key, std::shared_ptr<const Artifact> the_artifact)
         : Node(key, the_artifact->size(), *the_artifact), cost(the_artifact->cost), artifact(std::move(the_artifact)),
-          m_beside(memory_beside(*artifact))
+          compiler(compiler_kind_of(artifact->metadata.compiler)),
+          m_beside(static_cast<std::uint32_t>(std::min<std::uint64_t>(memory_beside(*artifact), UINT32_MAX)))
     {
     }
 
@@ -34,9 +37,10 @@ struct ArtifactNode final : resident::Node {
 
     const std::chrono::nanoseconds cost;
     const std::shared_ptr<const Artifact> artifact;
+    const CompilerKind compiler;
 
 private:
-    const std::uint64_t m_beside;
+    const std::uint32_t m_beside;
 };
 static_assert(sizeof(ArtifactNode) == 128, "a hit reads two neighbouring cache lines");
 
@@ -55,7 +59,8 @@ const ArtifactNode& with_artifact(const resident::Node& node)
             .encoded = nullptr,
             .uses = node.resident.uses(),
             .bytes = node.resident.bytes,
-            .cost = node.cost};
+            .cost = node.cost,
+            .compiler = node.compiler};
 }
 
 std::vector<Victim> victims_of(const resident::Departed& departed, Victims keep)

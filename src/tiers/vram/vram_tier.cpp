@@ -113,6 +113,7 @@ Found VramTier::fetch(const Held& held)
     found.uses = entry.resident.uses();
     found.bytes = entry.resident.bytes;
     found.cost = entry.about().cost;
+    found.compiler = compiler_kind_of(entry.about().metadata.compiler);
     if (artifact) {
         m_transfers.to_host.fetch_add(1, std::memory_order_relaxed);
         m_transfers.to_host_bytes.fetch_add(found.bytes, std::memory_order_relaxed);

@@ -92,7 +92,8 @@ TEST(Profile, knows_what_no_cache_can_keep)
     EXPECT_TRUE(call_of("g++", {"-g", "-c", "x.cpp"}).has_debug);
     EXPECT_FALSE(call_of("g++", {"-g0", "-c", "x.cpp"}).has_debug);
     EXPECT_TRUE(call_of("g++", {"-gz", "-c", "x.cpp"}).paths_matter);
-    EXPECT_TRUE(call_of("nvcc", {"-lineinfo", "-c", "k.cu"}).paths_matter);
+    EXPECT_TRUE(call_of("nvcc", {"-lineinfo", "-c", "k.cu"}).has_debug);
+    EXPECT_TRUE(call_of("nvcc", {"-G", "-c", "k.cu"}).paths_matter);
     EXPECT_FALSE(call_of("nvcc", {"-rdc=false", "-c", "k.cu"}).paths_matter);
 }
 

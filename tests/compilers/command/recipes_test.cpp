@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include <sys/stat.h>
@@ -81,6 +82,22 @@ protected:
         EXPECT_EQ(built.value("built", -1), 0) << built;
         EXPECT_EQ(built["problems"].size(), 1U) << built;
         return built["problems"].empty() ? "" : built["problems"][0].value("reason", "");
+    }
+
+    // Writes what was recorded again as somebody else may have changed it, under the same name.
+    void forge(const std::function<void(format::Recipe&)>& change)
+    {
+        const std::string bytes = read(m_recipes);
+        Result<format::DecodedRecipes> decoded = format::decode_recipes(as_bytes(bytes), m_recipes);
+        ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+        std::string forged;
+        for (const auto& [digest, content] : decoded->contents)
+            forged += format::encode_content(digest, content);
+        for (format::Recipe& recipe : decoded->recipes) {
+            change(recipe);
+            forged += format::encode_recipe(recipe);
+        }
+        write("r.recipes", forged);
     }
 
     // What a program is told that has nothing but the bundle.
@@ -439,6 +456,43 @@ TEST_F(CommandRecipes, that_somebody_else_wrote_start_no_other_program)
               format::encode_recipe(recipe));
     EXPECT_NE(why_not_built().find("no compiler that is known"), std::string::npos);
     EXPECT_FALSE(fs::exists(scratch / "touched"));
+}
+
+TEST_F(CommandRecipes, that_hand_options_to_the_linker_are_not_built)
+{
+    write("project/main.cpp", "int main() {}\n");
+    write("project/arguments", "-Wl,--no-as-needed");
+    std::vector<Words> all{{"g++", "-Wl,--as-needed"}, {"g++", "-Xlinker", "--as-needed"}, {"g++", "@arguments"}};
+    if (::access(k_nvcc, X_OK) == 0)
+        for (const char* option : {"-Xlinker", "--linker-options"})
+            all.push_back({k_nvcc, option, "--as-needed"});
+    for (Words& words : all) {
+        words.insert(words.end(), {"main.cpp", "-o", "main"});
+        fs::remove(m_recipes);
+        record(words);
+        const std::string why = why_not_built();
+        EXPECT_NE(why.find("to the linker"), std::string::npos) << words[1] << ": " << why;
+    }
+}
+
+TEST_F(CommandRecipes, that_put_a_library_into_every_program_are_not_built)
+{
+    record(k_compile, "project", {{"LD_PRELOAD", "libm.so.6"}});
+    EXPECT_NE(why_not_built().find("LD_PRELOAD=libm.so.6"), std::string::npos);
+    fs::remove(m_recipes);
+    record(k_compile);
+    forge([](format::Recipe& recipe) { recipe.environment = "LD_PRELOAD=libm.so.6"; });
+    EXPECT_NE(why_not_built().find("another variable than PATH"), std::string::npos);
+}
+
+TEST_F(CommandRecipes, with_paths_that_no_system_takes_are_not_built)
+{
+    record(k_compile);
+    forge([](format::Recipe& recipe) {
+        for (int i = 0; i < 100'000; ++i)
+            recipe.files.front().path.insert(0, "inc/../");
+    });
+    EXPECT_NE(why_not_built().find("the system takes"), std::string::npos);
 }
 
 }  // namespace hearth::test

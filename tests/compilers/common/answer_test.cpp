@@ -172,6 +172,32 @@ TEST_F(Answering, serves_a_tree_that_has_moved)
     EXPECT_EQ(ask(), "one hit");
 }
 
+TEST_F(Answering, reads_no_file_of_the_compiler_anew_where_it_is_asked_from_another_place)
+{
+    const std::string program = m_scratch / "compiler";
+    write_file(program, "what is there");
+    const auto compile_once = [&]() -> Result<Watched> {
+        ++m_compiles;
+        watch::Conditions conditions;
+        // Whoever reads it would see that it is not this.
+        conditions.list.push_back({.kind = watch::Condition::Kind::content,
+                                   .spot = {watch::Spot::From::root, 0, program},
+                                   .digest = base::sha256(as_bytes("what was read"))});
+        conditions.stamps.of.push_back({*watch::identify(program), true});
+        return Watched{Artifact{std::string_view("result")}, std::move(conditions)};
+    };
+    for (const char* place : {"a", "b", "other"}) {
+        m_question.places.working_directory = m_scratch / place;
+        ASSERT_TRUE(compilers::answer(*m_cache, m_question, compile_once).ok());
+    }
+    EXPECT_EQ(m_compiles, 1);
+    // Another file there is another compiler.
+    std::filesystem::remove(program);
+    write_file(program, "another");
+    ASSERT_TRUE(compilers::answer(*m_cache, m_question, compile_once).ok());
+    EXPECT_EQ(m_compiles, 2);
+}
+
 TEST_F(Answering, replays_a_failure_until_what_was_missing_is_there)
 {
     EXPECT_EQ(ask(), "no v.h compiled");

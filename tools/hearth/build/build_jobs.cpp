@@ -57,7 +57,7 @@ std::string name_of(const Recipe& recipe)
 // A host compiler has no target.
 std::string for_targets(const Recipe& recipe, std::vector<std::string> targets)
 {
-    if (recipe.kind == recipes::Kind::command && recipe.target.empty())
+    if (recipe.kind != recipes::Kind::nvrtc && recipe.target.empty())
         return {};
     for (std::string& target : targets)
         if (target.empty())

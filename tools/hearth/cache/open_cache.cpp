@@ -94,10 +94,11 @@ Cache open_with(const Globals& globals, const Settings& settings, CacheOptions o
     options.directory = globals.directory;
     options.maintenance = Maintenance::by_hand;
     const auto warnings = std::make_shared<Warnings>(settings.problems);
-    options.log = [warnings](LogLevel level, std::string_view sentence) {
-        if (level == LogLevel::warning)
-            warnings->add(sentence);
-    };
+    if (!options.log)
+        options.log = [warnings](LogLevel level, std::string_view sentence) {
+            if (level == LogLevel::warning)
+                warnings->add(sentence);
+        };
     Cache opened = or_fail(Cache::open(std::move(options)));
     const std::vector<TierStatus> tiers = admin::tiers(opened);
     for (const Wanting& one : wanted)
@@ -130,16 +131,19 @@ Cache open_cache(const Globals& globals, Use use, Remotes remotes)
         require_writable(settings, settings.options.directory.value_or(""));
 
     CacheOptions options;
-    if (remotes == Remotes::no && use != Use::work)
+    const bool works = use == Use::work || use == Use::step;
+    if (use == Use::step)
+        options.log = [](LogLevel, std::string_view) {};
+    if (remotes == Remotes::no && !works)
         options.remotes.emplace();
     if (use == Use::change)
         options.bundles.emplace();  // bundles cannot be changed
-    if (use != Use::work)
+    if (!works)
         options.caching = Switch::on;  // HEARTH_DISABLE is for programs; the cache can still be shown and maintained
     if (use == Use::look)
         options.access = Access::read_only;
     return open_with(globals, settings, std::move(options),
-                     use == Use::work ? std::vector<Wanting>{} : std::vector<Wanting>{is_disk});
+                     works ? std::vector<Wanting>{} : std::vector<Wanting>{is_disk});
 }
 
 Cache open_to_fill(const Globals& globals, const std::optional<std::string>& bundle)

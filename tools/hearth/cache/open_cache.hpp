@@ -22,6 +22,7 @@ enum class Use : unsigned char {
     read,    // like a program that stores nothing
     change,  // fails unless entries can be written and removed
     work,    // like any program: goes on with whatever tiers opened, or none
+    step,    // the same, and says nothing: it is part of a program that has said it
 };
 
 // Servers that a fleet shares. Commands about this machine's cache leave them alone.

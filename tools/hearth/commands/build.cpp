@@ -271,7 +271,8 @@ void add_build(Command& command)
     command.list("RECIPES", arguments.files, "Files that HEARTH_RECORD or 'hearth recipes merge' wrote").required();
     command
         .list("--target,--arch", arguments.targets,
-              "Targets: sm_80, sm_90a, ...; several with commas (otherwise, and for commands, as recorded)", "TARGET")
+              "Targets: sm_80, sm_90a, ...; several with commas (otherwise, and for commands and results, as recorded)",
+              "TARGET")
         .separated_by(',');
     command.text("--nvrtc", arguments.library, "The libnvrtc to compile with (otherwise HEARTH_NVRTC)", "PATH");
     command.count("--jobs", arguments.jobs, "Compile in this many processes at once (otherwise one per core)");

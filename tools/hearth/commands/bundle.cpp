@@ -179,7 +179,8 @@ void add_bundle(Command& command)
         "  HEARTH_BUNDLES=kernels.bundle hearth run -- python serve.py\n"
         "  hearth bundle diff update.bundle old.bundle new.bundle",
         "'hearth bundle COMMAND --help' explains each. docs/bundles.md tells how a fleet starts warm with them.");
-    for (const auto add : {add_bundle_create, add_bundle_ls, add_bundle_verify, add_bundle_merge, add_bundle_diff})
+    for (const auto add : {add_bundle_create, add_bundle_ls, add_bundle_verify, add_bundle_merge, add_bundle_diff,
+                           add_bundle_oci, add_bundle_from_oci})
         add(command);
 }
 

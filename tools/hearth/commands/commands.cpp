@@ -25,6 +25,11 @@
     ROW("ls", add_ls)                                                                                                  \
     ROW("show", add_show)                                                                                              \
     ROW("stats", add_stats)                                                                                            \
+    ROW("top", add_top)                                                                                                \
+    ROW("serve", add_serve)                                                                                            \
+    ROW("report", add_report)                                                                                          \
+    ROW("metrics", add_metrics)                                                                                        \
+    ROW("ready", add_ready)                                                                                            \
     ROW("gc", add_gc)                                                                                                  \
     ROW("verify", add_verify)                                                                                          \
     ROW("rm", add_rm)                                                                                                  \
@@ -32,6 +37,7 @@
     ROW("export", add_export)                                                                                          \
     ROW("import", add_import)                                                                                          \
     ROW("bundle", add_bundle)                                                                                          \
+    ROW("carry", add_carry)                                                                                            \
     ROW("recipes", add_recipes)                                                                                        \
     ROW("build", add_build)                                                                                            \
     ROW("build-worker", add_build_worker)                                                                              \

@@ -75,6 +75,8 @@ std::string program_of(const std::string& word)
 
 int run_exec(const Globals& globals, const ExecArguments& arguments)
 {
+    if (arguments.words.empty())
+        fail_usage("No command was given. Write it after --, as in: hearth exec -- nvcc -c kernel.cu -o kernel.o");
     command::Command command{arguments.words};
     command.words.front() = program_of(command.words.front());
     // A search would find a link to this command again.
@@ -92,7 +94,7 @@ int run_exec(const Globals& globals, const ExecArguments& arguments)
     if (settings.options.caching == Switch::off && !arguments.why)
         replace_this_process(command.words);
     const auto start = std::chrono::steady_clock::now();
-    Cache cache = open_cache(globals, arguments.why ? Use::look : Use::work);
+    Cache cache = open_cache(globals, arguments.why ? Use::look : arguments.step ? Use::step : Use::work);
     const std::string folder = dropin_folder();
     ::unsetenv("HEARTH_STEPS");  // of the command that this is a step of
     std::error_code none;
@@ -126,13 +128,16 @@ int run_exec(const Globals& globals, const ExecArguments& arguments)
     event.cost_ms = std::chrono::duration<double, std::milli>(ran->cost).count();
     event.spent_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     run_log::note(event);
-    if (arguments.verbose)
+    if (arguments.verbose) {
+        std::string_view more = ran->tier.empty() ? ran->reason : ran->tier;
+        if (more.ends_with('.'))
+            more.remove_suffix(1);
         // Whether that can be told or not, the command has ended as it has.
         std::fputs(fmt::format("hearth: {}: {}{}{}, {:.1f} ms\n", ran->label, to_string(ran->outcome),
-                               ran->reason.empty() && ran->tier.empty() ? "" : ": ",
-                               ran->tier.empty() ? ran->reason : ran->tier, event.spent_ms)
+                               more.empty() ? "" : ": ", more, event.spent_ms)
                        .c_str(),
                    stderr);
+    }
     if (ran->signal != 0)
         end_as({ran->code, ran->signal});
     return ran->code;

@@ -12,10 +12,10 @@ namespace hearth::cli {
 
 namespace {
 
-enum class Way : unsigned char { push, pull };
+enum class Direction : unsigned char { push, pull };
 
 struct PushPullArguments {
-    Way way = Way::push;
+    Direction direction = Direction::push;
     Selection selection;
     std::string remote;
     bool json = false;
@@ -23,13 +23,13 @@ struct PushPullArguments {
 
 int run(const Globals& globals, const PushPullArguments& arguments)
 {
-    const Way way = arguments.way;
-    Cache cache = open_cache(globals, way == Way::push ? Use::read : Use::change, Remotes::yes);
+    const Direction direction = arguments.direction;
+    Cache cache = open_cache(globals, direction == Direction::push ? Use::read : Use::change, Remotes::yes);
     const Choose choose = chosen_by(arguments.selection);
-    const TransferReport report = or_fail(
-        with_progress(way == Way::push ? "Pushing" : "Pulling", unless(arguments.json), [&](const Progress& progress) {
-            return way == Way::push ? admin::push(cache, arguments.remote, choose, progress)
-                                    : admin::pull(cache, arguments.remote, choose, progress);
+    const TransferReport report = or_fail(with_progress(
+        direction == Direction::push ? "Pushing" : "Pulling", unless(arguments.json), [&](const Progress& progress) {
+            return direction == Direction::push ? admin::push(cache, arguments.remote, choose, progress)
+                                                : admin::pull(cache, arguments.remote, choose, progress);
         }));
     for (const std::string& problem : report.problems)
         warn(problem);
@@ -40,17 +40,17 @@ int run(const Globals& globals, const PushPullArguments& arguments)
                     {"rejected", report.rejected},
                     {"problems", report.problems}});
     else
-        print_out("{} {} ({}); {} there already, {} rejected.\n", way == Way::push ? "Pushed" : "Pulled",
+        print_out("{} {} ({}); {} there already, {} rejected.\n", direction == Direction::push ? "Pushed" : "Pulled",
                   count_of(report.entries, "entry", "entries"), format_size(report.bytes),
                   count_of(report.already_there, "was", "were"), report.rejected);
     const bool nothing = report.entries + report.already_there == 0;
     return nothing && !arguments.selection.is_everything() ? k_nothing : k_done;
 }
 
-void add(Command& command, Way way)
+void add(Command& command, Direction direction)
 {
     auto& arguments = command.runs(run);
-    arguments.way = way;
+    arguments.direction = direction;
     add_selection(command, arguments.selection);
     command.text("--remote", arguments.remote, "The server, by its tier's name (otherwise the first)", "NAME");
     command.json(arguments.json);
@@ -64,7 +64,7 @@ void add_push(Command& command)
                      "  HEARTH_REMOTE=redis://cache:6379 hearth push\n"
                      "  hearth push 'gemm*'\n"
                      "  HEARTH_SIGN_WITH=build.key hearth push --remote s3");
-    add(command, Way::push);
+    add(command, Direction::push);
 }
 
 void add_pull(Command& command)
@@ -74,7 +74,7 @@ void add_pull(Command& command)
                      "  hearth pull 'gemm*' --remote redis",
                      "Nothing can be pulled from a plain HTTP server, which cannot list its entries; each is fetched "
                      "when it is used.");
-    add(command, Way::pull);
+    add(command, Direction::pull);
 }
 
 }  // namespace hearth::cli

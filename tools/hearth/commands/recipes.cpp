@@ -39,33 +39,41 @@ void tell_of(const recipes::Damage& damage)
                          format_size(damage.bytes)));
 }
 
-bool is_command(const Recipe& recipe)
+std::string_view name_of(recipes::Kind kind)
 {
-    return recipe.kind == recipes::Kind::command;
+    switch (kind) {
+    case recipes::Kind::nvrtc:
+        return "nvrtc";
+    case recipes::Kind::command:
+        return "command";
+    case recipes::Kind::result:
+        return "result";
+    }
+    return "";
 }
 
 // Of what was not compiled it is still known what would compile it.
-std::string compiler_of(const Recipe& recipe)
+std::string compiler_in(const Recipe& recipe)
 {
     if (!recipe.compiler.empty())
         return printable(recipe.compiler);
-    return is_command(recipe) && !recipe.options.empty()
+    return recipe.kind == recipes::Kind::command && !recipe.options.empty()
                ? printable(std::filesystem::path(recipe.options.front()).filename().string())
-               : "nvrtc";
+               : std::string(name_of(recipe.kind));
 }
 
 std::string target_of(const Recipe& recipe)
 {
     if (!recipe.target.empty())
         return printable(recipe.target);
-    return is_command(recipe) ? "-" : "default";
+    return recipe.kind == recipes::Kind::nvrtc ? "default" : "-";
 }
 
 Json recipe_as_json(const Recipe& recipe)
 {
     const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
     return {{"key", recipe.key.hex()},
-            {"kind", is_command(recipe) ? "command" : "nvrtc"},
+            {"kind", name_of(recipe.kind)},
             {"name", recipe.name},
             {"target", recipe.target},
             {"options", recipe.options},
@@ -108,7 +116,7 @@ void print_table(const recipes::Recipes& all)
                  {"NAME"}});
     for (const Recipe& recipe : all.list()) {
         const std::string remark = remark_on(recipe);
-        table.add({short_key(recipe.key), compiler_of(recipe), target_of(recipe), std::to_string(recipe.uses),
+        table.add({short_key(recipe.key), compiler_in(recipe), target_of(recipe), std::to_string(recipe.uses),
                    show_duration(recipe.first_use), recipe.cost.count() == 0 ? "-" : show_duration(recipe.cost),
                    format_size(recipe.source_bytes), std::to_string(recipe.headers),
                    (recipe.name.empty() ? "(no name)" : printable(recipe.name)) +

@@ -1,9 +1,13 @@
 #include "cache/open_cache.hpp"
+#include "carry/around_run.hpp"
 #include "hearth/command.hpp"
 #include "hearth/recipes.hpp"
 #include "process/child.hpp"
 #include "process/dropin.hpp"
+#include "process/frameworks.hpp"
+#include "process/ready_file.hpp"
 #include "process/run_summary.hpp"
+#include "run_log/run_log.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
@@ -29,9 +33,17 @@ struct RunArguments {
     std::string log;
     bool summary = false;
     bool json = false;
-    bool forbid = false;
+    std::string forbid;  // empty: compiling is allowed
     bool no_processes = false;
+    bool no_frameworks = false;
+    bool no_triton = false;
+    bool no_inductor = false;
+    bool no_jax = false;
+    std::vector<std::string> carry;
+    std::optional<std::chrono::milliseconds> carry_limit;
 };
+
+constexpr const char* k_after_ready = "after-ready";
 
 void set(const char* name, const std::string& value)
 {
@@ -71,10 +83,55 @@ void prepare_environment(const Globals& globals, const RunArguments& arguments)
         make_absolute(name, true);
     if (globals.directory)
         set("HEARTH_DIR", fs::absolute(*globals.directory).string());
-    if (arguments.forbid)
-        set("HEARTH_FORBID_COMPILE", "1");
+    if (!arguments.forbid.empty())
+        set("HEARTH_FORBID_COMPILE", arguments.forbid == k_after_ready ? k_after_ready : "1");
     if (!arguments.record.empty())
         set("HEARTH_RECORD", fs::absolute(arguments.record).string());
+}
+
+// So that its processes learn when it is ready. A run within a run gets ready with it.
+void prepare_ready(const Globals& globals, const RunArguments& arguments)
+{
+    const char* const outer = std::getenv("HEARTH_READY_FILE");
+    if (outer != nullptr && is_ready_file(outer))
+        return;
+    const std::string file = new_ready_file(*settings_of(globals).options.directory);
+    set("HEARTH_READY_FILE", file);
+    if (file.empty() && arguments.forbid == k_after_ready)
+        fail("Nobody could say that this run is ready: neither the cache directory nor the temporary folder (TMPDIR) "
+             "has "
+             "a folder that only this user can write. Give it one, or leave out --forbid-compile=after-ready.");
+}
+
+void prepare_frameworks(const RunArguments& arguments)
+{
+    if (arguments.no_frameworks) {
+        serve_no_frameworks();
+        return;
+    }
+    std::vector<std::string> without;
+    for (const auto& [is_left_out, name] :
+         {std::pair{arguments.no_triton, "triton"}, std::pair{arguments.no_inductor, "inductor"},
+          std::pair{arguments.no_jax, "jax"}})
+        if (is_left_out)
+            without.emplace_back(name);
+    serve_frameworks(without);
+}
+
+carry::AroundRun carried(const RunArguments& arguments)
+{
+    static constexpr std::chrono::seconds k_limit(30);
+    return {arguments.carry, arguments.command.front(), arguments.carry_limit.value_or(k_limit)};
+}
+
+// When there is nothing to tell at the end.
+[[noreturn]] void run_to_the_end(const Globals& globals, const RunArguments& arguments, const carry::AroundRun& carried)
+{
+    if (carried.names.empty())
+        replace_this_process(arguments.command);
+    const ChildEnd end = run_in_foreground(arguments.command);
+    carry::capture_after(globals, carried);
+    end_as(end);
 }
 
 int run_run(const Globals& globals, const RunArguments& given)
@@ -99,27 +156,33 @@ int run_run(const Globals& globals, const RunArguments& given)
     if (!arguments.record.empty())
         check_record(arguments.record);
     prepare_environment(globals, arguments);
+    prepare_ready(globals, arguments);
+    prepare_frameworks(arguments);
     const bool keeps_log = !arguments.log.empty();
     const bool tells = arguments.summary || arguments.json;
+    const carry::AroundRun around = carry::restore_before(globals, carried(given));
     if (!keeps_log && !tells)
-        replace_this_process(arguments.command);
+        run_to_the_end(globals, arguments, around);
 
     Result<RunLog> log = keeps_log ? RunLog::make(fs::absolute(arguments.log)) : RunLog::make();
     if (!log && keeps_log)
         fail(log.error().message);
     if (!log) {
         complain(log.error().message + " The command runs without a summary.");
-        replace_this_process(arguments.command);
+        run_to_the_end(globals, arguments, around);
     }
     set("HEARTH_RUN_LOG", log->path());
+    if (const std::string why = arguments.no_frameworks ? "" : why_no_frameworks(given.command); !why.empty())
+        run_log::note({.what = "frameworks", .outcome = "warning", .reason = why});
     if (!tells)
-        replace_this_process(arguments.command);
+        run_to_the_end(globals, arguments, around);
     const ChildEnd end = run_in_foreground(arguments.command);
     const RunSummary summary = log->read();
     // Standard output belongs to the command.
     const std::string text = arguments.json ? summary.as_json() : summary.as_text();
     std::fwrite(text.data(), 1, text.size(), stderr);
     log->remove();
+    carry::capture_after(globals, around);
     end_as(end);
 }
 
@@ -133,22 +196,40 @@ void add_run(Command& command)
         "  hearth run --summary -- ./simulation --steps 100\n"
         "  hearth run -- pip install ./extension          nvcc and g++ are served too\n"
         "  hearth run --forbid-compile -- ./server       a miss is an error, not a stall\n"
-        "  hearth run --record kernels.recipes -- python serve.py",
-        "Served are NVRTC and nvJitLink, which a program loads, and the compilers that it or its children start: "
-        "nvcc,\n"
-        "ptxas, gcc, clang. Exit status, signals and standard streams are the program's own. Programs that are "
+        "  hearth run --forbid-compile=after-ready -- ./server    the same once 'hearth ready' was called\n"
+        "  hearth run --record kernels.recipes -- python serve.py\n"
+        "  hearth run --carry vllm,triton -- vllm serve model",
+        "Served are NVRTC, nvJitLink and libNVVM, which a program loads, the compilers that it or its children start "
+        "(nvcc,\n"
+        "ptxas, gcc, clang), and in Python programs Triton, torch.compile and JAX. Exit status, signals and standard "
+        "streams are the program's own. Programs that are "
         "statically linked with\n"
         "NVRTC cannot be served; 'hearth doctor --program FILE' tells whether one can. HEARTH_DISABLE=1 turns Hearth "
         "off.");
     auto& arguments = command.runs(run_run);
     command.flag("--summary", arguments.summary, "At the end, print the hits and what they saved");
     command.json(arguments.json, "Print the summary as JSON, on standard error");
-    command.flag("--forbid-compile", arguments.forbid, "Fail if something would have to be compiled");
+    command.flag("--forbid-compile", arguments.forbid, k_after_ready,
+                 "Fail if something would have to be compiled; =after-ready: only once 'hearth ready' was called");
     command.text("--record", arguments.record, "Record what is compiled, for 'hearth build'", "FILE");
     command.text("--log", arguments.log, "Note each compile in FILE: a line of JSON with key, bytes, cost and outcome",
                  "FILE");
     command.flag("--no-processes", arguments.no_processes,
                  "Leave the compilers that the program starts (nvcc, ptxas, g++, ...) alone");
+    command.flag("--no-frameworks", arguments.no_frameworks,
+                 "Leave the frameworks of Python programs (Triton, torch.compile, JAX) alone");
+    command.flag("--no-triton", arguments.no_triton, "Leave Triton alone");
+    command.flag("--no-inductor", arguments.no_inductor, "Leave torch.compile alone");
+    command.flag("--no-jax", arguments.no_jax, "Leave JAX alone");
+    command
+        .list("--carry", arguments.carry,
+              "Restore these tools' cache directories first, and capture them afterwards in the background: "
+              "triton,inductor",
+              "NAMES")
+        .one_at_a_time()
+        .separated_by(',');
+    command.duration("--carry-limit", arguments.carry_limit,
+                     "How long the program waits for its directories at most (otherwise 30s)");
     command.hands_on(arguments.command, "-- COMMAND", "command", "-- python train.py");
 }
 

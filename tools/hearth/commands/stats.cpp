@@ -1,6 +1,8 @@
 #include "cache/open_cache.hpp"
+#include "cache/stats_json.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/units.hpp"
+#include "process/stop_signals.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
@@ -12,70 +14,17 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include <poll.h>
+
 namespace hearth::cli {
 
 namespace {
 
 struct StatsArguments {
+    std::optional<std::chrono::milliseconds> watch;
     bool reset = false;
     bool json = false;
 };
-
-double seconds(std::uint64_t nanoseconds)
-{
-    return static_cast<double>(nanoseconds) / 1e9;
-}
-
-template <class Of, std::size_t k_rows>
-void add_counts(Json& object, const Of& stats, const std::array<CountName<Of>, k_rows>& counts)
-{
-    for (const CountName<Of>& count : counts)
-        if (count.unit == CountName<Of>::Unit::nanosecond)
-            object.add(count.name, seconds(stats.*count.member));
-        else
-            object.add(count.name, stats.*count.member);
-}
-
-Json latency_as_json(const Latency& latency)
-{
-    return {{"p50", latency.percentile_us(0.50) / 1e6},
-            {"p99", latency.percentile_us(0.99) / 1e6},
-            {"mean", latency.mean_us() / 1e6}};
-}
-
-Json tier_as_json(const TierStats& tier)
-{
-    Json object{{"name", tier.name},
-                {"note", tier.note},
-                {"capacity_bytes", tier.capacity_bytes},
-                {"used_bytes", tier.used_bytes},
-                {"entries", tier.entries}};
-    add_counts(object, tier, k_tier_counts);
-    object.add("latency_seconds", latency_as_json(tier.latency));
-    object.add("miss_latency_seconds", latency_as_json(tier.miss_latency));
-    if (tier.remote)
-        object.add("remote", {{"state", to_string(tier.remote->state)},
-                              {"server", tier.remote->server},
-                              {"problem", tier.remote->problem}});
-    return object;
-}
-
-Json misses_as_json(const Stats& stats)
-{
-    Json misses = Json::object();
-    for (std::size_t i = 0; i < k_miss_reasons; ++i)
-        misses.add(to_string(static_cast<Miss>(i)), stats.misses[i]);
-    return misses;
-}
-
-void print_as_json(const Stats& stats)
-{
-    Json object{{"lookups", stats.lookups()},     {"hit_rate", stats.hit_rate()},   {"misses", misses_as_json(stats)},
-                {"evictions", stats.evictions()}, {"demotions", stats.demotions()}, {"corrupt", stats.corrupt()}};
-    add_counts(object, stats, k_counts);
-    object.add("tiers", Json::array_of(stats.tiers, tier_as_json));
-    print_json(object);
-}
 
 // " (absent 18, corrupt 2)", or nothing when there were none.
 std::string reasons(const Stats& stats)
@@ -105,6 +54,34 @@ void print_misses(const std::vector<TierStats>& tiers)
     table.print();
 }
 
+std::string time_text(std::uint64_t nanoseconds)
+{
+    return show_duration(std::chrono::nanoseconds(nanoseconds));
+}
+
+void print_compilers(const Stats& stats)
+{
+    Table table({{"COMPILER"},
+                 {"HITS", Align::right},
+                 {"COMPILES", Align::right},
+                 {"SAVED", Align::right},
+                 {"SPENT", Align::right}});
+    bool any = false;
+    for (std::size_t i = 0; i < k_compiler_kinds; ++i) {
+        const CompilerStats& compiler = stats.compilers[i];
+        if (compiler.hits + compiler.compiles == 0)
+            continue;
+        any = true;
+        table.add({std::string(k_compiler_names[i].name), std::to_string(compiler.hits),
+                   std::to_string(compiler.compiles), time_text(compiler.compile_ns_saved),
+                   time_text(compiler.compile_ns_spent)});
+    }
+    if (!any)
+        return;
+    print_out("\n");
+    table.print();
+}
+
 void print_for_people(const Stats& stats)
 {
     FactList facts;
@@ -116,11 +93,13 @@ void print_for_people(const Stats& stats)
     facts.add("evictions", fmt::format("{} ({} demoted)", stats.evictions(), stats.demotions()));
     facts.add("corrupt", std::to_string(stats.corrupt()));
     facts.add("compiles", fmt::format("{} ({} failed)", stats.compiles, stats.compile_failures));
+    if (stats.compiles_after_ready != 0)
+        facts.add("after ready", fmt::format("{} of them", stats.compiles_after_ready));
     facts.add("compile time",
-              fmt::format("{} spent, {} saved", show_duration(std::chrono::nanoseconds(stats.compile_ns_spent)),
-                          show_duration(std::chrono::nanoseconds(stats.compile_ns_saved))));
+              fmt::format("{} spent, {} saved", time_text(stats.compile_ns_spent), time_text(stats.compile_ns_saved)));
     facts.print();
 
+    print_compilers(stats);
     print_out("\n");
     Table tiers({{"TIER"},
                  {"USED", Align::right},
@@ -146,12 +125,36 @@ void print_for_people(const Stats& stats)
             print_out("{} is {}\n", printable(tier.name), printable(tier.note));
 }
 
+// Prints again and again, until a signal or a reader that leaves ends it.
+int watch(Cache& cache, const StatsArguments& arguments)
+{
+    const StopSignals signals;
+    const HeldStopSignals held;
+    for (bool first = true; told_to_stop() == 0; first = false) {
+        const Stats stats = cache.stats(Scope::directory);
+        if (arguments.json) {
+            print_json(stats_as_json(stats));
+        } else {
+            print_out("{}{}\n", first ? "" : "\n", iso_time(now()).value_or(""));
+            print_for_people(stats);
+        }
+        finish_output();
+        const auto seconds = std::chrono::floor<std::chrono::seconds>(*arguments.watch);
+        const timespec pause{.tv_sec = seconds.count(),
+                             .tv_nsec = std::chrono::nanoseconds(*arguments.watch - seconds).count()};
+        static_cast<void>(::ppoll(nullptr, 0, &pause, &held.mask_before()));
+    }
+    return k_done;
+}
+
 int run_stats(const Globals& globals, const StatsArguments& arguments)
 {
     Cache cache = open_cache(globals, arguments.reset ? Use::change : Use::read, Remotes::yes);
+    if (arguments.watch)
+        return watch(cache, arguments);
     const Stats stats = cache.stats(Scope::directory);
     if (arguments.json)
-        print_as_json(stats);
+        print_json(stats_as_json(stats));
     else
         print_for_people(stats);
     if (arguments.reset) {
@@ -167,12 +170,19 @@ int run_stats(const Globals& globals, const StatsArguments& arguments)
 
 void add_stats(Command& command)
 {
-    command.describe("Shows hits, misses and saved time of all processes that used this cache directory.",
-                     "  hearth stats\n"
-                     "  hearth stats --json | jq .hit_rate\n"
-                     "  hearth stats --reset --json >> history.jsonl");
+    command.describe(
+        "Shows hits, misses and saved time of all processes that used this cache directory.",
+        "  hearth stats\n"
+        "  hearth stats --json | jq .hit_rate\n"
+        "  hearth stats --reset --json >> history.jsonl\n"
+        "  hearth stats --watch 10                    again every 10 seconds; 'hearth top' fills a terminal");
     auto& arguments = command.runs(run_stats);
-    command.flag("--reset", arguments.reset, "Show the statistics, then start counting again from 0");
+    const Option reset =
+        command.flag("--reset", arguments.reset, "Show the statistics, then start counting again from 0");
+    command
+        .seconds("--watch", arguments.watch, std::chrono::seconds(2),
+                 "Show them again every so many seconds (otherwise 2), until it is stopped")
+        .excludes(reset);
     command.json(arguments.json);
 }
 

@@ -3,6 +3,7 @@
 #include "doctor/program_parts.hpp"
 #include "hearth/api.hpp"
 #include "process/dropin.hpp"
+#include "process/frameworks.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
 #include "terminal/system_error.hpp"
@@ -299,8 +300,14 @@ void print_as_json(const Report& report)
                 {"compilers", compilers},
                 {"libraries", libraries},
                 {"dropin", report.dropin},
+                {"frameworks", frameworks_folder()},
                 {"problems", report.problems},
                 {"advice", report.advice}});
+}
+
+bool is_python(const ProgramParts& parts)
+{
+    return std::filesystem::path(parts.path).filename().string().starts_with("python");
 }
 
 std::string describe(const Trace& trace, const ProgramParts& parts)
@@ -351,6 +358,8 @@ void print_for_people(const Report& report)
     for (const Trace& trace : report.traces)
         facts.add(std::string(to_string(trace.compiler)), describe(trace, parts));
     facts.add("drop-in", report.dropin.empty() ? "none" : printable(report.dropin));
+    if (const std::string folder = frameworks_folder(); is_python(parts) && !folder.empty())
+        facts.add("frameworks", fmt::format("Triton, torch.compile and JAX, by {}", printable(folder)));
     facts.print();
 
     print_out("\n");

@@ -13,6 +13,13 @@ public:
     Descriptor& operator=(const Descriptor&) = delete;
 
     int get() const { return m_value; }
+    // Its owner is somebody else from here on.
+    int release()
+    {
+        const int value = m_value;
+        m_value = -1;
+        return value;
+    }
     // Returns the result of close(), which on some file systems is the first to report a full disk.
     int reset()
     {

@@ -27,17 +27,6 @@ std::vector<fs::path> usual_places()
     return {beside / "dropin", beside.parent_path() / HEARTH_LIBDIR / "hearth"};
 }
 
-// In a list that programs take from the environment. If `hearth run` runs `hearth run`, once is enough.
-void put_first(const char* name, const std::string& entry)
-{
-    const char* const value = std::getenv(name);
-    const std::string_view others = value != nullptr ? value : "";
-    if (others.empty())
-        ::setenv(name, entry.c_str(), 1);
-    else if (others != entry && !others.starts_with(entry + ":"))
-        ::setenv(name, fmt::format("{}:{}", entry, others).c_str(), 1);
-}
-
 }  // namespace
 
 std::string dropin_folder()
@@ -51,6 +40,16 @@ std::string dropin_folder()
         if (::access((place / k_audit_library).c_str(), R_OK) == 0)
             return fs::absolute(place).lexically_normal().string();
     return {};
+}
+
+void put_first(const char* name, const std::string& entry)
+{
+    const char* const value = std::getenv(name);
+    const std::string_view others = value != nullptr ? value : "";
+    if (others.empty())
+        ::setenv(name, entry.c_str(), 1);
+    else if (others != entry && !others.starts_with(entry + ":"))
+        ::setenv(name, fmt::format("{}:{}", entry, others).c_str(), 1);
 }
 
 std::string serve_children(bool processes)

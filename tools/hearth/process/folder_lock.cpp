@@ -1,6 +1,10 @@
 #include "process/folder_lock.hpp"
 
 #include "process/stop_signals.hpp"
+#include "terminal/exit.hpp"
+#include "terminal/text.hpp"
+
+#include <fmt/format.h>
 
 #include <cerrno>
 #include <chrono>
@@ -13,7 +17,7 @@
 
 namespace hearth::cli {
 
-FolderLock::FolderLock(const std::string& file)
+FolderLock::FolderLock(const std::string& file, const std::function<bool()>& goes_on)
 {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::weakly_canonical(file, error).parent_path();
@@ -22,6 +26,11 @@ FolderLock::FolderLock(const std::string& file)
         if (told_to_stop() != 0)
             ::close(m_folder);
         stop_if_told();
+        if (goes_on && !goes_on()) {
+            ::close(m_folder);
+            fail(
+                fmt::format("Another process holds {}, and did not let go of it in time.", in_quotes(folder.string())));
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
 }

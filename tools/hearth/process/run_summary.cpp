@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <set>
@@ -43,6 +44,10 @@ void count(RunSummary& summary, const run_log::Event& event)
         summary.steps.saved_ms += is_hit ? event.cost_ms : 0;
         return;
     }
+    RunSummary::Counts& of = summary.of[event.what];
+    ++(event.outcome == "hit" || event.outcome == "waited" ? of.hits
+       : event.outcome == "forbidden"                      ? of.forbidden
+                                                           : of.compiled);
     if (event.outcome == "hit") {
         ++summary.hits_of[event.tier];
         summary.saved_ms += event.cost_ms;
@@ -58,7 +63,26 @@ void count(RunSummary& summary, const run_log::Event& event)
     }
     ++(event.outcome == "miss" || event.outcome == "rebuilt" ? summary.compiled : summary.past_the_cache);
     summary.spent_ms += event.spent_ms;
-    summary.slowest.push_back({event.name.empty() ? "default_program" : event.name, event.reason, event.spent_ms});
+    summary.slowest.push_back(
+        {event.name.empty() ? "default_program" : event.name, event.reason, event.spent_ms, event.after_ready});
+    summary.after_ready += event.after_ready ? 1U : 0U;
+}
+
+// A framework's kernels are told apart, since a program that has one mostly uses several.
+std::string frameworks_of(const std::map<std::string, RunSummary::Counts>& all)
+{
+    constexpr std::array<std::string_view, 6> k_compilers{"", "command", "library", "nvjitlink", "nvrtc", "nvvm"};
+    std::string text;
+    for (const auto& [name, counts] : all) {
+        if (std::find(k_compilers.begin(), k_compilers.end(), name) != k_compilers.end())
+            continue;
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(name), count_of(counts.hits, "hit", "hits"));
+        if (counts.compiled != 0)
+            text += fmt::format(" and {} compiled", counts.compiled);
+        if (counts.forbidden != 0)
+            text += fmt::format(" and {} forbidden", counts.forbidden);
+    }
+    return text;
 }
 
 std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& by_tier)
@@ -99,6 +123,8 @@ std::string RunSummary::as_text() const
     if (!tiers.empty())
         text += " (" + tiers + ")";
     text += fmt::format(", {} compiled", compiled);
+    if (after_ready != 0)
+        text += fmt::format(" ({} after ready)", after_ready);
     if (waited != 0)
         text += fmt::format(", {} waited for another's", waited);
     if (past_the_cache != 0)
@@ -106,11 +132,14 @@ std::string RunSummary::as_text() const
     if (forbidden != 0)
         text += fmt::format(", {} forbidden", forbidden);
     text += fmt::format(", {} saved\n", seconds(saved_ms));
+    if (const std::string frameworks = frameworks_of(of); !frameworks.empty())
+        text += "hearth:   of these " + frameworks + "\n";
     if (const std::uint64_t hits = sum_of(steps.hits_of); hits != 0)
         text += fmt::format("hearth:   steps of what was compiled: {}, {} compiled, {} saved\n",
                             count_of(hits, "hit", "hits"), steps.compiled, seconds(steps.saved_ms));
     for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
-        text += fmt::format("hearth:   compiled {} in {}{}\n", printable(slowest[i].name), seconds(slowest[i].spent_ms),
+        text += fmt::format("hearth:   compiled {} in {}{}{}\n", printable(slowest[i].name),
+                            seconds(slowest[i].spent_ms), slowest[i].after_ready ? " after ready" : "",
                             slowest[i].reason.empty() ? "" : " (" + printable(slowest[i].reason) + ")");
     if (slowest.size() > k_most_shown)
         text += fmt::format("hearth:   and {} more, quicker\n", slowest.size() - k_most_shown);
@@ -121,11 +150,19 @@ std::string RunSummary::as_json() const
 {
     Json shown = Json::array();
     for (std::size_t i = 0; i < std::min(slowest.size(), k_most_shown); ++i)
-        shown.add(
-            {{"name", slowest[i].name}, {"reason", slowest[i].reason}, {"spent_seconds", slowest[i].spent_ms / 1e3}});
+        shown.add({{"name", slowest[i].name},
+                   {"reason", slowest[i].reason},
+                   {"spent_seconds", slowest[i].spent_ms / 1e3},
+                   {"after_ready", slowest[i].after_ready}});
+    Json by_compiler = Json::object();
+    for (const auto& [name, counts] : of)
+        by_compiler.add(name,
+                        Json{{"hits", counts.hits}, {"compiled", counts.compiled}, {"forbidden", counts.forbidden}});
     const Json json{{"hits", hits()},
                     {"by_tier", as_object(hits_of)},
+                    {"by_compiler", by_compiler},
                     {"compiled", compiled},
+                    {"after_ready", after_ready},
                     {"waited", waited},
                     {"past_the_cache", past_the_cache},
                     {"forbidden", forbidden},

@@ -16,6 +16,7 @@ struct RunSummary {
         std::string name;
         std::string reason;
         double spent_ms = 0;
+        bool after_ready = false;
     };
 
     // Programs that a compiler starts, such as cicc by nvcc, while that is compiled itself.
@@ -25,9 +26,18 @@ struct RunSummary {
         double saved_ms = 0;
     };
 
+    // Of one compiler or framework.
+    struct Counts {
+        std::uint64_t hits = 0;  // and those that waited for another's
+        std::uint64_t compiled = 0;
+        std::uint64_t forbidden = 0;
+    };
+
     Steps steps;
+    std::map<std::string, Counts> of;              // by compiler: "nvrtc", "command", "triton"
     std::map<std::string, std::uint64_t> hits_of;  // by tier
     std::uint64_t compiled = 0;
+    std::uint64_t after_ready = 0;     // of what was compiled, and what was past the cache
     std::uint64_t waited = 0;          // for another thread or process that compiled the same kernel
     std::uint64_t past_the_cache = 0;  // compiled, and cannot be kept
     std::uint64_t forbidden = 0;       // needed a compile, and compiling is forbidden

@@ -3,6 +3,8 @@
 #include "base/text.hpp"
 #include "hearth/api.hpp"
 #include "hearth/units.hpp"
+#include "process/file_io.hpp"
+#include "terminal/completion.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/manual.hpp"
 #include "terminal/output.hpp"
@@ -37,6 +39,7 @@ struct Command::Line {
     void add(const CommandRow& row);
     void take_rest(std::vector<std::string>& words);
     int say_usage(const CLI::ParseError& error) const;
+    int print_completion(const std::string& shell) const;
 
     // The usage line of a command that passes something on shows it too.
     class Formatter : public CLI::Formatter {
@@ -204,6 +207,22 @@ int Command::Line::say_usage(const CLI::ParseError& error) const
     return k_usage;
 }
 
+int Command::Line::print_completion(const std::string& shell) const
+{
+    const auto* const found = std::find_if(std::begin(k_completion_shells), std::end(k_completion_shells),
+                                           [&](const CompletionShell& known) { return known.name == shell; });
+    if (found == std::end(k_completion_shells))
+        fail_usage(fmt::format("There is no completion for {}. Name bash, zsh or fish.", in_quotes(shell)));
+    const auto rest = [this](const CLI::App& command) {
+        const auto handed_on = rest_of.find(&command);
+        if (handed_on == rest_of.end())
+            return AfterDashes::nothing;
+        return handed_on->second.usage.find("COMMAND") != std::string::npos ? AfterDashes::command : AfterDashes::files;
+    };
+    write_out(found->script(app.get_name(), offered_by(app, rest)));
+    return k_done;
+}
+
 Option Option::required() const
 {
     m_option->required();
@@ -295,6 +314,14 @@ Option Command::flag(const std::string& name, bool& value, const std::string& he
     return Option(m_app.add_flag(name, value, help));
 }
 
+Option Command::flag(const std::string& name, std::string& value, const std::string& word, const std::string& help)
+{
+    CLI::Option* const option = m_app.add_flag(name, value, help);
+    return Option(option).checked_by([word](const std::string& given) {
+        return given == word || given == "true" ? "" : fmt::format("\"{}\" is not \"{}\"", given, word);
+    });
+}
+
 Option Command::json(bool& value, const std::string& help)
 {
     return flag("--json", value, help);
@@ -359,16 +386,38 @@ Option Command::duration(const std::string& name, std::optional<std::chrono::mil
     return Option(m_app.add_option_function<std::string>(name, read, help)->type_name("DURATION"));
 }
 
+Option Command::seconds(const std::string& name, std::optional<std::chrono::milliseconds>& value,
+                        std::chrono::milliseconds otherwise, const std::string& help)
+{
+    static constexpr std::string_view k_no_value = "otherwise";
+    const auto read = [name, otherwise, &value](const std::string& text) {
+        const bool plain = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+        value = text == k_no_value ? otherwise : parse_duration(plain ? text + "s" : text);
+        if (!value || value->count() <= 0)
+            throw CLI::ValidationError(
+                name, fmt::format("{} is not a number of seconds. Give one above 0: 2, 0.5, 1m.", in_quotes(text)));
+    };
+    return Option(m_app.add_option_function<std::string>(name, read, help)
+                      ->expected(0, 1)
+                      ->default_str(std::string(k_no_value))
+                      ->type_name("[SECONDS]"));
+}
+
 int run_command_line(const ProgramText& program, std::span<const CommandRow> commands, std::vector<std::string> words)
 {
     Command::Line line(program);
-    if (const CommandRow* row = row_of(commands, words))
+    // What a package is made with: it is not in the help.
+    const bool tells_all = words.size() == 2 && (words[0] == "--manual-pages" || words[0] == "--completion");
+    if (const CommandRow* row = tells_all ? nullptr : row_of(commands, words))
         line.add(*row);
     else
         for (const CommandRow& each : commands)
             line.add(each);
-    if (words == std::vector<std::string>{"--manual-page"}) {
-        write_out(manual_page(line.app, HEARTH_VERSION));
+    if (tells_all && words[0] == "--completion")
+        return line.print_completion(words[1]);
+    if (tells_all) {
+        for (const ManualPage& page : manual_pages(line.app, HEARTH_VERSION))
+            write_whole(words[1] + "/" + page.file, std::as_bytes(std::span(page.text)));
         return k_done;
     }
     line.take_rest(words);

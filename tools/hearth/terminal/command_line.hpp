@@ -15,8 +15,8 @@ class App;
 class Option;
 }  // namespace CLI
 
-// How a command says what it takes. CLI11 parses the words. Only command_line.cpp and manual.cpp include it, since its
-// headers add seconds to the compile of each file.
+// How a command says what it takes. CLI11 parses the words. Only command_line.cpp, manual.cpp and completion.cpp
+// include it, since its headers add seconds to the compile of each file.
 
 namespace hearth::cli {
 
@@ -75,6 +75,8 @@ public:
     }
 
     Option flag(const std::string& name, bool& value, const std::string& help);
+    // A flag that may be given a word, as in --forbid-compile=after-ready. Without it the value is "true".
+    Option flag(const std::string& name, std::string& value, const std::string& word, const std::string& help);
     Option json(bool& value, const std::string& help = "Print JSON, for programs");
     Option text(const std::string& name, std::string& value, const std::string& help,
                 const std::string& placeholder = "TEXT");
@@ -85,6 +87,10 @@ public:
     Option size(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
     Option count(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
     Option duration(const std::string& name, std::optional<std::chrono::milliseconds>& value, const std::string& help);
+
+    // Given without a value it is `otherwise`. A number without a unit is of seconds.
+    Option seconds(const std::string& name, std::optional<std::chrono::milliseconds>& value,
+                   std::chrono::milliseconds otherwise, const std::string& help);
 
     // What follows "--" goes into `words` unchanged; `usage` stands for it in the help: "-- COMMAND". A user who
     // forgets the dashes is told to put them before `what`, as in `example`.
@@ -112,8 +118,8 @@ struct ProgramText {
 };
 
 // Runs the command that the words name, and returns its exit code. Wrong usage is reported on standard error. Only the
-// chosen command describes itself, so that a start does not pay for all of them. --manual-page is for the build: it is
-// not in the help.
+// chosen command describes itself, so that a start does not pay for all of them. Two more are for packages, and not in
+// the help: --manual-pages FOLDER writes a page for each command, --completion SHELL prints a shell's script.
 int run_command_line(const ProgramText& program, std::span<const CommandRow> commands, std::vector<std::string> words);
 
 }  // namespace hearth::cli

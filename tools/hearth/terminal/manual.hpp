@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
@@ -8,7 +9,12 @@ class App;
 
 namespace hearth::cli {
 
-// The manual page of a program with all of its commands, in roff: what their --help shows.
-std::string manual_page(const CLI::App& program, const std::string& version);
+struct ManualPage {
+    std::string file;  // "hearth-run.1"
+    std::string text;  // in roff
+};
+
+// The manual page of a program, which lists its commands, and one for each of them: what their --help shows.
+std::vector<ManualPage> manual_pages(const CLI::App& program, const std::string& version);
 
 }  // namespace hearth::cli

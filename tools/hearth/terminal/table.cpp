@@ -41,7 +41,7 @@ std::string Table::line(const std::vector<std::string>& cells, const std::vector
     return text;
 }
 
-void Table::print(std::string_view indent) const
+std::vector<std::string> Table::lines(std::size_t width) const
 {
     std::vector<std::string> titles;
     std::vector<std::size_t> widths;
@@ -54,16 +54,26 @@ void Table::print(std::string_view indent) const
             widths[i] = std::max(widths[i], columns(row[i]));
 
     std::size_t room = 0;
-    if (const std::size_t terminal = terminal_columns(STDOUT_FILENO); terminal != 0) {
-        std::size_t before = indent.size();
+    if (width != 0) {
+        std::size_t before = 0;
         for (std::size_t i = 0; i + 1 < widths.size(); ++i)
             before += widths[i] + k_gap;
-        room = terminal > before + k_narrowest ? terminal - before : k_narrowest;
+        room = width > before + k_narrowest ? width - before : k_narrowest;
     }
-
-    print_out("{}{}\n", indent, Paint(STDOUT_FILENO).bold(line(titles, widths, room)));
+    std::vector<std::string> all{line(titles, widths, room)};
     for (const auto& row : m_rows)
-        print_out("{}{}\n", indent, line(row, widths, room));
+        all.push_back(line(row, widths, room));
+    return all;
+}
+
+void Table::print(std::string_view indent) const
+{
+    const std::size_t terminal = terminal_columns(STDOUT_FILENO);
+    const std::vector<std::string> all =
+        lines(terminal != 0 ? std::max(terminal, indent.size() + 1) - indent.size() : 0);
+    print_out("{}{}\n", indent, Paint(STDOUT_FILENO).bold(all.front()));
+    for (std::size_t i = 1; i < all.size(); ++i)
+        print_out("{}{}\n", indent, all[i]);
 }
 
 void FactList::print(std::string_view indent) const

@@ -21,6 +21,8 @@ public:
 
     void add(std::vector<std::string> cells) { m_rows.push_back(std::move(cells)); }
     void print(std::string_view indent = "") const;
+    // The titles and the rows, each in one line. The last column is cut so that they fit into `width`; 0: it is not.
+    std::vector<std::string> lines(std::size_t width) const;
 
 private:
     std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths,

@@ -1,0 +1,10 @@
+# Writes a source that holds the files of the page as they are: cmake -D FOLDER=... -D OUTPUT=... -P HearthPage.cmake
+set(text "// Made from tools/hearth/page by cmake/HearthPage.cmake.\n#include \"page/page_assets.hpp\"\n\nnamespace hearth::cli {\n\n")
+foreach(row "html=index.html" "css=page.css" "js=page.js")
+  string(REGEX MATCH "^([a-z]+)=(.+)$" matched "${row}")
+  set(name "${CMAKE_MATCH_1}")
+  file(READ "${FOLDER}/${CMAKE_MATCH_2}" content)
+  string(APPEND text "const std::string_view k_page_${name} = R\"hearth(${content})hearth\";\n\n")
+endforeach()
+string(APPEND text "}  // namespace hearth::cli\n")
+file(WRITE "${OUTPUT}" "${text}")

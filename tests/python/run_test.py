@@ -1,0 +1,70 @@
+"""What a program keeps through the package is told by `hearth run`: counted, recorded, and forbidden."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import support
+
+_PROGRAM = textwrap.dedent(
+    """
+    import hearth
+    cache = hearth.Cache.open()
+    entry = cache.get(hearth.key("run test", "outside"))
+    if entry is None:
+        cache.check_may_compile("outside.cu", "mine")
+        cache.put(hearth.key("run test", "outside"), b"code", "outside.cu", "mine", 1.5)
+    cache.get_or_compile(hearth.key("run test", "inside"), lambda: b"code")
+    cache.put(hearth.key("run test", "data"), b"what nobody has compiled")
+    hearth.nvrtc.compile("__global__ void k() {}", target="compute_90", name="k.cu", cache=cache)
+    """
+)
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_it(self, *options, **more):
+        words = [os.environ["HEARTH_COMMAND"], "run", "--json", *options, "--", sys.executable, "-c", _PROGRAM]
+        environment = {**os.environ, "HEARTH_DIR": os.path.join(self.folder, "cache"), **more}
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=100)
+        return done, json.loads(done.stderr.splitlines()[-1])
+
+    def test_compiles_and_hits_are_counted_by_compiler(self):
+        done, first = self.run_it()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        compiled = {"compiled": 1, "forbidden": 0, "hits": 0}
+        self.assertEqual(first["by_compiler"], {"mine": compiled, "library": compiled, "nvrtc": compiled})
+        self.assertIn("outside.cu", [compile["name"] for compile in first["slowest"]])
+        _, second = self.run_it()
+        hit = {"compiled": 0, "forbidden": 0, "hits": 1}
+        self.assertEqual(second["by_compiler"], {"mine": hit, "library": hit, "nvrtc": hit})
+        self.assertGreaterEqual(second["saved_seconds"], 1.5)
+
+    def test_a_recording_is_enough_for_a_machine_that_may_not_compile(self):
+        recipes, bundle = os.path.join(self.folder, "r"), os.path.join(self.folder, "b")
+        done, _ = self.run_it("--record", recipes)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        built = subprocess.run(
+            [os.environ["HEARTH_COMMAND"], "build", recipes, "-o", bundle], capture_output=True, text=True, timeout=100
+        )
+        self.assertEqual(built.returncode, 0, built.stderr)
+        done, summary = self.run_it("--forbid-compile", HEARTH_DIR=os.path.join(self.folder, "e"), HEARTH_BUNDLES=bundle)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((summary["hits"], summary["compiled"], summary["forbidden"]), (3, 0, 0))
+
+    def test_a_compile_that_is_forbidden_is_named(self):
+        done, summary = self.run_it("--forbid-compile")
+        self.assertIn("hearth.Error: outside.cu is missing, and this cache may not compile it", done.stderr)
+        self.assertEqual(summary["by_compiler"]["mine"]["forbidden"], 1)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,16 @@
+#include "carry/restore.hpp"
+
+#include "base/error.hpp"
+
+namespace hearth::cli::carry {
+
+Result<Written> restore(Cache& cache, const Located& located, const std::string& directory, Existing existing,
+                        const Progress& progress)
+{
+    if (const std::vector<Pack> missing = missing_packs(cache, located.capture); !missing.empty())
+        return error(Code::not_found, "{}", describe_missing(located, missing));
+    return write_tree(
+        located.capture, directory, existing, [&](const Pack& pack) { return read_pack(cache, pack); }, progress);
+}
+
+}  // namespace hearth::cli::carry
