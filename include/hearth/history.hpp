@@ -43,7 +43,7 @@ namespace admin {
 
 // Oldest first. Empty for a cache without a directory.
 HEARTH_API std::vector<Period> history(Cache& cache);
-// Oldest first. What another process noted within the last second may not be there yet.
+// In the order in which they were noted. What another process noted within the last second may not be there yet.
 HEARTH_API std::vector<Event> events(Cache& cache);
 
 }  // namespace admin

@@ -39,13 +39,13 @@ std::string as_setting_text(const JsonValue& value)
     return all;
 }
 
-// The file's settings as texts, by name.
-using FileSettings = std::vector<std::pair<std::string, std::string>>;
+// Settings as texts, by name.
+using Texts = std::vector<std::pair<std::string, std::string>>;
 
 // A file that cannot be read may have asked for care, so care is taken.
-FileSettings careful_settings(std::string problem, std::vector<std::string>& problems)
+Texts careful_settings(std::string problem, std::vector<std::string>& problems)
 {
-    FileSettings values;
+    Texts values;
     problem += "; it was passed over";
     for (const SettingRow& setting : config::setting_rows())
         if (setting.careful_if_unread) {
@@ -71,10 +71,22 @@ bool is_meant(std::string_view given, std::string_view name)
     return folded(given) == folded(name);
 }
 
-// A missing file is an empty one; a broken one is a problem to be told.
-FileSettings read_file(const std::string& path, bool must_exist, std::vector<std::string>& problems)
+// " (line 3, column 7)", where it stops being JSON.
+std::string where_wrong(std::string_view text)
 {
-    FileSettings values;
+    const std::optional<std::size_t> at = JsonValue::first_mistake(text, JsonValue::Comments::passed_over);
+    if (!at)
+        return {};
+    const std::string_view before = text.substr(0, *at);
+    const std::size_t line = before.rfind('\n');
+    return fmt::format(" (line {}, column {})", std::count(before.begin(), before.end(), '\n') + 1,
+                       before.size() - (line == std::string_view::npos ? 0 : line + 1) + 1);
+}
+
+// A missing file is an empty one; a broken one is a problem to be told.
+Texts read_file(const std::string& path, bool must_exist, std::vector<std::string>& problems)
+{
+    Texts values;
     static constexpr std::uint64_t k_max_file = 1 << 20;
     int error = 0;
     // Links are followed: a configuration file may well be a link into a dotfiles folder.
@@ -89,7 +101,8 @@ FileSettings read_file(const std::string& path, bool must_exist, std::vector<std
     const JsonValue parsed = JsonValue::parse(bytes.text(), JsonValue::Comments::passed_over);
     if (!parsed.is_object())
         return careful_settings(
-            fmt::format("The configuration file {} is not a JSON object such as {{\"max_bytes\": \"10G\"}}", path),
+            fmt::format("The configuration file {} is not a JSON object such as {{\"max_bytes\": \"10G\"}}{}", path,
+                        where_wrong(bytes.text())),
             problems);
     const std::vector<SettingRow> settings = config::setting_rows();
     for (std::size_t i = 0; i < parsed.names.size(); ++i) {
@@ -118,6 +131,37 @@ FileSettings read_file(const std::string& path, bool must_exist, std::vector<std
     return values;
 }
 
+// Variables that nobody reads, and that look like one that is read. They are told, and the careful ones count.
+Texts look_at_variables(std::vector<std::string>& problems)
+{
+    constexpr std::string_view k_ours = "HEARTH_";
+    Texts values;
+    const std::vector<SettingRow> settings = config::setting_rows();
+    std::vector<std::string_view> known{"HEARTH_CONFIG"};
+    for (const SettingRow& setting : settings)
+        for (const char* variable : {setting.environment, setting.old_environment})
+            if (variable != nullptr)
+                known.emplace_back(variable);
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+        const std::string_view name = std::string_view(*variable).substr(0, std::string_view(*variable).find('='));
+        if (!name.starts_with(k_ours) || std::find(known.begin(), known.end(), name) != known.end())
+            continue;
+        const auto meant =
+            std::find_if(known.begin(), known.end(), [name](std::string_view one) { return is_meant(name, one); });
+        const std::string_view close = meant != known.end() ? *meant : base::closest(name, known);
+        if (close.empty())
+            continue;
+        problems.push_back(fmt::format("environment {}: Hearth does not know it. Did you mean {}?", name, close));
+        for (const SettingRow& setting : settings)
+            if (setting.careful_if_unread && close == setting.environment) {
+                problems.back() +=
+                    fmt::format(" Since it may have asked for care, {} is {}.", setting.name, setting.careful);
+                values.emplace_back(setting.name, setting.careful);
+            }
+    }
+    return values;
+}
+
 }  // namespace
 
 const Setting* Settings::find(std::string_view name) const
@@ -133,7 +177,8 @@ Settings resolve(CacheOptions given)
     Settings settings;
     bool named = false;
     const std::string file = config::configuration_file(named);
-    const auto in_file = file.empty() ? FileSettings{} : read_file(file, named, settings.problems);
+    const auto in_file = file.empty() ? Texts{} : read_file(file, named, settings.problems);
+    const auto meant = look_at_variables(settings.problems);
     CacheOptions options = std::move(given);
     CacheOptions defaults = config::preset_options(Preset::production);
     for (const SettingRow& setting : config::setting_rows()) {
@@ -171,6 +216,9 @@ Settings resolve(CacheOptions given)
                                          ? fmt::format("environment {}", variable)
                                          : fmt::format("environment {}, now {}", variable, setting.environment));
         }
+        for (const auto& [name, text] : meant)
+            if (!set && name == setting.name)
+                set = try_text(text, "environment, misspelt");
         for (const auto& [name, text] : in_file)
             if (!set && name == setting.name)
                 set = try_text(text, fmt::format("file {}", file));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,9 @@ struct JsonValue {
 
     // Invalid if `text` is no JSON. What is nested more deeply than anything of ours is left out.
     static JsonValue parse(std::string_view text, Comments comments = Comments::refused);
+
+    // Where `text` stops being JSON, in bytes from its start; none: it is JSON.
+    static std::optional<std::size_t> first_mistake(std::string_view text, Comments comments = Comments::refused);
 
     bool is_object() const { return kind == Kind::object; }
     // Null if it is no object or has no such member.

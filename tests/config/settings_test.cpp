@@ -127,6 +127,31 @@ TEST_P(EachSetting, that_cannot_be_used_is_told_and_the_next_source_counts)
     }
 }
 
+TEST_F(Sources, a_variable_that_is_misspelt_is_told_and_counts_where_it_may_have_asked_for_care)
+{
+    m_environment.set("HEARTH_MAXBYTES", "1G");
+    m_environment.set("HEARTH_DEMAND_SIGNATURE", "disk");
+    m_environment.set("HEARTH_COMPRESION", "3");
+    m_environment.set("HEARTH_NVRTC", "/opt/libnvrtc.so");  // no setting, and like none
+    const Settings settings = resolve();
+    EXPECT_EQ(settings.problems.size(), 3U);
+    const auto told = [&](const std::string& sentence) {
+        return std::count(settings.problems.begin(), settings.problems.end(), sentence) == 1;
+    };
+    EXPECT_TRUE(told("environment HEARTH_MAXBYTES: Hearth does not know it. Did you mean HEARTH_MAX_BYTES?"));
+    EXPECT_TRUE(told("environment HEARTH_COMPRESION: Hearth does not know it. Did you mean HEARTH_COMPRESSION?"));
+    EXPECT_EQ(value_of(settings, "demand_signatures"), "all");
+    EXPECT_EQ(value_of(settings, "max_bytes"), "10 GiB");
+}
+
+TEST_F(Sources, a_file_that_is_no_json_is_told_with_the_place)
+{
+    file("{\n  \"max_bytes\": \"1G\"\n  \"log\": \"stderr\"\n}\n");
+    const Settings settings = resolve();
+    ASSERT_EQ(settings.problems.size(), 1U);
+    EXPECT_NE(settings.problems[0].find("(line 3, column 7)"), std::string::npos) << settings.problems[0];
+}
+
 INSTANTIATE_TEST_SUITE_P(
     all, EachSetting,
     testing::Values(

@@ -194,6 +194,18 @@ TEST_F(History, keeps_the_slowest_compiles_and_the_newest_with_why_they_missed)
     EXPECT_TRUE(std::ranges::is_sorted(events, {}, &Event::when));
 }
 
+TEST_F(History, what_a_wrong_clock_dated_keeps_nothing_newer_out)
+{
+    Cache cache = open_usual();
+    m_clock.advance(24h * 365 * 100);
+    for (std::uint64_t i = 0; i < 100; ++i)
+        ASSERT_TRUE(compile(cache, i));
+    m_clock.advance(-24h * 365 * 100);
+    ASSERT_TRUE(compile(cache, 1000));
+    cache.flush();
+    EXPECT_EQ(admin::events(cache).back().label, "k1000.cu");
+}
+
 TEST_F(History, long_and_strange_texts_are_cut_and_do_not_fill_the_note)
 {
     Cache cache = open_usual();

@@ -77,6 +77,7 @@ public:
     {
         return {"/usr/bin/env", "JAX_PLATFORMS=cpu", python, door("jax_door.py"), out, std::to_string(times)};
     }
+    std::string carried() const { return m_scratch / "carried"; }
     std::string signing_key() const { return m_scratch / "build.key"; }
     static std::string door(const std::string& name) { return std::string(HEARTH_DOORS) + "/" + name; }
     // A path that nobody has used.
@@ -91,6 +92,7 @@ public:
     std::string bare_nvvm;
     std::string bare_jax;
     std::string bare_cubin;
+    std::string made = "made\n";  // by the program whose directory is carried
     std::string public_key;
 
 private:
@@ -130,12 +132,17 @@ struct Seen {
     std::string said;
 };
 
+// A variable of a process that has to say that it is ready before it compiles anything.
+constexpr const char* k_is_ready = "DOOR_IS_READY";
+
 // Under `hearth run`, whose summary says what was done: by compilers, or by their steps.
 enum class Counts : bool { compilers, steps };
 Seen under_run(const Words& command, const Variables& variables, const std::string& out,
                Counts counts = Counts::compilers)
 {
     Words words{world().hearth(), "run", "--json", "--"};
+    if (variables.contains(k_is_ready))
+        words.insert(words.end(), {"/bin/sh", "-c", "\"$0\" ready >/dev/null && exec \"$@\"", world().hearth()});
     words.insert(words.end(), command.begin(), command.end());
     ProcessOptions options;
     options.environment = variables;
@@ -172,6 +179,7 @@ struct Door {
     bool compiles_twice = true;  // in one process
     bool is_recorded = true;     // as a recipe
     const std::string World::*bare = &World::bare_ptx;
+    bool is_compiler = true;                                              // and no directory that is carried
     std::function<std::string()> why_not = [] { return std::string{}; };  // why it cannot be tried here
     bool needs_dropins = false;
 };
@@ -261,6 +269,37 @@ Seen by_step(const Variables& variables, int /*times*/, const std::string& out)
     return under_run(nvcc, variables, out, Counts::steps);
 }
 
+// A program that keeps what it makes in a directory of its own.
+Seen by_carry(const Variables& variables, int /*times*/, const std::string& out)
+{
+    const std::string directory = world().carried();
+    // In one step: what still captures it reads either everything or nothing.
+    if (fs::exists(directory))
+        fs::rename(directory, world().fresh());
+    ProcessOptions options;
+    options.environment = variables;
+    const Words program{"/bin/sh", "-c",
+                        "if test -e \"$0/made\"; then echo hit; else echo compiled; mkdir -p \"$0\" && echo made "
+                        ">\"$0/made\"; fi; cp \"$0/made\" \"$1\"",
+                        directory, out};
+    Words words{world().hearth(), "run", "--carry", directory, "--"};
+    words.insert(words.end(), program.begin(), program.end());
+    const ProcessResult run = run_process(words, options);
+    // The run captures in the background.
+    words = {world().hearth(), "carry", "capture", directory, "--program", "/bin/sh"};
+    if (variables.at("HEARTH_REMOTE"))
+        words.emplace_back("--push");
+    const ProcessResult captured = run_process(words, options);
+    Seen seen;
+    seen.said = run.out + run.err + captured.out + captured.err;
+    seen.hits = run.out == "hit\n" ? 1 : 0;
+    seen.compiled = run.out == "compiled\n" ? 1 : 0;
+    EXPECT_EQ(run.err, "") << seen.said;
+    EXPECT_EQ(captured.exit_code, 0) << seen.said;
+    seen.bytes = read(out);
+    return seen;
+}
+
 std::vector<Door> doors()
 {
     std::vector<Door> all;
@@ -294,6 +333,8 @@ std::vector<Door> doors()
     all.push_back(
         {"step", "a step of nvcc, which itself is asked something new", by_step, false, false, &World::bare_cubin});
     all.back().needs_dropins = true;
+    all.push_back({"carry", "`hearth run --carry` of a program that keeps a directory of its own", by_carry, false,
+                   false, &World::made, false});
     const auto needs = [](const std::string& file) {
         return [file] { return fs::exists(file) ? std::string{} : file + " is not installed"; };
     };
@@ -383,7 +424,7 @@ std::vector<Store> stores()
     };
 }
 
-const char* const k_modes[] = {"plain", "signed", "forbidden", "recorded"};
+const char* const k_modes[] = {"plain", "signed", "forbidden", "after ready", "recorded"};
 
 // Why these cannot be together; empty: they can.
 std::string why_never(const Door& door, const Store& store, const std::string& mode)
@@ -393,10 +434,15 @@ std::string why_never(const Door& door, const Store& store, const std::string& m
         return "it compiles once in a process, and its memory ends with it";
     if (in == "memory" && mode == "signed")
         return "nothing in a process's own memory is signed";
-    if (in == "memory" && mode == "forbidden")
+    const bool is_refused = mode == "forbidden" || mode == "after ready";
+    if (is_refused && !door.is_compiler)
+        return "no compiler is asked";
+    if (in == "memory" && is_refused)
         return "the first compile of a process is in no memory";
-    if (mode == "forbidden" && door.name == std::string("step"))
+    if (is_refused && door.name == std::string("step"))
         return "the compiler whose step it is may not run";
+    if (mode == "after ready" && door.name == std::string("compile"))
+        return "it has no start-up to end";
     if (mode == "recorded" && !door.is_recorded)
         return "recipes are of NVRTC, of commands and of frameworks";
     return {};
@@ -417,8 +463,19 @@ protected:
     {
         EXPECT_EQ(seen.compiled, compiled) << seen.said;
         EXPECT_EQ(seen.hits, hits) << seen.said;
-        EXPECT_EQ(seen.tier, tier) << seen.said;
+        if (door.is_compiler)
+            EXPECT_EQ(seen.tier, tier) << seen.said;
         EXPECT_EQ(seen.bytes, world().*door.bare) << seen.said;
+    }
+
+    // Those who run it are told the hit by the metrics of that directory.
+    static void expect_told(const Variables& variables, const std::string& tier)
+    {
+        ProcessOptions options;
+        options.environment = variables;
+        const std::string metrics = run_process({world().hearth(), "metrics"}, options).out;
+        EXPECT_NE(metrics.find(fmt::format("\nhearth_hits_total{{tier=\"{}\"}} 1\n", tier)), std::string::npos)
+            << metrics;
     }
 
     static void try_out(const Door& door, const Store& store, const std::string& mode)
@@ -439,6 +496,8 @@ protected:
             }
             if (mode == "recorded")
                 (*variables)["HEARTH_RECORD"] = record;
+            if (mode == "after ready")
+                (*variables)["HEARTH_FORBID_COMPILE"] = "after-ready";
         }
         if (in == "disk")
             second["HEARTH_DIR"] = first["HEARTH_DIR"];
@@ -456,15 +515,21 @@ protected:
             }
             if (mode == "forbidden")
                 second["HEARTH_FORBID_COMPILE"] = "1";
+            if (mode == "after ready")
+                second[k_is_ready] = "1";
             expect(door.run(second, 1, world().fresh()), 0, 1, store.tier, door);
+            if (mode == "plain" && door.is_compiler)
+                expect_told(second, store.tier);
         }
         if (mode == "recorded") {
             const std::string recipes = read(record);
             EXPECT_EQ(std::count(recipes.begin(), recipes.end(), '\n') > 0, true) << "nothing was recorded";
         }
-        if (mode == "forbidden") {
+        if (mode == "forbidden" || mode == "after ready") {
             Variables empty = at(world().fresh());
-            empty["HEARTH_FORBID_COMPILE"] = "1";
+            for (const std::string name : {"HEARTH_FORBID_COMPILE", k_is_ready})
+                if (second.contains(name))
+                    empty[name] = second[name];
             const Seen refused = door.run(empty, 1, world().fresh());
             EXPECT_EQ(refused.compiled + refused.hits, 0) << refused.said;
             EXPECT_EQ(refused.refused, 1) << refused.said;
@@ -522,8 +587,12 @@ std::string as_page()
         "- **plain**: settings as they are by default\n"
         "- **signed**: `HEARTH_SIGN_WITH`, and `HEARTH_DEMAND_SIGNATURES=all`\n"
         "- **forbidden**: the second process has `HEARTH_FORBID_COMPILE=1`; a third, without the store, is refused\n"
+        "- **after ready**: all have `HEARTH_FORBID_COMPILE=after-ready`; the second one is ready before it asks, and "
+        "so "
+        "is a third,\n  which is without the store and is refused\n"
         "- **recorded**: `HEARTH_RECORD` writes recipes meanwhile\n\n"
-        "## Together\n\nEach letter is a mode that works: **p**lain, **s**igned, **f**orbidden, **r**ecorded.\n\n|  |";
+        "## Together\n\nEach letter is a mode that works: **p**lain, **s**igned, **f**orbidden, **a**fter ready, "
+        "**r**ecorded.\n\n|  |";
     for (const Store& store : stores())
         page += fmt::format(" {} |", store.name);
     page += " with ASan |\n|---|";

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 import unittest
 
 import support
@@ -16,42 +15,7 @@ try:
 except ImportError:
     triton = None
 
-# Compiles a kernel, a launcher and the result of an autotuner, and says what it got. In the world "answered" the
-# compilers are gone.
-_PROGRAM = textwrap.dedent(
-    """
-    import hashlib, json, os, sys
-    import triton, triton.language as tl
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-    from triton.runtime.cache import get_cache_manager
-    from triton.backends.nvidia.compiler import CUDABackend
-
-    if sys.argv[1] == "answered":
-        def refuse(*arguments, **options):
-            raise AssertionError("This was to be in the cache, and is being compiled.")
-        for stage in ("make_ttir", "make_ttgir", "make_llir", "make_ptx", "make_cubin"):
-            if hasattr(CUDABackend, stage):
-                setattr(CUDABackend, stage, refuse)
-
-    @triton.jit
-    def scale(x, n, BLOCK: tl.constexpr):
-        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        tl.store(x + i, tl.load(x + i, mask=i < n) * 2.0, mask=i < n)
-
-    source = ASTSource(fn=scale, signature={"x": "*fp32", "n": "i32", "BLOCK": "constexpr"}, constexprs={"BLOCK": 128})
-    kernel = triton.compile(source, target=GPUTarget("cuda", 90, 32))
-    one = get_cache_manager("ab" * 32)
-    launcher = one.get_file("launcher.so")
-    if launcher is None:
-        launcher = one.put(b"\\x7fELF a launcher", "launcher.so", binary=True)
-    tuned = get_cache_manager("cd" * 32)
-    best = tuned.get_file("scale.autotune.json") or tuned.put(json.dumps({"best": 1}), "scale.autotune.json", binary=False)
-    said = {name: hashlib.sha256(data if isinstance(data, bytes) else str(data).encode()).hexdigest()
-            for name, data in kernel.asm.items()}
-    print(json.dumps({"asm": said, "launcher": open(launcher, "rb").read().decode("latin1"), "best": open(best).read()}))
-    """
-)
+_PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scale_with_triton.py")
 
 
 class TritonTest(unittest.TestCase):
@@ -60,9 +24,6 @@ class TritonTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.own = os.path.join(self.folder, "triton")
-        self.program = os.path.join(self.folder, "program.py")
-        with open(self.program, "w") as file:
-            file.write(_PROGRAM)
 
     def run_it(self, world, manager="hearth.triton:CacheManager", **more):
         environment = {
@@ -74,7 +35,7 @@ class TritonTest(unittest.TestCase):
         if manager:
             environment["TRITON_CACHE_MANAGER"] = manager
         result = subprocess.run(
-            [sys.executable, self.program, world], env=environment, capture_output=True, text=True, timeout=100
+            [sys.executable, _PROGRAM, world], env=environment, capture_output=True, text=True, timeout=100
         )
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout.splitlines()[-1]), result.stderr
@@ -155,7 +116,7 @@ class TritonTest(unittest.TestCase):
             "HEARTH_DIR": os.path.join(self.folder, "cache"),
         }
         started = [
-            subprocess.Popen([sys.executable, self.program, "compiles"], env=environment, stdout=subprocess.PIPE)
+            subprocess.Popen([sys.executable, _PROGRAM, "compiles"], env=environment, stdout=subprocess.PIPE)
             for _ in range(8)
         ]
         said = {process.communicate(timeout=200)[0] for process in started}

@@ -1037,52 +1037,29 @@ class Ninja(CarryTest):
         self.assertEqual(subprocess.run([os.path.join(extension, "program")]).returncode, 42)
 
 
-_TRITON_PROGRAM = """
-import hashlib, json, sys
-import triton, triton.language as tl
-from triton.backends.compiler import GPUTarget
-from triton.backends.nvidia.compiler import CUDABackend
-from triton.compiler import ASTSource
-
-if sys.argv[1] == "warm":
-    def refuse(*arguments, **options):
-        raise AssertionError("This was to be in Triton's cache, and is being compiled.")
-    for stage in ("make_ttir", "make_ttgir", "make_llir", "make_ptx", "make_cubin"):
-        if hasattr(CUDABackend, stage):
-            setattr(CUDABackend, stage, refuse)
-
-@triton.jit
-def scale(x, n, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(x + i, tl.load(x + i, mask=i < n) * 2.0, mask=i < n)
-
-source = ASTSource(fn=scale, signature={"x": "*fp32", "n": "i32", "BLOCK": "constexpr"}, constexprs={"BLOCK": 128})
-kernel = triton.compile(source, target=GPUTarget("cuda", 90, 32))
-print(hashlib.sha256(kernel.asm["cubin"]).hexdigest())
-"""
+_TRITON_PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python", "scale_with_triton.py")
 
 
 class Triton(CarryTest):
     def test_triton_compiles_nothing_with_a_cache_that_was_restored(self):
         if triton is None:
             self.skipTest("Triton is not installed.")
-        write(self.path("program.py"), _TRITON_PROGRAM.encode())
         own = {"TRITON_CACHE_DIR": self.tree}
 
         def run_triton(world, code=0):
-            words = [sys.executable, self.path("program.py"), world]
+            words = [sys.executable, _TRITON_PROGRAM, world]
             done = subprocess.run(words, env=self.environment(**own), capture_output=True, text=True, timeout=200)
             self.assertEqual(done.returncode, code, done.stderr)
             return done.stdout
 
-        cold = run_triton("cold")
+        cold = run_triton("compiles")
         words = ["triton", "--program", sys.executable]
         self.carry("capture", *words, **own)
         shutil.rmtree(self.tree)
-        run_triton("warm", code=1)
+        run_triton("answered", code=1)
         shutil.rmtree(self.tree, ignore_errors=True)
         self.carry("restore", *words, **own)
-        self.assertEqual(run_triton("warm"), cold)
+        self.assertEqual(run_triton("answered"), cold)
 
 
 if __name__ == "__main__":

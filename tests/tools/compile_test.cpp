@@ -123,6 +123,22 @@ TEST_F(Compile, a_dash_is_standard_output_and_takes_one_result)
     EXPECT_FALSE(std::filesystem::exists(scratch / "-"));
 }
 
+TEST_F(Compile, a_number_is_no_target_and_the_one_that_was_meant_is_said)
+{
+    const ProcessResult result = hearth({"compile", m_file, "--target", "90"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("Did you mean sm_90?"), std::string::npos) << result.err;
+}
+
+TEST_F(Compile, that_the_cache_is_turned_off_is_said)
+{
+    ProcessOptions options;
+    options.environment["HEARTH_DISABLE"] = "1";
+    const ProcessResult result = hearth({"compile", m_file, "--target", "sm_90"}, options);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_NE(result.err.find("turned off"), std::string::npos) << result.err;
+}
+
 TEST_F(Compile, lto_ir_is_given_when_it_is_asked_for)
 {
     ASSERT_EQ(hearth({"compile", m_file, "--target", "sm_90", "--emit", "ltoir", "-o", "a"}).exit_code, 0);

@@ -92,6 +92,17 @@ TEST_F(Doctor, finds_compilers_by_looking_not_by_loading)
     })) << report.dump(2);
 }
 
+TEST_F(Doctor, a_library_that_a_variable_names_and_that_is_not_there_is_a_problem)
+{
+    ProcessOptions options;
+    options.environment["HEARTH_NVRTC"] = scratch / "libnvrtc.so.13";
+    const ProcessResult result = hearth({"doctor", "--json"}, options);
+    EXPECT_EQ(result.exit_code, 3);
+    const auto report = nlohmann::json::parse(result.out);
+    ASSERT_EQ(report.at("problems").size(), 1U);
+    EXPECT_NE(report.at("problems")[0].get<std::string>().find("HEARTH_NVRTC names"), std::string::npos);
+}
+
 TEST_F(Doctor, says_what_is_in_use_and_that_the_cache_works)
 {
     put("k", "bytes");

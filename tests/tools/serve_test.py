@@ -132,11 +132,21 @@ class Clients(CacheTest):
             client.close()
 
 
+class Names(CacheTest):
+    def test_a_name_that_it_was_given_is_answered_and_printed(self):
+        address = self.serve("--host", "cache.example", "--host", "other.example")
+        self.assertTrue(address.startswith("http://cache.example:"), address)
+        place = ("127.0.0.1", place_of(address)[1])
+        for host, status in (("cache.example", 200), ("other.example:80", 200), ("localhost", 200), ("evil.example", 421), ("x.cache.example", 421)):
+            self.assertEqual(status_of(talk(place, asking("/", host))), status, host)
+
+
 class Tokens(CacheTest):
     def test_a_token_is_demanded_where_others_can_connect(self):
         address = self.serve("--bind", "0.0.0.0")
         bare, _, token = address.partition("?token=")
-        bare = bare.replace("0.0.0.0", "127.0.0.1")
+        self.assertIn(socket.gethostname(), bare)
+        bare = bare.replace(socket.gethostname(), "127.0.0.1")
         self.assertGreaterEqual(len(token), 32)
         self.assertEqual(get(bare)[0], 401)
         self.assertEqual(get(bare + "metrics")[0], 401)

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -79,6 +80,9 @@ class Top(CacheTest):
         self.assertIn(f"compiles {stats['compiles']} (", text)
         self.assertIn("SLOWEST", text)
         self.assertIn("disk", text)
+        for compiler in stats["compilers"]:
+            self.assertRegex(text, f"{re.escape(compiler['name'])} +{compiler['hits']} +{compiler['compiles']} ")
+        self.assertRegex(text, r"disk .* ago|disk .*just now")
         terminal.resize(7, 30)
         while len(lines := terminal.frame()) > 7 or max(map(len, lines)) > 42:  # and escapes for bold
             pass

@@ -71,10 +71,10 @@ std::vector<Event> decode(ByteView note)
     return events;
 }
 
-// Of those that are told the slowest compiles, and the newest compiles and faults, oldest first.
+// Of those that are told the slowest compiles, and the compiles and faults that were told last, in the order in which
+// they were told: a clock that once was wrong keeps nothing out.
 std::vector<Event> bounded(std::vector<Event> events)
 {
-    std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.when < b.when; });
     std::vector<std::size_t> slow;
     for (std::size_t i = 0; i < events.size(); ++i)
         if (events[i].kind == Event::Kind::compile)

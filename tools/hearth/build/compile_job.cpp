@@ -200,6 +200,10 @@ std::vector<CompileJob> jobs_of(Cache& cache, const CompileArguments& arguments)
     const bool chosen = !targets.empty() || has_option(arguments, {"-arch", "--gpu-architecture"});
     const bool any_cuda = std::any_of(arguments.files.begin(), arguments.files.end(),
                                       [](const std::string& file) { return file.ends_with(".cu"); });
+    for (const std::string& target : targets)
+        if (any_cuda && !target.empty() && target.find_first_not_of("0123456789") == std::string::npos)
+            fail_usage(fmt::format("{} is no target. Did you mean sm_{}? 'hearth compile --help' shows what there is.",
+                                   in_quotes(target), target));
     if (targets.empty())
         targets.emplace_back(find_gpus().empty() ? "" : "device");
     const std::string newest = !chosen && any_cuda && targets.front().empty() ? newest_target(cache) : "";

@@ -138,6 +138,9 @@ Cache open_cache(const Globals& globals, Use use, Remotes remotes)
         options.remotes.emplace();
     if (use == Use::change)
         options.bundles.emplace();  // bundles cannot be changed
+    if (use == Use::work && settings.options.caching == Switch::off)
+        warn("The cache is turned off (HEARTH_DISABLE, or \"disabled\" in the configuration): nothing is found or "
+             "kept.");
     if (!works)
         options.caching = Switch::on;  // HEARTH_DISABLE is for programs; the cache can still be shown and maintained
     if (use == Use::look)

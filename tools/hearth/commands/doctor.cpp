@@ -93,7 +93,7 @@ void advise(Findings& findings)
     if (findings.disabled)
         advice.emplace_back(
             "Programs are told not to use the cache (HEARTH_DISABLE or \"disabled\" in the configuration).");
-    if (directory.is_directory && !directory.writable)
+    if (directory.is_directory && !directory.writable && findings.problems.empty())
         advice.emplace_back("This user cannot write the directory: entries are found, but none are stored.");
     if (directory.kind == DirectoryFacts::Kind::network)
         advice.push_back(fmt::format("The directory is on {}, a network file system: each hit costs a round trip and "
@@ -113,7 +113,11 @@ void advise(Findings& findings)
     if (!nvrtc)
         advice.emplace_back("No NVRTC library was found. If it is installed, set CUDA_HOME to its CUDA toolkit.");
     for (const FoundCompiler& compiler : findings.compilers)
-        if (!compiler.why_not_watched.empty())
+        if (!compiler.named_by.empty() && ::access(compiler.path.c_str(), R_OK) != 0)
+            findings.problems.push_back(fmt::format("{} names {}, which this user cannot read. Mend the path, or unset "
+                                                    "the variable to take what is found.",
+                                                    compiler.named_by, in_quotes(compiler.path)));
+        else if (!compiler.why_not_watched.empty())
             advice.push_back(fmt::format("What {} compiles is not kept: {}. Use another build of it, and report this.",
                                          compiler.path, compiler.why_not_watched));
     if (findings.gpus.empty())

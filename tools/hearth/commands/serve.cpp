@@ -25,6 +25,7 @@ namespace {
 struct ServeArguments {
     std::string port = "8417";
     std::string bind = "127.0.0.1";
+    std::vector<std::string> hosts;
     std::optional<std::string> token_file;
     bool allow_changes = false;
 };
@@ -60,6 +61,15 @@ std::string read_token(const std::string& path)
     return token;
 }
 
+// By which name others find it.
+std::string name_for_others(const ServeArguments& arguments)
+{
+    if (!arguments.hosts.empty())
+        return arguments.hosts.front();
+    const bool is_any = arguments.bind == "0.0.0.0" || arguments.bind == "::";
+    return is_any && !name_of_machine().empty() ? name_of_machine() : arguments.bind;
+}
+
 void tell_where(const ServeArguments& arguments, const std::string& place, const std::optional<std::string>& token)
 {
     print_out("http://{}/{}\n", place, token && !arguments.token_file ? "?token=" + *token : std::string());
@@ -84,9 +94,9 @@ int run_serve(const Globals& globals, const ServeArguments& arguments)
     const HeldStopSignals held;  // before the server's thread starts, so that signals come to this one
     static_cast<void>(Microhttpd::get());
     Descriptor listening(listen_on(arguments.bind, port));
-    const std::string place = with_port(arguments.bind, port_of(listening.get()));
+    const std::string place = with_port(name_for_others(arguments), port_of(listening.get()));
     const Access access(token, arguments.allow_changes ? Access::Changes::allowed : Access::Changes::forbidden,
-                        port_of(listening.get()));
+                        port_of(listening.get()), arguments.hosts);
     Cache cache = open_cache(globals, arguments.allow_changes ? Use::change : Use::read, Remotes::yes);
     IndexKeeper entries(cache);
     Routes routes(cache, entries, access);
@@ -119,12 +129,17 @@ void add_serve(Command& command)
         "  hearth serve                                 on this machine only\n"
         "  hearth serve --bind 0.0.0.0                  for others too; prints an address with a token\n"
         "  hearth serve --bind 0.0.0.0 --token-file /etc/hearth/token\n"
+        "  hearth serve --host cache.example.com        behind a proxy of that name\n"
         "  hearth serve --allow-changes                 its buttons remove entries and reset counts",
         "A token is demanded where others can connect, and where changes are allowed. Prometheus sends it\n"
         "as 'authorization: {credentials_file: FILE}'.");
     auto& arguments = command.runs(run_serve);
     command.text("--port", arguments.port, "The port to listen on; 0: any that is free (otherwise 8417)", "N");
     command.text("--bind", arguments.bind, "The address to listen on (otherwise 127.0.0.1)", "ADDRESS");
+    command
+        .list("--host", arguments.hosts,
+              "A name that it is asked for by, such as that of a proxy; this machine's own is known", "NAME")
+        .one_at_a_time();
     command.text("--token-file", arguments.token_file, "Demand the token in this file", "FILE");
     command.flag("--allow-changes", arguments.allow_changes,
                  "Let clients with the token remove entries, clean up and reset counts");

@@ -1,3 +1,4 @@
+#include "cache/compiler_table.hpp"
 #include "cache/open_cache.hpp"
 #include "cache/stats_json.hpp"
 #include "hearth/admin.hpp"
@@ -59,29 +60,6 @@ std::string time_text(std::uint64_t nanoseconds)
     return show_duration(std::chrono::nanoseconds(nanoseconds));
 }
 
-void print_compilers(const Stats& stats)
-{
-    Table table({{"COMPILER"},
-                 {"HITS", Align::right},
-                 {"COMPILES", Align::right},
-                 {"SAVED", Align::right},
-                 {"SPENT", Align::right}});
-    bool any = false;
-    for (std::size_t i = 0; i < k_compiler_kinds; ++i) {
-        const CompilerStats& compiler = stats.compilers[i];
-        if (compiler.hits + compiler.compiles == 0)
-            continue;
-        any = true;
-        table.add({std::string(k_compiler_names[i].name), std::to_string(compiler.hits),
-                   std::to_string(compiler.compiles), time_text(compiler.compile_ns_saved),
-                   time_text(compiler.compile_ns_spent)});
-    }
-    if (!any)
-        return;
-    print_out("\n");
-    table.print();
-}
-
 void print_for_people(const Stats& stats)
 {
     FactList facts;
@@ -99,7 +77,10 @@ void print_for_people(const Stats& stats)
               fmt::format("{} spent, {} saved", time_text(stats.compile_ns_spent), time_text(stats.compile_ns_saved)));
     facts.print();
 
-    print_compilers(stats);
+    if (const std::optional<Table> compilers = compiler_table(stats)) {
+        print_out("\n");
+        compilers->print();
+    }
     print_out("\n");
     Table tiers({{"TIER"},
                  {"USED", Align::right},

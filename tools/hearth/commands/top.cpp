@@ -1,3 +1,4 @@
+#include "cache/compiler_table.hpp"
 #include "cache/open_cache.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/history.hpp"
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <map>
 
 #include <unistd.h>
 
@@ -99,25 +101,61 @@ std::string tier_bar(const TierStats& tier)
     return fmt::format("[{}{}]", std::string(full, '#'), std::string(k_width - full, '.'));
 }
 
-void add_tiers(Lines& lines, const Stats& stats, std::size_t width)
+// When each tier's entry was used that has waited longest. It takes a look at every entry, so not at each picture.
+class LongestUnused {
+public:
+    const std::string& of(Cache& cache, const std::string& tier, WallTime the_time_is)
+    {
+        Known& known = m_known[tier];
+        if (!known.looked_at || the_time_is - *known.looked_at > k_stays_true || the_time_is < *known.looked_at) {
+            const std::optional<WallTime> used = admin::longest_unused(cache, tier);
+            known = {the_time_is, used ? show_age(*used, the_time_is) : "-"};
+        }
+        return known.age;
+    }
+
+private:
+    static constexpr std::chrono::seconds k_stays_true{10};
+    struct Known {
+        std::optional<WallTime> looked_at;
+        std::string age;
+    };
+    std::map<std::string, Known> m_known;
+};
+
+void add_tiers(Lines& lines, Cache& cache, const Stats& stats, LongestUnused& unused, WallTime the_time_is,
+               std::size_t width)
 {
-    Table table({{"TIER"},
-                 {"USED", Align::right},
-                 {"OF", Align::right},
-                 {"FULL"},
-                 {"ENTRIES", Align::right},
-                 {"HITS", Align::right},
-                 {"EVICTIONS", Align::right},
-                 {"P50", Align::right},
-                 {"STATE"}});
-    for (const TierStats& tier : stats.tiers)
-        table.add(
-            {printable(tier.name), format_size(tier.used_bytes),
-             tier.capacity_bytes == 0 ? "-" : format_size(tier.capacity_bytes), tier_bar(tier),
-             std::to_string(tier.entries), std::to_string(tier.hits), std::to_string(tier.evictions),
-             tier.latency.samples == 0 ? "-"
-                                       : spent_time(static_cast<std::uint64_t>(tier.latency.percentile_us(0.5) * 1e3)),
-             tier.remote ? fmt::format("{} {}", to_string(tier.remote->state), printable(tier.remote->problem)) : ""});
+    static constexpr std::size_t k_room_for_bars = 110;
+    const bool has_bars = width >= k_room_for_bars;
+    std::vector<Column> columns{{"TIER"},
+                                {"USED", Align::right},
+                                {"OF", Align::right},
+                                {"ENTRIES", Align::right},
+                                {"HITS", Align::right},
+                                {"EVICTED", Align::right},
+                                {"UNUSED FOR", Align::right},
+                                {"P50", Align::right},
+                                {"STATE"}};
+    if (has_bars)
+        columns.insert(columns.begin() + 3, {"FULL"});
+    Table table(std::move(columns));
+    for (const TierStats& tier : stats.tiers) {
+        std::vector<std::string> cells{
+            printable(tier.name),
+            format_size(tier.used_bytes),
+            tier.capacity_bytes == 0 ? "-" : format_size(tier.capacity_bytes),
+            std::to_string(tier.entries),
+            std::to_string(tier.hits),
+            std::to_string(tier.evictions),
+            unused.of(cache, tier.name, the_time_is),
+            tier.latency.samples == 0 ? "-"
+                                      : spent_time(static_cast<std::uint64_t>(tier.latency.percentile_us(0.5) * 1e3)),
+            tier.remote ? fmt::format("{} {}", to_string(tier.remote->state), printable(tier.remote->problem)) : ""};
+        if (has_bars)
+            cells.insert(cells.begin() + 3, tier_bar(tier));
+        table.add(std::move(cells));
+    }
     add_table(lines, table, width);
 }
 
@@ -150,14 +188,16 @@ void add_events(Lines& lines, const std::vector<Event>& events, WallTime the_tim
         add_table(lines, faults, width);
 }
 
-Lines picture(Cache& cache)
+Lines picture(Cache& cache, LongestUnused& unused)
 {
     const std::size_t width = Screen::size().columns;
     const WallTime the_time_is = now();
     const Stats stats = cache.stats(Scope::directory);
     Lines lines;
     add_summary(lines, cache, stats, the_time_is);
-    add_tiers(lines, stats, width);
+    add_tiers(lines, cache, stats, unused, the_time_is, width);
+    if (const std::optional<Table> compilers = compiler_table(stats))
+        add_table(lines, *compilers, width);
     add_events(lines, admin::events(cache), the_time_is, width);
     lines.push_back({""});
     lines.push_back({"q ends this"});
@@ -172,9 +212,10 @@ int run_top(const Globals& globals, const TopArguments& /*arguments*/)
     const StopSignals signals;
     const HeldStopSignals held;
     Cache cache = open_cache(globals, Use::read, Remotes::yes);
+    LongestUnused unused;
     Screen screen;
     for (Screen::Event event = Screen::Event::tick; event != Screen::Event::quit;) {
-        screen.draw(picture(cache));
+        screen.draw(picture(cache, unused));
         event = screen.wait(std::chrono::seconds(1), held.mask_before());
     }
     return k_done;

@@ -65,11 +65,18 @@ std::vector<FoundCompiler> find_compilers()
 {
     const std::vector<std::string> directories = library_directories();
     std::vector<FoundCompiler> found;
-    static constexpr std::array<std::array<const char*, 2>, 3> k_libraries{
-        {{"NVRTC", "libnvrtc.so*"}, {"nvJitLink", "libnvJitLink.so*"}, {"libNVVM", "libnvvm.so*"}}};
-    for (const auto& [kind, names] : k_libraries)
+    static constexpr std::array<std::array<const char*, 3>, 3> k_libraries{
+        {{"NVRTC", "libnvrtc.so*", "HEARTH_NVRTC"},
+         {"nvJitLink", "libnvJitLink.so*", "HEARTH_NVJITLINK"},
+         {"libNVVM", "libnvvm.so*", "HEARTH_NVVM"}}};
+    for (const auto& [kind, names, variable] : k_libraries) {
+        const char* const given = std::getenv(variable);
+        if (given != nullptr && *given != '\0')
+            found.push_back({kind, given, why_not_watched(given), variable});
         for (const std::string& path : files_matching(directories, names))
-            found.push_back({kind, path, why_not_watched(path)});
+            if (given == nullptr || path != given)
+                found.push_back({kind, path, why_not_watched(path)});
+    }
     for (const char* program : {"nvcc", "clang", "g++"})
         if (const std::string path = program_on_path(program); !path.empty())
             found.push_back({program, path});

@@ -9,6 +9,7 @@ struct FoundCompiler {
     std::string kind;               // "NVRTC", "nvJitLink", "libNVVM", "nvcc", "clang", "g++"
     std::string path;               // with links followed
     std::string why_not_watched{};  // of a library: why what it compiles cannot be kept
+    std::string named_by{};         // the variable that names it; empty: it was found
 };
 
 struct FoundOpenCl {

@@ -63,11 +63,11 @@ std::string ready_file_of(int pid)
     const std::string process = fmt::format("/proc/{}", pid);
     if (::stat(process.c_str(), &facts) != 0 || facts.st_uid != ::geteuid())
         return {};
-    constexpr std::string_view k_variable = "HEARTH_READY_FILE=";
+    constexpr std::string_view k_named = "HEARTH_READY_FILE=";
     std::ifstream environment(process + "/environ", std::ios::binary);
     for (std::string variable; std::getline(environment, variable, '\0');)
-        if (variable.starts_with(k_variable) && is_ready_file(variable.substr(k_variable.size())))
-            return variable.substr(k_variable.size());
+        if (variable.starts_with(k_named) && is_ready_file(variable.substr(k_named.size())))
+            return variable.substr(k_named.size());
     return {};
 }
 

@@ -29,12 +29,6 @@ bool is_number(const std::string& host)
            ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
 
-std::string name_of_machine()
-{
-    std::array<char, 256> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 // In a time that does not tell where they differ.
 bool same_secret(std::string_view a, std::string_view b)
 {
@@ -51,16 +45,23 @@ HttpResponse refusal(unsigned status, std::string sentence)
 
 }  // namespace
 
-Access::Access(std::optional<std::string> token, Changes changes, std::uint16_t port)
+std::string name_of_machine()
+{
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+Access::Access(std::optional<std::string> token, Changes changes, std::uint16_t port, std::vector<std::string> names)
     : m_token(std::move(token)), m_changes(changes), m_cookie(fmt::format("hearth_{}", port)),
-      m_machine(name_of_machine())
+      m_names(std::move(names)), m_machine(name_of_machine())
 {
 }
 
 bool Access::knows_host(const std::string& host) const
 {
     const std::string name = without_port(host);
-    if (name == "localhost" || name == "::1" || (name.starts_with("127.") && is_number(name)))
+    if (name == "localhost" || name == "::1" || (name.starts_with("127.") && is_number(name)) ||
+        std::ranges::find(m_names, name) != m_names.end())
         return true;
     // A name of a stranger cannot be a number, and it has no token.
     return m_token && (is_number(name) || name == m_machine || name.starts_with(m_machine + "."));
@@ -92,7 +93,8 @@ std::optional<HttpResponse> Access::refuse_change(const HttpRequest& request, co
         return refusal(403, "This server changes nothing. Start it with --allow-changes to let it.");
     const std::string site = request.header("Sec-Fetch-Site").value_or("same-origin");
     const std::string origin = request.header("Origin").value_or("http://" + host);
-    if (request.header("X-Hearth") != "change" || site != "same-origin" || origin != "http://" + host)
+    if (request.header("X-Hearth") != "change" || site != "same-origin" ||
+        (origin != "http://" + host && origin != "https://" + host))
         return refusal(403,
                        "A change needs the header \"X-Hearth: change\", from a page of this server or from no page.");
     return std::nullopt;
@@ -103,7 +105,9 @@ std::optional<HttpResponse> Access::refuse(const HttpRequest& request) const
     const std::string host = request.header("Host").value_or("");
     if (!knows_host(host))
         return refusal(
-            421, fmt::format("This server is not {}. Ask for it by the address that it printed.", in_quotes(host)));
+            421,
+            fmt::format("This server is not {}. Ask for it by the address that it printed, or start it with --host.",
+                        in_quotes(host)));
     const bool changes = request.method() == "POST";
     if (!changes && request.method() != "GET" && request.method() != "HEAD") {
         HttpResponse answer = refusal(405, "Only GET, HEAD and POST are answered.");
