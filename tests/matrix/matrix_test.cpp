@@ -463,8 +463,7 @@ protected:
     {
         EXPECT_EQ(seen.compiled, compiled) << seen.said;
         EXPECT_EQ(seen.hits, hits) << seen.said;
-        if (door.is_compiler)
-            EXPECT_EQ(seen.tier, tier) << seen.said;
+        EXPECT_EQ(seen.tier, door.is_compiler ? tier : "") << seen.said;
         EXPECT_EQ(seen.bytes, world().*door.bare) << seen.said;
     }
 
@@ -474,8 +473,11 @@ protected:
         ProcessOptions options;
         options.environment = variables;
         const std::string metrics = run_process({world().hearth(), "metrics"}, options).out;
-        EXPECT_NE(metrics.find(fmt::format("\nhearth_hits_total{{tier=\"{}\"}} 1\n", tier)), std::string::npos)
-            << metrics;
+        // NVVM asks twice: for what a program is found to be, and for what is made of it.
+        const std::string hits = fmt::format("\nhearth_hits_total{{tier=\"{}\"}} ", tier);
+        const std::size_t told = metrics.find(hits);
+        ASSERT_NE(told, std::string::npos) << metrics;
+        EXPECT_NE(metrics[told + hits.size()], '0') << metrics;
     }
 
     static void try_out(const Door& door, const Store& store, const std::string& mode)

@@ -141,7 +141,7 @@ AroundRun restore_before(const Globals& globals, AroundRun around)
         try {
             const Place place = place_of(name);
             if (!cache)
-                cache.emplace(open_cache(globals, Use::change));
+                cache.emplace(open_cache(globals, Use::read));  // with its bundles
             const Wanted wanted{place, identity_of(place, {.target = {}, .identity = {}, .program = around.program})};
             restore_one(*cache, wanted, progress);
             return false;
