@@ -139,6 +139,27 @@ TEST_F(Compile, that_the_cache_is_turned_off_is_said)
     EXPECT_NE(result.err.find("turned off"), std::string::npos) << result.err;
 }
 
+TEST_F(Compile, a_toolkit_that_the_loader_does_not_know_is_enough)
+{
+    // In namespaces of its own, with the loader's list of libraries hidden.
+    const std::vector<std::string> hidden{
+        "/usr/bin/unshare", "-rm", "/bin/sh", "-c", "mount --bind /dev/null /etc/ld.so.cache && exec \"$@\"", "sh"};
+    const auto among_hidden = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), hidden.begin(), hidden.end());
+        ProcessOptions options;
+        options.environment["HEARTH_DIR"] = scratch / "hidden-cache";
+        options.environment["LD_LIBRARY_PATH"] = {};
+        return run_process(words, options);
+    };
+    if (among_hidden({"/bin/true"}).exit_code != 0)
+        GTEST_SKIP() << "No list of the loader can be hidden here.";
+    const ProcessResult result =
+        among_hidden({HEARTH_COMMAND, "compile", m_file, "--target", "compute_80", "-o", scratch / "hidden.ptx"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    ASSERT_EQ(hearth({"compile", m_file, "--target", "compute_80", "-o", scratch / "k.ptx"}).exit_code, 0);
+    EXPECT_EQ(read(scratch / "hidden.ptx"), read(scratch / "k.ptx"));
+}
+
 TEST_F(Compile, lto_ir_is_given_when_it_is_asked_for)
 {
     ASSERT_EQ(hearth({"compile", m_file, "--target", "sm_90", "--emit", "ltoir", "-o", "a"}).exit_code, 0);

@@ -22,6 +22,7 @@ public:
     // Null if this process has not loaded it.
     static LoadedCompiler* find(const std::string& path);
 
+    const std::string& path() const { return m_path; }
     const base::SharedLibrary& library() const { return m_library; }
     // The variables of the process when it was loaded.
     const std::vector<std::string>& environment() const { return m_environment; }

@@ -27,7 +27,14 @@ namespace hearth::nvrtc {
 namespace {
 
 using NvrtcProgram = void*;
-enum NvrtcResult : int { k_success = 0, k_invalid_input = 3, k_invalid_option = 5, k_compilation = 6, k_bad_name = 10 };
+enum NvrtcResult : int {
+    k_success = 0,
+    k_invalid_input = 3,
+    k_invalid_option = 5,
+    k_compilation = 6,
+    k_builtin_failure = 7,
+    k_bad_name = 10
+};
 
 // Never destroyed: threads may still compile while the program ends.
 gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
@@ -254,7 +261,34 @@ bool is_deterministic(int result)
 
 }  // namespace
 
+// NVRTC asks the loader for its built-in headers, by name, and fails where the loader does not look into NVRTC's own
+// folder: that of a toolkit which was only unpacked. Whether they are loaded now, from there.
+bool Library::load_builtins() const
+{
+    const LibraryFacts known = facts();
+    const std::string name = fmt::format("libnvrtc-builtins.so.{}.{}", known.major, known.minor);
+    const std::string beside = std::filesystem::path(m_compiler->path()).parent_path() / name;
+    return base::SharedLibrary::load(beside).ok();
+}
+
 Result<Artifact> Library::compile(const Program& program, const std::vector<std::string>& options) const
+{
+    HEARTH_TRY_SET(std::optional<Artifact> made, try_compile(program, options));
+    if (!made && load_builtins()) {
+        HEARTH_TRY_SET(made, try_compile(program, options));
+    }
+    if (!made)
+        return error(
+            Code::io,
+            "NVRTC does not find its library of built-in headers, libnvrtc-builtins. It belongs into the folder "
+            "of {}, or into one that LD_LIBRARY_PATH names.",
+            m_compiler->path());
+    return *std::move(made);
+}
+
+// None: the built-in headers were not found.
+Result<std::optional<Artifact>> Library::try_compile(const Program& program,
+                                                     const std::vector<std::string>& options) const
 {
     const Functions& nvrtc = *m_functions;
     std::vector<const char*> contents;
@@ -284,6 +318,8 @@ Result<Artifact> Library::compile(const Program& program, const std::vector<std:
 
     Artifact artifact;
     artifact.status = nvrtc.compile(handle, static_cast<int>(arguments.size()), arguments.data());
+    if (artifact.status == k_builtin_failure)
+        return std::optional<Artifact>{};
     Bytes log = fetch(handle, nvrtc.log_size, nvrtc.log, true);
     if (!is_deterministic(artifact.status))
         return Error{Code::io, fmt::format("NVRTC failed: {}.", nvrtc.error_string(artifact.status)),
@@ -305,7 +341,7 @@ Result<Artifact> Library::compile(const Program& program, const std::vector<std:
     if (!log.empty())
         artifact.sections.push_back({"log", std::move(log)});
     artifact.metadata.compiler = "nvrtc " + version();
-    return artifact;
+    return std::optional(std::move(artifact));
 }
 
 std::string encode_names(const std::vector<std::pair<std::string, std::string>>& names)

@@ -5,6 +5,7 @@
 #include "hearth/nvrtc.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace hearth::nvrtc {
@@ -44,6 +45,8 @@ public:
 private:
     struct Functions;
     Library() = default;
+    Result<std::optional<Artifact>> try_compile(const Program& program, const std::vector<std::string>& options) const;
+    bool load_builtins() const;
 
     std::shared_ptr<const Functions> m_functions;
     compilers::LoadedCompiler* m_compiler = nullptr;
