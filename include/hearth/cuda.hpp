@@ -2,10 +2,12 @@
 
 #include "hearth/nvrtc.hpp"
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,17 +29,30 @@ using Stream = ::CUstream_st*;
 
 struct LoadedFunction;
 
-// Blocks in a grid, or threads in a block.
+// Blocks in a grid, or threads in a block. It keeps what it is given, so that launch() can refuse, with its value, what
+// no device has: a number below zero, or one above k_most. Nothing is cut to fewer bits on the way.
 struct Extent {
-    std::uint32_t x = 1;
-    std::uint32_t y = 1;
-    std::uint32_t z = 1;
+    static constexpr std::int64_t k_most = 0x7fffffff;  // in one dimension, of any device
+
+    std::int64_t x = 1;
+    std::int64_t y = 1;
+    std::int64_t z = 1;
 
     constexpr Extent() = default;
     template <std::integral X, std::integral Y = int, std::integral Z = int>
-    constexpr Extent(X in_x, Y in_y = 1, Z in_z = 1)
-        : x(static_cast<std::uint32_t>(in_x)), y(static_cast<std::uint32_t>(in_y)), z(static_cast<std::uint32_t>(in_z))
+    constexpr Extent(X in_x, Y in_y = 1, Z in_z = 1) : x(kept(in_x)), y(kept(in_y)), z(kept(in_z))
     {
+    }
+
+private:
+    template <std::integral Number>
+    static constexpr std::int64_t kept(Number number)
+    {
+        if constexpr (std::is_unsigned_v<Number>)
+            return static_cast<std::int64_t>(
+                std::min<std::uint64_t>(number, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())));
+        else
+            return number;
     }
 };
 

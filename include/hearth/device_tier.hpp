@@ -57,7 +57,7 @@ HEARTH_API std::vector<BackendReport> backends();
 HEARTH_API std::uint64_t recommended_bytes(std::uint64_t device_bytes);
 inline constexpr std::uint64_t k_recommended = ~std::uint64_t{0};  // as a capacity: what recommended_bytes() says
 
-// CUstream or cudaStream_t.
+// CUstream or cudaStream_t; for Lease::release_after() also a cl_command_queue.
 using Stream = void*;
 
 // Where bytes lie on a device: at an address (CUDA, host) or at an offset in a buffer (cl_mem, WGPUBuffer).
@@ -73,7 +73,8 @@ struct Region {
 class ResidentEntry;
 
 // Bytes on a device, kept where they are while it is held: through eviction, removal, and the end of the cache.
-// Hold it until the work that was launched with it is done.
+// Work that was launched with it runs on after launch() has returned. So hold the lease until that work is done, or end
+// it with release_after(): the end of a lease waits for nothing.
 // Thread safety: one thread at a time; it may be moved to another thread. Ownership: move-only.
 // Cost: no copy, no allocation, no lock.
 class HEARTH_API Lease {
@@ -113,6 +114,14 @@ public:
     std::uint64_t size() const noexcept { return m_region.bytes; }
     // The region of the section with that name; empty when there is none.
     Region section(std::string_view name) const;
+    // Ends this lease once all is done that has been put into the stream so far; does not wait for it. This object is
+    // empty then. The bytes stay where they are until a later store, report(), trim() or maintenance finds that the
+    // work is done. An Error leaves the lease as it is: the stream is being captured, or is none of the device's.
+    //   CUDA    an event in the stream; null is the default stream
+    //   OpenCL  a marker in the cl_command_queue, which has to be given, and to keep its order
+    //   WebGPU  waits for the device: it cannot be asked for less
+    //   host    has no streams: the lease ends at once
+    Status release_after(Stream stream);
     // True once the device or its context is gone: then the bytes are too, and the region must not be used.
     bool lost() const noexcept;
 
@@ -205,7 +214,7 @@ struct VramOptions {
     device::Backend backend = device::Backend::automatic;
     std::vector<int> devices{0};                      // of the backend; each has its own entries
     std::uint64_t max_bytes = device::k_recommended;  // of each device; 0: no limit
-    std::uint64_t max_entries = 0;                    // 0: no limit
+    std::uint64_t max_entries = 0;                    // of each device, without those in named partitions; 0: no limit
     // In addition to the one without a name. Each has its own budget: one that is full leaves the others alone.
     std::vector<device::Partition> partitions{};
     device::Fallback fallback = device::Fallback::host;
@@ -219,6 +228,7 @@ public:
     virtual Result<StoreReport> store_at(const Key& key, const Entry& entry, const device::Placement& placement,
                                          Victims victims) = 0;
     virtual Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) = 0;
+    virtual void trim() = 0;
     virtual device::Report report() = 0;
 };
 

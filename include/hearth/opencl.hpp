@@ -176,7 +176,8 @@ struct Launch {
 };
 
 // A kernel of a program, ready to be launched.
-// Thread safety: one thread at a time, as with a cl_kernel; create one for each thread.
+// Thread safety: all of it, but handle() is the cl_kernel itself. Copies share it, so their launches are enqueued one
+// after the other; threads that launch all the time better have one from Program::kernel() each.
 // Cost: some drivers compile a kernel at its first launch with a local size. So the first launch of a kind that the
 // stored binary was not launched with may wait for the kernel's end and store the binary again. Every other launch
 // waits for nothing.

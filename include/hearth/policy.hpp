@@ -77,6 +77,11 @@ public:
     // The entry to evict next, or none. It stays in the tier until removed() says otherwise.
     virtual const Resident* victim() = 0;
 
+    // Names the entries in the order in which they would go, and changes nothing, until `visit` returns false. Of those
+    // named by then, what is removed before anything is inserted is evicted. False: it cannot tell, and where a tier
+    // has to know, it takes those first that were used longest ago.
+    virtual bool for_each_victim(const std::function<bool(const Resident&)>& /*visit*/) { return false; }
+
     virtual Touches touches() const { return Touches::counted; }
     virtual void touched(const Resident& /*entry*/) {}
     virtual bool admit(const Resident& /*entry*/) const { return true; }

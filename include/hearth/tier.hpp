@@ -157,6 +157,9 @@ struct TierContext {
     const Clock* clock = nullptr;
     LogSink log;
     PolicyFactory policy;
+    // Whether the tier that takes what this one evicts has the entry already: then a victim's bytes are of no use to
+    // it. Empty: it has not. May be called once the cache is open.
+    std::function<bool(const Key&)> kept_below{};
 };
 
 // A tier that is still to be opened. Build one with memory(), disk() and their like, or from a factory of your own.

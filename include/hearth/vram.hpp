@@ -28,6 +28,8 @@ public:
     Result<InsertReport> insert(const Key& key, ByteView bytes, const device::Placement& placement = {}) const;
     // Puts a copy of it on another device of the tier, by peer copy if the devices can do that.
     Status copy_to_device(const Key& key, int device) const;
+    // Gives memory that nothing lies in back to the device. Maintenance does it too; entries stay where they are.
+    Status trim() const;
     Result<device::Report> report() const;
 
 private:

@@ -236,6 +236,20 @@ void retire(std::span<Reclaimable* const> objects) noexcept
     domain().retire(objects);
 }
 
+std::vector<const Reclaimable*> announced()
+{
+    std::vector<const Reclaimable*> objects;
+    HazardDomain& all = domain();
+    {
+        const std::lock_guard lock(all.mutex);
+        for (const HazardSlot* slot = all.slots; slot; slot = slot->next)
+            if (const Reclaimable* object = slot->object.load(std::memory_order_acquire))
+                objects.push_back(object);
+    }
+    std::sort(objects.begin(), objects.end(), std::less<>());
+    return objects;
+}
+
 std::size_t retired_count() noexcept
 {
     HazardDomain& all = domain();

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 // Hazard pointers: readers announce, in memory of their own, which object they use. A thread that unlinks an object
 // frees it only once no announcement names it.
@@ -108,6 +109,9 @@ inline void retire(Reclaimable* object) noexcept
 {
     retire({&object, 1});
 }
+
+// The objects that are announced just now, in the order of their addresses; some may be gone. Visits all slots.
+std::vector<const Reclaimable*> announced();
 
 // For tests: objects retired and not yet freed, and slots that scans have visited so far.
 std::size_t retired_count() noexcept;

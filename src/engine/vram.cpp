@@ -138,6 +138,14 @@ Status Vram::copy_to_device(const Key& key, int device) const
     return {};
 }
 
+Status Vram::trim() const
+{
+    if (!m_tier)
+        return no_vram();
+    m_tier->trim();
+    return {};
+}
+
 Result<device::Report> Vram::report() const
 {
     if (!m_tier)

@@ -61,6 +61,15 @@ public:
     virtual Status finish() = 0;
 };
 
+// A place in a stream of the caller's.
+// Thread safety: one thread at a time. It must not outlive its memory.
+class StreamPoint {
+public:
+    virtual ~StreamPoint() = default;
+    // Whether all that was put into the stream before it is done, or gone with its device. Never waits.
+    virtual bool passed() noexcept = 0;
+};
+
 // The memory of one device.
 // Thread safety: every function, from any thread at any time.
 // Failure: nothing throws. Once the device or its context is lost every call gives Code::unavailable, and lost() is
@@ -91,6 +100,13 @@ public:
     // What is put into the caller's stream (CUstream) from now on comes after that write. A backend without streams
     // waits for the write.
     virtual Status order_after(WriteTicket ticket, device::Stream stream) = 0;
+
+    // The place behind all that is in the caller's stream now (CUstream, cl_command_queue). Null if all of it is done,
+    // as it always is where nothing runs by itself, or if the device is lost.
+    virtual Result<std::unique_ptr<StreamPoint>> mark(device::Stream /*stream*/)
+    {
+        return std::unique_ptr<StreamPoint>{};
+    }
 
     virtual Status read(const DevicePart& from, std::span<std::byte> out) = 0;
     // Reads all parts with one wait, each to its place in `out`.

@@ -19,6 +19,18 @@ Status refuse(std::string message)
     return error(Code::invalid_argument, "{}", std::move(message));
 }
 
+// A value that no device has would reach the driver cut to 32 bits, and then another number of blocks is launched.
+Status check_extent(const std::string& kernel, const char* what, const Extent& extent)
+{
+    for (const auto& [dimension, value] : {std::pair{'x', extent.x}, {'y', extent.y}, {'z', extent.z}})
+        if (value < 0 || value > Extent::k_most)
+            return refuse(
+                fmt::format("Kernel \"{}\" is launched with a {} of {} in {}, and no device takes more than {} "
+                            "or less than 1. Give a smaller one, and let each thread do more.",
+                            kernel, what, value, dimension, Extent::k_most));
+    return {};
+}
+
 // The module's functions, for a message to people; empty if the driver cannot tell.
 std::vector<std::string> entries_of(const gpu::CudaDriver& driver, CUmod_st* module)
 {
@@ -108,6 +120,8 @@ Result<std::shared_ptr<const LoadedFunction>> LoadedFunction::find(const gpu::Cu
 
 Status LoadedFunction::launch(const LaunchConfig& config, std::span<const Argument> arguments) const
 {
+    HEARTH_TRY(check_extent(name, "grid", config.grid));
+    HEARTH_TRY(check_extent(name, "block", config.block));
     if (argument_sizes) {
         if (arguments.size() != argument_sizes->size())
             return refuse(fmt::format("Kernel \"{}\" takes {} arguments and was given {}. Give each one it declares.",
@@ -146,9 +160,10 @@ Status LoadedFunction::launch(const LaunchConfig& config, std::span<const Argume
     }
     for (std::size_t i = 0; i < arguments.size(); ++i)
         values[i] = const_cast<void*>(arguments[i].value);
+    const auto size = [](std::int64_t checked) { return static_cast<unsigned>(checked); };
     const int error =
-        driver->launch(function, config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
-                       config.block.z, config.shared_bytes, config.stream, values, nullptr);
+        driver->launch(function, size(config.grid.x), size(config.grid.y), size(config.grid.z), size(config.block.x),
+                       size(config.block.y), size(config.block.z), config.shared_bytes, config.stream, values, nullptr);
     if (error == gpu::cuda::k_success)
         return {};
     return Error{error == gpu::cuda::k_invalid_value ? Code::invalid_argument : Code::unavailable,

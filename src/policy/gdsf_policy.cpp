@@ -45,6 +45,7 @@ double GdsfPolicy::density(const Resident& entry, std::uint32_t uses)
 void GdsfPolicy::inserted(const Resident& entry)
 {
     m_offered = nullptr;
+    m_offered_up_to = k_none_offered;
     const auto [place, is_new] = m_ranked.try_emplace(&entry);
     if (!is_new)
         return;
@@ -64,7 +65,7 @@ void GdsfPolicy::removed(const Resident& entry)
     // Only an eviction moves the clock: an entry that is replaced or removed by hand does not show what room is worth.
     // The clock moves to the rounded worth, by which entries were compared. With the exact worth it would run ahead of
     // the entries that stay, each newcomer would rank above all of them, and the policy would become a FIFO.
-    if (m_offered == &entry)
+    if (m_offered == &entry || place->second.rank <= m_offered_up_to)
         m_clock = std::max(m_clock, place->second.rank);
     m_offered = nullptr;
     dequeue(place->second);
@@ -74,6 +75,7 @@ void GdsfPolicy::removed(const Resident& entry)
 const Resident* GdsfPolicy::victim()
 {
     m_offered = nullptr;
+    m_offered_up_to = k_none_offered;
     // Other threads may hit as fast as entries are ranked again, so after one round the least is taken as it is.
     std::size_t moves_left = m_ranked.size();
     while (Ranked* const ranked = least()) {
@@ -92,22 +94,57 @@ bool GdsfPolicy::outweighs(const Resident& entry, std::uint64_t bytes, std::uint
     if (!(entry.cost > k_least_cost))
         return true;  // nobody knows what it is worth
     m_offered = nullptr;
+    m_offered_up_to = k_none_offered;
     // The sum is rounded as a rank is. Then an entry like those that are here is worth no less than they are.
     const double clock_if_refused = m_clock + std::ldexp(1.0, std::ilogb(density(entry, entry.uses())));
     double left = (clock_if_refused - m_clock) * static_cast<double>(entry.bytes) * (1 + k_rounding);
 
-    // All queues at once, least rank first: the order in which they would go.
+    bool outweighs = true;
+    walk([&](const Ranked& least) {
+        if (bytes == 0 && entries == 0)
+            return false;
+        // Of the last one only the bytes that are needed count; so do those of one that goes for the number's sake.
+        const std::uint64_t taken = std::min(least.entry->bytes, bytes != 0 ? bytes : entry.bytes);
+        left -= std::max(least.rank - m_clock, 0.0) * static_cast<double>(taken);
+        outweighs = left >= 0;
+        bytes -= std::min(bytes, taken);
+        entries -= std::min<std::uint64_t>(entries, 1);
+        return outweighs;
+    });
+    if (!outweighs)
+        m_clock = clock_if_refused;
+    return outweighs;
+}
+
+bool GdsfPolicy::for_each_victim(const std::function<bool(const Resident&)>& visit)
+{
+    m_offered = nullptr;
+    bool stopped = false;
+    walk([&](const Ranked& least) {
+        m_offered_up_to = least.rank;
+        stopped = !visit(*least.entry);
+        return !stopped;
+    });
+    if (!stopped)
+        m_offered_up_to = k_none_offered;
+    return true;
+}
+
+// All queues at once, least rank first: the order in which they would go.
+template <class Visit>
+void GdsfPolicy::walk(Visit&& visit)
+{
     std::array<Ranked*, k_classes> next{};
     std::transform(m_queues.begin(), m_queues.end(), next.begin(), [](const Queue& queue) { return queue.head; });
     auto late = m_late.begin();
     std::size_t moves_left = m_ranked.size();
-    while (bytes != 0 || entries != 0) {
+    for (;;) {
         Ranked* least = late == m_late.end() ? nullptr : late->second;
         for (Ranked* const head : next)
             if (head && (!least || head->rank < least->rank))
                 least = head;
         if (!least)
-            break;
+            return;
         if (least->is_late)
             ++late;
         else
@@ -115,21 +152,17 @@ bool GdsfPolicy::outweighs(const Resident& entry, std::uint64_t bytes, std::uint
         if (was_used(*least) && moves_left > 0) {
             --moves_left;
             rank_again(*least);
-            if (!next[least->queue])
+            if (least->is_late) {
+                if (late == m_late.end() || least->rank < late->first)
+                    late = least->late_place;
+            } else if (!next[least->queue]) {
                 next[least->queue] = least;
+            }
             continue;
         }
-        // Of the last one only the bytes that are needed count; so do those of one that goes for the number's sake.
-        const std::uint64_t taken = std::min(least->entry->bytes, bytes != 0 ? bytes : entry.bytes);
-        left -= std::max(least->rank - m_clock, 0.0) * static_cast<double>(taken);
-        if (left < 0) {
-            m_clock = clock_if_refused;
-            return false;
-        }
-        bytes -= std::min(bytes, taken);
-        entries -= std::min<std::uint64_t>(entries, 1);
+        if (!visit(*least))
+            return;
     }
-    return true;
 }
 
 void GdsfPolicy::set_clock(double clock)

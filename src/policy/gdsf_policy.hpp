@@ -30,6 +30,8 @@ public:
     // Not 0: that is how a Resident says that it was never stamped.
     static constexpr double k_first_clock = 0x1p-96;
 
+    static constexpr double k_none_offered = -1;
+
     // What victim() has done so far, as a measure of its cost.
     struct Work {
         std::uint64_t heads_examined = 0;
@@ -41,6 +43,7 @@ public:
     void inserted(const Resident& entry) override;
     void removed(const Resident& entry) override;
     const Resident* victim() override;
+    bool for_each_victim(const std::function<bool(const Resident&)>& visit) override;
     // Compares what it costs to compile the entry with what it would cost to compile those that would go, as far as
     // they have not aged. A refusal ages all others by what a byte of the entry is worth. So refusals cost no more than
     // what they protect is worth, and then the entry is let in.
@@ -77,6 +80,8 @@ private:
     void enqueue(Ranked& ranked);
     void dequeue(Ranked& ranked);
     Ranked* least();
+    template <class Visit>
+    void walk(Visit&& visit);
 
     const PolicyOptions m_options;
     double m_clock = k_first_clock;
@@ -86,6 +91,8 @@ private:
     // Entries that came with a stamp older than their queue's tail, least rank first; equal ones in order of arrival.
     std::multimap<double, Ranked*> m_late;
     const Resident* m_offered = nullptr;  // what victim() last returned, while nothing has changed since
+    // What is worth no more was offered by for_each_victim(), while nothing was inserted since.
+    double m_offered_up_to = k_none_offered;
     Work m_work;
 };
 

@@ -54,6 +54,10 @@ public:
     {
         return guarded(static_cast<const Resident*>(nullptr), [&] { return m_inner->victim(); });
     }
+    bool for_each_victim(const std::function<bool(const Resident&)>& visit) override
+    {
+        return guarded(true, [&] { return m_inner->for_each_victim(visit); });
+    }
     Touches touches() const override
     {
         return guarded(Touches::counted, [&] { return m_inner->touches(); });

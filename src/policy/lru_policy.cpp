@@ -1,5 +1,7 @@
 #include "policy/lru_policy.hpp"
 
+#include <algorithm>
+
 namespace hearth {
 
 namespace policy {
@@ -23,6 +25,13 @@ void LruPolicy::removed(const Resident& entry)
 const Resident* LruPolicy::victim()
 {
     return m_order.empty() ? nullptr : m_order.front();
+}
+
+bool LruPolicy::for_each_victim(const std::function<bool(const Resident&)>& visit)
+{
+    static_cast<void>(
+        std::all_of(m_order.begin(), m_order.end(), [&](const Resident* entry) { return visit(*entry); }));
+    return true;
 }
 
 void LruPolicy::touched(const Resident& entry)

@@ -18,6 +18,7 @@ public:
     void inserted(const Resident& entry) override;
     void removed(const Resident& entry) override;
     const Resident* victim() override;
+    bool for_each_victim(const std::function<bool(const Resident&)>& visit) override;
 
     Touches touches() const override { return Touches::each; }
     void touched(const Resident& entry) override;

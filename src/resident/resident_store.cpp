@@ -230,12 +230,13 @@ bool ResidentStore::outweighs_others(const Resident& entry, std::uint64_t beside
     return (bytes == 0 && entries == 0) || m_policy->outweighs(entry, bytes, entries);
 }
 
-Result<Departed> ResidentStore::reserve(const Resident& entry)
+Result<Departed> ResidentStore::reserve(const Resident& entry, Room& room)
 {
     Departed departed;
     const std::lock_guard lock(m_mutex);
     if (std::optional<Error> refused = refusal(entry))
         return *std::move(refused);
+    HEARTH_TRY(evict_for(m_table.peek(entry.key), room, departed));
     m_reserved_bytes += entry.bytes;
     ++m_reserved_entries;
     make_room(m_table.peek(entry.key), EvictionCause::capacity, departed);
@@ -250,11 +251,18 @@ void ResidentStore::give_up(const Resident& entry) noexcept
 }
 
 // Departed entries are destroyed after the lock is released: destroying one may call a device, or destroy locks.
-Departed ResidentStore::put(std::unique_ptr<Node> node, bool& replaced)
+Departed ResidentStore::put(std::unique_ptr<Node> node, bool& replaced, const Outdated& outdated)
 {
     Departed old;
     Departed victims;
     const std::lock_guard lock(m_mutex);
+    if (outdated && outdated(m_table.peek(node->resident.key))) {
+        m_reserved_bytes -= node->resident.bytes;
+        --m_reserved_entries;
+        old.add(node.release(), EvictionCause::capacity, false);
+        replaced = false;
+        return victims;
+    }
     put_locked(std::move(node), old, victims);
     replaced = !old.empty();
     return victims;
@@ -306,19 +314,48 @@ void ResidentStore::put_locked(std::unique_ptr<Node> owned, Departed& old, Depar
     m_policy->inserted(node.resident);
 }
 
-Departed ResidentStore::evict_one(const Key* spare)
+Result<Departed> ResidentStore::evict_for(const Key& key, Room& room)
 {
     Departed departed;
     const std::lock_guard lock(m_mutex);
-    const Node* kept = spare ? m_table.peek(*spare) : nullptr;
-    // So that the policy does not name it.
-    if (kept)
-        m_policy->removed(kept->resident);
-    if (Node* node = victim(kept))
-        take_out(*node, EvictionCause::capacity, departed);
-    if (kept)
-        m_policy->inserted(kept->resident);
+    HEARTH_TRY(evict_for(m_table.peek(key), room, departed));
     return departed;
+}
+
+// Names entries to `room` in the policy's order until it has enough. Of those only the ones go that it needs: most of
+// what comes first in that order lies elsewhere.
+Status ResidentStore::evict_for(Node* spare, Room& room, Departed& departed)
+{
+    if (room.enough())
+        return {};
+    std::vector<Node*> named;
+    bool enough = false;
+    const auto name = [&](const Resident& next) {
+        Node* const node = m_table.peek(next.key);
+        if (node && node != spare) {
+            named.push_back(node);
+            enough = room.enough_without(*node);
+        }
+        return !enough;
+    };
+    if (!m_policy->for_each_victim(name) && !enough) {
+        named.clear();
+        std::vector<std::pair<std::uint64_t, Node*>> nodes;
+        m_table.for_each([&](Node& node) { nodes.emplace_back(node.resident.last_used(), &node); });
+        std::sort(nodes.begin(), nodes.end());
+        for (std::size_t i = 0; i < nodes.size() && !enough; ++i)
+            name(nodes[i].second->resident);
+    }
+    if (!enough && spare) {
+        named.push_back(spare);
+        enough = room.enough_without(*spare);
+    }
+    if (!enough)
+        return room.refusal();
+    for (Node* node : named)
+        if (room.needs(*node))
+            take_out(*node, EvictionCause::capacity, departed, node != spare);
+    return {};
 }
 
 bool ResidentStore::remove(const Key& key)

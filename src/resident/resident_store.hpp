@@ -46,6 +46,20 @@ private:
     std::vector<One> m_nodes;
 };
 
+// The memory that an entry needs beside its part of the budget: in one piece, and not under a lease. Asked under the
+// store's lock.
+class Room {
+public:
+    virtual ~Room() = default;
+    virtual bool enough() = 0;
+    // The same if this node goes too, and all that were named before it.
+    virtual bool enough_without(const Node& node) = 0;
+    // Once there is enough: whether this one has to go for it.
+    virtual bool needs(const Node& node) const = 0;
+    // Why there cannot be enough, when all were named.
+    virtual Error refusal() const = 0;
+};
+
 // The entries of a tier that keeps them in this process's memory, on the host or a device. They are found without a
 // lock, kept within limits, and evicted in the order of a policy. What an entry consists of is up to the tier.
 // Thread safety: all of it. One lock for every change; none for find(), unless the policy wants every touch.
@@ -77,15 +91,19 @@ public:
     bool contains(const Key& key);
 
     // Makes room for an entry and keeps the room until put() or give_up(). The entry that it will replace stays, and is
-    // never among those that are evicted.
-    Result<Departed> reserve(const Resident& entry);
+    // never among those that are evicted, unless there is no other room for the new one. On an Error nothing has
+    // changed.
+    Result<Departed> reserve(const Resident& entry, Room& room);
     void give_up(const Resident& entry) noexcept;
-    // Puts in the entry for which room was made. `replaced` tells whether it replaced another.
-    Departed put(std::unique_ptr<Node> node, bool& replaced);
+    // Evicts what has to go for `room`, as little as it can, and the entry of `key` last. On an Error nothing has
+    // changed.
+    Result<Departed> evict_for(const Key& key, Room& room);
+    // Puts in the entry for which room was made. `replaced` tells whether it replaced another. `outdated` is asked
+    // under the lock, with what is there: if it says so, this entry is dropped and nothing changes.
+    using Outdated = std::function<bool(const Node* there)>;
+    Departed put(std::unique_ptr<Node> node, bool& replaced, const Outdated& outdated = {});
     // Both in one step, and only if the policy finds that the entry outweighs those that must go for it.
     Result<Departed> store(std::unique_ptr<Node> node, bool& replaced);
-    // Evicts the policy's next victim, whatever the limits say, but never the entry of `spare`.
-    Departed evict_one(const Key* spare);
 
     bool remove(const Key& key);
     // Only if `goes` returns true for the node that is there now.
@@ -124,6 +142,7 @@ private:
     void take_out(Node& node, EvictionCause cause, Departed& departed, bool worth_keeping = true);
     std::optional<Error> refusal(const Resident& entry, std::uint64_t beside = 0) const;
     bool outweighs_others(const Resident& entry, std::uint64_t beside);
+    Status evict_for(Node* spare, Room& room, Departed& departed);
     void make_room(const Node* spare, EvictionCause cause, Departed& departed, std::uint64_t coming = 0);
     Node* victim(const Node* spare);
     bool over(const Node* spare, std::uint64_t coming = 0) const;

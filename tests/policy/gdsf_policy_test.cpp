@@ -223,6 +223,20 @@ TEST(GdsfPolicy, only_an_eviction_moves_the_clock)
     EXPECT_EQ(tier.policy().clock(), rank);
 }
 
+TEST(GdsfPolicy, what_goes_of_those_that_were_told_as_victims_moves_the_clock_too)
+{
+    TestTier tier(gdsf());
+    for (std::uint64_t id = 1; id <= 4; ++id)
+        tier.put(id, 100, static_cast<double>(id * id));
+    const double rank = rank_now(tier.at(2));
+    tier.policy().for_each_victim([](const Resident& entry) { return id_of(entry) != 3; });
+    tier.erase(2);
+    EXPECT_EQ(tier.policy().clock(), rank);
+    tier.put(5, 100);
+    tier.erase(3);  // told once, but removed for another reason later
+    EXPECT_EQ(tier.policy().clock(), rank);
+}
+
 TEST(GdsfPolicy, a_new_entry_is_stamped_with_the_clock_and_a_restored_one_keeps_its_stamp)
 {
     TestTier tier(gdsf());

@@ -49,6 +49,36 @@ TEST_P(PolicyConformance, evicting_all_names_each_entry_once)
     EXPECT_EQ(tier.used(), 0U);
 }
 
+TEST_P(PolicyConformance, a_policy_that_tells_its_victims_tells_each_once_and_the_next_first)
+{
+    TestTier tier(make());
+    for (std::uint64_t id = 0; id < 1000; ++id)
+        tier.put(id, 1 + id * 7919 % 1000, static_cast<double>(id * 104729 % 997));
+    for (std::uint64_t id = 0; id < 1000; id += 3)
+        tier.hit(id);
+    for (std::uint64_t id = 2; id < 1000; id += 50)
+        tier.put(1000 + id, 1 + id, static_cast<double>(id), 0x1p-40);
+    std::vector<std::uint64_t> told;
+    const auto tell = [&](const Resident& entry) {
+        told.push_back(id_of(entry));
+        return true;
+    };
+    if (!tier.policy().for_each_victim(tell))
+        return;  // it need not
+    EXPECT_EQ(std::set<std::uint64_t>(told.begin(), told.end()).size(), tier.size());
+    EXPECT_EQ(told.size(), tier.size());
+    const double clock = tier.policy().clock();
+    EXPECT_EQ(id_of(*tier.policy().victim()), told.front());
+    tier.erase(told.back());
+    EXPECT_EQ(tier.policy().clock(), clock) << "nothing was evicted";
+    told.clear();
+    tier.policy().for_each_victim([&](const Resident& entry) { return tell(entry), told.size() < 5; });
+    EXPECT_EQ(told.size(), 5U) << "no more than are asked for";
+    while (tier.evict()) {
+    }
+    EXPECT_EQ(tier.used(), 0U);
+}
+
 TEST_P(PolicyConformance, what_was_removed_can_come_back)
 {
     const std::unique_ptr<Policy> policy = make()();

@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <fmt/format.h>
+#include <functional>
 #include <thread>
+#include <utility>
 
 namespace hearth::test {
 
@@ -23,14 +25,22 @@ public:
         std::atomic<std::uint64_t> allocations{0};
         std::atomic<std::uint64_t> writes{0};
         std::atomic<std::uint64_t> in_use{0};  // bytes that are allocated now
+        std::atomic<bool> busy{false};         // what was put into streams goes on as long as this is set
+        std::atomic<std::uint64_t> gathers{0};
+        std::uint64_t total_bytes = 0;  // of a GPU that it passes for; 0: it is the host's memory
+        std::function<void()> in_copy;  // is called, once, when a copy to another memory has been made
     };
 
     explicit FaultyMemory(std::shared_ptr<Faults> faults)
-        : m_memory(gpu::open_host_memory(0).value()), m_faults(std::move(faults))
+        : m_memory(gpu::open_host_memory(0).value()), m_faults(std::move(faults)), m_device(m_memory->device())
     {
+        if (m_faults->total_bytes != 0) {
+            m_device.backend = device::Backend::cuda;
+            m_device.total_bytes = m_faults->total_bytes;
+        }
     }
 
-    const device::Device& device() const noexcept override { return m_memory->device(); }
+    const device::Device& device() const noexcept override { return m_device; }
     std::uint64_t alignment() const noexcept override { return m_memory->alignment(); }
     bool lost() noexcept override
     {
@@ -75,6 +85,17 @@ public:
     {
         return m_memory->order_after(ticket, stream);
     }
+    Result<std::unique_ptr<gpu::StreamPoint>> mark(device::Stream stream) override
+    {
+        if (stream == nullptr)
+            return Error{Code::invalid_argument, "There is no such stream.", {}};
+        struct Point final : gpu::StreamPoint {
+            explicit Point(std::shared_ptr<Faults> its_faults) : faults(std::move(its_faults)) {}
+            bool passed() noexcept override { return !faults->busy; }
+            const std::shared_ptr<Faults> faults;
+        };
+        return std::unique_ptr<gpu::StreamPoint>(std::make_unique<Point>(m_faults));
+    }
     Status read(const gpu::DevicePart& from, std::span<std::byte> out) override
     {
         if (lost())
@@ -87,13 +108,17 @@ public:
     {
         if (lost())
             return gone();
+        ++m_faults->gathers;
         Status status = m_memory->gather(parts, out);
         flip(out);
         return status;
     }
     Status copy(const gpu::DevicePart& from, gpu::DeviceMemory& to_memory, const gpu::DevicePart& to) override
     {
-        return lost() || to_memory.lost() ? Status{gone()} : m_memory->copy(from, to_memory, to);
+        Status copied = lost() || to_memory.lost() ? Status{gone()} : m_memory->copy(from, to_memory, to);
+        if (const std::function<void()> call = std::exchange(m_faults->in_copy, nullptr))
+            call();
+        return copied;
     }
     std::unique_ptr<gpu::StagingBuffer> staging(std::uint64_t bytes) override { return m_memory->staging(bytes); }
 
@@ -109,6 +134,7 @@ private:
 
     const std::shared_ptr<gpu::DeviceMemory> m_memory;
     const std::shared_ptr<Faults> m_faults;
+    device::Device m_device;
     std::atomic<bool> m_lost{false};  // this one stays lost when the device comes back
 };
 

@@ -45,6 +45,20 @@ std::string shown(const Extent& extent)
     return fmt::format("{}x{}x{}", sizes[0], sizes[1], sizes[2]);
 }
 
+// A number below zero arrives here as one that is larger than any device counts to.
+Status check_range(const std::string& kernel, const Launch& range, std::uint32_t address_bits)
+{
+    const std::size_t most = address_bits == 32 ? UINT32_MAX : INT64_MAX;
+    for (const Extent& extent : {range.global, range.local, range.offset})
+        for (const std::size_t size : {extent.x, extent.y, extent.z})
+            if (size > most)
+                return error(Code::invalid_argument,
+                             "Kernel \"{}\" is launched with a size or an offset of {}, and the device counts to {}. "
+                             "Give a smaller one; a number below zero is none.",
+                             kernel, size, most);
+    return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const KernelState>> make_kernel(const std::shared_ptr<ProgramState>& program,
@@ -92,6 +106,9 @@ Status Kernel::launch_with(const Launch& range, std::span<const Argument> argume
                      m_state->arguments, arguments.size());
     if (range.global.x == 0)
         return error(Code::invalid_argument, "Kernel \"{}\" is launched over no work-items. Give a global size.", name);
+    HEARTH_TRY(check_range(name, range, program.context->device.address_bits));
+    // An argument belongs to the cl_kernel until the next launch: two threads must not set theirs in turns.
+    std::unique_lock setting(m_state->launching);
     for (std::size_t i = 0; i < arguments.size(); ++i)
         if (const cl_int error =
                 api.set_kernel_arg(m_state->id, static_cast<cl_uint>(i), arguments[i].size(), arguments[i].data());
@@ -114,6 +131,7 @@ Status Kernel::launch_with(const Launch& range, std::span<const Argument> argume
                                    shown(range.global),
                                    range.local.x != 0 ? shown(range.local) : "the driver's choice"),
                        "clEnqueueNDRangeKernel", error);
+    setting.unlock();
 
     if (program.watches_launches() && program.launched(name, kind_of(name, range))) {
         // If the binary cannot be stored, the next process loses time, but this launch does not fail.

@@ -3,6 +3,7 @@
 #include "compilers/opencl/program.hpp"
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace hearth::opencl {
@@ -25,6 +26,7 @@ struct KernelState {
     const std::string name;
     cl_kernel id;
     cl_uint arguments = 0;
+    mutable std::mutex launching;  // from the first argument that is set until it is enqueued
 };
 
 Result<std::shared_ptr<const KernelState>> make_kernel(const std::shared_ptr<ProgramState>& program,

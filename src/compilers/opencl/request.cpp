@@ -55,8 +55,14 @@ std::string why_past_the_cache(const Source& source)
     if (answers.may_hold_any_path ||
         std::ranges::find(answers.may_hold_its_own_path, true) != answers.may_hold_its_own_path.end())
         return "the source mentions the path of its file, which drivers make up";
-    for (const std::string& option : source.options) {
-        for (const std::string_view reads : {"-include", "-imacros", "-save-temps", "--save-temps"})
+    // The driver gets one text, in which an element of the list may be several options, or begin with a blank.
+    const std::string all = joined_options(source);
+    constexpr std::string_view k_between = " \t\n\v\f\r\"'";
+    for (std::size_t at = 0; (at = all.find_first_not_of(k_between, at)) != std::string::npos;) {
+        const std::string option = all.substr(at, all.find_first_of(k_between, at) - at);
+        at += option.size();
+        for (const std::string_view reads :
+             {"-include", "--include", "-imacros", "--imacros", "-save-temps", "--save-temps", "@"})
             if (option.starts_with(reads))
                 return fmt::format("the option {} reads or writes files", option);
     }
@@ -67,8 +73,11 @@ std::string why_past_the_cache(const Source& source)
 // left out.
 std::vector<std::string> driver_settings()
 {
-    static constexpr std::array k_families{"POCL_", "IGC_", "AMD_OCL_", "CL_CONFIG_", "SYCL_", "RUSTICL_", "CLC_"};
-    static constexpr std::array k_harmless{"POCL_CACHE_DIR=", "POCL_KERNEL_CACHE=", "POCL_DEBUG=", "POCL_DEVICES="};
+    static constexpr std::array k_families{"POCL_", "IGC_", "AMD_OCL_", "CL_CONFIG_", "SYCL_",     "RUSTICL_",
+                                           "CLC_",  "HSA_", "NEO_",     "MESA_",      "AMD_COMGR_"};
+    static constexpr std::array k_harmless{"POCL_CACHE_DIR=", "POCL_KERNEL_CACHE=", "POCL_DEBUG=",
+                                           "POCL_DEVICES=",   "MESA_SHADER_CACHE_", "NEO_CACHE_",
+                                           "MESA_LOG",        "AMD_COMGR_CACHE"};
     std::vector<std::string> settings;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
         const std::string_view text(*variable);

@@ -11,9 +11,11 @@ namespace hearth::engine {
 
 namespace {
 
-Result<std::unique_ptr<Tier>> open(const TierSpec& spec, const TierContext& context)
+Result<std::unique_ptr<Tier>> open(const TierSpec& spec, const TierContext& context,
+                                   std::function<bool(const Key&)> kept_below)
 try {
     TierContext its_own = context;
+    its_own.kept_below = std::move(kept_below);
     its_own.policy = policy::in_tier(context.policy, spec.name);
     return spec.open(its_own);
 } catch (...) {
@@ -33,7 +35,8 @@ Tiers::Tiers(const std::vector<TierSpec>& specs, const TierContext& context)
             warn(fmt::format("Tier \"{}\" is left out: a cache has at most {} tiers.", spec.name, k_max_tiers));
             break;
         }
-        Result<std::unique_ptr<Tier>> opened = open(spec, context);
+        Result<std::unique_ptr<Tier>> opened =
+            open(spec, context, [this, place = m_places.size()](const Key& key) { return kept_below(place, key); });
         if (!opened) {
             // The program goes on with the tiers that are there, as if this one had not been asked for.
             warn(opened.error().message);
@@ -68,6 +71,15 @@ std::size_t Tiers::named(std::string_view name) const
 {
     const auto found = std::find_if(begin(), end(), [&](const Place& place) { return place.name == name; });
     return found == end() ? k_none : static_cast<std::size_t>(found - begin());
+}
+
+// As Stack::demote_victim() goes: the first that takes victims decides.
+bool Tiers::kept_below(std::size_t place, const Key& key) const
+{
+    for (std::size_t i = place + 1; i < m_places.size(); ++i)
+        if (m_places[i].takes_victims)
+            return m_places[i]->contains(key);
+    return false;
 }
 
 // Skips tiers that cannot be written. A bundle is on this machine's disk already, so its entries skip persistent tiers

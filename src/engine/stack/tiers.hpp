@@ -35,6 +35,8 @@ struct Place {
 class Tiers {
 public:
     Tiers(const std::vector<TierSpec>& specs, const TierContext& context);
+    Tiers(const Tiers&) = delete;
+    Tiers& operator=(const Tiers&) = delete;
 
     std::size_t size() const { return m_places.size(); }
     const Place& operator[](std::size_t place) const { return m_places[place]; }
@@ -51,6 +53,7 @@ public:
 
 private:
     std::size_t above(std::size_t place) const;
+    bool kept_below(std::size_t place, const Key& key) const;
 
     std::vector<Place> m_places;
     Tier* m_keeper = nullptr;

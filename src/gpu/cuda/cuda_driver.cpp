@@ -4,6 +4,7 @@
 #include "base/shared_library.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <memory>
 #include <utility>
@@ -20,6 +21,15 @@ constinit std::atomic<const CudaDriver*> g_driver{nullptr};
 Error no_device(const std::string& why)
 {
     return error(Code::unavailable, "There is no CUDA device here: {}.", why);
+}
+
+// A device that is hidden looks to the driver as if there were none.
+std::string hidden_by()
+{
+    const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    return visible == nullptr
+               ? std::string{}
+               : fmt::format(". CUDA_VISIBLE_DEVICES is \"{}\", and what it does not name is hidden", visible);
 }
 
 Error no_target(Error error)
@@ -83,6 +93,7 @@ const char* find_functions(const base::SharedLibrary& library, CudaDriver& drive
     need(driver.create_event, "cuEventCreate");
     need(driver.destroy_event, "cuEventDestroy_v2");
     need(driver.record_event, "cuEventRecord");
+    need(driver.query_event, "cuEventQuery");
     take(driver.context_id, "cuCtxGetId");
     take(driver.load_function, "cuFuncLoad");
     take(driver.parameter_info, "cuFuncGetParamInfo");
@@ -116,7 +127,7 @@ Result<const CudaDriver*> cuda_driver()
                                      k_library, version / 1000, version % 1000 / 10, missing));
     }
     if (const int error = driver->init(0); error != cuda::k_success)
-        return no_device(fmt::format("cuInit gives {}", describe(*driver, error)));
+        return no_device(fmt::format("cuInit gives {}{}", describe(*driver, error), hidden_by()));
     // Two threads may come here at once: loading and initialising again does no harm, and the first table counts.
     const CudaDriver* first = nullptr;
     if (g_driver.compare_exchange_strong(first, driver.get(), std::memory_order_acq_rel, std::memory_order_acquire))

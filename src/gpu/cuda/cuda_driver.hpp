@@ -70,6 +70,7 @@ struct CudaDriver {
     int (*create_event)(CUevent_st** event, unsigned flags);
     int (*destroy_event)(CUevent_st* event);
     int (*record_event)(CUevent_st* event, CUstream_st* stream);
+    int (*query_event)(CUevent_st* event);
 
     // Null if the driver is too old for them; the number is the CUDA version that brought them.
     // A null context means the current one. No two contexts of a process have the same id, even if a handle is reused.
@@ -94,6 +95,7 @@ inline constexpr int k_invalid_ptx = 218;
 inline constexpr int k_unsupported_ptx = 222;
 inline constexpr int k_invalid_source = 300;
 inline constexpr int k_not_found = 500;
+inline constexpr int k_not_ready = 600;
 inline constexpr int k_context_is_destroyed = 709;
 
 inline constexpr int k_compute_major = 75;  // CU_DEVICE_ATTRIBUTE_...

@@ -15,13 +15,44 @@ constexpr std::uint64_t k_upload_bytes = 8_MiB;
 // Larger writes go directly from the caller's memory: the driver's own staging is then no slower.
 constexpr std::uint64_t k_most_staged = 1_MiB;
 
-// After these errors the context cannot be used any more.
-bool is_fatal(int error)
+// Whether the context can still be used after this error of a call for memory, a copy, a stream or an event. Drivers
+// add errors that end a context, so those are listed that do not: what was asked for was wrong, or was too much, or
+// came at the wrong time (during a capture, 900 to 910).
+bool is_harmless(int error)
 {
-    constexpr std::array k_fatal{46,  201, 214, 219, 220, 304, 700, 702, 709,
-                                 710, 714, 715, 716, 717, 718, 719, 720, 721};
-    return std::find(k_fatal.begin(), k_fatal.end(), error) != k_fatal.end();
+    constexpr std::array k_harmless{
+        cuda::k_invalid_value, cuda::k_out_of_memory, 217, 400, cuda::k_not_ready, 704, 705, 711, 712, 713, 800, 801};
+    return (error >= 900 && error <= 910) || std::find(k_harmless.begin(), k_harmless.end(), error) != k_harmless.end();
 }
+
+// An event that was recorded in the caller's stream.
+class CudaPoint final : public StreamPoint {
+public:
+    CudaPoint(const CudaDriver& driver, const CudaContext& context, CUevent_st* event)
+        : m_driver(driver), m_context(context), m_event(event)
+    {
+    }
+    CudaPoint(const CudaPoint&) = delete;
+    CudaPoint& operator=(const CudaPoint&) = delete;
+    ~CudaPoint() override
+    {
+        const ScopedContext context(m_driver, m_context);
+        if (context.ok())
+            m_driver.destroy_event(m_event);
+    }
+    bool passed() noexcept override
+    {
+        const ScopedContext context(m_driver, m_context);
+        const AllowedInCapture allowed(m_driver);
+        // Any other error says that the context is gone or broken, and nothing runs in it any more.
+        return !context.ok() || m_driver.query_event(m_event) != cuda::k_not_ready;
+    }
+
+private:
+    const CudaDriver& m_driver;
+    const CudaContext m_context;
+    CUevent_st* const m_event;
+};
 
 }  // namespace
 
@@ -59,7 +90,7 @@ Error CudaMemory::gone() const
 
 Status CudaMemory::failed(const char* what, int error)
 {
-    if (is_fatal(error))
+    if (!is_harmless(error))
         m_lost.store(true, std::memory_order_relaxed);
     return Error{error == cuda::k_out_of_memory ? Code::no_space : Code::unavailable,
                  fmt::format("Device memory of {} could not {}: {}.", m_device.name, what, describe(m_driver, error)),
@@ -177,6 +208,36 @@ Status CudaMemory::order_after(WriteTicket ticket, device::Stream stream)
             return {};
     }
     return wait(ticket);
+}
+
+Result<std::unique_ptr<StreamPoint>> CudaMemory::mark(device::Stream stream)
+{
+    const ScopedContext context(m_driver, m_context);
+    if (!context.ok() || m_lost.load(std::memory_order_relaxed))
+        return std::unique_ptr<StreamPoint>{};
+    const AllowedInCapture allowed(m_driver);
+    auto* const their_stream = static_cast<CUstream_st*>(stream);
+    int capture = cuda::k_capture_none;
+    int error = m_driver.capture_status(their_stream, &capture);
+    if (error == cuda::k_success && capture != cuda::k_capture_none)
+        return hearth::error(Code::invalid_argument,
+                             "The stream is being captured, and a graph may be launched at any later time. Hold the "
+                             "lease as long as the graph.");
+    CUevent_st* event = nullptr;
+    if (error == cuda::k_success)
+        error = m_driver.create_event(&event, cuda::k_event_no_timing);
+    if (error == cuda::k_success) {
+        auto point = std::make_unique<CudaPoint>(m_driver, m_context, event);
+        error = m_driver.record_event(event, their_stream);
+        if (error == cuda::k_success)
+            return std::unique_ptr<StreamPoint>(std::move(point));
+    }
+    // No reason to call the device lost: the stream is the caller's, and may be of another context.
+    return hearth::error(
+        Code::invalid_argument,
+        "The stream tells nothing of its work: {}. Give one of the context that {} is used in, or hold "
+        "the lease until the work is done.",
+        describe(m_driver, error), m_device.name);
 }
 
 }  // namespace hearth::gpu

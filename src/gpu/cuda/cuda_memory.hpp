@@ -29,7 +29,7 @@ public:
     Status prepare();
 
     const device::Device& device() const noexcept override { return m_device; }
-    std::uint64_t alignment() const noexcept override { return 128; }  // a cache line of the device
+    std::uint64_t alignment() const noexcept override { return 256; }  // as cuMemAlloc gives
     bool lost() noexcept override;
 
     Result<DeviceBlock> allocate(std::uint64_t bytes) override;
@@ -43,6 +43,7 @@ public:
     }
     Status wait(WriteTicket ticket) override;
     Status order_after(WriteTicket ticket, device::Stream stream) override;
+    Result<std::unique_ptr<StreamPoint>> mark(device::Stream stream) override;
 
     Status read(const DevicePart& from, std::span<std::byte> out) override;
     Status gather(std::span<const GatherPart> parts, std::span<std::byte> out) override;

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::uint64_t k_least = 64_KiB;
 constexpr std::uint64_t k_most_kept = 64_MiB;
+// Pinned memory is the whole machine's, and what is pinned is never swapped. Whoever reads more gets plain memory.
+constexpr std::uint64_t k_most_lent = 512_MiB;
 
 }  // namespace
 
@@ -47,6 +49,9 @@ std::unique_ptr<StagingBuffer> CudaStagingPool::take(std::uint64_t bytes)
         return nullptr;
     {
         const std::lock_guard lock(m_mutex);
+        if (size > k_most_lent - std::min(k_most_lent, m_lent_bytes))
+            return nullptr;
+        m_lent_bytes += size;
         if (const auto found = m_free.find(size); found != m_free.end() && !found->second.empty()) {
             void* memory = found->second.back();
             found->second.pop_back();
@@ -56,8 +61,11 @@ std::unique_ptr<StagingBuffer> CudaStagingPool::take(std::uint64_t bytes)
     }
     const AllowedInCapture allowed(m_driver);
     void* memory = nullptr;
-    if (m_driver.allocate_host(&memory, size, cuda::k_host_portable | cuda::k_host_mapped) != cuda::k_success)
+    if (m_driver.allocate_host(&memory, size, cuda::k_host_portable | cuda::k_host_mapped) != cuda::k_success) {
+        const std::lock_guard lock(m_mutex);
+        m_lent_bytes -= size;
         return nullptr;
+    }
     return std::make_unique<CudaStaging>(shared_from_this(), memory, size, bytes);
 }
 
@@ -68,6 +76,7 @@ void CudaStagingPool::give_back(void* memory, std::uint64_t bytes) noexcept
         return;
     {
         const std::lock_guard lock(m_mutex);
+        m_lent_bytes -= bytes;
         if (m_free_bytes + bytes <= k_most_kept) {
             m_free[bytes].push_back(memory);
             m_free_bytes += bytes;

@@ -22,7 +22,7 @@ public:
     CudaStagingPool(const CudaStagingPool&) = delete;
     CudaStagingPool& operator=(const CudaStagingPool&) = delete;
 
-    // Null if there is none.
+    // Null if there is none, or if more is lent out than any machine should have pinned for a cache.
     std::unique_ptr<StagingBuffer> take(std::uint64_t bytes);
 
 private:
@@ -35,6 +35,7 @@ private:
     std::mutex m_mutex;
     std::map<std::uint64_t, std::vector<void*>> m_free;  // by size
     std::uint64_t m_free_bytes = 0;
+    std::uint64_t m_lent_bytes = 0;
 };
 
 }  // namespace hearth::gpu

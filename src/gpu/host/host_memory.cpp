@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/host/memory_limit.hpp"
 #include "gpu/plain_staging.hpp"
 
 #include <algorithm>
@@ -89,7 +90,7 @@ device::Device host_device(int index)
             .index = index,
             .name = "host memory",
             .gpu = false,
-            .total_bytes = physical_bytes(_SC_PHYS_PAGES)};
+            .total_bytes = std::min(physical_bytes(_SC_PHYS_PAGES), memory_limit_of_groups())};
 }
 
 }  // namespace

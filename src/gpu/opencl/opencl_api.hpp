@@ -20,22 +20,21 @@ namespace hearth::gpu::cl {
     each(get_platforms, clGetPlatformIDs) each(get_platform_info, clGetPlatformInfo) each(get_devices, clGetDeviceIDs) \
         each(get_device_info, clGetDeviceInfo) each(create_context, clCreateContext)                                   \
             each(get_context_info, clGetContextInfo) each(retain_context, clRetainContext)                             \
-                each(release_context, clReleaseContext) each(create_queue, clCreateCommandQueue)                       \
-                    each(retain_queue, clRetainCommandQueue) each(release_queue, clReleaseCommandQueue)                \
-                        each(finish, clFinish) each(create_program_with_source, clCreateProgramWithSource)             \
-                            each(create_program_with_binary, clCreateProgramWithBinary)                                \
-                                each(release_program, clReleaseProgram) each(build_program, clBuildProgram)            \
-                                    each(get_program_info, clGetProgramInfo)                                           \
-                                        each(get_program_build_info, clGetProgramBuildInfo)                            \
-                                            each(create_kernel, clCreateKernel) each(release_kernel, clReleaseKernel)  \
-                                                each(get_kernel_info, clGetKernelInfo)                                 \
-                                                    each(set_kernel_arg, clSetKernelArg)                               \
-                                                        each(enqueue_kernel, clEnqueueNDRangeKernel)                   \
-                                                            each(create_buffer, clCreateBuffer)                        \
-                                                                each(release_mem, clReleaseMemObject)                  \
-                                                                    each(enqueue_read, clEnqueueReadBuffer)            \
-                                                                        each(enqueue_copy, clEnqueueCopyBuffer)        \
-                                                                            each(enqueue_write, clEnqueueWriteBuffer)
+                each(release_context, clReleaseContext) each(create_queue, clCreateCommandQueue) each(                 \
+                    retain_queue, clRetainCommandQueue) each(release_queue, clReleaseCommandQueue)                     \
+                    each(finish, clFinish) each(create_program_with_source, clCreateProgramWithSource) each(           \
+                        create_program_with_binary, clCreateProgramWithBinary) each(release_program, clReleaseProgram) \
+                        each(build_program, clBuildProgram) each(get_program_info, clGetProgramInfo)                   \
+                            each(get_program_build_info, clGetProgramBuildInfo) each(create_kernel, clCreateKernel)    \
+                                each(release_kernel, clReleaseKernel) each(get_kernel_info, clGetKernelInfo)           \
+                                    each(set_kernel_arg, clSetKernelArg) each(enqueue_kernel, clEnqueueNDRangeKernel)  \
+                                        each(create_buffer, clCreateBuffer) each(release_mem, clReleaseMemObject)      \
+                                            each(enqueue_read, clEnqueueReadBuffer)                                    \
+                                                each(enqueue_copy, clEnqueueCopyBuffer)                                \
+                                                    each(enqueue_write, clEnqueueWriteBuffer)                          \
+                                                        each(enqueue_marker, clEnqueueMarkerWithWaitList)              \
+                                                            each(flush, clFlush) each(get_event_info, clGetEventInfo)  \
+                                                                each(release_event, clReleaseEvent)
 
 // The functions of a loaded libOpenCL. Only the last may be null, since OpenCL 2.1 brought it.
 struct Api {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpu/device_memory.hpp"
 #include "gpu/opencl/opencl_api.hpp"
 
 #include <string>
@@ -31,5 +32,8 @@ Number number_of(const Api& api, cl_device_id id, cl_uint property)
     Number number = 0;
     return api.get_device_info(id, property, sizeof number, &number, nullptr) == CL_SUCCESS ? number : 0;
 }
+
+// The memory of the device with that number, by these functions.
+Result<std::shared_ptr<DeviceMemory>> open_memory(const std::shared_ptr<const Api>& api, int index);
 
 }  // namespace hearth::gpu::cl

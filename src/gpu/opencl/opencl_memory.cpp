@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/driver_process.hpp"
 #include "gpu/opencl/opencl_devices.hpp"
 #include "gpu/plain_staging.hpp"
 
@@ -21,6 +22,39 @@ cl_mem cl_buffer_of(const DevicePart& part)
     return static_cast<cl_mem>(part.block.buffer);
 }
 
+// Created when the driver is first used, and not before: it is then that a fork takes it away.
+const DriverProcess& opencl_process()
+{
+    static const auto* const process = new DriverProcess;
+    return *process;
+}
+
+// A marker in the caller's queue.
+class OpenClPoint final : public StreamPoint {
+public:
+    OpenClPoint(const cl::Api& api, cl_event event) : m_api(api), m_event(event) {}
+    OpenClPoint(const OpenClPoint&) = delete;
+    OpenClPoint& operator=(const OpenClPoint&) = delete;
+    ~OpenClPoint() override
+    {
+        if (!opencl_process().unusable())
+            m_api.release_event(m_event);
+    }
+    bool passed() noexcept override
+    {
+        cl_int status = CL_COMPLETE;
+        // Below CL_COMPLETE it has failed: nothing runs any more either.
+        return opencl_process().unusable() ||
+               m_api.get_event_info(m_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
+                   CL_SUCCESS ||
+               status <= CL_COMPLETE;
+    }
+
+private:
+    const cl::Api& m_api;
+    cl_event m_event;
+};
+
 class OpenClMemory final : public DeviceMemory {
 public:
     OpenClMemory(std::shared_ptr<const cl::Api> api, device::Device device, cl_device_id id)
@@ -32,6 +66,8 @@ public:
     }
     ~OpenClMemory() override
     {
+        if (opencl_process().unusable())
+            return;
         if (m_queue != nullptr)
             m_api->release_queue(m_queue);
         if (m_context != nullptr)
@@ -55,7 +91,7 @@ public:
 
     const device::Device& device() const noexcept override { return m_device; }
     std::uint64_t alignment() const noexcept override { return m_alignment; }
-    bool lost() noexcept override { return m_lost.load(std::memory_order_relaxed); }
+    bool lost() noexcept override { return m_lost.load(std::memory_order_relaxed) || opencl_process().unusable(); }
     std::uint64_t max_block_bytes() const noexcept override { return m_max_block; }
 
     Result<DeviceBlock> allocate(std::uint64_t bytes) override
@@ -63,6 +99,8 @@ public:
         if (bytes > m_max_block)
             return hearth::error(Code::no_space, "{} gives no more than {} bytes at once, and {} were asked for.",
                                  m_device.name, m_max_block, bytes);
+        if (lost())
+            return gone();
         cl_int error = CL_SUCCESS;
         const std::size_t size = std::max<std::uint64_t>(bytes, 1);
         cl_mem buffer = m_api->create_buffer(m_context, CL_MEM_READ_WRITE, size, nullptr, &error);
@@ -77,12 +115,18 @@ public:
         }
         return DeviceBlock{0, buffer, bytes};
     }
-    void free(const DeviceBlock& block) noexcept override { m_api->release_mem(static_cast<cl_mem>(block.buffer)); }
+    void free(const DeviceBlock& block) noexcept override
+    {
+        if (!opencl_process().unusable())
+            m_api->release_mem(static_cast<cl_mem>(block.buffer));
+    }
 
     Result<WriteTicket> write(const DevicePart& to, ByteView data) override
     {
         if (data.empty())
             return WriteTicket{0};
+        if (lost())
+            return gone();
         const cl_int error = m_api->enqueue_write(m_queue, cl_buffer_of(to), CL_TRUE, to.offset, data.size(),
                                                   data.data(), 0, nullptr, nullptr);
         if (error != CL_SUCCESS)
@@ -92,11 +136,32 @@ public:
     bool settled(WriteTicket /*ticket*/) const noexcept override { return true; }
     Status wait(WriteTicket /*ticket*/) override { return {}; }
     Status order_after(WriteTicket /*ticket*/, device::Stream /*stream*/) override { return {}; }
+    Result<std::unique_ptr<StreamPoint>> mark(device::Stream stream) override
+    {
+        if (stream == nullptr)
+            return hearth::error(Code::invalid_argument,
+                                 "OpenCL has no queue of its own accord. Give the cl_command_queue of the work.");
+        if (lost())
+            return std::unique_ptr<StreamPoint>{};
+        auto* const queue = static_cast<cl_command_queue>(stream);
+        cl_event event = nullptr;
+        cl_int error = m_api->enqueue_marker(queue, 0, nullptr, &event);
+        if (error != CL_SUCCESS)
+            // No reason to call the device lost: the queue is the caller's.
+            return hearth::error(Code::invalid_argument,
+                                 "The queue tells nothing of its work: {}. Hold the lease until the work is done.",
+                                 cl::error_name(error));
+        auto point = std::make_unique<OpenClPoint>(*m_api, event);
+        m_api->flush(queue);  // or nobody might ever begin with it
+        return std::unique_ptr<StreamPoint>(std::move(point));
+    }
 
     Status read(const DevicePart& from, std::span<std::byte> out) override
     {
         if (out.empty())
             return {};
+        if (lost())
+            return gone();
         const cl_int error = m_api->enqueue_read(m_queue, cl_buffer_of(from), CL_TRUE, from.offset, out.size(),
                                                  out.data(), 0, nullptr, nullptr);
         if (error != CL_SUCCESS)
@@ -105,6 +170,8 @@ public:
     }
     Status gather(std::span<const GatherPart> parts, std::span<std::byte> out) override
     {
+        if (lost())
+            return gone();
         cl_int error = CL_SUCCESS;
         for (const GatherPart& part : parts)
             if (error == CL_SUCCESS && part.from.bytes != 0)
@@ -122,6 +189,8 @@ public:
     {
         if (from.bytes == 0)
             return {};
+        if (lost())
+            return gone();
         if (&to_memory == this) {
             cl_int error = m_api->enqueue_copy(m_queue, cl_buffer_of(from), cl_buffer_of(to), from.offset, to.offset,
                                                from.bytes, 0, nullptr, nullptr);
@@ -139,23 +208,32 @@ public:
 private:
     // A driver that reports no limit has none.
     static std::uint64_t most_at_once(std::uint64_t said) { return said == 0 ? UINT64_MAX : said; }
+    Error gone() const
+    {
+        return hearth::error(Code::unavailable,
+                             "The OpenCL context of {} is gone: broken by an error on the device, or left behind by a "
+                             "fork. What it held is lost.",
+                             m_device.name);
+    }
     // For an allocation, out of resources means out of memory.
     Error no_block(std::uint64_t bytes, cl_int error)
     {
-        Error refused = failed(fmt::format("give {} bytes", bytes).c_str(), error).error();
-        if (error == CL_OUT_OF_RESOURCES)
-            refused.code = Code::no_space;
-        return refused;
+        const std::string what = fmt::format("give {} bytes", bytes);
+        return error == CL_OUT_OF_RESOURCES ? failure_of(Code::no_space, what, error) : failed(what, error).error();
     }
-    Status failed(const char* what, cl_int error)
+    // Drivers report a context that an error on the device has ended in many ways: as out of resources, as an invalid
+    // queue, or by numbers of their own. So those errors are listed after which it can be used.
+    Status failed(const std::string& what, cl_int error)
     {
         const bool full = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_HOST_MEMORY ||
                           error == CL_INVALID_BUFFER_SIZE;
-        if (error == CL_DEVICE_NOT_AVAILABLE || error == CL_INVALID_CONTEXT)
+        if (!full && error != CL_INVALID_VALUE && error != CL_MEM_COPY_OVERLAP)
             m_lost.store(true, std::memory_order_relaxed);
-        return Error{full ? Code::no_space : Code::unavailable,
-                     fmt::format("Device memory of {} could not {}: {}.", m_device.name, what, cl::error_name(error)),
-                     {}};
+        return failure_of(full ? Code::no_space : Code::unavailable, what, error);
+    }
+    Error failure_of(Code code, const std::string& what, cl_int error) const
+    {
+        return hearth::error(code, "Device memory of {} could not {}: {}.", m_device.name, what, cl::error_name(error));
     }
 
     const std::shared_ptr<const cl::Api> m_api;
@@ -183,8 +261,9 @@ BackendProbe probe_opencl()
 {
     BackendProbe probe{Backend::opencl, {}, {}};
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
-    if (!api) {
-        probe.missing = api.error();
+    const Status here = opencl_process().check("OpenCL");
+    if (!api || !here) {
+        probe.missing = here ? api.error() : here.error();
         return probe;
     }
     const Result<std::vector<cl_device_id>> ids = cl::all_devices(**api);
@@ -197,19 +276,25 @@ BackendProbe probe_opencl()
     return probe;
 }
 
-Result<std::shared_ptr<DeviceMemory>> open_opencl_memory(int index)
+Result<std::shared_ptr<DeviceMemory>> cl::open_memory(const std::shared_ptr<const cl::Api>& api, int index)
 {
-    const Result<std::shared_ptr<const cl::Api>> api = cl::load();
-    HEARTH_TRY(api);
-    const Result<std::vector<cl_device_id>> ids = cl::all_devices(**api);
+    HEARTH_TRY(opencl_process().check("OpenCL"));
+    const Result<std::vector<cl_device_id>> ids = cl::all_devices(*api);
     HEARTH_TRY(ids);
     if (index < 0 || static_cast<std::size_t>(index) >= ids->size())
         return error(Code::invalid_argument, "There is no OpenCL device {}: they are numbered from 0 to {}.", index,
                      ids->size() - 1);
     cl_device_id id = (*ids)[static_cast<std::size_t>(index)];
-    const auto memory = std::make_shared<OpenClMemory>(*api, describe_device(**api, id, index), id);
+    const auto memory = std::make_shared<OpenClMemory>(api, describe_device(*api, id, index), id);
     HEARTH_TRY(memory->prepare(id));
     return {std::shared_ptr<DeviceMemory>(memory)};
+}
+
+Result<std::shared_ptr<DeviceMemory>> open_opencl_memory(int index)
+{
+    const Result<std::shared_ptr<const cl::Api>> api = cl::load();
+    HEARTH_TRY(api);
+    return cl::open_memory(*api, index);
 }
 
 }  // namespace hearth::gpu

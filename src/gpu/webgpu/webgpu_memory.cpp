@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/driver_process.hpp"
 #include "gpu/plain_staging.hpp"
 #include "gpu/webgpu/webgpu_device.hpp"
 #include "gpu/webgpu/webgpu_queue.hpp"
@@ -34,6 +35,13 @@ constexpr std::uint64_t down_to_word(std::uint64_t bytes)
 constexpr std::uint64_t up_to_word(std::uint64_t bytes)
 {
     return down_to_word(bytes + k_word - 1);
+}
+
+// Created when the library is first used, and not before: it is then that a fork takes it away.
+const DriverProcess& webgpu_process()
+{
+    static const auto* const process = new DriverProcess;
+    return *process;
 }
 
 wgpu::Buffer wgpu_buffer_of(const DevicePart& part)
@@ -71,10 +79,19 @@ public:
           m_most_gathered(down_to_word(std::min(m_device->max_buffer_bytes(), k_most_gathered_at_once)))
     {
     }
+    ~WebGpuMemory() override
+    {
+        if (!webgpu_process().unusable())
+            return;
+        static_cast<void>(m_staging.release());
+        static_cast<void>(m_device.release());
+    }
+    WebGpuMemory(const WebGpuMemory&) = delete;
+    WebGpuMemory& operator=(const WebGpuMemory&) = delete;
 
     const device::Device& device() const noexcept override { return m_device->device(); }
     std::uint64_t alignment() const noexcept override { return k_webgpu_alignment; }
-    bool lost() noexcept override { return m_device->lost(); }
+    bool lost() noexcept override { return webgpu_process().unusable() || m_device->lost(); }
     std::uint64_t max_block_bytes() const noexcept override
     {
         return down_to_word(std::min(m_device->max_buffer_bytes(), m_device->max_storage_bytes()));
@@ -87,6 +104,15 @@ public:
     bool settled(WriteTicket ticket) const noexcept override;
     Status wait(WriteTicket ticket) override;
     Status order_after(WriteTicket ticket, device::Stream /*stream*/) override { return wait(ticket); }
+    // WebGPU cannot be asked for less: this waits until the device has done all that was submitted.
+    Result<std::unique_ptr<StreamPoint>> mark(device::Stream /*stream*/) override
+    {
+        if (lost())
+            return std::unique_ptr<StreamPoint>{};
+        const std::lock_guard lock(m_mutex);
+        HEARTH_TRY(m_queue.finish());
+        return std::unique_ptr<StreamPoint>{};
+    }
 
     Status read(const DevicePart& from, std::span<std::byte> out) override;
     Status gather(std::span<const GatherPart> parts, std::span<std::byte> out) override;
@@ -113,7 +139,14 @@ private:
 
     Status copy_within(const DevicePart& from, const DevicePart& to);
 
-    const std::unique_ptr<WebGpuDevice> m_device;
+    // Asked before the lock: in a forked child another thread may have held it.
+    Status alive()
+    {
+        HEARTH_TRY(webgpu_process().check("WebGPU"));
+        return lost() ? Status{m_device->lost_error()} : Status{};
+    }
+
+    std::unique_ptr<WebGpuDevice> m_device;
     const std::uint64_t m_most_gathered;
     mutable std::mutex m_mutex;
     // mutable: settled() is const, but lets the device go on.
@@ -129,9 +162,8 @@ Result<DeviceBlock> WebGpuMemory::allocate(std::uint64_t bytes)
                      "A block of {} bytes is larger than a buffer of the WebGPU device {} can be ({}). Ask "
                      "for smaller ones.",
                      bytes, device().name, max_block_bytes());
+    HEARTH_TRY(alive());
     const std::lock_guard lock(m_mutex);
-    if (lost())
-        return m_device->lost_error();
     const std::uint64_t rounded = std::max(up_to_word(bytes), k_word);
     constexpr wgpu::Flags k_usage = wgpu::k_usage_storage | wgpu::k_usage_copy_source | wgpu::k_usage_copy_target;
     Result<wgpu::Owned<wgpu::Buffer>> buffer = m_device->create_buffer(rounded, k_usage);
@@ -146,7 +178,7 @@ Result<DeviceBlock> WebGpuMemory::allocate(std::uint64_t bytes)
 
 void WebGpuMemory::free(const DeviceBlock& block) noexcept
 {
-    if (block.buffer == nullptr)
+    if (block.buffer == nullptr || webgpu_process().unusable())
         return;
     const std::lock_guard lock(m_mutex);
     m_device->release(static_cast<wgpu::Buffer>(block.buffer));
@@ -162,9 +194,8 @@ Result<WriteTicket> WebGpuMemory::write(const DevicePart& to, ByteView data)
                      "WebGPU writes at multiples of {} only, and not at {}. Let parts start at multiples "
                      "of {}.",
                      k_word, to.offset, k_webgpu_alignment);
+    HEARTH_TRY(alive());
     const std::lock_guard lock(m_mutex);
-    if (lost())
-        return m_device->lost_error();
     const std::uint64_t whole = down_to_word(data.size());
     for (std::uint64_t at = 0; at < whole; at += k_write_piece) {
         const ByteView piece = data.subspan(at, std::min(k_write_piece, whole - at));
@@ -181,7 +212,7 @@ Result<WriteTicket> WebGpuMemory::write(const DevicePart& to, ByteView data)
 
 bool WebGpuMemory::settled(WriteTicket ticket) const noexcept
 {
-    if (m_queue.is_settled(ticket))
+    if (m_queue.is_settled(ticket) || webgpu_process().unusable())
         return true;
     const std::unique_lock lock(m_mutex, std::try_to_lock);
     if (lock)
@@ -191,9 +222,8 @@ bool WebGpuMemory::settled(WriteTicket ticket) const noexcept
 
 Status WebGpuMemory::wait(WriteTicket ticket)
 {
+    HEARTH_TRY(alive());
     const std::lock_guard lock(m_mutex);
-    if (lost())
-        return m_device->lost_error();
     return m_queue.is_settled(ticket) ? Status{} : m_queue.finish();
 }
 
@@ -211,9 +241,8 @@ Status WebGpuMemory::gather(std::span<const GatherPart> parts, std::span<std::by
         if (part.from.bytes > out.size() || part.target > out.size() - part.from.bytes)
             return too_small(part.from.bytes, out.size() - std::min<std::uint64_t>(part.target, out.size()));
     }
+    HEARTH_TRY(alive());
     const std::lock_guard lock(m_mutex);
-    if (lost())
-        return m_device->lost_error();
     Batch batch;
     batch.copies.reserve(parts.size());
     batch.landings.reserve(parts.size());
@@ -302,9 +331,8 @@ Status WebGpuMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const
 
 Status WebGpuMemory::copy_within(const DevicePart& from, const DevicePart& to)
 {
+    HEARTH_TRY(alive());
     const std::lock_guard lock(m_mutex);
-    if (lost())
-        return m_device->lost_error();
     const std::uint64_t bytes = up_to_word(from.bytes);
     std::vector<BufferCopy> copies{{wgpu_buffer_of(from), from.offset, wgpu_buffer_of(to), to.offset, bytes}};
     wgpu::Owned<wgpu::Buffer> between;
@@ -328,6 +356,10 @@ BackendProbe probe_webgpu()
 {
     BackendProbe probe;
     probe.backend = Backend::webgpu;
+    if (const Status here = webgpu_process().check("WebGPU"); !here) {
+        probe.missing = here.error();
+        return probe;
+    }
     Result<WebGpuAdapters> found = find_webgpu_adapters();
     if (!found) {
         probe.missing = found.error();
@@ -340,6 +372,7 @@ BackendProbe probe_webgpu()
 
 Result<std::shared_ptr<DeviceMemory>> open_webgpu_memory(int index)
 {
+    HEARTH_TRY(webgpu_process().check("WebGPU"));
     Result<std::unique_ptr<WebGpuDevice>> device = WebGpuDevice::open(index);
     HEARTH_TRY(device);
     return std::shared_ptr<DeviceMemory>(std::make_shared<WebGpuMemory>(std::move(*device)));

@@ -9,8 +9,8 @@ namespace hearth::tiers {
 
 namespace {
 
-// A small arena is one block. A larger one grows by blocks, which are large enough that little is lost at their ends,
-// and small enough that little is taken and never used.
+// A small arena is one block. A larger one grows by blocks, each as large as all before it together, up to a part of
+// the whole: little is lost at their ends, and little is taken that is never used.
 constexpr std::uint64_t k_least_block = 64_MiB;
 constexpr std::uint64_t k_blocks = 16;
 // Alignment makes parts larger than their content; an arena should hold its size in content anyway.
@@ -34,6 +34,100 @@ std::uint64_t Arena::rounded(std::uint64_t bytes) const noexcept
 {
     const std::uint64_t unit = m_memory->alignment();
     return std::max<std::uint64_t>(1, (bytes + unit - 1) / unit) * unit;
+}
+
+std::uint64_t Arena::most() const noexcept
+{
+    const bool bounded = m_max_bytes != 0 && m_max_bytes < UINT64_MAX - k_room_for_alignment;
+    return bounded ? m_max_bytes + k_room_for_alignment : UINT64_MAX;
+}
+
+bool Arena::has_place(std::uint64_t bytes, Growth growth) const
+{
+    const std::uint64_t size = rounded(bytes);
+    const std::lock_guard lock(m_mutex);
+    // While another thread asks the device, nobody knows yet; allocate() waits for it.
+    if (m_growing || m_gaps.lower_bound(Gap{size, nullptr, 0}) != m_gaps.end())
+        return true;
+    return growth == Growth::yes && m_usage.reserved < most() && size <= most() - m_usage.reserved;
+}
+
+Arena::Plan::Plan(const Arena& arena, std::uint64_t bytes, Growth growth) : m_arena(arena), m_size(arena.rounded(bytes))
+{
+    const std::lock_guard lock(arena.m_mutex);
+    for (const std::unique_ptr<Block>& block : arena.m_blocks) {
+        m_blocks[id_of(block->device)] = {block->device.bytes, block->used, block->gaps, {}};
+        m_empty += block->used == 0 ? block->device.bytes : 0;
+    }
+    // A device that has no more gives what it gets back.
+    const std::uint64_t reserved = arena.m_usage.reserved;
+    const std::uint64_t beyond =
+        m_size > arena.most() - std::min(arena.most(), reserved) ? reserved + m_size - arena.most() : 0;
+    m_lacking = growth == Growth::yes ? beyond : std::max(beyond, m_size);
+    for (const Freed& freed : arena.m_freed)  // they come back as soon as the present readers are done
+        static_cast<void>(free(freed.part));
+}
+
+bool Arena::Plan::free(const gpu::DevicePart& part)
+{
+    const auto found = m_blocks.find(id_of(part.block));
+    if (found == m_blocks.end())
+        return false;
+    PlannedBlock& block = found->second;
+    put_back(block, part.offset, m_arena.rounded(part.bytes));
+    const auto gap = std::prev(block.gaps.upper_bound(part.offset));
+    if (gap->second >= m_size) {
+        m_block = found->first;
+        m_start = best_start(block, gap->first, gap->second);
+        return true;
+    }
+    m_empty += block.used == 0 ? block.bytes : 0;
+    m_whole_blocks = m_empty >= m_lacking;
+    return m_whole_blocks;
+}
+
+void Arena::Plan::put_back(PlannedBlock& block, std::uint64_t offset, std::uint64_t size)
+{
+    block.used -= size;
+    block.freed.emplace(offset, size);
+    const auto next = block.gaps.lower_bound(offset);
+    if (next != block.gaps.end() && next->first == offset + size) {
+        size += next->second;
+        block.gaps.erase(next);
+    }
+    const auto after = block.gaps.lower_bound(offset);
+    if (after != block.gaps.begin()) {
+        const auto before = std::prev(after);
+        if (before->first + before->second == offset) {
+            before->second += size;
+            return;
+        }
+    }
+    block.gaps.emplace(offset, size);
+}
+
+// At the gap's beginning or at its end, whichever costs fewer bytes.
+std::uint64_t Arena::Plan::best_start(const PlannedBlock& block, std::uint64_t gap, std::uint64_t gap_size) const
+{
+    const auto freed_from = [&](std::uint64_t start) {
+        std::uint64_t bytes = 0;
+        for (const auto& [offset, size] : block.freed)
+            bytes += offset < start + m_size && offset + size > start ? size : 0;
+        return bytes;
+    };
+    const std::uint64_t end = gap + gap_size - m_size;
+    return freed_from(gap) <= freed_from(end) ? gap : end;
+}
+
+bool Arena::Plan::needs(const gpu::DevicePart& part) const
+{
+    const auto found = m_blocks.find(id_of(part.block));
+    if (found == m_blocks.end() || !found->second.freed.contains(part.offset))
+        return false;
+    if (m_whole_blocks)
+        return found->second.used == 0;
+    return m_block == found->first && part.offset < m_start + m_size &&
+           part.offset + m_arena.rounded(part.bytes) > m_start;
 }
 
 Result<gpu::DevicePart> Arena::allocate(std::uint64_t bytes)
@@ -89,14 +183,13 @@ Status Arena::add_block(std::uint64_t size)
     std::vector<std::unique_ptr<Block>> empty;
     {
         const std::lock_guard lock(m_mutex);
-        const bool bounded = m_max_bytes != 0 && m_max_bytes < UINT64_MAX - k_room_for_alignment;
-        const std::uint64_t most = bounded ? m_max_bytes + k_room_for_alignment : UINT64_MAX;
+        const std::uint64_t most = this->most();
         const auto fits = [&] { return m_usage.reserved < most && size <= most - m_usage.reserved; };
         if (!fits())
             empty = take_empty_blocks();
         if (fits()) {
-            wanted = std::min(std::max({size, k_least_block, bounded ? m_max_bytes / k_blocks : 0}),
-                              most - m_usage.reserved);
+            const std::uint64_t largest = std::max(k_least_block, std::min(m_max_bytes / k_blocks, m_usage.reserved));
+            wanted = std::min(std::max(size, largest), most - m_usage.reserved);
             m_asked_for = wanted;
             m_usage.reserved += wanted;  // counted while the device is asked
         }

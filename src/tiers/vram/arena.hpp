@@ -12,13 +12,14 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace hearth::tiers {
 
 // Device memory taken in few large blocks and handed out in small parts.
 // A part comes from the smallest gap it fits in (best fit), and gaps that touch become one. Empty blocks are given back
-// when room for a larger one is needed, and at the end.
+// when room for a larger one is needed, by trim(), and at the end.
 // Thread safety: all of it. The one lock is never held during a call to the device, since a lease may end anywhere, and
 // needs the lock.
 class Arena {
@@ -30,6 +31,44 @@ public:
     Arena& operator=(const Arena&) = delete;
 
     gpu::DeviceMemory& memory() const noexcept { return *m_memory; }
+
+    // Whether it may take more from the device. By no it was tried, and the device has no more.
+    enum class Growth : std::uint8_t { no, yes };
+    // Whether there is a place for so many bytes already. With Growth::yes: as far as is known without asking.
+    bool has_place(std::uint64_t bytes, Growth growth) const;
+
+    // Finds a place that is there once some parts are freed: a stretch of one block, or whole blocks that are given
+    // back for a new one. A copy of the arena's gaps: nothing is changed, and what others do meanwhile is not seen.
+    // Thread safety: one thread.
+    class Plan {
+    public:
+        Plan(const Arena& arena, std::uint64_t bytes, Growth growth);
+        // Whether there is a place once this part is freed too.
+        bool free(const gpu::DevicePart& part);
+        // Once there is one: whether this part has to be freed for it.
+        bool needs(const gpu::DevicePart& part) const;
+
+    private:
+        using BlockId = std::pair<std::uint64_t, void*>;  // its address and buffer
+        struct PlannedBlock {
+            std::uint64_t bytes = 0;
+            std::uint64_t used = 0;
+            std::map<std::uint64_t, std::uint64_t> gaps;   // offset to size
+            std::map<std::uint64_t, std::uint64_t> freed;  // by this plan
+        };
+        static BlockId id_of(const gpu::DeviceBlock& block) { return {block.address, block.buffer}; }
+        void put_back(PlannedBlock& block, std::uint64_t offset, std::uint64_t size);
+        std::uint64_t best_start(const PlannedBlock& block, std::uint64_t gap, std::uint64_t gap_size) const;
+
+        const Arena& m_arena;
+        const std::uint64_t m_size;
+        std::map<BlockId, PlannedBlock> m_blocks;
+        std::uint64_t m_lacking = 0;  // so many bytes of blocks have to be given back for a new one
+        std::uint64_t m_empty = 0;    // so many would be
+        bool m_whole_blocks = false;  // the place is a new block's
+        BlockId m_block{};            // or in this one, from m_start on
+        std::uint64_t m_start = 0;
+    };
 
     // Code::no_space if neither a gap nor the device has room.
     Result<gpu::DevicePart> allocate(std::uint64_t bytes);
@@ -77,6 +116,7 @@ private:
     };
 
     std::uint64_t rounded(std::uint64_t bytes) const noexcept;
+    std::uint64_t most() const noexcept;
     void put_back(const gpu::DevicePart& part) noexcept;
     void put_back_what_nobody_reads() noexcept;
     std::optional<gpu::DevicePart> from_gap(std::uint64_t bytes, std::uint64_t size);

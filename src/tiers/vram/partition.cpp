@@ -2,16 +2,72 @@
 
 #include "base/error.hpp"
 #include "base/hazard.hpp"
+#include "tiers/vram/parked_leases.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <iterator>
+#include <optional>
 
 namespace hearth::tiers {
 
+namespace {
+
+// Each section begins at a multiple of some bytes. What that may take beyond the tier's capacity.
+constexpr std::uint64_t k_between_sections = 4_KiB;
+
+// A place in an arena for an entry. Entries under lease are no help: their bytes stay where they are.
+class PlaceInArena final : public resident::Room {
+public:
+    PlaceInArena(const Arena& arena, std::string tier, std::uint64_t bytes, Arena::Growth growth)
+        : m_arena(arena), m_tier(std::move(tier)), m_bytes(bytes), m_growth(growth)
+    {
+    }
+
+    bool enough() override { return m_arena.has_place(m_bytes, m_growth); }
+    bool enough_without(const resident::Node& node) override
+    {
+        if (!m_plan) {
+            m_plan.emplace(m_arena, m_bytes, m_growth);
+            m_held = base::announced();
+        }
+        const auto& entry = static_cast<const device::ResidentEntry&>(node);
+        const base::Reclaimable* const object = &node;
+        return &entry.memory() == &m_arena.memory() &&
+               !std::binary_search(m_held.begin(), m_held.end(), object, std::less<>()) && m_plan->free(entry.part());
+    }
+    bool needs(const resident::Node& node) const override
+    {
+        return m_plan && m_plan->needs(static_cast<const device::ResidentEntry&>(node).part());
+    }
+    Error refusal() const override
+    {
+        const Arena::Usage usage = m_arena.usage();
+        return error(
+            Code::no_space,
+            "Tier \"{}\" has no place for {} bytes on {}: it has taken {} bytes of the device, of which {} are "
+            "in use, and what is under lease cannot go. Release leases, lower the entry's size, or raise the "
+            "tier's capacity.",
+            m_tier, m_bytes, m_arena.memory().device().name, usage.reserved, usage.allocated);
+    }
+
+private:
+    const Arena& m_arena;
+    const std::string m_tier;
+    const std::uint64_t m_bytes;
+    const Arena::Growth m_growth;
+    std::optional<Arena::Plan> m_plan;
+    std::vector<const base::Reclaimable*> m_held;
+};
+
+}  // namespace
+
 Partition::Partition(std::string tier, std::string name, int device, const Clock& clock, std::unique_ptr<Policy> policy,
-                     const Limits& limits, std::shared_ptr<gpu::DeviceMemory> memory, TransferCounts& transfers)
+                     const Limits& limits, std::shared_ptr<gpu::DeviceMemory> memory, TransferCounts& transfers,
+                     KeptBelow kept_below)
     : m_tier(std::move(tier)), m_name(std::move(name)), m_device(device), m_transfers(transfers),
-      m_entries(m_tier, clock, std::move(policy), limits)
+      m_kept_below(std::move(kept_below)), m_entries(m_tier, clock, std::move(policy), limits)
 {
     m_memory = std::move(memory);
     m_arena = std::make_shared<Arena>(m_memory, limits.max_bytes);
@@ -43,10 +99,13 @@ Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, s
         m_transfers.to_device_bytes.fetch_add(wanted.bytes, std::memory_order_relaxed);
         return entry;
     };
-    return store_placed(wanted, device::ResidentEntry::bytes_needed(artifact), place, victims);
+    // Another thread may have been faster with a newer value.
+    const auto outdated = [&](const resident::Node* there) { return is_newer(there, order); };
+    return store_placed(wanted, device::ResidentEntry::bytes_needed(artifact), place, outdated, victims);
 }
 
-Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Victims victims)
+Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Victims victims,
+                                          const std::function<bool()>& outdated)
 {
     const Resident wanted(other.resident.key, other.resident.bytes, other.resident.cost);
     const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
@@ -55,21 +114,37 @@ Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Vi
         m_transfers.between_devices.fetch_add(1, std::memory_order_relaxed);
         return entry;
     };
-    return store_placed(wanted, other.part().bytes, place, victims);
+    const auto newer = [&](const resident::Node* there) { return outdated() || is_newer(there, other.order()); };
+    return store_placed(wanted, other.part().bytes, place, newer, victims);
+}
+
+bool Partition::is_newer(const resident::Node* there, std::uint64_t order)
+{
+    return there && static_cast<const device::ResidentEntry*>(there)->order() > order;
 }
 
 Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
-                                            Victims keep)
+                                            const Outdated& outdated, Victims keep)
 {
+    ParkedLeases::of_process().end_passed();
     const std::shared_ptr<Arena> arena = this->arena();
     // Checked before anything is evicted: no eviction could make such a block possible.
     if (const std::uint64_t most = arena->memory().max_block_bytes(); bytes_needed > most)
         return error(Code::too_large,
                      "Entry of {} bytes is larger than {} gives at once ({}). Keep it in another tier.", bytes_needed,
                      arena->memory().device().name, most);
+    if (const std::uint64_t most = m_entries.limits().max_bytes;
+        most != 0 && wanted.bytes <= most && bytes_needed > most && bytes_needed - most > k_between_sections)
+        return error(Code::too_large,
+                     "Entry of {} bytes takes {} bytes of device memory, because each of its sections begins at a "
+                     "multiple of 16, and tier \"{}\" holds {}. Give it fewer sections, or raise the tier's capacity.",
+                     wanted.bytes, bytes_needed, m_tier, most);
     StoreReport report;
     report.bytes = wanted.bytes;
-    Result<resident::Departed> departed = m_entries.reserve(wanted);
+    PlaceInArena room(*arena, m_tier, bytes_needed, Arena::Growth::yes);
+    if (!room.enough())
+        base::reclaim();  // what nobody holds any more
+    Result<resident::Departed> departed = m_entries.reserve(wanted, room);
     HEARTH_TRY(departed);
     // Held until the entry is in its place, whatever happens on the way.
     struct Reservation {
@@ -95,14 +170,14 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     if (!entry)
         return fail(entry.error());
     reservation.used = true;
-    settle(m_entries.put(*std::move(entry), report.replaced), keep, report.victims);
+    settle(m_entries.put(*std::move(entry), report.replaced, outdated), keep, report.victims);
     forget_owed(wanted.key);
     pay(report.victims);
     return report;
 }
 
-// The budget may have room and the arena none, because its gaps are too small or evicted entries are still under lease.
-// Then more has to be evicted.
+// The limits may have room and the arena none, because another thread took what was freed, evicted entries are still
+// under lease, or the device has less than was thought. Then more has to be evicted.
 Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,
                                               std::vector<Victim>& victims)
 {
@@ -112,27 +187,25 @@ Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std:
             return part;
         if (arena.wait_for_readers())
             continue;
-        resident::Departed departed = m_entries.evict_one(&key);
-        // As the last resort, the old entry of this key goes before the new one is in place.
-        if (departed.empty() && !m_entries.remove(key)) {
-            const std::uint64_t held = arena.entry_bytes.load(std::memory_order_relaxed);
-            return error(Code::no_space, "Tier \"{}\" has no place for {} bytes on {}: {}{}", m_tier, bytes,
-                         arena.memory().device().name, part.error().message,
-                         held == 0 ? std::string{}
-                                   : fmt::format(" {} bytes are under lease; release leases to go on.", held));
-        }
-        settle(std::move(departed), keep, victims);
-        base::reclaim();  // now, not with the next that go
+        ParkedLeases::of_process().end_passed();
+        base::reclaim();  // what has gone already: now, not with the next that go
+        PlaceInArena room(arena, m_tier, bytes, Arena::Growth::no);
+        if (room.enough())
+            continue;
+        Result<resident::Departed> departed = m_entries.evict_for(key, room);
+        HEARTH_TRY(departed);
+        settle(*std::move(departed), keep, victims);
+        base::reclaim();
     }
 }
 
-// Reads evicted entries that another tier may want from the device, then frees them.
+// Reads evicted entries that another tier wants, and has not, from the device, then frees them.
 void Partition::settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims)
 {
     std::vector<Victim> gone = departed.victims();
     for (std::size_t i = 0; i < gone.size(); ++i) {
         const auto& entry = static_cast<const device::ResidentEntry&>(*departed.nodes()[i].node);
-        if (keep != Victims::keep || !departed.nodes()[i].worth_keeping)
+        if (keep != Victims::keep || !departed.nodes()[i].worth_keeping || (m_kept_below && m_kept_below(gone[i].key)))
             continue;
         if (Result<std::shared_ptr<const Artifact>> artifact = entry.fetch()) {
             m_transfers.to_host.fetch_add(1, std::memory_order_relaxed);
@@ -188,10 +261,13 @@ bool Partition::remove_older(const Key& key, std::uint64_t order)
 bool Partition::has_newer(const Key& key, std::uint64_t order) const
 {
     bool newer = false;
-    m_entries.visit_one(key, [&](const resident::Node& node) {
-        newer = static_cast<const device::ResidentEntry&>(node).order() > order;
-    });
+    m_entries.visit_one(key, [&](const resident::Node& node) { newer = is_newer(&node, order); });
     return newer;
+}
+
+bool Partition::shows_newer(const Key& key, std::uint64_t order, base::HazardSlot* slot) const
+{
+    return is_newer(m_entries.table().find_with(slot, key), order);
 }
 
 std::vector<Victim> Partition::set_limits(const Limits& limits, Victims victims)
@@ -215,7 +291,15 @@ std::vector<Victim> Partition::drop_expired(const std::stop_token& stop)
     std::vector<Victim> gone;
     settle(m_entries.depart_expired(stop), Victims::discard, gone);
     pay(gone);
+    trim();
     return gone;
+}
+
+void Partition::trim()
+{
+    ParkedLeases::of_process().end_passed();
+    base::reclaim();
+    arena()->trim();
 }
 
 void Partition::evict_to(const EvictTo& goal, std::vector<Victim>& gone)
@@ -229,13 +313,14 @@ void Partition::clear()
     std::vector<Victim> forgotten;
     pay(forgotten);
     m_entries.clear();
-    arena()->trim();
+    trim();
 }
 
-void Partition::renew(std::shared_ptr<gpu::DeviceMemory> memory)
+void Partition::renew(std::shared_ptr<gpu::DeviceMemory> memory, const Limits& limits)
 {
     m_entries.clear();
-    auto arena = std::make_shared<Arena>(memory, m_entries.limits().max_bytes);
+    m_entries.set_limits(limits);
+    auto arena = std::make_shared<Arena>(memory, limits.max_bytes);
     // Swapped, so that the old arena is destroyed after the lock is released.
     const std::lock_guard lock(m_mutex);
     m_memory.swap(memory);
@@ -244,6 +329,7 @@ void Partition::renew(std::shared_ptr<gpu::DeviceMemory> memory)
 
 device::PartitionUsage Partition::usage()
 {
+    ParkedLeases::of_process().end_passed();
     const TierUsage entries = m_entries.usage();
     const std::shared_ptr<Arena> place = this->arena();
     const Arena::Usage arena = place->usage();

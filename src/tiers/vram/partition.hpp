@@ -4,6 +4,7 @@
 #include "tiers/vram/resident_entry.hpp"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,12 +21,16 @@ struct TransferCounts {
     std::atomic<std::uint64_t> between_devices{0};
 };
 
+// Whether a slower tier has the entry already.
+using KeptBelow = std::function<bool(const Key&)>;
+
 // One partition of one device: an arena and its entries, with their own limits.
 // Thread safety: all of it. No lock is held during a copy.
 class Partition {
 public:
     Partition(std::string tier, std::string name, int device, const Clock& clock, std::unique_ptr<Policy> policy,
-              const Limits& limits, std::shared_ptr<gpu::DeviceMemory> memory, TransferCounts& transfers);
+              const Limits& limits, std::shared_ptr<gpu::DeviceMemory> memory, TransferCounts& transfers,
+              KeptBelow kept_below);
 
     const std::string& name() const noexcept { return m_name; }
     int device() const noexcept { return m_device; }
@@ -36,7 +41,9 @@ public:
     // Stores an artifact from the host, or an entry of another device. `order` is its number among all stores.
     Result<StoreReport> store(const Key& key, const Artifact& artifact, std::uint64_t order, device::Stream stream,
                               Victims victims);
-    Result<StoreReport> store_copy(const device::ResidentEntry& other, Victims victims);
+    // `outdated` is asked when the copy is there, under the lock of this partition's entries: then it is dropped.
+    Result<StoreReport> store_copy(const device::ResidentEntry& other, Victims victims,
+                                   const std::function<bool()>& outdated);
     std::vector<Victim> set_limits(const Limits& limits, Victims victims);
     std::vector<Victim> set_max_age(std::chrono::seconds max_age);
     std::vector<Victim> drop_expired(const std::stop_token& stop);
@@ -46,21 +53,28 @@ public:
     // Removes what was stored under the key before that number; has_newer(): whether something was stored after it.
     bool remove_older(const Key& key, std::uint64_t order);
     bool has_newer(const Key& key, std::uint64_t order) const;
+    // The same without the lock, as far as can be seen. The slot protects what was looked at.
+    bool shows_newer(const Key& key, std::uint64_t order, base::HazardSlot* slot) const;
+    // Hands these victims out with the next report.
+    void owe(std::vector<Victim>&& victims);
     void clear();
-    // Goes on with this memory, after the device or its context was lost with everything in it.
-    void renew(std::shared_ptr<gpu::DeviceMemory> memory);
+    // Ends leases whose streams are done, and gives memory that nothing lies in back to the device.
+    void trim();
+    // Goes on with this memory, within these limits, after the device or its context was lost with everything in it.
+    void renew(std::shared_ptr<gpu::DeviceMemory> memory, const Limits& limits);
 
     device::PartitionUsage usage();
 
 private:
     // Creates the entry with its bytes in the part that was found for it.
+    using Outdated = resident::ResidentStore::Outdated;
     using Place = std::function<Result<std::unique_ptr<device::ResidentEntry>>(PlacedPart)>;
     Result<StoreReport> store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
-                                     Victims keep);
+                                     const Outdated& outdated, Victims keep);
+    static bool is_newer(const resident::Node* there, std::uint64_t order);
     Result<gpu::DevicePart> make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,
                                        std::vector<Victim>& victims);
     void settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims);
-    void owe(std::vector<Victim>&& victims);
     void pay(std::vector<Victim>& victims);
     void forget_owed(const Key& key);
 
@@ -68,11 +82,12 @@ private:
     const std::string m_name;
     const int m_device;
     TransferCounts& m_transfers;
+    const KeptBelow m_kept_below;
     resident::ResidentStore m_entries;
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};  // guards the rest
     std::shared_ptr<gpu::DeviceMemory> m_memory;
     std::shared_ptr<Arena> m_arena;
-    // Victims of stores that made room and then failed; they are given out with the next report.
+    // Victims of stores that made room, and then the device failed. They are given out with the next report.
     std::vector<Victim> m_owed;
 };
 

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "tiers/vram/vram_tier.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace hearth::tiers {
@@ -35,13 +36,19 @@ const VramTier::Partitions& VramTier::partitions() const noexcept
     return all ? *all : k_no_partitions;
 }
 
-Limits VramTier::limits_of(const Limits& limits, std::uint64_t device_bytes, const device::Partition* named)
+// What a partition on that device may take, of limits for an unnamed one.
+Limits VramTier::limits_of(const Limits& limits, const device::Device& device, const std::string& partition) const
 {
     Limits here = limits;
-    if (named)
-        here = {.max_bytes = named->max_bytes, .max_entries = 0, .max_age = limits.max_age};
+    for (const device::Partition& named : m_options.partitions)
+        if (!partition.empty() && named.name == partition)
+            here = {.max_bytes = named.max_bytes, .max_entries = 0, .max_age = limits.max_age};
     if (here.max_bytes == device::k_recommended)
-        here.max_bytes = device_bytes == 0 ? k_when_unknown : device::recommended_bytes(device_bytes);
+        here.max_bytes = device.total_bytes == 0 ? k_when_unknown : device::recommended_bytes(device.total_bytes);
+    // What was meant for a GPU may be more than the host has, if it stands in for one.
+    const bool stands_in = device.backend == device::Backend::host && m_options.backend != device::Backend::host;
+    if (const std::uint64_t half = device.total_bytes / 2; stands_in && half != 0)
+        here.max_bytes = here.max_bytes == 0 ? half : std::min(here.max_bytes, half);
     return here;
 }
 
@@ -73,13 +80,14 @@ Result<VramTier::Partitions> VramTier::open_partitions(std::string& fallback) co
     for (std::size_t device = 0; device < m_options.devices.size(); ++device) {
         const Result<std::shared_ptr<gpu::DeviceMemory>> memory = open_device(device, fallback);
         HEARTH_TRY(memory);
-        const auto add = [&](const std::string& name, const Limits& here) {
+        const auto add = [&](const std::string& name) {
             partitions.push_back(std::make_unique<Partition>(m_options.name, name, static_cast<int>(device), m_clock,
-                                                             policy(), here, *memory, m_transfers));
+                                                             policy(), limits_of(limits, (*memory)->device(), name),
+                                                             *memory, m_transfers, m_kept_below));
         };
-        add("", limits_of(limits, (*memory)->device().total_bytes, nullptr));
+        add("");
         for (const device::Partition& named : m_options.partitions)
-            add(named.name, limits_of(limits, (*memory)->device().total_bytes, &named));
+            add(named.name);
     }
     return partitions;
 }
@@ -90,8 +98,7 @@ void VramTier::apply_settings(const Partitions& partitions) const
     for (const std::unique_ptr<Partition>& partition : partitions) {
         partition->entries().set_policy(m_policy());
         if (partition->name().empty())
-            partition->set_limits(limits_of(m_limits, partition->memory()->device().total_bytes, nullptr),
-                                  Victims::discard);
+            partition->set_limits(limits_of(m_limits, partition->memory()->device(), ""), Victims::discard);
         else
             partition->set_max_age(m_limits.max_age);
     }
@@ -121,6 +128,7 @@ Result<const VramTier::Partitions*> VramTier::opened()
 void VramTier::recover(int device)
 {
     std::shared_ptr<gpu::DeviceMemory> memory;
+    Limits limits;
     for (const std::unique_ptr<Partition>& partition : partitions()) {
         if (partition->device() != device || !partition->memory()->lost())
             continue;
@@ -136,8 +144,9 @@ void VramTier::recover(int device)
             memory = *std::move(opened);
             const std::lock_guard lock(m_mutex);
             m_fallback = fallback;
+            limits = m_limits;
         }
-        partition->renew(memory);
+        partition->renew(memory, limits_of(limits, memory->device(), partition->name()));
     }
 }
 

@@ -11,6 +11,10 @@ namespace hearth {
 TierSpec vram(VramOptions options)
 {
     return {options.name, [options](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
+                if (options.devices.empty())
+                    return error(Code::invalid_argument,
+                                 "Tier \"{}\" has an empty list of devices. Name one at least: .devices = {{0}}.",
+                                 options.name);
                 auto tier = std::make_unique<tiers::VramTier>(options, context, gpu::open_device_memory);
                 // Without a fallback, opening the cache must report that there is no device.
                 if (options.fallback == device::Fallback::none)
@@ -28,9 +32,9 @@ namespace tiers {
 
 VramTier::VramTier(VramOptions options, const TierContext& context, OpenMemory open_memory)
     : m_options(std::move(options)), m_clock(*context.clock), m_log(context.log), m_open_memory(std::move(open_memory)),
-      m_policy(context.policy), m_limits{.max_bytes = m_options.max_bytes,
-                                         .max_entries = m_options.max_entries,
-                                         .max_age = {}}
+      m_kept_below(context.kept_below), m_policy(context.policy), m_limits{.max_bytes = m_options.max_bytes,
+                                                                           .max_entries = m_options.max_entries,
+                                                                           .max_age = {}}
 {
 }
 
@@ -178,13 +182,26 @@ Result<StoreReport> VramTier::copy_to_device(const Key& key, int device, Victims
     if (!held.entry)
         return error(Code::not_found, "Entry {} is on no device of tier \"{}\".", key.hex(), m_options.name);
     const Result<Partition*> target = placed({.partition = held.partition->name(), .device = device});
-    Result<StoreReport> stored = !target ? Result<StoreReport>(target.error())
-                                 : *target == held.partition
-                                     ? Result<StoreReport>(StoreReport{held.entry->resident.bytes, false, {}})
-                                     : (*target)->store_copy(*held.entry, victims);
-    // If a new value came meanwhile, it has removed the value that was copied, and the copy is outdated.
-    if (stored && *target != held.partition && !is_still_there(held))
-        (*target)->remove(key);
+    HEARTH_TRY(target);
+    if (*target == held.partition)
+        return StoreReport{held.entry->resident.bytes, false, {}};
+    // A store puts its value in first, and then removes older ones elsewhere, under the lock that this is asked under.
+    // So either its value is seen here, or it sees this copy.
+    const std::uint64_t order = held.entry->order();
+    const std::unique_ptr<base::HazardSlot, ReleaseSlot> slot(base::acquire_slot());
+    bool outdated = false;
+    const auto is_outdated = [&] {
+        return outdated = std::any_of(partitions().begin(), partitions().end(), [&](const auto& partition) {
+                   return partition->shows_newer(key, order, slot.get());
+               });
+    };
+    Result<StoreReport> stored = (*target)->store_copy(*held.entry, victims, is_outdated);
+    // What was copied may also have been removed meanwhile.
+    if (stored && (outdated || !is_still_there(held))) {
+        (*target)->remove_older(key, order + 1);
+        (*target)->owe(std::move(stored->victims));
+        return error(Code::unavailable, "Entry {} was replaced, removed or evicted while it was copied.", key.hex());
+    }
     return stored;
 }
 

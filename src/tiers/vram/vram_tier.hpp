@@ -55,6 +55,7 @@ public:
     Result<StoreReport> store_at(const Key& key, const Entry& entry, const device::Placement& placement,
                                  Victims victims) override;
     Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) override;
+    void trim() override;
     device::Report report() override;
 
 private:
@@ -82,7 +83,7 @@ private:
     Found fetch(const Held& held);
     Result<device::HostCopy> read_one(const Key& key);
     void recover(int device);
-    static Limits limits_of(const Limits& limits, std::uint64_t device_bytes, const device::Partition* named);
+    Limits limits_of(const Limits& limits, const device::Device& device, const std::string& partition) const;
     EntryRow row_of(const resident::Node& node, Partition& partition) const;
     void say(const std::string& message) const;
 
@@ -90,6 +91,7 @@ private:
     const Clock& m_clock;
     const LogSink m_log;
     const OpenMemory m_open_memory;
+    const KeptBelow m_kept_below;
     mutable TransferCounts m_transfers;
     struct alignas(64) Counter {
         std::atomic<std::uint64_t> leases{0};

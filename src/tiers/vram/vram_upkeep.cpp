@@ -11,33 +11,47 @@ namespace hearth::tiers {
 // The limits of all partitions together; no limit if one of them has none.
 Limits VramTier::limits() const
 {
-    const Partitions& all = partitions();
+    const auto add = [](std::uint64_t sum, std::uint64_t more) { return sum == 0 || more == 0 ? 0 : sum + more; };
+    std::vector<Limits> all;
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        all.push_back(partition->entries().limits());
     if (all.empty()) {
         const std::lock_guard lock(m_mutex);
-        Limits limits = m_limits;
-        if (limits.max_bytes == device::k_recommended)
-            limits.max_bytes = 0;  // not known before the device is
-        return limits;
+        for (std::size_t i = 0; i < m_options.devices.size(); ++i) {
+            all.push_back(m_limits);
+            for (const device::Partition& named : m_options.partitions)
+                all.push_back({.max_bytes = named.max_bytes, .max_entries = 0, .max_age = m_limits.max_age});
+        }
+        for (Limits& limits : all)
+            if (limits.max_bytes == device::k_recommended)
+                limits.max_bytes = 0;  // not known before the device is
     }
-    Limits sum = all.front()->entries().limits();
+    if (all.empty())
+        return {};
+    Limits sum = all.front();
     for (std::size_t i = 1; i < all.size(); ++i) {
-        const Limits limits = all[i]->entries().limits();
-        sum.max_bytes = sum.max_bytes == 0 || limits.max_bytes == 0 ? 0 : sum.max_bytes + limits.max_bytes;
+        sum.max_bytes = add(sum.max_bytes, all[i].max_bytes);
+        sum.max_entries = add(sum.max_entries, all[i].max_entries);
     }
     return sum;
 }
 
-// The named partitions keep their own limits; the unnamed ones share the rest.
+// The named partitions keep their own limits; the unnamed ones, one on each device, share the rest.
 std::vector<Victim> VramTier::set_limits(const Limits& limits, Victims victims)
 {
-    Limits each = limits;
+    const std::uint64_t devices = std::max<std::uint64_t>(1, m_options.devices.size());
     std::uint64_t named = 0;
-    for (const device::Partition& partition : m_options.partitions)
-        named += partition.max_bytes;
-    const std::uint64_t devices = m_options.devices.size();
-    if (each.max_bytes != 0)
-        each.max_bytes =
-            std::max<std::uint64_t>(1, (each.max_bytes - std::min(each.max_bytes, named * devices)) / devices);
+    if (partitions().empty())
+        for (const device::Partition& partition : m_options.partitions)
+            named += partition.max_bytes == device::k_recommended ? 0 : partition.max_bytes * devices;
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        named += partition->name().empty() ? 0 : partition->entries().limits().max_bytes;
+    const auto share = [&](std::uint64_t all, std::uint64_t taken) {
+        return all == 0 ? 0 : std::max<std::uint64_t>(1, (all - std::min(all, taken)) / devices);
+    };
+    Limits each = limits;
+    each.max_bytes = share(limits.max_bytes, named);
+    each.max_entries = share(limits.max_entries, 0);
     {
         const std::lock_guard lock(m_mutex);
         m_limits = each;
@@ -156,6 +170,12 @@ std::vector<Victim> VramTier::maintain(std::stop_token stop)
         gone.insert(gone.end(), std::make_move_iterator(here.begin()), std::make_move_iterator(here.end()));
     }
     return gone;
+}
+
+void VramTier::trim()
+{
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        partition->trim();
 }
 
 std::string VramTier::note()

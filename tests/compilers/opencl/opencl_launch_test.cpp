@@ -1,6 +1,9 @@
 #include "hearth/admin.hpp"
 #include "opencl_test.hpp"
 
+#include <atomic>
+#include <thread>
+
 namespace hearth::test {
 
 namespace {
@@ -61,6 +64,40 @@ TEST_F(OpenClLaunches, arguments_are_counted_and_sized)
         << missing.error().message;
     EXPECT_NE(missing.error().message.find("CL_INVALID_KERNEL_NAME (-46)"), std::string::npos)
         << missing.error().message;
+}
+
+TEST_F(OpenClLaunches, a_size_below_zero_is_refused_with_its_value)
+{
+    Cache cache = open();
+    opencl::Kernel fill = build(cache, saxpy_source()).kernel("fill").value();
+    const opencl::Buffer out = context().buffer(4 * sizeof(int)).value();
+    const int below_zero = -7;
+    const std::string refused = refusal(fill.launch({.global = static_cast<std::size_t>(below_zero)}, out, 5));
+    EXPECT_NE(refused.find("18446744073709551609, and the device counts to"), std::string::npos) << refused;
+    EXPECT_NE(refusal(fill.launch({.global = 4, .offset = static_cast<std::size_t>(below_zero)}, out, 5)), "");
+}
+
+TEST_F(OpenClLaunches, copies_of_a_kernel_that_threads_launch_at_once_keep_their_arguments_apart)
+{
+    constexpr int k_threads = 6;
+    constexpr int k_rounds = 500;
+    Cache cache = open();
+    const opencl::Kernel fill = build(cache, saxpy_source()).kernel("fill").value();
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < k_threads; ++t)
+        threads.emplace_back([&, t, mine = fill]() mutable {
+            const opencl::Buffer out = context().buffer(4 * sizeof(int)).value();
+            for (int i = 0; i < k_rounds; ++i) {
+                const int value = t * k_rounds + i;
+                if (!mine.launch({.global = 4}, out, value).ok() ||
+                    out.read_as<int>().value() != std::vector<int>(4, value))
+                    ++wrong;
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(OpenClLaunches, the_binary_is_stored_again_after_the_first_launch_of_its_kind)

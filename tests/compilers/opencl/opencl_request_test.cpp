@@ -79,8 +79,15 @@ TEST_F(OpenClRequests, settings_of_the_driver_are_in_the_key)
     const Key before = key_of(some_device(), saxpy_source());
     m_environment.set("POCL_CACHE_DIR", "/elsewhere");
     EXPECT_EQ(key_of(some_device(), saxpy_source()), before);
-    m_environment.set("POCL_EXTRA_BUILD_FLAGS", "-g");
-    EXPECT_NE(key_of(some_device(), saxpy_source()), before);
+    m_environment.set("NEO_CACHE_DIR", "/elsewhere");
+    m_environment.set("AMD_COMGR_CACHE_DIR", "/elsewhere");
+    EXPECT_EQ(key_of(some_device(), saxpy_source()), before);
+    std::set<Key> keys{before};
+    for (const char* setting : {"POCL_EXTRA_BUILD_FLAGS", "HSA_OVERRIDE_GFX_VERSION", "AMD_COMGR_OPTIONS",
+                                "NEO_ForceCompiler", "MESA_DEBUG"}) {
+        m_environment.set(setting, "1");
+        EXPECT_TRUE(keys.insert(key_of(some_device(), saxpy_source())).second) << setting;
+    }
 }
 
 TEST_F(OpenClRequests, a_source_that_cannot_be_given_is_refused)
@@ -106,6 +113,10 @@ TEST_F(OpenClRequests, what_no_key_can_hold_is_not_looked_up)
     EXPECT_NE(bypass_of("constant char where[] = __FILE__;"), "");
     EXPECT_NE(bypass_of("constant char when[] = WHEN;", {"-DWHEN=__DATE__"}), "");
     EXPECT_NE(bypass_of("kernel void k() {}", {"-include", "own.h"}), "");
+    EXPECT_NE(bypass_of("kernel void k() {}", {"-Werror -include own.h"}), "") << "two options in one";
+    EXPECT_NE(bypass_of("kernel void k() {}", {" -include own.h"}), "");
+    EXPECT_NE(bypass_of("kernel void k() {}", {"-Werror\t\"-include\" own.h"}), "");
+    EXPECT_EQ(bypass_of("kernel void k() {}", {"-Werror -DA=no-include"}), "");
 }
 
 }  // namespace

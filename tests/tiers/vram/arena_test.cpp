@@ -53,6 +53,42 @@ TEST(Arena, nothing_is_taken_from_the_device_before_it_is_needed_and_all_is_give
     EXPECT_EQ(arena.usage().reserved, 0U);
 }
 
+TEST(Arena, takes_a_little_of_a_large_device_at_first_and_more_as_it_fills)
+{
+    Arena arena(host(), 35_GiB);
+    const gpu::DevicePart small = arena.allocate(1000).value();
+    EXPECT_LE(arena.usage().reserved, 64_MiB);
+    const gpu::DevicePart large = arena.allocate(200_MiB).value();
+    EXPECT_LE(arena.usage().reserved, 64_MiB + 200_MiB);
+    arena.free(large);
+    arena.trim();
+    EXPECT_LE(arena.usage().reserved, 64_MiB) << "what is empty goes back, the rest stays";
+    EXPECT_EQ(arena.usage().allocated, 1024U);
+    arena.free(small);
+}
+
+// Which parts have to be freed for 300 bytes, where each has 64 and they lie side by side.
+TEST(ArenaPlan, names_neighbours_and_no_others)
+{
+    Arena arena(host(), 1);  // and room for alignment: 64 KiB, as one block
+    std::vector<gpu::DevicePart> parts;
+    while (Result<gpu::DevicePart> part = arena.allocate(64))
+        parts.push_back(*part);
+    ASSERT_GT(parts.size(), 900U);
+    Arena::Plan plan(arena, 300, Arena::Growth::no);
+    std::vector<std::size_t> offered{7, 100, 102, 500, 101, 103, 8, 99};
+    for (std::size_t i = 0; i + 1 < offered.size(); ++i)
+        EXPECT_FALSE(plan.free(parts[offered[i]])) << offered[i];
+    EXPECT_TRUE(plan.free(parts[offered.back()]));
+    for (const std::size_t number : offered)
+        EXPECT_EQ(plan.needs(parts[number]), number >= 99 && number <= 103) << number;
+    EXPECT_FALSE(plan.needs(parts[300])) << "which was not offered";
+    for (std::size_t number = 99; number <= 103; ++number)
+        arena.free(parts[number]);
+    EXPECT_TRUE(arena.has_place(300, Arena::Growth::no));
+    EXPECT_TRUE(arena.allocate(300).ok());
+}
+
 TEST(Arena, an_entry_of_exactly_its_size_fits_after_smaller_ones_are_gone)
 {
     Arena arena(host(), 20_MiB);

@@ -2,9 +2,13 @@
 
 #include "support/faulty_memory.hpp"
 #include "support/sample_entries.hpp"
+#include "support/scale.hpp"
+#include "support/seed.hpp"
 #include "tiers/vram/vram_tier.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <random>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -19,7 +23,10 @@ class VramFaults : public testing::Test {
 protected:
     std::unique_ptr<VramTier> open(std::uint64_t max_bytes, device::Fallback fallback = device::Fallback::none)
     {
-        VramOptions options{.max_bytes = max_bytes, .fallback = fallback};
+        return open(VramOptions{.max_bytes = max_bytes, .fallback = fallback});
+    }
+    std::unique_ptr<VramTier> open(const VramOptions& options)
+    {
         TierContext context{&m_clock, [this](LogLevel, std::string_view message) { m_said += message; }, lru()};
         return std::make_unique<VramTier>(options, context,
                                           [this](device::Backend, int) -> Result<std::shared_ptr<gpu::DeviceMemory>> {
@@ -110,36 +117,268 @@ TEST_F(VramFaults, a_device_without_any_room_says_so_and_the_tier_goes_on)
     EXPECT_TRUE(holds(*tier, 1, 1000));
 }
 
-TEST_F(VramFaults, what_leases_hold_is_named_when_there_is_no_place)
+TEST_F(VramFaults, a_store_that_leases_leave_no_place_for_says_so_and_changes_nothing)
 {
     const auto tier = open(100'000);
-    ASSERT_TRUE(put(*tier, 1, 90'000).ok());
-    device::Lease lease = tier->lease(numbered_key(1), {});
-    const Result<StoreReport> stored = put(*tier, 2, 95'000);
+    for (std::uint64_t i = 0; i < 9; ++i)
+        ASSERT_TRUE(put(*tier, i, 10'000).ok());
+    std::vector<device::Lease> leases;
+    for (std::uint64_t i = 0; i < 9; i += 2)
+        leases.push_back(tier->lease(numbered_key(i), {}));
+    const Result<StoreReport> stored = put(*tier, 20, 95'000);
     ASSERT_FALSE(stored.ok());
     EXPECT_EQ(stored.error().code, Code::no_space);
     EXPECT_NE(stored.error().message.find("lease"), std::string::npos) << stored.error().message;
-    // The victim of the store that failed is not lost: it goes out with the next report.
-    lease = {};
+    for (std::uint64_t i = 0; i < 9; ++i)
+        EXPECT_TRUE(holds(*tier, i, 10'000)) << i;
+    EXPECT_EQ(tier->usage().bytes, 90'000U);
+    leases.clear();
+    const Result<StoreReport> next = put(*tier, 20, 95'000);
+    ASSERT_TRUE(next.ok()) << next.error().message;
+    EXPECT_EQ(next->victims.size(), 9U);
+}
+
+TEST_F(VramFaults, an_entry_whose_sections_take_more_than_the_tier_has_drives_nothing_out)
+{
+    const auto tier = open(100'000);
+    for (std::uint64_t i = 0; i < 9; ++i)
+        ASSERT_TRUE(put(*tier, i, 10'000).ok());
+    auto artifact = std::make_shared<Artifact>();
+    for (int i = 0; i < 10'000; ++i)
+        artifact->sections.push_back({std::to_string(i), Bytes::copy_of("x")});
+    const Result<StoreReport> refused = tier->store(numbered_key(20), Entry(artifact), Victims::keep);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::too_large);
+    EXPECT_NE(refused.error().message.find("10000 bytes takes 159985"), std::string::npos) << refused.error().message;
+    for (std::uint64_t i = 0; i < 9; ++i)
+        EXPECT_TRUE(holds(*tier, i, 10'000)) << i;
+}
+
+TEST_F(VramFaults, a_large_entry_takes_the_place_of_neighbours_and_of_no_others)
+{
+    const auto tier = open(1_MiB);
+    std::vector<std::uint64_t> order(1024);
+    for (std::uint64_t i = 0; i < order.size(); ++i) {
+        order[i] = i;
+        ASSERT_TRUE(put(*tier, i, 1024).ok());
+    }
+    std::shuffle(order.begin(), order.end(), std::mt19937_64(seed()));
+    for (const std::uint64_t i : order)
+        EXPECT_TRUE(holds(*tier, i, 1024));
+    const Result<StoreReport> stored = put(*tier, 5000, 256_KiB);
+    ASSERT_TRUE(stored.ok()) << stored.error().message;
+    EXPECT_EQ(stored->victims.size(), 256U) << "as many as lie where it goes";
+    EXPECT_TRUE(holds(*tier, 5000, 256_KiB));
+    EXPECT_EQ(tier->usage().bytes, 1_MiB);
+}
+
+TEST_F(VramFaults, entries_of_many_sizes_fill_the_tier_and_stay_whole)
+{
+    std::mt19937_64 random(seed());
+    for (const PolicyFactory& policy : {lru(), gdsf()}) {
+        const auto tier = open(1_MiB);
+        tier->set_policy(policy);
+        for (std::uint64_t i = 0; i < 2000; ++i) {
+            const std::uint64_t number = random() % 400;
+            const Result<StoreReport> stored = put(*tier, number, 1 + number * number);
+            ASSERT_TRUE(stored.ok()) << stored.error().message;
+            EXPECT_TRUE(holds(*tier, number, 1 + number * number));
+            holds(*tier, i % 400, 1 + (i % 400) * (i % 400));
+            ASSERT_LE(tier->usage().bytes, 1_MiB);
+        }
+        EXPECT_TRUE(tier->verify(Repair::no, {}).accounting_exact);
+        EXPECT_GT(tier->usage().bytes, 600'000U) << "no more goes than has to";
+    }
+}
+
+TEST_F(VramFaults, victims_of_a_store_that_the_device_failed_go_out_with_the_next_report)
+{
+    const auto tier = open(100'000);
+    ASSERT_TRUE(put(*tier, 1, 90'000).ok());
+    m_faults->fail_write_every = 1;
+    ASSERT_FALSE(put(*tier, 2, 95'000).ok());
+    m_faults->fail_write_every = 0;
     const Result<StoreReport> next = put(*tier, 3, 10);
     ASSERT_TRUE(next.ok()) << next.error().message;
     ASSERT_EQ(next->victims.size(), 1U);
     EXPECT_EQ(next->victims[0].key, numbered_key(1));
     ASSERT_TRUE(next->victims[0].entry);
-    EXPECT_TRUE(put(*tier, 2, 95'000).ok());
 }
 
 TEST_F(VramFaults, what_was_removed_does_not_come_back_as_a_victim)
 {
     const auto tier = open(100'000);
     ASSERT_TRUE(put(*tier, 1, 90'000).ok());
-    device::Lease lease = tier->lease(numbered_key(1), {});
+    m_faults->fail_write_every = 1;
     ASSERT_FALSE(put(*tier, 2, 95'000).ok());
-    lease = {};
+    m_faults->fail_write_every = 0;
     tier->remove(numbered_key(1));
     const Result<StoreReport> next = put(*tier, 3, 10);
     ASSERT_TRUE(next.ok()) << next.error().message;
     EXPECT_TRUE(next->victims.empty());
+}
+
+TEST_F(VramFaults, a_lease_that_ends_with_a_stream_keeps_its_bytes_until_the_work_is_done)
+{
+    int stream = 0;
+    const auto tier = open(100'000);
+    ASSERT_TRUE(put(*tier, 1, 90'000).ok());
+    device::Lease lease = tier->lease(numbered_key(1), {});
+    const std::string_view bytes(static_cast<const char*>(lease.pointer()), lease.size());
+    EXPECT_FALSE(lease.release_after(nullptr).ok());
+    EXPECT_TRUE(lease) << "after an error it is held as before";
+    m_faults->busy = true;
+    ASSERT_TRUE(lease.release_after(&stream).ok());
+    EXPECT_FALSE(lease);
+    EXPECT_TRUE(tier->remove(numbered_key(1)));
+    EXPECT_EQ(tier->report().partitions[0].held_bytes, 90'000U);
+    EXPECT_FALSE(put(*tier, 2, 95'000).ok()) << "the kernel still reads there";
+    ASSERT_TRUE(put(*tier, 3, 50'000).ok());
+    EXPECT_EQ(bytes, sample_bytes(numbered_key(1), 90'000).text());
+    m_faults->busy = false;
+    EXPECT_EQ(tier->report().partitions[0].held_bytes, 0U);
+    EXPECT_TRUE(put(*tier, 2, 95'000).ok());
+}
+
+TEST_F(VramFaults, a_lease_that_ended_with_a_stream_outlives_the_tier_and_is_given_back_in_the_end)
+{
+    int stream = 0;
+    m_faults->busy = true;
+    {
+        const auto tier = open(100'000);
+        ASSERT_TRUE(put(*tier, 1, 90'000).ok());
+        ASSERT_TRUE(tier->lease(numbered_key(1), {}).release_after(&stream).ok());
+    }
+    EXPECT_GE(m_faults->in_use, 90'000U);
+    m_faults->busy = false;
+    const auto other = open(1000);
+    ASSERT_TRUE(other->open().ok());
+    other->trim();
+    EXPECT_EQ(m_faults->in_use, 0U);
+}
+
+TEST_F(VramFaults, a_copy_never_takes_the_place_of_a_value_that_came_while_it_was_made)
+{
+    const auto tier = open(VramOptions{.devices = {0, 1}, .max_bytes = 1_MiB, .fallback = device::Fallback::none});
+    const auto store = [&](std::uint64_t size, int device) {
+        return tier->store_at(numbered_key(1), sample_entry(numbered_key(1), size), {.device = device}, Victims::keep)
+            .ok();
+    };
+    for (const int device : {0, 1}) {
+        ASSERT_TRUE(store(1000, 0));
+        m_faults->in_copy = [&] { EXPECT_TRUE(store(2000, device)); };
+        EXPECT_FALSE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
+        const device::Lease there = tier->lease(numbered_key(1), {});
+        ASSERT_TRUE(there) << "the store was reported, and its value is gone: device " << device;
+        EXPECT_EQ(there.size(), 2000U);
+        EXPECT_EQ(there.device(), device);
+        EXPECT_FALSE(tier->lease(numbered_key(1), {.device = 1 - device})) << "an outdated copy";
+        EXPECT_EQ(tier->usage().entries, 1U);
+    }
+}
+
+TEST_F(VramFaults, copies_and_stores_that_race_leave_the_last_value)
+{
+    const auto tier = open(VramOptions{.devices = {0, 1}, .max_bytes = 1_MiB, .fallback = device::Fallback::none});
+    std::atomic<bool> stop{false};
+    std::thread copying([&] {
+        while (!stop)
+            for (const int device : {1, 0})
+                static_cast<void>(tier->copy_to_device(numbered_key(1), device, Victims::keep));
+    });
+    for (std::uint64_t i = 0; i < scaled(2000); ++i) {
+        const std::uint64_t size = 100 + i;
+        const Entry entry = sample_entry(numbered_key(1), size);
+        const device::Placement placement{.device = static_cast<int>(i % 2)};
+        ASSERT_TRUE(tier->store_at(numbered_key(1), entry, placement, Victims::keep).ok());
+        const device::Lease there = tier->lease(numbered_key(1), {});
+        ASSERT_TRUE(there) << i;
+        ASSERT_EQ(there.size(), size) << i;
+    }
+    stop = true;
+    copying.join();
+}
+
+TEST_F(VramFaults, memory_that_nothing_lies_in_goes_back_to_the_device)
+{
+    const auto tier = open(10_MiB);
+    for (std::uint64_t i = 0; i < 50; ++i)
+        ASSERT_TRUE(put(*tier, i, 100'000).ok());
+    for (const bool by_hand : {true, false}) {
+        EXPECT_GE(m_faults->in_use, 100'000U);
+        for (std::uint64_t i = 0; i < 50; ++i)
+            tier->remove(numbered_key(i));
+        if (by_hand)
+            tier->trim();
+        else
+            tier->maintain({});
+        EXPECT_EQ(m_faults->in_use, 0U);
+        ASSERT_TRUE(put(*tier, 1, 100'000).ok());
+    }
+}
+
+TEST_F(VramFaults, the_host_that_stands_in_for_a_lost_gpu_takes_what_a_host_can_spare)
+{
+    m_faults->total_bytes = 1024_GiB;
+    const auto tier = open(device::k_recommended, device::Fallback::host);
+    ASSERT_TRUE(put(*tier, 1, 1000).ok());
+    EXPECT_EQ(tier->limits().max_bytes, device::recommended_bytes(1024_GiB));
+    EXPECT_LE(m_faults->in_use, 64_MiB) << "as it is needed";
+    m_faults->lost = true;
+    m_absent = true;
+    ASSERT_TRUE(put(*tier, 1, 1000).ok());
+    const std::uint64_t host = gpu::open_host_memory(0).value()->device().total_bytes;
+    EXPECT_EQ(tier->limits().max_bytes, device::recommended_bytes(host));
+}
+
+TEST_F(VramFaults, a_capacity_that_was_meant_for_a_gpu_is_no_more_than_half_of_the_host_that_stands_in)
+{
+    m_absent = true;
+    const auto tier = open(1024_GiB, device::Fallback::host);
+    ASSERT_TRUE(put(*tier, 1, 1000).ok());
+    EXPECT_EQ(tier->limits().max_bytes, gpu::open_host_memory(0).value()->device().total_bytes / 2);
+}
+
+TEST_F(VramFaults, limits_of_several_devices_and_partitions_are_those_of_all_together)
+{
+    const auto tier = open(VramOptions{.devices = {0, 1},
+                                       .max_bytes = 100'000,
+                                       .max_entries = 3,
+                                       .partitions = {{"ir", 10'000}},
+                                       .fallback = device::Fallback::none});
+    for (const bool opened : {false, true}) {
+        ASSERT_TRUE(!opened || tier->open().ok());
+        EXPECT_EQ(tier->limits().max_bytes, 220'000U) << opened;
+        EXPECT_EQ(tier->limits().max_entries, 0U) << "a named partition has no limit of their number";
+    }
+    tier->set_limits({.max_bytes = 120'000, .max_entries = 0, .max_age = {}}, Victims::keep);
+    EXPECT_EQ(tier->limits().max_bytes, 120'000U);
+    for (std::uint64_t i = 0; i < 40; ++i)
+        ASSERT_TRUE(tier->store_at(numbered_key(i), sample_entry(numbered_key(i), 10'000),
+                                   {.device = static_cast<int>(i % 2)}, Victims::keep)
+                        .ok());
+    EXPECT_LE(tier->usage().bytes, 120'000U);
+
+    const auto plain =
+        open(VramOptions{.devices = {0, 1}, .max_bytes = 0, .max_entries = 5, .fallback = device::Fallback::none});
+    EXPECT_EQ(plain->limits().max_entries, 10U) << "five on each device";
+    plain->set_limits({.max_bytes = 0, .max_entries = 4, .max_age = {}}, Victims::keep);
+    for (std::uint64_t i = 0; i < 20; ++i)
+        ASSERT_TRUE(plain
+                        ->store_at(numbered_key(i), sample_entry(numbered_key(i), 10),
+                                   {.device = static_cast<int>(i % 2)}, Victims::keep)
+                        .ok());
+    EXPECT_EQ(plain->usage().entries, 4U);
+    EXPECT_EQ(plain->limits().max_entries, 4U);
+}
+
+TEST_F(VramFaults, a_list_of_no_devices_is_refused_with_a_sentence)
+{
+    const TierContext context{&m_clock, {}, lru()};
+    const Result<std::unique_ptr<Tier>> none = vram({.devices = {}}).open(context);
+    ASSERT_FALSE(none.ok());
+    EXPECT_NE(none.error().message.find("empty list of devices"), std::string::npos) << none.error().message;
+    EXPECT_TRUE(open(VramOptions{.devices = {}})->set_limits({.max_bytes = 100}, Victims::keep).empty());
 }
 
 TEST_F(VramFaults, every_nth_allocation_that_fails_costs_entries_never_correctness)

@@ -221,6 +221,17 @@ TEST_P(VramCache, victims_go_to_the_tier_below)
     EXPECT_GE(cache.stats().tiers[0].demotions, 15U);
 }
 
+TEST_P(VramCache, a_victim_that_the_tier_below_has_is_not_read_from_the_device)
+{
+    Cache cache = open({.max_bytes = 100'000}, true);
+    for (std::uint64_t i = 0; i < 20; ++i)
+        ASSERT_TRUE(cache.insert(numbered_key(i), Artifact(sample_bytes(numbered_key(i), 20'000))).ok());
+    EXPECT_GE(cache.stats().tiers[0].evictions, 15U);
+    EXPECT_EQ(cache.vram().report()->transfers.to_host, 0U);
+    for (std::uint64_t i = 0; i < 20; ++i)
+        EXPECT_TRUE(cache.find(numbered_key(i)).hit()) << i;
+}
+
 TEST_P(VramCache, load_brings_it_from_below_once)
 {
     Cache cache = open({}, true);
@@ -340,8 +351,10 @@ TEST_P(VramCache, threads_that_insert_evict_and_read_never_see_a_wrong_byte)
                 const std::size_t size = 1000 + number * 300;
                 switch ((state >> 20U) % 4) {
                 case 0:
-                    if (!cache.vram().insert(key, sample_bytes(key, size)).ok())
+                    if (const auto stored = cache.vram().insert(key, sample_bytes(key, size)); !stored) {
+                        ADD_FAILURE() << stored.error().message;
                         ++wrong;
+                    }
                     break;
                 case 1:
                     if (const auto copy = cache.vram().read(key);
@@ -369,6 +382,42 @@ TEST_P(VramCache, threads_that_insert_evict_and_read_never_see_a_wrong_byte)
     EXPECT_EQ(admin::verify(cache, Repair::no).corrupt, 0U);
 }
 
+// A driver's threads do not come along into a child: there its memory is lost, and nothing is asked of the driver.
+TEST_P(VramCache, a_child_forked_while_others_store_finds_or_misses_and_goes_on)
+{
+    CacheOptions options;
+    options.tiers = {vram({.backend = m_backend, .devices = {m_device}, .max_bytes = 1_MiB})};
+    options.maintenance = Maintenance::by_hand;
+    Cache cache = Cache::open(options).value();
+    put(cache, 1, 1000);
+    std::atomic<bool> stop{false};
+    std::thread other([&] {
+        for (std::uint64_t i = 0; !stop; ++i) {
+            const Key key = numbered_key(100 + i % 50);
+            static_cast<void>(cache.vram().insert(key, sample_bytes(key, 3000)));
+            static_cast<void>(cache.vram().read(key));
+        }
+    });
+    for (std::uint64_t i = 0; i < scaled(10) && !HasFailure(); ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(20);
+            static_cast<void>(cache.find(numbered_key(1)));
+            static_cast<void>(cache.vram().lease(numbered_key(1)));
+            const Key key = numbered_key(99);
+            const bool stored = cache.vram().insert(key, sample_bytes(key, 500)).ok();
+            const Lookup found = cache.find(key);
+            ::_exit(stored && found.hit() && found->text() == sample_bytes(key, 500).text() ? 0 : 1);
+        }
+        int status = -1;
+        ::waitpid(child, &status, 0);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << i << ": " << status;
+    }
+    stop = true;
+    other.join();
+    EXPECT_TRUE(holds(cache, 1, 1000)) << "here it is as it was";
+}
+
 TEST_P(VramCache, all_of_it_is_given_back_to_the_device)
 {
     Cache cache = open();
@@ -380,6 +429,9 @@ TEST_P(VramCache, all_of_it_is_given_back_to_the_device)
     EXPECT_EQ(cache.vram().report()->partitions[0].allocated_bytes, 0U);
     put(cache, 1, 1000);
     EXPECT_TRUE(holds(cache, 1, 1000));
+    cache.remove(numbered_key(1));
+    ASSERT_TRUE(cache.vram().trim().ok());
+    EXPECT_EQ(cache.vram().report()->partitions[0].reserved_bytes, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(all, VramCache, all_memories(), name_of);
