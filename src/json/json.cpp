@@ -106,7 +106,8 @@ JsonValue JsonValue::parse(std::string_view text, Comments comments)
 std::optional<std::size_t> JsonValue::first_mistake(std::string_view text, Comments comments)
 {
     try {
-        static_cast<void>(nlohmann::json::parse(text, nullptr, true, comments == Comments::passed_over));
+        [[maybe_unused]] const nlohmann::json read =
+            nlohmann::json::parse(text, nullptr, true, comments == Comments::passed_over);
         return std::nullopt;
     } catch (const nlohmann::json::parse_error& error) {
         return error.byte == 0 ? 0 : error.byte - 1;  // it counts from 1
