@@ -22,6 +22,10 @@
 
 namespace hearth {
 
+namespace base {
+struct HazardSlot;
+}
+
 namespace ledger {
 
 // What the program knows a buffer by where it lies: an address, a device pointer, an index.
@@ -94,13 +98,15 @@ struct Stats {
 
 // A buffer that stays where it is while this is held: it is neither moved, evicted, replaced nor removed.
 // Thread safety: one thread at a time; it may be moved to another thread.
-// Ownership: move-only. It must end before the ledger does.
-// Cost: dropping it is one atomic subtraction.
-class Lease {
+// Ownership: move-only. It may outlive the ledger, which then has no say any more.
+// Cost: dropping it is one atomic subtraction; no lock.
+class HEARTH_API Lease {
 public:
     Lease() = default;
-    Lease(std::atomic<std::uint32_t>* count, Handle handle, std::uint64_t bytes, std::size_t tier) noexcept
-        : m_count(count), m_handle(handle), m_bytes(bytes), m_tier(tier)
+    // For the ledger: the slot protects the object that `count` is a part of.
+    Lease(base::HazardSlot* slot, std::atomic<std::uint32_t>* count, Handle handle, std::uint64_t bytes,
+          std::size_t tier) noexcept
+        : m_slot(slot), m_count(count), m_handle(handle), m_bytes(bytes), m_tier(tier)
     {
     }
     static Lease of_moving() noexcept
@@ -110,13 +116,14 @@ public:
         return none;
     }
     Lease(Lease&& other) noexcept
-        : m_count(std::exchange(other.m_count, nullptr)), m_handle(other.m_handle), m_bytes(other.m_bytes),
-          m_tier(other.m_tier), m_moving(other.m_moving)
+        : m_slot(std::exchange(other.m_slot, nullptr)), m_count(std::exchange(other.m_count, nullptr)),
+          m_handle(other.m_handle), m_bytes(other.m_bytes), m_tier(other.m_tier), m_moving(other.m_moving)
     {
     }
     Lease& operator=(Lease&& other) noexcept
     {
         Lease held(std::move(other));  // so that what this one held is let go now
+        std::swap(m_slot, held.m_slot);
         std::swap(m_count, held.m_count);
         std::swap(m_handle, held.m_handle);
         std::swap(m_bytes, held.m_bytes);
@@ -128,9 +135,8 @@ public:
     Lease& operator=(const Lease&) = delete;
     ~Lease()
     {
-        // release: pairs with the acquire of whoever moves the buffer next.
         if (m_count)
-            m_count->fetch_sub(1, std::memory_order_release);
+            release();
     }
 
     explicit operator bool() const noexcept { return m_count != nullptr; }
@@ -142,6 +148,9 @@ public:
     bool moving() const noexcept { return m_moving; }
 
 private:
+    void release() noexcept;
+
+    base::HazardSlot* m_slot = nullptr;
     std::atomic<std::uint32_t>* m_count = nullptr;
     Handle m_handle = 0;
     std::uint64_t m_bytes = 0;

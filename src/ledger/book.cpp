@@ -12,6 +12,11 @@ namespace {
 // So often a call waits for what others have in motion before it says that there is no room.
 constexpr int k_most_waits = 1000;
 
+Lease lease_of(BufferNode& node, std::size_t tier, base::HazardSlot* slot) noexcept
+{
+    return {slot, &node.leases, node.handle, node.resident.bytes, tier};
+}
+
 }  // namespace
 
 Book::Book(Options options) : m_move(std::move(options.move))
@@ -114,11 +119,6 @@ Result<Holding> Book::claim_by_hand(const Place& place, const char* what)
     return holding;
 }
 
-Lease Book::lease_of(const Place& place) const
-{
-    return {&place.node->leases, place.node->handle, place.node->resident.bytes, place.tier};
-}
-
 Lease Book::lease(const Key& key)
 {
     for (;;) {
@@ -127,13 +127,13 @@ Lease Book::lease(const Key& key)
             if (!hit.node)
                 continue;
             const Place place{static_cast<BufferNode*>(hit.node), tier};
-            const bool leased = place.node->lease();
-            base::release_slot(hit.slot);  // what is leased stays
-            if (!leased)
+            if (!place.node->lease()) {
+                base::release_slot(hit.slot);
                 break;
+            }
             if (tier > 0 && m_tiers[tier]->promotion->promote(place.node->resident) && !base::Telling::of(this))
-                return lease_promoted(place);
-            return lease_of(place);
+                return lease_promoted(place, hit.slot);
+            return lease_of(*place.node, tier, hit.slot);
         }
         // It is not here, or in motion, or has moved up while we looked further down.
         Lock lock(m_mutex);
@@ -148,19 +148,23 @@ Lease Book::lease(const Key& key)
     }
 }
 
-// Leases what the caller has leased, after a move one tier up if that can be.
-Lease Book::lease_promoted(Place place)
+// Of what the caller has leased, after a move one tier up if that can be.
+Lease Book::lease_promoted(Place place, base::HazardSlot* slot)
 {
     Lock lock(m_mutex);
-    Operation operation{lock, Evicting::no};
     if (!place.node->claim(1))
-        return lease_of(place);
+        return lease_of(*place.node, place.tier, slot);
+    base::release_slot(slot);
     {
+        Operation operation{lock, Evicting::no};
         Claim claim(*this, operation, place);
         transfer(operation, claim, place.tier - 1, &place);
     }
-    place.node->lease();  // nobody else claims it: that needs the lock
-    return lease_of(place);
+    // Nobody claims it meanwhile: that needs the lock.
+    place.node->lease();
+    slot = base::acquire_slot();
+    base::announce(slot, place.node);
+    return lease_of(*place.node, place.tier, slot);
 }
 
 std::optional<Holding> Book::find(const Key& key) const

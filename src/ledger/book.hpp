@@ -84,8 +84,7 @@ private:
     Status until_nobody_is_in_the_way(Lock& lock, Attempt&& attempt);
     Holding holding_of(const Place& place) const;
     Result<Holding> claim_by_hand(const Place& place, const char* what);
-    Lease lease_of(const Place& place) const;
-    Lease lease_promoted(Place place);
+    Lease lease_promoted(Place place, base::HazardSlot* slot);
     std::optional<Refusal> try_add(Operation& operation, const Key& key, const Buffer& buffer, const MakeFunction& make,
                                    Added& added);
 

@@ -19,6 +19,13 @@ try {
 
 }  // namespace
 
+void ledger::Lease::release() noexcept
+{
+    // release: pairs with the acquire in BufferNode::claim().
+    m_count->fetch_sub(1, std::memory_order_release);
+    base::release_slot(m_slot);
+}
+
 Ledger::Ledger(std::unique_ptr<ledger::Book> book) noexcept : m_book(std::move(book)) {}
 Ledger::Ledger(Ledger&& other) noexcept = default;
 Ledger& Ledger::operator=(Ledger&& other) noexcept = default;

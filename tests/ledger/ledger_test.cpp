@@ -98,6 +98,18 @@ TEST(Ledger, a_leased_buffer_is_neither_moved_evicted_replaced_nor_removed)
     program.expect_exact();
 }
 
+TEST(Ledger, a_lease_may_outlive_the_ledger)
+{
+    std::optional<Program> program;
+    program.emplace(std::vector<ledger::Tier>{{"device", 100}, {"host"}});
+    const ledger::Handle handle = program->add(1, 50)->handle;
+    ledger::Lease lease = program->ledger().lease(numbered_key(1));
+    program.reset();
+    const ledger::Lease moved = std::move(lease);
+    EXPECT_EQ(moved.handle(), handle);
+    EXPECT_EQ(moved.bytes(), 50U);
+}
+
 TEST(Ledger, replacing_a_key_counts_the_new_size_and_hands_the_old_buffer_back)
 {
     Program program({{"device", 200}, {"host", 200}});
