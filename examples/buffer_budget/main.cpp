@@ -2,12 +2,12 @@
 // and comes back when it is used. Which ones, and when, a hearth::Ledger says; every byte of them is the program's.
 
 #include "device_memory.hpp"
+#include "hearth/ledger.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
-#include <hearth/ledger.hpp>
 #include <map>
 #include <string>
 #include <vector>

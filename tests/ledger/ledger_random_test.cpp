@@ -199,5 +199,22 @@ TEST(LedgerThreads, what_many_add_at_once_never_exceeds_the_budget)
     EXPECT_EQ(ledger.usage()[0].entries + ledger.usage()[1].entries, 8 * scaled(4'000));
 }
 
+// Among threads that remove the same buffer, one is told what it was: nobody frees it twice.
+TEST(LedgerThreads, of_many_that_remove_one_buffer_one_gets_it)
+{
+    Program program({{"device", 100}, {"host"}});
+    for (std::uint64_t round = 0; round < scaled(100); ++round) {
+        ASSERT_TRUE(program.add(round, 100).ok());
+        std::atomic<int> told{0};
+        {
+            std::vector<std::jthread> threads;
+            for (int number = 0; number < 4; ++number)
+                threads.emplace_back([&] { told += program.remove(round) ? 1 : 0; });
+        }
+        ASSERT_EQ(told, 1);
+    }
+    program.expect_exact();
+}
+
 }  // namespace
 }  // namespace hearth::test
