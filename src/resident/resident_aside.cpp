@@ -70,27 +70,21 @@ Result<ResidentStore::Room> ResidentStore::ask_for_room(const Resident* entry, W
     Room room;
     std::uint64_t leaving_bytes = 0;
     std::vector<Node*> passed_over;
-    const auto pass_over = [&](Node& node) {
-        passed_over.push_back(&node);
-        set_aside(node);
-    };
-    Node* const spare = entry ? m_table.peek(entry->key) : nullptr;
+    const Node* const spare = entry ? m_table.peek(entry->key) : nullptr;
     // One that replaces another is not weighed.
     if (entry && !spare && weigh == Weigh::yes && !outweighs_those_that_leave(*entry))
         return policy::outweighed(m_name, entry->bytes);
-    if (spare)
-        pass_over(*spare);
     while (!fits(entry, spare, leaving_bytes, room.victims.size())) {
         Node* const node = next_to_go();
         if (!node) {
             room.answer = Room::Answer::full;
             break;
         }
+        set_aside(*node);
         if (!may_go(*node)) {
-            pass_over(*node);
+            passed_over.push_back(node);
             continue;
         }
-        set_aside(*node);
         room.victims.push_back(node);
         room.answer = Room::Answer::after_victims;
         leaving_bytes += node->resident.bytes;

@@ -99,8 +99,8 @@ public:
         std::vector<Node*> victims;
     };
     enum class Weigh : std::uint8_t { no, yes };
-    // For `entry`, or none: then only the limits are to be kept. `may_go` is asked under the lock. An error: the entry
-    // is too large, or the policy does not want it.
+    // For `entry`, or none: then only the limits are to be kept. `may_go` is asked under the lock, and says no to what
+    // the entry replaces. An error: the entry is too large, or the policy does not want it.
     Result<Room> ask_for_room(const Resident* entry, Weigh weigh, const std::function<bool(Node&)>& may_go);
     void put_back(Node& node);
     Departed take(Node& node);

@@ -18,9 +18,26 @@ std::vector<ledger::Tier> tiers_of(const PolicyFactory& policy)
     return {{"device", 1000, 12, policy}, {"host", 2000, 0, policy}, {"far", 4000, 40, policy}};
 }
 
-class LedgerHistory : public testing::TestWithParam<const char*> {
+// Knows exactly what it was told of, wants every touch, and says so if that does not fit together.
+class Strict final : public Policy {
+public:
+    void inserted(const Resident& entry) override { EXPECT_TRUE(m_known.insert(&entry).second); }
+    void removed(const Resident& entry) override { EXPECT_EQ(m_known.erase(&entry), 1U); }
+    const Resident* victim() override { return m_known.empty() ? nullptr : *m_known.begin(); }
+    Touches touches() const override { return Touches::each; }
+    void touched(const Resident& entry) override { EXPECT_TRUE(m_known.contains(&entry)); }
+
+private:
+    std::set<const Resident*> m_known;
+};
+
+struct PolicyCase {
+    std::string name;
+    PolicyFactory policy;
+};
+class LedgerHistory : public testing::TestWithParam<PolicyCase> {
 protected:
-    static PolicyFactory policy() { return GetParam() == std::string("lru") ? lru() : gdsf(); }
+    static PolicyFactory policy() { return GetParam().policy; }
 };
 
 // What should be where, told only by what the ledger answered and the moves it asked for.
@@ -165,8 +182,10 @@ TEST_P(LedgerHistory, eight_threads_at_once_lease_what_is_really_there)
     program.expect_exact();
 }
 
-INSTANTIATE_TEST_SUITE_P(policies, LedgerHistory, testing::Values("lru", "gdsf"),
-                         [](const auto& policy) { return std::string(policy.param); });
+INSTANTIATE_TEST_SUITE_P(policies, LedgerHistory,
+                         testing::Values(PolicyCase{"lru", lru()}, PolicyCase{"gdsf", gdsf()},
+                                         PolicyCase{"strict", [] { return std::make_unique<Strict>(); }}),
+                         [](const auto& policy) { return policy.param.name; });
 
 TEST(LedgerThreads, what_many_add_at_once_never_exceeds_the_budget)
 {

@@ -49,9 +49,9 @@ TEST(Ledger, the_third_use_moves_a_buffer_up_and_what_makes_room_goes_down)
 
 TEST(Ledger, a_lease_evicts_nothing_and_leaves_a_smaller_tier_intact)
 {
-    Program full({{"device", 100, 0, lru()}, {"host", 100, 0, lru()}});
-    ASSERT_TRUE(full.add(1, 100).ok());
-    ASSERT_TRUE(full.add(2, 100).ok());
+    Program full({{"device", 100, 0, lru()}, {"host", 200, 0, lru()}});
+    for (std::uint64_t number = 1; number <= 3; ++number)
+        ASSERT_TRUE(full.add(number, 100).ok());
     full.take_moves();
     Program small({{"device", 50}, {"host", 400}});
     ASSERT_TRUE(small.add(1, 100, 1).ok());
@@ -96,6 +96,23 @@ TEST(Ledger, a_leased_buffer_is_neither_moved_evicted_replaced_nor_removed)
     EXPECT_FALSE(program.ledger().find(numbered_key(3))->leased);
     program.expect_within_limits();
     program.expect_exact();
+}
+
+TEST(Ledger, what_was_leased_goes_in_its_turn_afterwards)
+{
+    Program program({{"device", 150, 0, lru()}, {"host"}});
+    for (std::uint64_t number = 1; number <= 3; ++number)
+        ASSERT_TRUE(program.add(number, 50).ok());
+    {
+        const ledger::Lease lease = program.ledger().lease(numbered_key(1));
+        ASSERT_TRUE(program.ledger().lease(numbered_key(2)));
+        ASSERT_TRUE(program.ledger().lease(numbered_key(3)));
+        ASSERT_TRUE(program.add(4, 50).ok());
+    }
+    for (std::uint64_t number = 5; number <= 7; ++number)
+        ASSERT_TRUE(program.add(number, 50).ok());
+    // It was passed over when 4 came, and counts as used then.
+    EXPECT_EQ(program.take_moves(), (Moves{"2:0>1", "3:0>1", "1:0>1", "4:0>1"}));
 }
 
 TEST(Ledger, a_lease_may_outlive_the_ledger)
