@@ -4,6 +4,7 @@
 #include "support/seed.hpp"
 
 #include <atomic>
+#include <ostream>
 #include <random>
 #include <set>
 #include <thread>
@@ -35,6 +36,11 @@ struct PolicyCase {
     std::string name;
     PolicyFactory policy;
 };
+void PrintTo(const PolicyCase& policy, std::ostream* out)
+{
+    *out << policy.name;
+}
+
 class LedgerHistory : public testing::TestWithParam<PolicyCase> {
 protected:
     static PolicyFactory policy() { return GetParam().policy; }
