@@ -230,7 +230,7 @@ Result<Holding> Book::remove(const Key& key)
     const Place place = settled(lock, key);
     if (!place.node)
         return error(Code::not_found, "Buffer {} is not in the ledger.", key.hex());
-    const Result<Holding> holding = claim_by_hand(place, "removed");
+    Result<Holding> holding = claim_by_hand(place, "removed");
     HEARTH_TRY(holding);
     Claim(*this, operation, place).take_out();
     return holding;

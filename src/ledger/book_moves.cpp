@@ -118,7 +118,7 @@ std::optional<Book::Refusal> Book::make_room(Operation& operation, std::size_t t
         if (room->answer == Store::Room::Answer::full)
             return no_room(operation, tier, entry);
         for (Claim& claim : leaving) {
-            const std::optional<Refusal> refusal = make_leave(operation, claim);
+            std::optional<Refusal> refusal = make_leave(operation, claim);
             if (!refusal)
                 continue;
             if (refusal->by != Refusal::By::program)
