@@ -19,6 +19,7 @@
 #include "hearth/key.hpp"
 #include "hearth/lasting.hpp"
 #include "hearth/lease.hpp"
+#include "hearth/ledger.hpp"
 #include "hearth/libraries.hpp"
 #include "hearth/log.hpp"
 #include "hearth/lookup.hpp"

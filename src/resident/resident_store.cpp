@@ -66,7 +66,7 @@ ResidentStore::Hit ResidentStore::find_carefully(const Key& key, ResidentTable::
         const std::lock_guard lock(m_mutex);
         node.resident.bump();
         node.resident.set_last_used(advance());
-        if (m_table.peek(key) == &node)
+        if (m_table.peek(key) == &node && !m_aside.contains(&node))
             m_policy->touched(node.resident);
     } else {
         note_use(node.resident);
@@ -287,7 +287,7 @@ Result<Departed> ResidentStore::store(std::unique_ptr<Node> node, bool& replaced
 }
 
 // Readers see the old node until the new one is in place. A replaced node is no victim.
-void ResidentStore::put_locked(std::unique_ptr<Node> owned, Departed& old, Departed& victims)
+Node& ResidentStore::put_counted(std::unique_ptr<Node> owned, Departed& old)
 {
     Node& node = *owned;
     m_reserved_bytes -= node.resident.bytes;
@@ -301,8 +301,15 @@ void ResidentStore::put_locked(std::unique_ptr<Node> owned, Departed& old, Depar
     if (replaced) {
         m_policy->removed(replaced->resident);
         count_out(*replaced);
+        m_aside.erase(replaced);
         old.add(replaced, EvictionCause::capacity, false);
     }
+    return node;
+}
+
+void ResidentStore::put_locked(std::unique_ptr<Node> owned, Departed& old, Departed& victims)
+{
+    Node& node = put_counted(std::move(owned), old);
     // The entry that was to be replaced may be gone by now, and others may have counted on its room too. The policy is
     // told of the new one afterwards, so that it does not name it.
     while (over(nullptr)) {

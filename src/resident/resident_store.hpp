@@ -11,6 +11,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace hearth::resident {
@@ -105,6 +106,27 @@ public:
     // Both in one step, and only if the policy finds that the entry outweighs those that must go for it.
     Result<Departed> store(std::unique_ptr<Node> node, bool& replaced);
 
+    // For entries that leave only once somebody has agreed. Whoever uses these makes one change at a time, and uses
+    // nothing above that evicts. (resident_aside.cpp)
+    //
+    // What came of asking for room: it is reserved, until place() or give_up(); or these have to leave first; or those
+    // that may go are not enough. Until take() or put_back() victims stay where they are and count, but the policy does
+    // not know them.
+    struct Room {
+        enum class Answer : std::uint8_t { reserved, after_victims, full } answer = Answer::reserved;
+        std::vector<Node*> victims;
+    };
+    enum class Weigh : std::uint8_t { no, yes };
+    // For `entry`, or none: then only the limits are to be kept. `may_go` is asked under the lock, and says no to what
+    // the entry replaces. An error: the entry is too large, or the policy does not want it.
+    Result<Room> ask_for_room(const Resident* entry, Weigh weigh, const std::function<bool(Node&)>& may_go);
+    void put_back(Node& node);
+    Departed take(Node& node);
+    // Puts in the entry for which room was reserved. Returns what it replaced.
+    Departed place(std::unique_ptr<Node> node);
+    // Evicts nothing.
+    void change_limits(const Limits& limits);
+
     bool remove(const Key& key);
     // Only if `goes` returns true for the node that is there now.
     bool remove_if(const Key& key, const std::function<bool(const Node&)>& goes);
@@ -150,7 +172,15 @@ private:
     void count_out(const Node& node) noexcept;
     std::uint64_t counted_bytes(const Node* spare = nullptr, std::uint64_t coming = 0) const noexcept;
     std::size_t depart_expired(std::size_t slot, std::size_t count, EvictionCause cause, Departed& departed);
+    Node& put_counted(std::unique_ptr<Node> owned, Departed& old);
     void put_locked(std::unique_ptr<Node> owned, Departed& old, Departed& victims);
+    void note_limits(const Limits& limits);
+    std::uint64_t most_bytes() const noexcept;
+    bool outweighs_those_that_leave(const Resident& entry);
+    bool fits(const Resident* entry, const Node* spare, std::uint64_t leaving_bytes,
+              std::uint64_t leaving_entries) const;
+    Node* next_to_go();
+    void set_aside(Node& node);
 
     const std::string m_name;
     const Clock& m_clock;
@@ -169,6 +199,7 @@ private:
     std::uint64_t m_beside = 0;          // Node::beside() of all
     std::uint64_t m_reserved_bytes = 0;  // of entries that are on their way in
     std::uint64_t m_reserved_entries = 0;
+    std::unordered_set<const Node*> m_aside;  // in the table, and not known to the policy
     // In a forked child there are none on their way in: the threads that were storing them did not come along.
     const base::ForkGuard m_at_fork{[this] { m_reserved_bytes = m_reserved_entries = 0; }};
 };

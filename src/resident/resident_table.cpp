@@ -10,6 +10,12 @@ constexpr std::size_t k_first_capacity = 256;
 
 }  // namespace
 
+const Artifact& Node::about() const noexcept
+{
+    static const Artifact k_none;
+    return k_none;
+}
+
 ResidentTable::ResidentTable()
 {
     base::prepare_barrier();

@@ -35,8 +35,12 @@ struct alignas(128) Node : base::Reclaimable {
     {
     }
 
-    // The artifact; its sections may lie elsewhere. Not for hits: reading it touches one more place in memory.
-    virtual const Artifact& about() const noexcept = 0;
+    // An entry that is no artifact: its bytes are somebody else's.
+    Node(const Key& key, std::uint64_t bytes, double cost) : resident(key, bytes, cost), expires() {}
+
+    // The artifact; its sections may lie elsewhere. Not for hits: reading it touches one more place in memory. Empty
+    // for an entry that is none.
+    virtual const Artifact& about() const noexcept;
     // What it takes of the budget beside the bytes of `resident`.
     virtual std::uint64_t beside() const noexcept { return 0; }
 

@@ -46,13 +46,18 @@ Departed ResidentStore::evict_to(const EvictTo& goal)
     return departed;
 }
 
+void ResidentStore::note_limits(const Limits& limits)
+{
+    m_limits = limits;
+    m_max_age = limits.max_age.count();
+    set_careful();
+}
+
 Departed ResidentStore::set_limits(const Limits& limits)
 {
     Departed departed;
     const std::lock_guard lock(m_mutex);
-    m_limits = limits;
-    m_max_age = limits.max_age.count();
-    set_careful();
+    note_limits(limits);
     depart_expired(0, ~std::size_t{0} / 2, EvictionCause::limit_lowered, departed);
     make_room(nullptr, EvictionCause::limit_lowered, departed);
     return departed;

@@ -24,6 +24,7 @@ LAYERS = {
     "format": {"base"},
     "policy": {"base"},
     "resident": {"base", "format", "policy"},
+    "ledger": {"base", "format", "policy", "resident"},
     "gpu": {"base"},
     "watch": {"base", "format"},
     "remote": {"base", "format", "policy"},

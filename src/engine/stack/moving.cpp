@@ -1,45 +1,16 @@
 // How entries move between tiers: up when used, down when evicted, and either way by hand.
 
 #include "base/error.hpp"
+#include "base/telling.hpp"
 #include "engine/stack/stack.hpp"
 
 #include <algorithm>
 
 namespace hearth::engine {
 
-namespace {
-
-// While one exists, the callback of that cache's owner runs on this thread. It may use another cache, whose callback
-// may use a third, so there is a chain of them.
-class Telling {
-public:
-    explicit Telling(const Stack& stack) : m_stack(stack), m_outer(t_innermost) { t_innermost = this; }
-    ~Telling() { t_innermost = m_outer; }
-    Telling(const Telling&) = delete;
-    Telling& operator=(const Telling&) = delete;
-
-    static bool of(const Stack& stack) noexcept
-    {
-        const Telling* telling = t_innermost;
-        while (telling != nullptr && &telling->m_stack != &stack)
-            telling = telling->m_outer;
-        return telling != nullptr;
-    }
-
-private:
-    static thread_local const Telling* t_innermost;
-
-    const Stack& m_stack;
-    const Telling* const m_outer;
-};
-
-thread_local const Telling* Telling::t_innermost = nullptr;
-
-}  // namespace
-
 bool Stack::may_change() const noexcept
 {
-    return !Telling::of(*this);
+    return !base::Telling::of(this);
 }
 
 Result<StoreReport> Stack::copy_in(std::size_t tier, const Key& key, const Entry& entry, Writes::Ticket read,
@@ -142,7 +113,7 @@ std::size_t Stack::demote_victim(std::size_t tier, const Victim& victim, Writes:
 // waiting.
 void Stack::tell_of(const Eviction& eviction)
 {
-    const Telling telling(*this);
+    const base::Telling telling(this);
     attempt("The on_evict callback", [&] { m_options.on_evict(eviction); });
 }
 
