@@ -107,15 +107,15 @@ std::optional<Book::Refusal> Book::make_room(Operation& operation, std::size_t t
     };
     // Weighed once, against all that would have to leave for it.
     for (Store::Weigh weigh = Store::Weigh::yes;; weigh = Store::Weigh::no) {
-        const Result<Store::Room> room = m_tiers[tier]->store.ask_for_room(entry, weigh, may_go);
-        if (!room)
-            return Refusal{Refusal::By::tier, room.error()};
-        if (room->answer == Store::Room::Answer::reserved)
+        const Result<Store::Offer> offer = m_tiers[tier]->store.ask_for_room(entry, weigh, may_go);
+        if (!offer)
+            return Refusal{Refusal::By::tier, offer.error()};
+        if (offer->answer == Store::Offer::Answer::reserved)
             return std::nullopt;
         std::vector<Claim> leaving;
-        for (resident::Node* const node : room->victims)
+        for (resident::Node* const node : offer->victims)
             leaving.emplace_back(*this, operation, Place{static_cast<BufferNode*>(node), tier});
-        if (room->answer == Store::Room::Answer::full)
+        if (offer->answer == Store::Offer::Answer::full)
             return no_room(operation, tier, entry);
         for (Claim& claim : leaving) {
             std::optional<Refusal> refusal = make_leave(operation, claim);

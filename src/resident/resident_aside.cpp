@@ -59,25 +59,25 @@ void ResidentStore::set_aside(Node& node)
         m_policy->removed(node.resident);
 }
 
-Result<ResidentStore::Room> ResidentStore::ask_for_room(const Resident* entry, Weigh weigh,
-                                                        const std::function<bool(Node&)>& may_go)
+Result<ResidentStore::Offer> ResidentStore::ask_for_room(const Resident* entry, Weigh weigh,
+                                                         const std::function<bool(Node&)>& may_go)
 {
     const std::lock_guard lock(m_mutex);
     if (entry) {
         if (std::optional<Error> refused = refusal(*entry))
             return *std::move(refused);
     }
-    Room room;
+    Offer offer;
     std::uint64_t leaving_bytes = 0;
     std::vector<Node*> passed_over;
     const Node* const spare = entry ? m_table.peek(entry->key) : nullptr;
     // One that replaces another is not weighed.
     if (entry && !spare && weigh == Weigh::yes && !outweighs_those_that_leave(*entry))
         return policy::outweighed(m_name, entry->bytes);
-    while (!fits(entry, spare, leaving_bytes, room.victims.size())) {
+    while (!fits(entry, spare, leaving_bytes, offer.victims.size())) {
         Node* const node = next_to_go();
         if (!node) {
-            room.answer = Room::Answer::full;
+            offer.answer = Offer::Answer::full;
             break;
         }
         set_aside(*node);
@@ -85,19 +85,19 @@ Result<ResidentStore::Room> ResidentStore::ask_for_room(const Resident* entry, W
             passed_over.push_back(node);
             continue;
         }
-        room.victims.push_back(node);
-        room.answer = Room::Answer::after_victims;
+        offer.victims.push_back(node);
+        offer.answer = Offer::Answer::after_victims;
         leaving_bytes += node->resident.bytes;
     }
     // In the order in which they were named, so that the policy ranks them among each other as before.
     for (Node* const node : passed_over)
         if (m_aside.erase(node) != 0)
             m_policy->inserted(node->resident);
-    if (entry && room.answer == Room::Answer::reserved) {
+    if (entry && offer.answer == Offer::Answer::reserved) {
         m_reserved_bytes += entry->bytes;
         ++m_reserved_entries;
     }
-    return room;
+    return offer;
 }
 
 void ResidentStore::put_back(Node& node)

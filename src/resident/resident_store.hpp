@@ -112,14 +112,14 @@ public:
     // What came of asking for room: it is reserved, until place() or give_up(); or these have to leave first; or those
     // that may go are not enough. Until take() or put_back() victims stay where they are and count, but the policy does
     // not know them.
-    struct Room {
+    struct Offer {
         enum class Answer : std::uint8_t { reserved, after_victims, full } answer = Answer::reserved;
         std::vector<Node*> victims;
     };
     enum class Weigh : std::uint8_t { no, yes };
     // For `entry`, or none: then only the limits are to be kept. `may_go` is asked under the lock, and says no to what
     // the entry replaces. An error: the entry is too large, or the policy does not want it.
-    Result<Room> ask_for_room(const Resident* entry, Weigh weigh, const std::function<bool(Node&)>& may_go);
+    Result<Offer> ask_for_room(const Resident* entry, Weigh weigh, const std::function<bool(Node&)>& may_go);
     void put_back(Node& node);
     Departed take(Node& node);
     // Puts in the entry for which room was reserved. Returns what it replaced.
