@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "format/acceptance.hpp"
+#include "format/signature.hpp"
 #include "remote/remote_options.hpp"
 #include "remote/store_library.hpp"
 
@@ -226,6 +227,13 @@ Result<Bytes> StoreTier::to_send(const Key& key, const Entry& entry) const
         most > m_options.max_entry_bytes)
         return error(Code::too_large, "Entry of {} bytes is larger than tier \"{}\" sends ({}). Raise max_entry_bytes.",
                      most, m_options.name, m_options.max_entry_bytes);
+    // It would take the place of one that is signed, and those who demand signatures would have neither.
+    if (m_options.trust.signatures == Signatures::demanded && !format::has_signature(bytes))
+        return error(
+            Code::denied,
+            "Tier \"{}\" is to hold signed entries only, so what is not signed is not sent there. Sign what is "
+            "compiled here (HEARTH_SIGN_WITH), or demand no signatures of it (HEARTH_DEMAND_SIGNATURES).",
+            m_options.name);
     return bytes;
 }
 

@@ -5,6 +5,7 @@
 #include "support/process.hpp"
 
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 // What a directory remembers of the past (91, 92), and compiles after a program is ready (95).
@@ -256,6 +257,26 @@ TEST_F(History, a_forked_child_does_not_tell_what_its_parent_tells)
     const std::vector<Event> events = admin::events(other);
     EXPECT_EQ(std::ranges::count(events, std::string("k1.cu"), &Event::label), 1);
     EXPECT_EQ(std::ranges::count(events, std::string("k2.cu"), &Event::label), 1);
+}
+
+TEST_F(History, a_process_that_ends_without_a_word_has_told_its_compiles)
+{
+    EXPECT_EQ(in_child([&] {
+                  Cache cache = open_usual();
+                  for (std::uint64_t i = 0; i < 3; ++i) {
+                      const auto slow = [&]() -> Result<Artifact> {
+                          std::this_thread::sleep_for(15ms);
+                          return *sample_artifact(numbered_key(i), 10);
+                      };
+                      if (!cache.get_or_compile(numbered_key(i), slow))
+                          return false;
+                  }
+                  ::_exit(0);
+              }),
+              0);
+    Cache cache = open_usual();
+    EXPECT_EQ(cache.stats(Scope::directory).compiles, 3U);
+    EXPECT_EQ(admin::events(cache).size(), 3U);
 }
 
 TEST_F(History, knows_how_long_the_idlest_entry_was_not_used)

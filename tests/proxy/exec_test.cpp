@@ -155,6 +155,22 @@ TEST_F(Exec, compiles_anew_when_a_variable_that_was_asked_for_changes)
     EXPECT_EQ(both(k_compile, "a.o", {{"CPATH", found.at("CPATH")}, {"NOBODY_ASKS", "1"}}), "hit");
 }
 
+TEST_F(Exec, says_nothing_of_its_cache_since_its_caller_reads_what_the_compiler_says)
+{
+    const Words words{"exec", "--", "/usr/bin/g++", "-c", "a.cpp", "-o", "a.o"};
+    for (const auto& [variable, value] : Variables{{"HEARTH_REMOTE", "redis://127.0.0.1:1"},
+                                                   {"HEARTH_DIR", "/proc/nowhere"},
+                                                   {"HEARTH_MAXBYTES", "1G"},
+                                                   {"HEARTH_BUNDLES", "/nowhere.bundle"},
+                                                   {"HEARTH_DEMAND_SIGNATURES", "all"}}) {
+        ProcessOptions options;
+        options.environment[variable] = value;
+        const ProcessResult result = hearth(words, options);
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        EXPECT_EQ(result.err, "") << variable;
+    }
+}
+
 TEST_F(Exec, without_a_command_says_how)
 {
     const ProcessResult result = hearth({"exec"});

@@ -133,6 +133,14 @@ TEST_F(Run, leaves_the_streams_to_the_command)
     EXPECT_EQ(closed.out, "closed\n") << closed.err;
 }
 
+TEST_F(Run, says_so_where_there_is_no_room_for_what_it_would_sum_up)
+{
+    const ProcessResult no_room = run_process(
+        {"/bin/sh", "-c", "ulimit -f 0; exec \"$@\"", "sh", HEARTH_COMMAND, "run", "--summary", "--", "/bin/true"});
+    EXPECT_EQ(no_room.exit_code, 0);
+    EXPECT_NE(no_room.err.find("No file for the summary can be written"), std::string::npos) << no_room.err;
+}
+
 TEST_F(Run, hands_on_a_pipe_signal_as_it_was)
 {
     const char* const status = "grep -q '^SigIgn:.*[13579bdf]...$' /proc/self/status && echo ignored || echo default";

@@ -231,6 +231,24 @@ TEST_F(StoreTierTest, where_signatures_are_demanded_only_signed_entries_are_used
     }
 }
 
+TEST_F(StoreTierTest, where_signatures_are_demanded_nothing_unsigned_takes_the_place_of_what_is_signed)
+{
+    const SigningKey signer = SigningKey::generate().value();
+    const Trust reads{Signatures::demanded, {signer.public_key()}, {}};
+    const Bytes right = format::sign_entry(numbered_key(1), encoded(1), signer).value();
+    m_server->put(numbered_key(1).hex(), right);
+    const auto reader = open({.trust = reads});
+    const auto compiled = test::sample_artifact(numbered_key(1), 2000);
+    compiled->origin = Origin::here;
+    EXPECT_EQ(reader->store(numbered_key(1), Entry(compiled), Victims::discard).error().code, Code::denied);
+    reader->flush();
+    EXPECT_TRUE(holds(*open({.trust = reads}), 1));
+    // What has its signature already goes on with it.
+    const Found found = reader->find(numbered_key(1));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(reader->store(numbered_key(1), found.as_entry(), Victims::discard).ok());
+}
+
 TEST_F(StoreTierTest, a_writer_with_a_key_signs_what_it_sends)
 {
     const SigningKey signer = SigningKey::generate().value();

@@ -17,6 +17,8 @@ constexpr std::string_view k_log_section = "log";
 
 // Nobody waits longer, and later than this is past the end of the clock's nanoseconds.
 constexpr std::chrono::milliseconds k_longest_deadline = std::chrono::years(100);
+// To write the statistics takes some 0.1 ms.
+constexpr std::chrono::milliseconds k_slow_compile{10};
 
 Artifact failure_artifact(const Error& error)
 {
@@ -336,6 +338,7 @@ void Flights::compiled_by_caller(const Key& key, const Artifact& artifact)
 
 void Flights::tell_of_compile(Event event)
 {
+    const bool was_slow = event.took >= k_slow_compile;
     m_stack.attempt("Noting a compile", [&] {
         event.when = m_options.clock->now();
         event.after_ready = is_ready();
@@ -349,7 +352,11 @@ void Flights::tell_of_compile(Event event)
         }
         m_journal.note(std::move(event));
     });
-    m_statistics.write_now_and_then(base::monotonic_ns());
+    // Beside a slow compile the note costs nothing, and a process that ends by a signal or by _exit() writes no other.
+    if (was_slow)
+        m_statistics.write();
+    else
+        m_statistics.write_now_and_then(base::monotonic_ns());
 }
 
 void Flights::remember(const Order& order, const Artifact& artifact)

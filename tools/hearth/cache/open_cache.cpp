@@ -2,6 +2,7 @@
 
 #include "cache/directory_facts.hpp"
 #include "hearth/admin.hpp"
+#include "run_log/run_log.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
 #include "terminal/text.hpp"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -94,7 +96,7 @@ Cache open_with(const Globals& globals, const Settings& settings, CacheOptions o
     options.directory = globals.directory;
     options.maintenance = Maintenance::by_hand;
     const auto warnings = std::make_shared<Warnings>(settings.problems);
-    if (!options.log)
+    if (!options.log && !options.log_to)
         options.log = [warnings](LogLevel level, std::string_view sentence) {
             if (level == LogLevel::warning)
                 warnings->add(sentence);
@@ -131,9 +133,13 @@ Cache open_cache(const Globals& globals, Use use, Remotes remotes)
         require_writable(settings, settings.options.directory.value_or(""));
 
     CacheOptions options;
-    const bool works = use == Use::work || use == Use::step;
-    if (use == Use::step)
-        options.log = [](LogLevel, std::string_view) {};
+    const bool works = use == Use::work || use == Use::quiet;
+    if (use == Use::quiet) {
+        if (const char* const log = std::getenv("HEARTH_LOG"); log != nullptr && *log != '\0')
+            options.log_to = log;
+        else
+            options.log = run_log::note_warning;  // 'hearth run --summary' tells it
+    }
     if (remotes == Remotes::no && !works)
         options.remotes.emplace();
     if (use == Use::change)

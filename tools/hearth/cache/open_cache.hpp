@@ -22,7 +22,7 @@ enum class Use : unsigned char {
     read,    // like a program that stores nothing
     change,  // fails unless entries can be written and removed
     work,    // like any program: goes on with whatever tiers opened, or none
-    step,    // the same, and says nothing: it is part of a program that has said it
+    quiet,   // the same, and says nothing: what stands on standard error is taken for a compiler's own
 };
 
 // Servers that a fleet shares. Commands about this machine's cache leave them alone.

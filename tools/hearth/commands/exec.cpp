@@ -94,7 +94,7 @@ int run_exec(const Globals& globals, const ExecArguments& arguments)
     if (settings.options.caching == Switch::off && !arguments.why)
         replace_this_process(command.words);
     const auto start = std::chrono::steady_clock::now();
-    Cache cache = open_cache(globals, arguments.why ? Use::look : arguments.step ? Use::step : Use::work);
+    Cache cache = open_cache(globals, arguments.why ? Use::look : arguments.verbose ? Use::work : Use::quiet);
     const std::string folder = dropin_folder();
     ::unsetenv("HEARTH_STEPS");  // of the command that this is a step of
     std::error_code none;

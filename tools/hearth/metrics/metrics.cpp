@@ -145,7 +145,7 @@ constexpr std::array k_metrics{
     Metric{"hearth_tier_stores", MetricKind::counter, "", "tier", "Entries that a tier took in.",
            "sum by (tier) (rate(hearth_tier_stores_total[5m]))", write_tier_count<&TierStats::stores>},
     Metric{"hearth_dropped_stores", MetricKind::counter, "", "",
-           "Results that could not be stored. Their callers got them all the same.",
+           "Results that no tier took, not even memory. Their callers got them all the same.",
            "increase(hearth_dropped_stores_total[1h]) > 0", write_count<&Stats::dropped_stores>},
     Metric{"hearth_tier_evictions", MetricKind::counter, "", "tier", "Entries that a tier evicted.",
            "rate(hearth_tier_evictions_total{tier=\"disk\"}[1h])", write_tier_count<&TierStats::evictions>},

@@ -1,6 +1,7 @@
 #include "process/run_summary.hpp"
 
 #include "base/error.hpp"
+#include "base/signal_guard.hpp"
 #include "process/scratch_folder.hpp"
 #include "run_log/run_log.hpp"
 #include "terminal/output.hpp"
@@ -17,6 +18,7 @@
 #include <set>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace hearth::cli {
@@ -178,13 +180,35 @@ std::string RunSummary::as_json() const
     return json.text() + "\n";
 }
 
+namespace {
+
+// Closes it. What could not be written there: a disk may be full, or files limited, and then programs note nothing,
+// which would look as if they had compiled nothing.
+int error_of_writing(int fd)
+{
+    if (fd < 0)
+        return errno;
+    int problem = 0;
+    struct stat facts {};
+    if (::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)) {
+        const base::FileLimitGuard guard;
+        static constexpr std::array<char, 4096> k_page{};
+        errno = ENOSPC;  // if only a part of it is written
+        if (::write(fd, k_page.data(), k_page.size()) != static_cast<ssize_t>(k_page.size()) || ::ftruncate(fd, 0) != 0)
+            problem = errno;
+    }
+    ::close(fd);
+    return problem;
+}
+
+}  // namespace
+
 Result<RunLog> RunLog::make(const std::string& path)
 {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-    if (fd < 0)
+    if (const int problem = error_of_writing(fd); problem != 0)
         return error(Code::io, "The log {} cannot be written: {}. Name another file with --log, or leave it out.",
-                     in_quotes(path), system_error(errno));
-    ::close(fd);
+                     in_quotes(path), system_error(problem));
     return RunLog(path, Keep::yes);
 }
 
@@ -193,13 +217,13 @@ Result<RunLog> RunLog::make()
     const std::string folder = temporary_folder();
     std::string path = folder + "/hearth-run-XXXXXX";
     const int fd = ::mkstemp(path.data());
-    if (fd < 0)
+    RunLog made(fd < 0 ? std::string{} : std::move(path), Keep::no);
+    if (const int problem = error_of_writing(fd); problem != 0)
         return error(Code::io,
-                     "No file for the summary can be created in {}: {}. Name another folder with TMPDIR, or "
+                     "No file for the summary can be written in {}: {}. Name another folder with TMPDIR, or "
                      "leave --summary out.",
-                     in_quotes(folder), system_error(errno));
-    ::close(fd);
-    return RunLog(std::move(path), Keep::no);
+                     in_quotes(folder), system_error(problem));
+    return made;
 }
 
 void RunLog::remove()
