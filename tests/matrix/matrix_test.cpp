@@ -337,6 +337,7 @@ std::vector<Door> doors()
     all.back().needs_dropins = true;
     all.push_back({"carry", "`hearth run --carry` of a program that keeps a directory of its own", by_carry, false,
                    false, &World::made, false});
+    all.back().needs_dropins = true;  // 'hearth run' without them runs the program and nothing else
     const auto needs = [](const std::string& file) {
         return [file] { return fs::exists(file) ? std::string{} : file + " is not installed"; };
     };
