@@ -79,4 +79,34 @@ Result<ModuleLease> load_here(ModuleTable& table, const gpu::CudaDriver& driver,
     return table.get(driver, context, compiled.key, compiled.image, replace);
 }
 
+Result<std::shared_ptr<const LoadedFunction>>
+load_program(const gpu::CudaDriver& driver, const gpu::CudaContext& context, Cache& cache,
+             const nvrtc::Program& program, const nvrtc::CompileOptions& options, const std::string& name)
+{
+    Result<CompiledHere> compiled = compile_here(driver, cache, program, options);
+    HEARTH_TRY(compiled);
+    Result<ModuleLease> module =
+        load_here(ModuleTable::of_process(), driver, context, cache, program, options, *compiled);
+    HEARTH_TRY(module);
+    std::string symbol = name;
+    if (const auto& expressions = program.name_expressions;
+        std::find(expressions.begin(), expressions.end(), name) != expressions.end()) {
+        std::optional<std::string> lowered = compiled->compiled.lowered_name(name);
+        if (!lowered) {
+            // Another thread may have replaced the entry that we were given.
+            compiled = compile_here(driver, cache, program, options);
+            HEARTH_TRY(compiled);
+            lowered = compiled->compiled.lowered_name(name);
+        }
+        if (!lowered)
+            return Error{Code::not_found,
+                         fmt::format("The compiler gave no lowered name for \"{}\". Name a kernel of the program, "
+                                     "with its template arguments.",
+                                     name),
+                         compiled->compiled.log()};
+        symbol = *std::move(lowered);
+    }
+    return LoadedFunction::find(driver, *std::move(module), name, symbol);
+}
+
 }  // namespace hearth::cuda

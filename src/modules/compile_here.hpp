@@ -1,7 +1,7 @@
 #pragma once
 
 #include "hearth/nvrtc.hpp"
-#include "modules/module_table.hpp"
+#include "modules/loaded_function.hpp"
 
 namespace hearth::cuda {
 
@@ -22,5 +22,13 @@ Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, n
 Result<ModuleLease> load_here(ModuleTable& table, const gpu::CudaDriver& driver, const gpu::CudaContext& context,
                               Cache& cache, const nvrtc::Program& program, const nvrtc::CompileOptions& options,
                               CompiledHere& compiled);
+
+// The program's kernel, loaded into the current context: by its name in the compiled code, or by a name expression of
+// the program.
+Result<std::shared_ptr<const LoadedFunction>> load_program(const gpu::CudaDriver& driver,
+                                                           const gpu::CudaContext& context, Cache& cache,
+                                                           const nvrtc::Program& program,
+                                                           const nvrtc::CompileOptions& options,
+                                                           const std::string& name);
 
 }  // namespace hearth::cuda

@@ -3,6 +3,7 @@
 #include "hearth/lasting.hpp"
 #include "modules/compile_here.hpp"
 #include "modules/loaded_function.hpp"
+#include "modules/variants/tuner.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -47,6 +48,7 @@ struct Kernel::State {
     Bytes image;
     Key image_key;
     std::string name;
+    std::shared_ptr<Tuner> tuner;  // null: it has no variants
     std::atomic<const Slot*> slots{nullptr};
 
     State() = default;
@@ -54,6 +56,8 @@ struct Kernel::State {
     State& operator=(const State&) = delete;
     ~State()
     {
+        if (tuner)
+            tuner->finish();
         for (const Slot* slot = slots.load(std::memory_order_acquire); slot != nullptr;) {
             const Slot* next = slot->next;
             delete slot;
@@ -95,7 +99,8 @@ struct Kernel::State {
         const Result<gpu::CudaContext> context = gpu::current_context(**driver);
         HEARTH_TRY(context);
         Result<std::shared_ptr<const LoadedFunction>> loaded =
-            cache != nullptr ? load_program(**driver, *context) : load_given(**driver, *context);
+            cache != nullptr ? load_program(**driver, *context, *cache, program, options, name)
+                             : load_given(**driver, *context);
         HEARTH_TRY(loaded);
         return publish(context->id, *std::move(loaded));
     }
@@ -106,34 +111,6 @@ struct Kernel::State {
         Result<ModuleLease> module = ModuleTable::of_process().get(driver, context, image_key, image);
         HEARTH_TRY(module);
         return LoadedFunction::find(driver, *std::move(module), name, name);
-    }
-
-    Result<std::shared_ptr<const LoadedFunction>> load_program(const gpu::CudaDriver& driver,
-                                                               const gpu::CudaContext& context)
-    {
-        Result<CompiledHere> compiled = compile_here(driver, *cache, program, options);
-        HEARTH_TRY(compiled);
-        Result<ModuleLease> module =
-            load_here(ModuleTable::of_process(), driver, context, *cache, program, options, *compiled);
-        HEARTH_TRY(module);
-        std::string symbol = name;
-        if (contains(program.name_expressions, name)) {
-            std::optional<std::string> lowered = compiled->compiled.lowered_name(name);
-            if (!lowered) {
-                // Another thread may have replaced the entry that we were given.
-                compiled = compile_here(driver, *cache, program, options);
-                HEARTH_TRY(compiled);
-                lowered = compiled->compiled.lowered_name(name);
-            }
-            if (!lowered)
-                return Error{Code::not_found,
-                             fmt::format("The compiler gave no lowered name for \"{}\". Name a kernel of the program, "
-                                         "with its template arguments.",
-                                         name),
-                             compiled->compiled.log()};
-            symbol = *std::move(lowered);
-        }
-        return LoadedFunction::find(driver, *std::move(module), name, symbol);
     }
 
     const std::shared_ptr<const LoadedFunction>* publish(std::uint64_t context,
@@ -163,6 +140,14 @@ Kernel::Kernel(Cache& cache, nvrtc::Program program, std::string name, nvrtc::Co
     m_state->program = std::move(program);
     m_state->options = std::move(options);
     m_state->name = std::move(name);
+}
+
+Kernel::Kernel(Cache& cache, nvrtc::Program program, std::string name, Variants variants, nvrtc::CompileOptions options)
+    : Kernel(cache, std::move(program), std::move(name), std::move(options))
+{
+    if (!variants.others.empty())
+        m_state->tuner =
+            std::make_shared<Tuner>(cache, m_state->program, m_state->name, std::move(variants), m_state->options);
 }
 
 Kernel Kernel::from_image(std::string_view ptx, std::string name)
@@ -239,11 +224,26 @@ Result<Loaded> Kernel::on(int device) const
 
 Status Kernel::launch_packed(const LaunchConfig& config, std::span<const Argument> arguments) const
 {
+    if (m_state->tuner) {
+        const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
+        HEARTH_TRY(driver);
+        const auto first = [this]() -> Result<std::shared_ptr<const LoadedFunction>> {
+            const auto loaded = m_state->get();
+            HEARTH_TRY(loaded);
+            return **loaded;
+        };
+        return m_state->tuner->launch(**driver, first, config, arguments);
+    }
     if (const auto* found = m_state->find_here())
         return (*found)->launch(config, arguments);
     const auto loaded = m_state->load();
     HEARTH_TRY(loaded);
     return (**loaded)->launch(config, arguments);
+}
+
+std::vector<VariantRecord> Kernel::variants() const
+{
+    return m_state->tuner ? m_state->tuner->records() : std::vector<VariantRecord>{};
 }
 
 bool Loaded::alive() const noexcept
