@@ -25,15 +25,20 @@ constexpr std::int64_t k_grain_ns = 2'000'000'000;
 // A write through a shared mapping stamps the file once, and then not again until the kernel has written the page to
 // disk: after 35 seconds, unless it was told otherwise. What lies in memory alone is never written.
 constexpr std::int64_t k_longest_dirty_ns = 90'000'000'000;
+constexpr unsigned k_few_in_one = 5;
 constexpr std::array<std::uint32_t, 2> k_in_memory{0x01021994, 0x858458F6};
 constexpr std::array<std::uint32_t, 8> k_network{0x6969,     0x517B,     0xFE534D42, 0xFF534D42,
                                                  0x65735546, 0x00C36400, 0x01021997, 0x0BD00BD0};
 
+bool is_one_of(const struct statfs& system, std::span<const std::uint32_t> systems)
+{
+    return std::count(systems.begin(), systems.end(), static_cast<std::uint32_t>(system.f_type)) != 0;
+}
+
 bool is_on(int fd, std::span<const std::uint32_t> systems)
 {
     struct statfs system {};
-    return ::fstatfs(fd, &system) != 0 ||
-           std::count(systems.begin(), systems.end(), static_cast<std::uint32_t>(system.f_type)) != 0;
+    return ::fstatfs(fd, &system) != 0 || is_one_of(system, systems);
 }
 
 bool is_older_than(const FileIdentity& identity, std::int64_t age_ns)
@@ -124,17 +129,22 @@ int StatMany::operator()(const std::string& path, struct stat& status)
         auto found = m_directories.find(parent);
         if (found == m_directories.end()) {
             found = m_directories.emplace(parent, Directory{}).first;
-            Directory& opened = found->second;
-            opened.fd = ::open(found->first.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-            opened.error = opened.fd < 0 ? errno : 0;
-            opened.on_network = opened.fd >= 0 && is_on_network(opened.fd);
+            struct statfs system {};
+            Directory& fresh = found->second;
+            fresh.error = ::statfs(found->first.c_str(), &system) == 0 ? 0 : errno;
+            fresh.on_network = fresh.error == 0 && is_one_of(system, k_network);
         }
         m_last = &*found;
     }
-    const Directory& directory = m_last->second;
+    Directory& directory = m_last->second;
     if (directory.error == ENOENT || directory.error == ENOTDIR)
         return directory.error;
-    if (directory.fd < 0)  // perhaps no free descriptor
+    // To open and close it costs as much as a few walks.
+    if (++directory.asked == k_few_in_one || (directory.on_network && directory.asked == 1)) {
+        directory.fd = ::open(m_last->first.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        directory.error = directory.fd < 0 ? errno : 0;
+    }
+    if (directory.fd < 0)  // as yet, or there is perhaps no free descriptor
         return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
     const char* const name = path.c_str() + slash + 1;
     if (directory.on_network) {

@@ -20,7 +20,7 @@ FileIdentity identity_of(const struct stat& status);
 // None if there is no regular file of that name.
 std::optional<FileIdentity> identify(const std::string& path);
 
-// stat() for many paths in few directories: each directory's path is walked once.
+// stat() for many paths in few directories: the path of a directory that many are in is walked once.
 class StatMany {
 public:
     StatMany() = default;
@@ -34,15 +34,16 @@ public:
 private:
     struct Directory {
         int fd = -1;
-        int error = 0;  // why there is no descriptor
+        int error = 0;  // why nothing can be in it, or why there is no descriptor
         bool on_network = false;
+        unsigned asked = 0;  // how often
     };
     struct Hash {
         using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard's name
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
     };
     std::unordered_map<std::string, Directory, Hash, std::equal_to<>> m_directories;
-    const std::pair<const std::string, Directory>* m_last = nullptr;  // paths come in the order of their directories
+    std::pair<const std::string, Directory>* m_last = nullptr;  // paths come in the order of their directories
 };
 
 // Whether any change from now on will change the identity. A change within the clock's grain after the last one would
