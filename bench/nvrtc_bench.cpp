@@ -114,6 +114,33 @@ void key_of_a_source(Report& report)
     report.add("nvrtc.key_of_10k_source", ours * 1e6 / 1000, "us");
 }
 
+// A program that asks again and again, with no tier in memory: what a question costs beside reading its answer.
+void hit_in_a_process(Report& report, const std::string& directory)
+{
+    constexpr int k_batch = 200;
+    CacheOptions options;
+    options.directory = directory;
+    options.memory_bytes = 0;
+    options.maintenance = Maintenance::by_hand;
+    Cache cache = Cache::open(options).value();
+    const nvrtc::Program program = program_of("small");
+    const Result<nvrtc::Compiled> compiled = nvrtc::compile(cache, program);
+    if (!compiled || compiled->failed())
+        return report.note("nvrtc_hit.small.in_a_process_from_disk: skipped: it does not compile");
+    const Pair times = side_by_side(
+        k_fresh_processes,
+        [&] {
+            for (int i = 0; i < k_batch; ++i)
+                keep(nvrtc::compile(cache, program)->cubin().size());
+        },
+        [&] {
+            for (int i = 0; i < k_batch; ++i)
+                keep(cache.find(compiled->key())->status);
+        });
+    report.add_beside("nvrtc_hit.small.in_a_process_from_disk", times.first * (1e6 / k_batch), "us",
+                      "find() of the same result by its key", times.second * (1e6 / k_batch));
+}
+
 }  // namespace
 
 // DIRECTORY KIND ANSWER KERNELS: prints nanoseconds; the status tells whether it compiled.
@@ -169,6 +196,7 @@ void bench_nvrtc(Report& report)
             return;
         }
     }
+    hit_in_a_process(report, directory);
     const bool own_cache = nvrtc_has_a_cache();
     if (!own_cache)
         report.note("nvrtc_hit.*.beside_own_cache: skipped: no driver, and without one NVRTC keeps no cache");

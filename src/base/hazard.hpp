@@ -49,7 +49,8 @@ private:
     };
 };
 
-struct alignas(64) HazardSlot {
+// Two cache lines: processors fetch them in pairs, and what a neighbour's thread writes would be fetched from it.
+struct alignas(128) HazardSlot {
     std::atomic<const Reclaimable*> object{nullptr};
     std::atomic<Reclaimable*> wanted{nullptr};  // retired, and this slot is one of its holders
     HazardSlot* next_free = nullptr;            // in a thread's or the process's list of free slots

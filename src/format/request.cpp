@@ -17,27 +17,34 @@ std::string_view digest_text(const base::Sha256& digest)
     return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
+constexpr std::size_t k_longest_name = UINT16_MAX;
+constexpr std::size_t k_usual_encoding = 512;
+
 // A name that is too long ends in the digest of the whole name: if it were only cut, two names could become one.
-std::string fitting_name(std::string_view name)
+std::string shortened(std::string_view name)
 {
-    constexpr std::size_t k_longest = UINT16_MAX;
-    if (name.size() <= k_longest)
-        return std::string(name);
     const std::string digest = base::to_hex(as_bytes(digest_text(base::sha256(as_bytes(name)))));
-    return std::string(name.substr(0, k_longest - digest.size())) + digest;
+    return std::string(name.substr(0, k_longest_name - digest.size())) + digest;
 }
 
-void append_field(std::string& out, FieldKind kind, std::string_view name, std::uint64_t size, ByteView value,
+void append_field(std::string& encoding, FieldKind kind, std::string_view name, std::uint64_t size, ByteView value,
                   std::size_t inline_limit)
 {
-    base::WireWriter head;
     const bool whole = value.size() <= inline_limit;
-    head.number(static_cast<std::uint8_t>(kind));
-    head.number(static_cast<std::uint8_t>(whole ? Form::whole : Form::digest));
-    head.prefixed<std::uint16_t>(fitting_name(name));
-    head.number(size);
-    out += head.out();
-    out += whole ? as_text(value) : digest_text(base::sha256(value));
+    base::WireWriter out;
+    out.out().swap(encoding);
+    out.number(static_cast<std::uint8_t>(kind));
+    out.number(static_cast<std::uint8_t>(whole ? Form::whole : Form::digest));
+    if (name.size() <= k_longest_name)
+        out.prefixed<std::uint16_t>(name);
+    else
+        out.prefixed<std::uint16_t>(shortened(name));
+    out.number(size);
+    if (whole)
+        out.raw(value);
+    else
+        out.raw(digest_text(base::sha256(value)));
+    out.out().swap(encoding);
 }
 
 }  // namespace
@@ -55,8 +62,10 @@ std::optional<Key> Key::parse(std::string_view hex)
     return key;
 }
 
-KeyBuilder::KeyBuilder(std::string_view domain) : m_encoding(format::k_request_magic)
+KeyBuilder::KeyBuilder(std::string_view domain)
 {
+    m_encoding.reserve(k_usual_encoding);
+    m_encoding = format::k_request_magic;
     text("domain", domain);
 }
 

@@ -18,7 +18,8 @@ namespace hearth::gpu {
 template <class Identity>
 class LibraryMemo {
 public:
-    std::optional<Identity> find(const std::string& configured)
+    // `now`: the library's file, or the link that leads to it, as it was found to be unchanged.
+    std::optional<Identity> find(const std::string& configured, base::FileStat* now = nullptr)
     {
         std::optional<Known> known;
         {
@@ -29,6 +30,8 @@ public:
         // Not under the lock, so that no hit waits while another thread looks at the file.
         if (!known || !unchanged(*known))
             return std::nullopt;
+        if (now != nullptr)
+            *now = known->file;
         return std::move(known->identity);
     }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace hearth::cuda {
 
@@ -29,9 +30,10 @@ Result<CompiledHere> compile_past_tiers(const gpu::CudaDriver& driver, const nvr
 
 }  // namespace
 
-Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, nvrtc::Program program,
+Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, const nvrtc::Program& program,
                                   const nvrtc::CompileOptions& options)
 {
+    std::optional<nvrtc::Program> targeted;  // the program may be long, and need not be copied if it names a target
     if ((program.target.empty() || program.target == "device") && !names_target(program.options)) {
         int device = 0;
         if (const int error = driver.current_device(&device); error != gpu::cuda::k_success)
@@ -39,9 +41,10 @@ Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, n
                                  describe(driver, error));
         Result<std::string> target = gpu::target_of_device(driver, device);
         HEARTH_TRY(target);
-        program.target = *std::move(target);
+        targeted = program;
+        targeted->target = *std::move(target);
     }
-    Result<nvrtc::Compiled> compiled = nvrtc::compile(cache, program, options);
+    Result<nvrtc::Compiled> compiled = nvrtc::compile(cache, targeted ? *targeted : program, options);
     HEARTH_TRY(compiled);
     if (compiled->failed())
         return Error{

@@ -14,7 +14,7 @@ struct CompiledHere {
 
 // Compiles through the cache for the device of the current context, unless the program names a target. A compile error
 // is an Error here.
-Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, nvrtc::Program program,
+Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, const nvrtc::Program& program,
                                   const nvrtc::CompileOptions& options);
 
 // Loads the program's result into the current context. If the driver rejects an entry's image, the entry is removed,

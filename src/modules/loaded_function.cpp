@@ -91,18 +91,6 @@ Result<std::shared_ptr<const LoadedFunction>> LoadedFunction::find(const gpu::Cu
     // The driver may put off loading a kernel's code until it is launched, which is too late inside a capture.
     if (error == gpu::cuda::k_success && driver.load_function != nullptr)
         error = driver.load_function(function);
-    int static_bytes = 0;
-    int dynamic_bytes = 0;
-    int most_bytes = 0;
-    int device = 0;
-    if (error == gpu::cuda::k_success)
-        error = driver.function_attribute(&static_bytes, gpu::cuda::k_static_shared_bytes, function);
-    if (error == gpu::cuda::k_success)
-        error = driver.function_attribute(&dynamic_bytes, gpu::cuda::k_dynamic_shared_bytes, function);
-    if (error == gpu::cuda::k_success)
-        error = driver.current_device(&device);
-    if (error == gpu::cuda::k_success)
-        error = driver.device_attribute(&most_bytes, gpu::cuda::k_most_shared_bytes, device);
     if (error != gpu::cuda::k_success)
         return hearth::error(Code::unavailable, "The driver does not give kernel \"{}\": {}.", name,
                              describe(driver, error));
@@ -112,41 +100,71 @@ Result<std::shared_ptr<const LoadedFunction>> LoadedFunction::find(const gpu::Cu
     found->module = std::move(module);
     found->name = std::move(name);
     found->function = function;
-    found->argument_sizes = sizes_of_arguments(driver, function);
-    found->usual_shared_bytes = static_cast<std::uint32_t>(std::max(dynamic_bytes, 0));
-    found->most_shared_bytes = static_cast<std::uint32_t>(std::max(most_bytes - static_bytes, dynamic_bytes));
     return std::shared_ptr<const LoadedFunction>(std::move(found));
+}
+
+Result<const LaunchFacts*> LoadedFunction::find_facts() const
+{
+    const gpu::AllowedInCapture allowed(*driver);
+    int static_bytes = 0;
+    int dynamic_bytes = 0;
+    int most_bytes = 0;
+    int device = 0;
+    int error = driver->function_attribute(&static_bytes, gpu::cuda::k_static_shared_bytes, function);
+    if (error == gpu::cuda::k_success)
+        error = driver->function_attribute(&dynamic_bytes, gpu::cuda::k_dynamic_shared_bytes, function);
+    if (error == gpu::cuda::k_success)
+        error = driver->current_device(&device);
+    if (error == gpu::cuda::k_success)
+        error = driver->device_attribute(&most_bytes, gpu::cuda::k_most_shared_bytes, device);
+    if (error != gpu::cuda::k_success)
+        return hearth::error(Code::unavailable, "The driver does not tell what kernel \"{}\" needs: {}.", name,
+                             describe(*driver, error));
+    auto fresh = std::make_unique<LaunchFacts>();
+    fresh->argument_sizes = sizes_of_arguments(*driver, function);
+    fresh->usual_shared_bytes = static_cast<std::uint32_t>(std::max(dynamic_bytes, 0));
+    fresh->most_shared_bytes = static_cast<std::uint32_t>(std::max(most_bytes - static_bytes, dynamic_bytes));
+    const LaunchFacts* there = nullptr;
+    // release: pairs with the acquire in launch(). acquire on failure: another thread's are used.
+    if (facts.compare_exchange_strong(there, fresh.get(), std::memory_order_release, std::memory_order_acquire))
+        there = fresh.release();
+    return there;
 }
 
 Status LoadedFunction::launch(const LaunchConfig& config, std::span<const Argument> arguments) const
 {
     HEARTH_TRY(check_extent(name, "grid", config.grid));
     HEARTH_TRY(check_extent(name, "block", config.block));
-    if (argument_sizes) {
-        if (arguments.size() != argument_sizes->size())
+    const LaunchFacts* known = facts.load(std::memory_order_acquire);
+    if (known == nullptr) {
+        HEARTH_TRY_SET(known, find_facts());
+    }
+    if (known->argument_sizes) {
+        const std::vector<std::size_t>& sizes = *known->argument_sizes;
+        if (arguments.size() != sizes.size())
             return refuse(fmt::format("Kernel \"{}\" takes {} arguments and was given {}. Give each one it declares.",
-                                      name, argument_sizes->size(), arguments.size()));
+                                      name, sizes.size(), arguments.size()));
         for (std::size_t i = 0; i < arguments.size(); ++i)
-            if (arguments[i].size != (*argument_sizes)[i])
+            if (arguments[i].size != sizes[i])
                 return refuse(
                     fmt::format("Argument {} of kernel \"{}\" has {} bytes and was given as {}. Convert it to "
                                 "the type that the kernel declares.",
-                                i + 1, name, (*argument_sizes)[i], arguments[i].size));
+                                i + 1, name, sizes[i], arguments[i].size));
     }
-    if (config.shared_bytes > usual_shared_bytes) {
-        if (config.shared_bytes > most_shared_bytes)
+    if (config.shared_bytes > known->usual_shared_bytes) {
+        if (config.shared_bytes > known->most_shared_bytes)
             return refuse(
                 fmt::format("Kernel \"{}\" is launched with {} bytes of dynamic shared memory, and this device "
                             "has {} for it. Lower shared_bytes.",
-                            name, config.shared_bytes, most_shared_bytes));
+                            name, config.shared_bytes, known->most_shared_bytes));
         // acquire: pairs with the release below: a thread that sees it set launches after the driver was asked.
         if (!all_shared.load(std::memory_order_acquire)) {
             if (const int error = driver->set_function_attribute(function, gpu::cuda::k_dynamic_shared_bytes,
-                                                                 static_cast<int>(most_shared_bytes));
+                                                                 static_cast<int>(known->most_shared_bytes));
                 error != gpu::cuda::k_success)
                 return hearth::error(Code::unavailable,
                                      "The driver does not give kernel \"{}\" {} bytes of dynamic shared memory: {}.",
-                                     name, most_shared_bytes, describe(*driver, error));
+                                     name, known->most_shared_bytes, describe(*driver, error));
             all_shared.store(true, std::memory_order_release);
         }
     }

@@ -11,16 +11,29 @@
 
 namespace hearth::cuda {
 
-// A function of a loaded module with what the driver knows of it. Immutable except for `all_shared`.
+// What the driver knows of a function, as far as a launch needs it.
+struct LaunchFacts {
+    std::optional<std::vector<std::size_t>> argument_sizes;  // none if the driver cannot tell
+    std::uint32_t usual_shared_bytes = 0;                    // dynamic, without asking
+    std::uint32_t most_shared_bytes = 0;                     // dynamic, when asked for
+};
+
+// A function of a loaded module. Immutable except for what its first launches find out.
 // Thread safety: all of it. Ownership: holds a lease on its module.
+// Cost: find() asks the driver for the function only; the first launch asks for the rest, which many programs that take
+// function() never need.
 struct LoadedFunction {
+    LoadedFunction() = default;
+    ~LoadedFunction() { delete facts.load(std::memory_order_acquire); }
+    LoadedFunction(const LoadedFunction&) = delete;
+    LoadedFunction& operator=(const LoadedFunction&) = delete;
+
     const gpu::CudaDriver* driver = nullptr;
     ModuleLease module;
     std::string name;  // as it was asked for
     CUfunc_st* function = nullptr;
-    std::optional<std::vector<std::size_t>> argument_sizes;  // none if the driver cannot tell
-    std::uint32_t usual_shared_bytes = 0;                    // dynamic, without asking
-    std::uint32_t most_shared_bytes = 0;                     // dynamic, when asked for
+    // Null until the first launch. Two threads may both ask: the first one's are kept.
+    mutable std::atomic<const LaunchFacts*> facts{nullptr};
     // The driver has been asked for most_shared_bytes. Two threads may both ask: it is the same number.
     mutable std::atomic<bool> all_shared{false};
 
@@ -31,6 +44,9 @@ struct LoadedFunction {
     const gpu::CudaContext& context() const noexcept { return module->context; }
     // The module's context has to be current.
     Status launch(const LaunchConfig& config, std::span<const Argument> arguments) const;
+
+private:
+    Result<const LaunchFacts*> find_facts() const;
 };
 
 }  // namespace hearth::cuda

@@ -49,9 +49,11 @@ ResidentStore::ResidentStore(std::string name, const Clock& clock, std::unique_p
 }
 
 // Everything but a plain hit: a miss, an entry that may have moved or expired, a policy that wants every touch.
-ResidentStore::Hit ResidentStore::find_carefully(const Key& key, ResidentTable::Protected found)
+ResidentTable::Held ResidentStore::find_carefully(const Key& key, ResidentTable::Held found, Miss& why)
 {
-    found = make_sure(key, found);
+    why = Miss::absent;
+    if (!found.node)
+        found = make_sure(key, m_table.find_again(key));
     if (!found.node)
         return {};
     Node& node = *found.node;
@@ -60,7 +62,8 @@ ResidentStore::Hit ResidentStore::find_carefully(const Key& key, ResidentTable::
         // again.
         remove_if(key, [&](const Node& there) { return &there == &node; });
         base::release_slot(found.slot);
-        return {nullptr, nullptr, Miss::expired};
+        why = Miss::expired;
+        return {};
     }
     if (m_every_touch.load(std::memory_order_relaxed)) {
         const std::lock_guard lock(m_mutex);
@@ -71,7 +74,7 @@ ResidentStore::Hit ResidentStore::find_carefully(const Key& key, ResidentTable::
     } else {
         note_use(node.resident);
     }
-    return {&node, found.slot, Miss::absent};
+    return found;
 }
 
 ResidentStore::Hit ResidentStore::peek(const Key& key)
@@ -92,7 +95,7 @@ ResidentTable::Protected ResidentStore::make_sure(const Key& key, ResidentTable:
     if (found.unsure) {
         const std::lock_guard lock(m_mutex);
         if (Node* node = m_table.peek(key)) {
-            found = {node, base::acquire_slot(), false};
+            found = {{node, base::acquire_slot()}, false};
             base::announce(found.slot, node);
         }
     }

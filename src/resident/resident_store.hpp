@@ -81,6 +81,8 @@ public:
     ResidentStore(std::string name, const Clock& clock, std::unique_ptr<Policy> policy, const Limits& limits);
 
     Hit find(const Key& key);  // counts as a use
+    // The same for whoever wants a hit in registers. `why` is set only on a miss.
+    ResidentTable::Held find_held(const Key& key, Miss& why);
     // The same for many in a row; the slot protects the node until the next call. Null: a miss, or a case for find().
     Node* find_with(base::HazardSlot* slot, const Key& key);
     // Lets the hits that follow be noted at the present second. Call it ahead of many find_with(); find() does it
@@ -154,7 +156,7 @@ public:
     bool is_exact() const;
 
 private:
-    Hit find_carefully(const Key& key, ResidentTable::Protected found);
+    ResidentTable::Held find_carefully(const Key& key, ResidentTable::Held found, Miss& why);
     ResidentTable::Protected make_sure(const Key& key, ResidentTable::Protected found);
     void set_careful();
     bool expired(const Node& node) const { return expired(node, m_clock.now()); }
@@ -215,13 +217,20 @@ private:
     entry.set_last_used(m_tick.load(std::memory_order_relaxed));
 }
 
+[[gnu::always_inline]] inline ResidentTable::Held ResidentStore::find_held(const Key& key, Miss& why)
+{
+    const ResidentTable::Held found = m_table.find_once(key);
+    if (!found.node || found.node->expires != WallTime{} || m_careful.load(std::memory_order_relaxed))
+        return find_carefully(key, found, why);
+    note_use(found.node->resident);
+    return found;
+}
+
 [[gnu::always_inline]] inline ResidentStore::Hit ResidentStore::find(const Key& key)
 {
-    const ResidentTable::Protected found = m_table.find(key);
-    if (!found.node || found.node->expires != WallTime{} || m_careful.load(std::memory_order_relaxed))
-        return find_carefully(key, found);
-    note_use(found.node->resident);
-    return {found.node, found.slot, Miss::absent};
+    Miss why = Miss::absent;
+    const ResidentTable::Held found = find_held(key, why);
+    return {found.node, found.slot, why};
 }
 
 [[gnu::always_inline]] inline Node* ResidentStore::find_with(base::HazardSlot* slot, const Key& key)

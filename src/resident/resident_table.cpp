@@ -35,7 +35,7 @@ ResidentTable::Protected ResidentTable::find_again(const Key& key) const noexcep
 {
     // Nothing is there, or it moved while we looked. The version is read only now, so that hits never read it.
     const std::uint64_t version = m_version.load(std::memory_order_acquire);
-    Protected again = probe(key);
+    Protected again{probe(key), false};
     // acquire on the slots in probe(): had we seen any entry mid-move, we would now see the version that began the
     // move.
     again.unsure = !again.node && ((version & 1U) != 0 || m_version.load(std::memory_order_acquire) != version);

@@ -53,11 +53,13 @@ struct alignas(128) Node : base::Reclaimable {
 // Cost: find() is one probe in the common case, no lock, no allocation, no write but to the thread's own hazard slot.
 class ResidentTable {
 public:
-    // A node, with the slot that protects it (release it when done), or null and no slot. `unsure`: entries moved while
-    // this reader looked; ask again under the writer's lock.
-    struct Protected {
+    // A node, with the slot that protects it (release it when done), or null and no slot.
+    struct Held {
         Node* node = nullptr;
         base::HazardSlot* slot = nullptr;
+    };
+    // `unsure`: entries moved while this reader looked; ask again under the writer's lock.
+    struct Protected : Held {
         bool unsure = false;
     };
 
@@ -67,6 +69,9 @@ public:
     ResidentTable& operator=(const ResidentTable&) = delete;
 
     Protected find(const Key& key) const noexcept;
+    // One look, as the hot path takes it. If it finds nothing, find_again() has to tell whether there is nothing.
+    Held find_once(const Key& key) const noexcept;
+    Protected find_again(const Key& key) const noexcept;
     // For many finds in a row: the caller's slot protects the node until the slot is used for the next find. A miss is
     // not looked into further: call find() for that.
     Node* find_with(base::HazardSlot* slot, const Key& key) const noexcept { return probe(key, slot).node; }
@@ -108,8 +113,7 @@ private:
     // Tag and place come from different bytes of the key, so that a tag at a place distinguishes 128 bits.
     static std::uint64_t tag_of(const Key& key) noexcept { return key.word(0) == 0 ? 1 : key.word(0); }
     static std::uint64_t place_of(const Key& key) noexcept { return key.word(1); }
-    Protected probe(const Key& key, base::HazardSlot* given = nullptr) const noexcept;
-    Protected find_again(const Key& key) const noexcept;
+    Held probe(const Key& key, base::HazardSlot* given = nullptr) const noexcept;
     static constexpr std::size_t k_nowhere = ~std::size_t{0};
     std::size_t locate(const Key& key) const noexcept;
     static void place(Table& table, Node* node) noexcept;
@@ -123,8 +127,8 @@ private:
 
 // Here rather than in the .cpp, because every hit runs them.
 
-[[gnu::always_inline]] inline ResidentTable::Protected ResidentTable::probe(const Key& key,
-                                                                            base::HazardSlot* given) const noexcept
+[[gnu::always_inline]] inline ResidentTable::Held ResidentTable::probe(const Key& key,
+                                                                       base::HazardSlot* given) const noexcept
 {
     const std::uint64_t tag = tag_of(key);
     const std::uint64_t place = place_of(key);
@@ -153,7 +157,7 @@ private:
         if (slot.node.load(std::memory_order_relaxed) != node)
             continue;  // replaced or removed meanwhile: look at the same slot again
         if (node->resident.key == key)
-            return {node, hazard, false};
+            return {node, hazard};
         i = (i + 1) & table->mask;
     }
     if (hazard && !given)
@@ -161,10 +165,15 @@ private:
     return {};
 }
 
-[[gnu::always_inline]] inline ResidentTable::Protected ResidentTable::find(const Key& key) const noexcept
+[[gnu::always_inline]] inline ResidentTable::Held ResidentTable::find_once(const Key& key) const noexcept
 {
-    const Protected found = probe(key);
-    return found.node ? found : find_again(key);
+    return probe(key);
+}
+
+inline ResidentTable::Protected ResidentTable::find(const Key& key) const noexcept
+{
+    const Held found = probe(key);
+    return found.node ? Protected{found, false} : find_again(key);
 }
 
 }  // namespace hearth::resident

@@ -85,6 +85,8 @@ private:
             return !error &&
                    found.string() == (condition.text.empty() ? real_path_of(condition.spot, m_places) : condition.text);
         }
+        case Kind::absent:
+            return m_stat.is_absent(path);
         default: {
             struct stat status {};
             const int error = m_stat(path, status);
@@ -92,7 +94,7 @@ private:
                 return error == 0 && S_ISREG(status.st_mode) && is_same_file(index, condition, identity_of(status));
             if (condition.kind == Kind::a_directory)
                 return error == 0 && S_ISDIR(status.st_mode) && is_same_file(index, condition, identity_of(status));
-            return condition.kind == Kind::absent ? is_absence(error) : error == condition.error;
+            return error == condition.error;
         }
         }
     }

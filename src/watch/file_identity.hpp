@@ -13,7 +13,7 @@ struct FileIdentity {
     std::int64_t modified_ns = 0;
     std::int64_t changed_ns = 0;
 
-    friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+    friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
 };
 
 // Which file it is, whatever it holds.

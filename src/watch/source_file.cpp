@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
+#include <utility>
 
 namespace hearth::watch {
 
@@ -25,15 +26,23 @@ constexpr std::int64_t k_grain_ns = 2'000'000'000;
 // A write through a shared mapping stamps the file once, and then not again until the kernel has written the page to
 // disk: after 35 seconds, unless it was told otherwise. What lies in memory alone is never written.
 constexpr std::int64_t k_longest_dirty_ns = 90'000'000'000;
+constexpr unsigned k_few_in_one = 5;
+// File systems of this machine on which whatever is put into a directory sets the directory's times: ext4, XFS, Btrfs,
+// tmpfs and overlays.
+constexpr std::array<std::uint32_t, 5> k_tell_of_changes{0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x794C7630};
 constexpr std::array<std::uint32_t, 2> k_in_memory{0x01021994, 0x858458F6};
 constexpr std::array<std::uint32_t, 8> k_network{0x6969,     0x517B,     0xFE534D42, 0xFF534D42,
                                                  0x65735546, 0x00C36400, 0x01021997, 0x0BD00BD0};
 
+bool is_one_of(const struct statfs& system, std::span<const std::uint32_t> systems)
+{
+    return std::count(systems.begin(), systems.end(), static_cast<std::uint32_t>(system.f_type)) != 0;
+}
+
 bool is_on(int fd, std::span<const std::uint32_t> systems)
 {
     struct statfs system {};
-    return ::fstatfs(fd, &system) != 0 ||
-           std::count(systems.begin(), systems.end(), static_cast<std::uint32_t>(system.f_type)) != 0;
+    return ::fstatfs(fd, &system) != 0 || is_one_of(system, systems);
 }
 
 bool is_older_than(const FileIdentity& identity, std::int64_t age_ns)
@@ -109,33 +118,51 @@ std::optional<FileIdentity> identify(const std::string& path)
 
 StatMany::~StatMany()
 {
-    for (const auto& [path, directory] : m_directories)
+    for (const auto& [path, directory] : m_directories) {
         if (directory.fd >= 0)
             ::close(directory.fd);
+        try {
+            if (!directory.more_absent.empty())
+                AbsentNames::of_process().add(path, *directory.identity, directory.more_absent);
+        } catch (const std::bad_alloc&) {
+            continue;  // then it is not known
+        }
+    }
 }
 
-int StatMany::operator()(const std::string& path, struct stat& status)
+StatMany::Place& StatMany::directory_of(std::string_view path)
 {
-    const std::size_t slash = path.find_last_of('/');
-    if (slash == std::string::npos || slash == 0 || slash + 1 == path.size())
-        return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
-    const std::string_view parent = std::string_view(path).substr(0, slash);
-    if (m_last == nullptr || m_last->first != parent) {
-        auto found = m_directories.find(parent);
-        if (found == m_directories.end()) {
-            found = m_directories.emplace(parent, Directory{}).first;
-            Directory& opened = found->second;
-            opened.fd = ::open(found->first.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-            opened.error = opened.fd < 0 ? errno : 0;
-            opened.on_network = opened.fd >= 0 && is_on_network(opened.fd);
-        }
+    if (m_last == nullptr || m_last->first != path) {
+        auto found = m_directories.find(path);
+        if (found == m_directories.end())
+            found = m_directories.emplace(path, Directory{}).first;
         m_last = &*found;
     }
-    const Directory& directory = m_last->second;
-    if (directory.error == ENOENT || directory.error == ENOTDIR)
+    return *m_last;
+}
+
+int StatMany::look(const std::string& path, struct stat& status, int flags)
+{
+    const auto plainly = [&] { return ::fstatat(AT_FDCWD, path.c_str(), &status, flags) == 0 ? 0 : errno; };
+    const std::size_t slash = path.find_last_of('/');
+    if (slash == std::string::npos || slash == 0 || slash + 1 == path.size())
+        return plainly();
+    auto& [parent, directory] = directory_of(std::string_view(path).substr(0, slash));
+    if (!std::exchange(directory.is_looked_at, true)) {
+        struct statfs system {};
+        directory.error = ::statfs(parent.c_str(), &system) == 0 ? 0 : errno;
+        directory.on_network = directory.error == 0 && is_one_of(system, k_network);
+        directory.tells_of_changes = directory.error == 0 && is_one_of(system, k_tell_of_changes);
+    }
+    if (is_absence(directory.error))
         return directory.error;
-    if (directory.fd < 0)  // perhaps no free descriptor
-        return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
+    // To open and close it costs as much as a few walks.
+    if (++directory.asked == k_few_in_one || (directory.on_network && directory.asked == 1)) {
+        directory.fd = ::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        directory.error = directory.fd < 0 ? errno : 0;
+    }
+    if (directory.fd < 0)  // as yet, or there is perhaps no free descriptor
+        return plainly();
     const char* const name = path.c_str() + slash + 1;
     if (directory.on_network) {
         // What is known of it may be remembered. To open it asks the server.
@@ -143,7 +170,42 @@ int StatMany::operator()(const std::string& path, struct stat& status)
         if (file >= 0)
             ::close(file);
     }
-    return ::fstatat(directory.fd, name, &status, 0) == 0 ? 0 : errno;
+    return ::fstatat(directory.fd, name, &status, flags) == 0 ? 0 : errno;
+}
+
+// Finds out what is known to be absent there, if the directory is one that many look into.
+void StatMany::compare(Place& place) const
+{
+    auto& [path, directory] = place;
+    if (std::exchange(directory.is_compared, true) || !path.starts_with('/') ||
+        !AbsentNames::of_process().is_known(path))
+        return;
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+        return;
+    const FileIdentity identity = identity_of(status);
+    directory.absent = AbsentNames::of_process().find(path, identity);
+    // One that changed just now may change again without showing it.
+    if (is_older_than(identity, m_grain_ns))
+        directory.identity = identity;
+}
+
+bool StatMany::is_absent(const std::string& path)
+{
+    struct stat status {};
+    const std::size_t slash = path.find_last_of('/');
+    if (slash == std::string::npos || slash == 0 || slash + 1 == path.size())
+        return is_absence(look(path, status, 0));
+    const std::string_view name = std::string_view(path).substr(slash + 1);
+    Place& place = directory_of(std::string_view(path).substr(0, slash));
+    compare(place);
+    Directory& directory = place.second;
+    if (directory.absent && directory.absent->contains(name))
+        return true;
+    const int error = look(path, status, AT_SYMLINK_NOFOLLOW);
+    if (error == ENOENT && directory.identity && directory.tells_of_changes)
+        directory.more_absent.emplace_back(name);
+    return is_absence(error == 0 && S_ISLNK(status.st_mode) ? look(path, status, 0) : error);
 }
 
 bool is_on_network(int fd)

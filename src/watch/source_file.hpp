@@ -1,15 +1,19 @@
 #pragma once
 
 #include "base/digest.hpp"
+#include "watch/absent_names.hpp"
 #include "watch/file_identity.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 // The user's files that a compile reads. Links are followed, as a compiler does.
 
@@ -20,29 +24,42 @@ FileIdentity identity_of(const struct stat& status);
 // None if there is no regular file of that name.
 std::optional<FileIdentity> identify(const std::string& path);
 
-// stat() for many paths in few directories: each directory's path is walked once.
+// stat() for many paths in few directories: the path of a directory that many are in is walked once.
 class StatMany {
 public:
-    StatMany() = default;
+    // `grain_ns`: how old the last change of a directory has to be for the next one to be told from it.
+    explicit StatMany(std::int64_t grain_ns = 2'000'000'000) : m_grain_ns(grain_ns) {}
     ~StatMany();
     StatMany(const StatMany&) = delete;
     StatMany& operator=(const StatMany&) = delete;
 
     // 0, or errno.
-    int operator()(const std::string& path, struct stat& status);
+    int operator()(const std::string& path, struct stat& status) { return look(path, status, 0); }
+    // Whether stat() says that nothing is there. What was found so before needs one look at its directory.
+    bool is_absent(const std::string& path);
 
 private:
     struct Directory {
         int fd = -1;
-        int error = 0;  // why there is no descriptor
+        int error = 0;  // why nothing can be in it, or why there is no descriptor
+        bool is_looked_at = false;
         bool on_network = false;
+        bool tells_of_changes = false;
+        unsigned asked = 0;  // how often
+        // For is_absent().
+        bool is_compared = false;
+        std::optional<FileIdentity> identity;  // if what is absent shall be known
+        std::shared_ptr<const AbsentNames::Names> absent;
+        std::vector<std::string> more_absent;
     };
-    struct Hash {
-        using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard's name
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-    std::unordered_map<std::string, Directory, Hash, std::equal_to<>> m_directories;
-    const std::pair<const std::string, Directory>* m_last = nullptr;  // paths come in the order of their directories
+    using Place = std::pair<const std::string, Directory>;
+    int look(const std::string& path, struct stat& status, int flags);
+    Place& directory_of(std::string_view path);
+    void compare(Place& place) const;
+
+    const std::int64_t m_grain_ns;
+    std::unordered_map<std::string, Directory, AbsentNames::Hash, std::equal_to<>> m_directories;
+    Place* m_last = nullptr;  // paths come in the order of their directories
 };
 
 // Whether any change from now on will change the identity. A change within the clock's grain after the last one would

@@ -3,24 +3,45 @@
 #include "fake_cuda.hpp"
 #include "modules/loaded_function.hpp"
 
+#include <atomic>
 #include <gtest/gtest.h>
+#include <thread>
+#include <vector>
 
 namespace hearth::test {
 
 namespace {
 
 std::vector<std::uint64_t> g_launched;  // the sizes of the last launch, grid first; empty: there was none
+std::atomic<int> g_asked{0};            // how often the driver was asked what a kernel needs
+std::atomic<bool> g_tells{true};        // whether it told
+constexpr int k_static_bytes = 1024;
+constexpr int k_most_bytes = 4096;
+
+int told(int* value, int number)
+{
+    ++g_asked;
+    *value = number;
+    return g_tells ? gpu::cuda::k_success : gpu::cuda::k_invalid_context;
+}
 
 class Launches : public testing::Test {
 protected:
     Launches()
     {
         g_launched.clear();
+        g_asked = 0;
+        g_tells = true;
         m_driver.launch = [](CUfunc_st*, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                              unsigned, CUstream_st*, void**, void**) {
             g_launched = {gx, gy, gz, bx, by, bz};
             return gpu::cuda::k_success;
         };
+        m_driver.function_attribute = [](int* value, int attribute, CUfunc_st*) {
+            return told(value, attribute == gpu::cuda::k_static_shared_bytes ? k_static_bytes : 0);
+        };
+        m_driver.current_device = [](int* device) { return told(device, 0); };
+        m_driver.device_attribute = [](int* value, int, int) { return told(value, k_most_bytes); };
         m_function.driver = &m_driver;
         m_function.name = "fill";
     }
@@ -51,6 +72,72 @@ TEST_F(Launches, a_size_that_no_device_has_is_refused_with_its_value_and_the_lim
               std::string::npos);
     EXPECT_NE(refusal({.grid = ~std::uint64_t{0}, .block = 1}), "") << "which is not -1";
     EXPECT_TRUE(g_launched.empty()) << "7 blocks would be wrong";
+}
+
+TEST_F(Launches, what_only_a_launch_needs_is_asked_at_the_first_one)
+{
+    static int function = 0;
+    m_driver.function = [](CUfunc_st** found, CUmod_st*, const char*) {
+        *found = reinterpret_cast<CUfunc_st*>(&function);
+        return gpu::cuda::k_success;
+    };
+    m_driver.parameter_info = [](CUfunc_st*, std::size_t index, std::size_t*, std::size_t* size) {
+        ++g_asked;
+        *size = 8;
+        return index < 1 ? gpu::cuda::k_success : gpu::cuda::k_invalid_value;
+    };
+    cuda::ModuleTable table;
+    const gpu::CudaContext context = m_cuda.make_context(1);
+    FakeCuda::make_current(context);
+    Result<cuda::ModuleLease> module = table.get(m_driver, context, Key::of("module"), as_bytes("image"));
+    ASSERT_TRUE(module) << module.error().message;
+    const auto found = cuda::LoadedFunction::find(m_driver, *std::move(module), "fill", "fill");
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(reinterpret_cast<int*>((*found)->function), &function);
+    EXPECT_EQ(g_asked, 0) << "a program that launches by itself needs nothing of it";
+
+    const Status none = (*found)->launch({.grid = 1, .block = 1}, {});
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().message, "Kernel \"fill\" takes 1 arguments and was given 0. Give each one it declares.");
+    const int asked = g_asked;
+    EXPECT_EQ(asked, 6) << "two of the function, two of its device, one for its argument, and whether there is another";
+    std::uint64_t value = 0;
+    const cuda::Argument argument{&value, sizeof value};
+    EXPECT_TRUE((*found)->launch({.grid = 1, .block = 1}, {&argument, 1}).ok());
+    EXPECT_EQ(g_asked, asked) << "once for all launches";
+}
+
+TEST_F(Launches, more_shared_memory_than_there_is_beside_the_kernels_own_is_refused)
+{
+    EXPECT_EQ(refusal({.grid = 1, .block = 1, .shared_bytes = k_most_bytes - k_static_bytes + 1}),
+              "Kernel \"fill\" is launched with 3073 bytes of dynamic shared memory, and this device has 3072 for it. "
+              "Lower shared_bytes.");
+    EXPECT_TRUE(g_launched.empty());
+}
+
+TEST_F(Launches, a_driver_that_does_not_tell_is_asked_again_next_time)
+{
+    g_tells = false;
+    EXPECT_NE(refusal({.grid = 1, .block = 1}).find("does not tell what kernel \"fill\" needs"), std::string::npos);
+    EXPECT_TRUE(g_launched.empty());
+    g_tells = true;
+    EXPECT_EQ(refusal({.grid = 1, .block = 1}), "");
+}
+
+TEST_F(Launches, threads_that_launch_first_at_once_agree)
+{
+    m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream_st*,
+                         void**, void**) { return gpu::cuda::k_success; };
+    std::atomic<int> launched{0};
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 4; ++i)
+            threads.emplace_back([&] { launched += m_function.launch({.grid = 1, .block = 1}, {}).ok() ? 1 : 0; });
+    }
+    EXPECT_EQ(launched, 4);
+    const cuda::LaunchFacts* const known = m_function.facts;
+    ASSERT_NE(known, nullptr);
+    EXPECT_EQ(known->most_shared_bytes, static_cast<std::uint32_t>(k_most_bytes - k_static_bytes));
 }
 
 }  // namespace

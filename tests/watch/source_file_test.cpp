@@ -2,6 +2,8 @@
 
 #include "support/scratch_directory.hpp"
 
+#include <cerrno>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -27,6 +29,124 @@ TEST(ReadingSources, does_not_take_a_file_for_empty_that_only_says_so)
     if (::stat("/proc/self/status", &found) != 0 || found.st_size != 0)
         GTEST_SKIP() << "there is no /proc here";
     EXPECT_FALSE(watch::read_source("/proc/self/status")) << "a compiler would read what is in it";
+}
+
+TEST(StatMany, tells_of_few_and_of_many_in_a_directory_what_stat_tells)
+{
+    const ScratchDirectory scratch;
+    std::filesystem::create_directories(scratch / "d/sub");
+    std::filesystem::create_directory_symlink(scratch / "d", scratch / "link");
+    write_file(scratch / "file", "x");
+    std::vector<std::string> paths{scratch / "d/sub", scratch / "file/x", scratch / "none/x", scratch / "d/"};
+    for (int i = 0; i < 20; ++i) {
+        write_file(scratch / ("d/" + std::to_string(i)), std::string(static_cast<std::size_t>(i), 'x'));
+        for (const char* directory : {"d/", "link/", "d/absent", "none/", "file/"})
+            paths.push_back(scratch / (directory + std::to_string(i)));
+    }
+    watch::StatMany stat_many;
+    for (const std::string& path : paths) {
+        struct stat one {};
+        struct stat many {};
+        const int error = ::stat(path.c_str(), &one) == 0 ? 0 : errno;
+        ASSERT_EQ(stat_many(path, many), error) << path;
+        if (error == 0) {
+            EXPECT_EQ(watch::identity_of(many), watch::identity_of(one)) << path;
+        }
+    }
+}
+
+namespace {
+
+constexpr std::int64_t k_at_once = 0;  // a directory is believed whenever it last changed
+
+bool is_absent(const std::string& path, std::int64_t grain_ns)
+{
+    return watch::StatMany(grain_ns).is_absent(path);
+}
+
+// Lets the directory change for all to see: times of files go on only every few milliseconds.
+void change(const std::string& directory)
+{
+    struct stat before {};
+    struct stat after {};
+    ASSERT_EQ(::stat(directory.c_str(), &before), 0);
+    do {
+        write_file(directory + "/passing", "x");
+        std::filesystem::remove(directory + "/passing");
+        ASSERT_EQ(::stat(directory.c_str(), &after), 0);
+    } while (watch::identity_of(before) == watch::identity_of(after));
+}
+
+}  // namespace
+
+TEST(AbsentNames, are_absent_until_something_appears)
+{
+    const ScratchDirectory scratch;
+    std::filesystem::create_directories(scratch / "d");
+    for (const char* name : {"d/a", "d/b", "d/c"}) {
+        for (int i = 0; i < 4; ++i)
+            EXPECT_TRUE(is_absent(scratch / name, k_at_once)) << name << i;
+        change(scratch / "d");
+        write_file(scratch / name, "x");
+        for (int i = 0; i < 4; ++i)
+            EXPECT_FALSE(is_absent(scratch / name, k_at_once)) << name << i;
+    }
+    std::filesystem::remove(scratch / "d/a");
+    EXPECT_TRUE(is_absent(scratch / "d/a", k_at_once));
+}
+
+TEST(AbsentNames, are_not_believed_of_a_directory_that_changed_a_moment_ago)
+{
+    const ScratchDirectory scratch;
+    for (int i = 0; i < 100; ++i) {
+        const std::string name = scratch / std::to_string(i);
+        for (int again = 0; again < 3; ++again)
+            ASSERT_TRUE(watch::StatMany().is_absent(name));
+        write_file(name, "x");  // mostly in the same tick of the clock that stamps the directory
+        ASSERT_FALSE(watch::StatMany().is_absent(name)) << i;
+    }
+}
+
+TEST(AbsentNames, are_not_names_of_links_that_lead_nowhere)
+{
+    const ScratchDirectory scratch;
+    std::filesystem::create_directories(scratch / "d");
+    std::filesystem::create_symlink(scratch / "target", scratch / "d/link");
+    change(scratch / "d");
+    for (int i = 0; i < 4; ++i)
+        EXPECT_TRUE(is_absent(scratch / "d/link", k_at_once));
+    write_file(scratch / "target", "x");  // which does not change the link's directory
+    EXPECT_FALSE(is_absent(scratch / "d/link", k_at_once));
+}
+
+TEST(AbsentNames, are_those_of_the_directory_that_is_at_the_path_now)
+{
+    const ScratchDirectory scratch;
+    std::filesystem::create_directories(scratch / "one");
+    std::filesystem::create_directories(scratch / "two");
+    write_file(scratch / "two/a", "x");
+    for (int i = 0; i < 4; ++i)
+        EXPECT_TRUE(is_absent(scratch / "one/a", k_at_once));
+    std::filesystem::rename(scratch / "one", scratch / "away");
+    EXPECT_TRUE(is_absent(scratch / "one/a", k_at_once)) << "nor is there a directory";
+    std::filesystem::rename(scratch / "two", scratch / "one");
+    EXPECT_FALSE(is_absent(scratch / "one/a", k_at_once));
+}
+
+TEST(AbsentNames, that_are_known_are_not_looked_for_again)
+{
+    watch::AbsentNames names;
+    const watch::FileIdentity identity{1, 2, 3, 4, 5};
+    EXPECT_FALSE(names.is_known("/d")) << "the first time nothing is worth keeping";
+    EXPECT_TRUE(names.is_known("/d"));
+    EXPECT_EQ(names.find("/d", identity), nullptr);
+    names.add("/d", identity, {"a"});
+    names.add("/d", identity, {"b"});
+    ASSERT_NE(names.find("/d", identity), nullptr);
+    EXPECT_EQ(*names.find("/d", identity), (watch::AbsentNames::Names{"a", "b"}));
+    EXPECT_EQ(names.find("/d", {1, 2, 3, 4, 6}), nullptr) << "it has changed";
+    names.add("/d", {1, 2, 3, 4, 6}, {"c"});
+    EXPECT_EQ(*names.find("/d", {1, 2, 3, 4, 6}), watch::AbsentNames::Names{"c"});
 }
 
 }  // namespace hearth::test

@@ -159,10 +159,63 @@ bool is_object(std::string_view text)
            text.starts_with("!<arch>\n") || text.starts_with("!<thin>\n");
 }
 
-// What asked_at_load() found last: a program asks for many kernels in one environment.
+// The environment as it was when somebody last asked: a program asks for many kernels in one environment. A program may
+// write into a variable that it has, so all of them are compared, and none by its address.
+class LastEnvironment {
+public:
+    Environment now()
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_last == nullptr || !is_the_same()) {
+            m_last.reset();
+            m_all.clear();
+            for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+                m_all.append(*variable).push_back('\0');
+            m_last = std::make_shared<const std::vector<std::string>>(asked_by_few(m_all));
+        }
+        return m_last;
+    }
+
+private:
+    bool is_the_same() const
+    {
+        std::string_view rest = m_all;
+        for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+            const std::string_view text(*variable);
+            if (!rest.starts_with(text) || rest.size() == text.size() || rest[text.size()] != '\0')
+                return false;
+            rest.remove_prefix(text.size() + 1);
+        }
+        return rest.empty();
+    }
+
+    static std::vector<std::string> asked_by_few(std::string_view all)
+    {
+        std::vector<std::string> few;
+        while (!all.empty()) {
+            const std::string_view text = base::take_until('\0', all);
+            const std::string_view name = text.substr(0, text.find('='));
+            // The part of OpenMP in these libraries is for code that they compile, and this is set for many programs.
+            // "_" is a shell's, and another for every command. Our own are none of theirs.
+            if (name.find('_', 1) != std::string_view::npos && name != "OMP_NUM_THREADS" &&
+                !name.starts_with("HEARTH_"))
+                few.emplace_back(text);
+        }
+        std::sort(few.begin(), few.end());
+        return few;
+    }
+
+    base::ForkSafeMutex m_mutex{base::LockLevel::engine};
+    std::string m_all;  // each with a zero behind it
+    Environment m_last;
+};
+
+LastEnvironment& g_last_environment = *new LastEnvironment;
+
+// What asked_at_load() found last.
 class LastAsked {
 public:
-    std::optional<std::vector<std::string>> find(const Bytes& names, const std::vector<std::string>& environment) const
+    std::optional<std::vector<std::string>> find(const Bytes& names, const Environment& environment) const
     {
         const std::lock_guard lock(m_mutex);
         if (m_names.buffer() != names.buffer() || m_environment != environment)
@@ -170,8 +223,7 @@ public:
         return m_asked;
     }
 
-    void remember(const Bytes& names, const std::vector<std::string>& environment,
-                  const std::vector<std::string>& asked)
+    void remember(const Bytes& names, const Environment& environment, const std::vector<std::string>& asked)
     {
         const std::lock_guard lock(m_mutex);
         m_names = names;
@@ -181,8 +233,9 @@ public:
 
 private:
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::engine};
-    Bytes m_names;  // kept, so that no other list is ever at its address
-    std::vector<std::string> m_environment;
+    // Both are kept, so that no others are ever at their addresses.
+    Bytes m_names;
+    Environment m_environment;
     std::vector<std::string> m_asked;
 };
 
@@ -315,31 +368,23 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
     return conditions;
 }
 
-std::vector<std::string> environment_now()
+Environment environment_now()
 {
-    std::vector<std::string> all;
-    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-        const std::string_view text(*variable);
-        const std::string_view name = text.substr(0, text.find('='));
-        // The part of OpenMP in these libraries is for code that they compile, and this is set for many programs. "_"
-        // is a shell's, and another for every command. Our own are none of theirs.
-        if (name.find('_', 1) != std::string_view::npos && name != "OMP_NUM_THREADS" && !name.starts_with("HEARTH_"))
-            all.emplace_back(text);
-    }
-    std::sort(all.begin(), all.end());
-    return all;
+    return g_last_environment.now();
 }
 
 std::vector<std::string> asked_at_load(Cache& cache, const std::string& library,
-                                       const std::vector<std::string>& environment)
+                                       const std::optional<watch::FileIdentity>& file, const Environment& environment)
 {
-    const Bytes names = fact_of_file(cache, "variables", library, [&] { return names_in_file(library); });
+    const auto find_names = [&] { return names_in_file(library); };
+    const Bytes names = file ? fact_of_file(cache, "variables", library, *file, find_names)
+                             : fact_of_file(cache, "variables", library, find_names);
     if (names.empty())
         return {};
     if (std::optional<std::vector<std::string>> known = g_last_asked.find(names, environment))
         return *std::move(known);
     std::vector<std::string> asked;
-    for (const std::string& variable : environment)
+    for (const std::string& variable : *environment)
         if (has_line(names.text(), std::string_view(variable).substr(0, variable.find('='))))
             asked.push_back(variable);
     g_last_asked.remember(names, environment, asked);

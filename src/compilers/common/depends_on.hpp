@@ -4,8 +4,10 @@
 #include "hearth/cache.hpp"
 #include "watch/condition.hpp"
 #include "watch/event_log.hpp"
+#include "watch/file_identity.hpp"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -53,12 +55,16 @@ void add_condition(watch::Condition condition, watch::Conditions& conditions);
 Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Places& places, const Told& told,
                                      std::span<const std::string_view> known_libraries, Cache* cache = nullptr);
 
-// The variables of this process, as "NAME=value", that are not there for everybody: those with an underscore. HOME,
-// PATH and their like are named in many libraries.
-std::vector<std::string> environment_now();
+// Variables as "NAME=value". One that is the same is mostly the same object.
+using Environment = std::shared_ptr<const std::vector<std::string>>;
+
+// The variables of this process that are not there for everybody: those with an underscore. HOME, PATH and their like
+// are named in many libraries.
+Environment environment_now();
 
 // Which of them a library may ask for before it can be watched, in its constructors: those whose names are in its file.
+// `file`: that of the library, if it was just looked at.
 std::vector<std::string> asked_at_load(Cache& cache, const std::string& library,
-                                       const std::vector<std::string>& environment);
+                                       const std::optional<watch::FileIdentity>& file, const Environment& environment);
 
 }  // namespace hearth::compilers

@@ -21,29 +21,37 @@ namespace compilers {
 
 namespace {
 
+// Which fact it is. What one cache's directory says is no fact to the others.
+struct FactId {
+    std::string what;
+    watch::FileIdentity file;
+    std::string directory;
+    friend auto operator<=>(const FactId&, const FactId&) = default;
+};
+
 // What this process has found out, so that a hit need not read it from a tier each time.
 class KnownFacts {
 public:
-    std::optional<Bytes> find(const Key& key) const
+    std::optional<Bytes> find(const FactId& id) const
     {
         const std::lock_guard lock(m_mutex);
-        const auto found = m_known.find(key);
+        const auto found = m_known.find(id);
         return found != m_known.end() ? std::optional(found->second) : std::nullopt;
     }
 
-    Bytes remember(const Key& key, Bytes fact)
+    Bytes remember(const FactId& id, Bytes fact)
     {
         const std::lock_guard lock(m_mutex);
         if (m_known.size() >= k_most)
             m_known.clear();
-        return m_known.insert_or_assign(key, std::move(fact)).first->second;
+        return m_known.insert_or_assign(id, std::move(fact)).first->second;
     }
 
 private:
     static constexpr std::size_t k_most = 1024;
 
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::engine};
-    std::map<Key, Bytes> m_known;
+    std::map<FactId, Bytes> m_known;
 };
 
 // At namespace scope and never destroyed: as other memories of compilers, for processes that fork and that end.
@@ -55,18 +63,21 @@ Bytes fact_of_file(Cache& cache, std::string_view what, const std::string& path,
                    const std::function<std::string()>& find_out)
 {
     const std::optional<watch::FileIdentity> file = watch::identify(path);
-    if (!file)
-        return {};
-    const Key key =
-        Key::of("hearth file fact", what, file->device, file->inode, file->size, file->modified_ns, file->changed_ns);
-    // What one cache's directory says is no fact to the others.
-    const Key key_here = Key::of("hearth file fact here", key.hex(), cache.directory());
-    if (std::optional<Bytes> known = g_known_facts.find(key_here))
+    return file ? fact_of_file(cache, what, path, *file, find_out) : Bytes{};
+}
+
+Bytes fact_of_file(Cache& cache, std::string_view what, const std::string& path, const watch::FileIdentity& file,
+                   const std::function<std::string()>& find_out)
+{
+    const FactId id{std::string(what), file, cache.directory()};
+    if (std::optional<Bytes> known = g_known_facts.find(id))
         return *std::move(known);
+    const Key key =
+        Key::of("hearth file fact", what, file.device, file.inode, file.size, file.modified_ns, file.changed_ns);
     if (const Lookup known = cache.peek(key, EntryKind::derived))
-        return g_known_facts.remember(key_here, Bytes::copy_of(known->text()));
+        return g_known_facts.remember(id, Bytes::copy_of(known->text()));
     std::string fact;
-    if (!watch::is_settled(*file))
+    if (!watch::is_settled(file))
         return Bytes::copy_of(find_out());
     // Processes that want it at once wait for one of them.
     const Result<Lookup> made =
@@ -82,7 +93,7 @@ Bytes fact_of_file(Cache& cache, std::string_view what, const std::string& path,
                              },
                              {.kind = EntryKind::derived});
     if (made)
-        return g_known_facts.remember(key_here, Bytes::copy_of((*made)->text()));
+        return g_known_facts.remember(id, Bytes::copy_of((*made)->text()));
     return Bytes::copy_of(fact.empty() ? find_out() : fact);
 }
 

@@ -34,7 +34,7 @@ Result<LoadedCompiler*> LoadedCompiler::load(const std::string& path)
 {
     if (LoadedCompiler* const known = find(path))
         return known;
-    std::vector<std::string> environment = environment_now();
+    Environment environment = environment_now();
     HEARTH_TRY_SET(const base::SharedLibrary library, base::SharedLibrary::load(path));
     std::unique_ptr<LoadedCompiler> made(new LoadedCompiler(path, library));
     made->m_build = base::loaded_build_id(library.handle());
@@ -59,10 +59,11 @@ std::string LoadedCompiler::why_not_kept(const std::string& build) const
     return {};
 }
 
-std::vector<std::string> environment_of(Cache& cache, const std::string& path)
+std::vector<std::string> environment_of(Cache& cache, const std::string& path,
+                                        const std::optional<watch::FileIdentity>& file)
 {
     const LoadedCompiler* const loaded = LoadedCompiler::find(path);
-    return asked_at_load(cache, path, loaded != nullptr ? loaded->environment() : environment_now());
+    return asked_at_load(cache, path, file, loaded != nullptr ? loaded->environment() : environment_now());
 }
 
 std::uint64_t float_mode()

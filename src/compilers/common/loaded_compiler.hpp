@@ -25,7 +25,7 @@ public:
     const std::string& path() const { return m_path; }
     const base::SharedLibrary& library() const { return m_library; }
     // The variables of the process when it was loaded.
-    const std::vector<std::string>& environment() const { return m_environment; }
+    const Environment& environment() const { return m_environment; }
     AskedVariables& asked_variables() { return m_asked_variables; }
 
     // Why its results must not be kept: it cannot be watched, or it is not the build that its file has. Empty: they may
@@ -38,15 +38,16 @@ private:
     std::string m_path;
     base::SharedLibrary m_library;
     std::string m_build;  // of the image in memory
-    std::vector<std::string> m_environment;
+    Environment m_environment;
     const watch::WatchedLibrary* m_watched = nullptr;  // null: m_why_not_watched
     std::string m_why_not_watched;
     AskedVariables m_asked_variables;
 };
 
 // What of the environment decides what the compiler at `path` does, besides what it asks for in a compile: as it was
-// when this process loaded it, or as it is now.
-std::vector<std::string> environment_of(Cache& cache, const std::string& path);
+// when this process loaded it, or as it is now. `file`: the one at `path`, if it was just looked at.
+std::vector<std::string> environment_of(Cache& cache, const std::string& path,
+                                        const std::optional<watch::FileIdentity>& file = {});
 
 // How the calling thread rounds and treats tiny numbers, and what it is where nobody has changed it. A compiler folds
 // constants in the mode of the thread that calls it.

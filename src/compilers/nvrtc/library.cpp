@@ -93,8 +93,13 @@ Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
     std::string configured = configured_by_caller;
     if (const char* path = std::getenv("HEARTH_NVRTC"); configured.empty() && path != nullptr)
         configured = path;
-    if (std::optional<Identity> known = g_known.find(configured))
+    base::FileStat now;
+    if (std::optional<Identity> known = g_known.find(configured, &now)) {
+        if (now.type == base::FileType::file)  // and no link, whose file may be another by now
+            known->file = {now.device, now.inode, now.size, now.modified.time_since_epoch().count(),
+                           now.changed.time_since_epoch().count()};
         return *std::move(known);
+    }
 
     std::vector<std::string> passed_over;
     const auto take = [&](const std::string& path) -> std::optional<Identity> {
@@ -147,7 +152,7 @@ struct Library::Functions {
 
 std::vector<std::string> environment_of(Cache& cache, const Identity& compiler)
 {
-    std::vector<std::string> asked = compilers::environment_of(cache, compiler.path);
+    std::vector<std::string> asked = compilers::environment_of(cache, compiler.path, compiler.file);
     // Is asked for in every compile, and so is a condition of each: a program may set it at any time.
     std::erase_if(asked, [](const std::string& variable) { return variable.starts_with(k_appended_flags); });
     return asked;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 
 namespace hearth::nvrtc {
 
@@ -15,8 +16,13 @@ struct Identity {
     std::string path;
     std::string build_id;
     std::string builtins;  // digest of the library of built-in headers beside it
+    // Its file, if it was looked at to tell this. It is no part of which NVRTC it is.
+    std::optional<watch::FileIdentity> file{};
 
-    friend bool operator==(const Identity&, const Identity&) = default;
+    friend bool operator==(const Identity& a, const Identity& b)
+    {
+        return std::tie(a.path, a.build_id, a.builtins) == std::tie(b.path, b.build_id, b.builtins);
+    }
 };
 
 // Finds the library: the configured path, HEARTH_NVRTC, then everywhere hearth/libraries.hpp looks. The cache remembers

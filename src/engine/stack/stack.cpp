@@ -52,8 +52,8 @@ Stack::Stack(const EngineOptions& options, const Tiers& tiers, Counters& counter
 {
     for (const Place& tier : tiers)
         m_promotion.push_back(policy::in_tier(options.policy, tier.name)());
-    if (tiers.size() != 0 && !tiers[0].traits.persistent) {
-        m_plain_top = tiers[0].bare;
+    if (tiers.size() != 0) {
+        m_top = dynamic_cast<resident::ArtifactsAtHand*>(tiers[0].bare);
         m_top_name = &tiers[0].name;
     }
 }
@@ -74,25 +74,27 @@ try {
 }
 
 // Past the GuardedTier, whose call would cost a hit in memory a tenth of its time.
-[[gnu::always_inline]] inline Found Stack::find_on_top(const Key& key)
+[[gnu::always_inline]] inline resident::HeldArtifact Stack::find_on_top(const Key& key, Miss& why)
 try {
-    return m_plain_top->find(key);
+    return m_top->find_held(key, why);
 } catch (...) {
     tell_of_throw("A lookup");
-    return Found::miss(Miss::outage);
+    why = Miss::outage;
+    return {};
 }
 
 Lookup Stack::find(const Key& key)
 {
     // This path serves a hit in memory that is not timed, which is nearly every hit, and nothing else.
     Counters::Mine mine = m_counters.mine();
-    if (m_plain_top && !mine.time_next(0)) {
-        Found found = find_on_top(key);
-        if (found) {
-            mine.hit(0, found.cost, found.compiler);
-            return {std::move(found.artifact), m_top_name};
+    if (m_top && !mine.time_next(0)) {
+        Miss why = Miss::absent;
+        const resident::HeldArtifact held = find_on_top(key, why);
+        if (held.node) {
+            mine.hit(0, held.node->cost, held.node->compiler);
+            return {ArtifactLease(held.slot, held.node->artifact), m_top_name};
         }
-        return find_from(1, key, failed_find(0, found.why, Miss::absent));
+        return find_from(1, key, failed_find(0, why, Miss::absent));
     }
     return find_from(0, key, Miss::absent);
 }

@@ -7,6 +7,7 @@
 #include "engine/stack/writes.hpp"
 #include "engine/stats/statistics.hpp"
 #include "hearth/admin.hpp"
+#include "resident/artifact_node.hpp"
 
 #include <array>
 #include <atomic>
@@ -93,7 +94,7 @@ private:
     Miss failed_find(std::size_t tier, Miss why, Miss before);
     void log_once(std::size_t tier, const std::string& message);
     void tell_of_throw(const char* what) noexcept;
-    Found find_on_top(const Key& key);
+    resident::HeldArtifact find_on_top(const Key& key, Miss& why);
 
     const std::string* promote_after_hit(std::size_t tier, const Key& key, const Found& found, Writes::Ticket read);
     std::size_t fastest_with(const Key& key);
@@ -102,7 +103,7 @@ private:
     void tell_of(const Eviction& eviction);
     MoveReport move(const Key& key, std::size_t from, std::size_t to, bool leaves);
 
-    Tier* m_plain_top = nullptr;  // the first tier, when it is so fast that only some of its hits are timed
+    resident::ArtifactsAtHand* m_top = nullptr;  // the first tier, if it is so fast that only some hits are timed
     const std::string* m_top_name = nullptr;
     Counters& m_counters;
     const Tiers& m_tiers;

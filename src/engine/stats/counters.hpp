@@ -44,14 +44,16 @@ class Counters {
     static constexpr std::size_t k_values = k_first_compiler + k_compiler_kinds * k_compiler_counts.size();
     static constexpr std::size_t k_stripes = 256;
 
-    struct alignas(64) Stripe {
+    // Two cache lines: processors fetch them in pairs, and what a neighbour's thread writes would be fetched from it.
+    struct alignas(128) Stripe {
         std::array<std::atomic<std::uint64_t>, k_values> values{};
         bool shared = false;  // the last stripe serves every thread beyond the others
 
-        void add(std::size_t at, std::uint64_t amount)
+        void add(std::size_t at, std::uint64_t amount) { add(at, amount, shared); }
+        void add(std::size_t at, std::uint64_t amount, bool is_shared)
         {
             std::atomic<std::uint64_t>& value = values[at];
-            if (shared)
+            if (is_shared)
                 value.fetch_add(amount, std::memory_order_relaxed);
             else
                 value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
@@ -114,10 +116,11 @@ public:
         }
         void hit(std::size_t tier, std::chrono::nanoseconds saved, CompilerKind compiler)
         {
-            m_stripe.add(place<&TierStats::hits>(tier), 1);
-            m_stripe.add(place<&CompilerStats::hits>(compiler), 1);
-            m_stripe.add(place<&CompilerStats::compile_ns_saved>(compiler),
-                         static_cast<std::uint64_t>(std::max<std::int64_t>(saved.count(), 0)));
+            const auto ns = static_cast<std::uint64_t>(std::max<std::int64_t>(saved.count(), 0));
+            const bool is_shared = m_stripe.shared;  // read once: what is added might be it, as far as a compiler knows
+            m_stripe.add(place<&TierStats::hits>(tier), 1, is_shared);
+            m_stripe.add(place<&CompilerStats::hits>(compiler), 1, is_shared);
+            m_stripe.add(place<&CompilerStats::compile_ns_saved>(compiler), ns, is_shared);
         }
 
     private:

@@ -23,34 +23,14 @@ namespace tiers {
 
 namespace {
 
-// A lookup does not read the artifact itself.
-struct ArtifactNode final : resident::Node {
-    ArtifactNode(const Key& key, std::shared_ptr<const Artifact> the_artifact)
-        : Node(key, the_artifact->size(), *the_artifact), cost(the_artifact->cost), artifact(std::move(the_artifact)),
-          compiler(compiler_kind_of(artifact->metadata.compiler)),
-          m_beside(static_cast<std::uint32_t>(std::min<std::uint64_t>(memory_beside(*artifact), UINT32_MAX)))
-    {
-    }
-
-    const Artifact& about() const noexcept override { return *artifact; }
-    std::uint64_t beside() const noexcept override { return m_beside; }
-
-    const std::chrono::nanoseconds cost;
-    const std::shared_ptr<const Artifact> artifact;
-    const CompilerKind compiler;
-
-private:
-    const std::uint32_t m_beside;
-};
-static_assert(sizeof(ArtifactNode) == 128, "a hit reads two neighbouring cache lines");
+using resident::ArtifactNode;
 
 const ArtifactNode& with_artifact(const resident::Node& node)
 {
     return static_cast<const ArtifactNode&>(node);
 }
 
-// A part of every hit: a call, or a lease that is assigned, would show.
-[[gnu::always_inline]] inline Found answer(const resident::ResidentStore::Hit& hit)
+Found answer(const resident::ResidentStore::Hit& hit)
 {
     if (!hit.node)
         return Found::miss(hit.why);
@@ -86,6 +66,12 @@ Found MemoryTier::find(const Key& key)
     return answer(m_store.find(key));
 }
 
+resident::HeldArtifact MemoryTier::find_held(const Key& key, Miss& why)
+{
+    const resident::ResidentTable::Held found = m_store.find_held(key, why);
+    return {static_cast<const ArtifactNode*>(found.node), found.slot};
+}
+
 Found MemoryTier::peek(const Key& key)
 {
     return answer(m_store.peek(key));
@@ -93,7 +79,9 @@ Found MemoryTier::peek(const Key& key)
 
 Result<StoreReport> MemoryTier::store(const Key& key, const Entry& entry, Victims victims)
 {
-    auto node = std::make_unique<ArtifactNode>(key, without_slack(entry.artifact()));
+    std::shared_ptr<const Artifact> artifact = without_slack(entry.artifact());
+    const auto beside = static_cast<std::uint32_t>(std::min<std::uint64_t>(memory_beside(*artifact), UINT32_MAX));
+    auto node = std::make_unique<ArtifactNode>(key, std::move(artifact), beside);
     StoreReport report;
     report.bytes = node->resident.bytes;
     const Result<resident::Departed> departed = m_store.store(std::move(node), report.replaced);

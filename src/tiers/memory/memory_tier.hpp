@@ -1,6 +1,7 @@
 #pragma once
 
 #include "hearth/tier.hpp"
+#include "resident/artifact_node.hpp"
 #include "resident/resident_store.hpp"
 
 #include <memory>
@@ -13,13 +14,14 @@ namespace hearth::tiers {
 // Ownership: holds artifacts; a lease outlives eviction, clear() and the tier itself.
 // Cost: find() is one probe, no lock, no allocation, and writes no cache line that other threads read, except
 // for a use counter until it saturates.
-class MemoryTier final : public Tier {
+class MemoryTier final : public Tier, public resident::ArtifactsAtHand {
 public:
     MemoryTier(MemoryOptions options, const TierContext& context);
 
     std::string_view name() const override { return m_name; }
     TierTraits traits() const override { return {}; }
     Found find(const Key& key) override;
+    resident::HeldArtifact find_held(const Key& key, Miss& why) override;
     Found peek(const Key& key) override;
     Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
     bool contains(const Key& key) override { return m_store.contains(key); }

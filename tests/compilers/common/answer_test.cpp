@@ -146,6 +146,49 @@ TEST_F(Answering, remembers_several_worlds_and_not_too_many)
     }
 }
 
+TEST_F(Answering, looks_no_further_than_the_first_result_while_that_answers)
+{
+    write_file(m_scratch / "a/v.h", "one");
+    const Key first = ask(m_question).key;
+    EXPECT_EQ(ask(), "one hit");
+    // Another result whose conditions hold too. Whoever reads the manifest is given it.
+    const Key other = Key::of("hearth result", m_question.request.key().hex(), std::uint64_t{1});
+    Artifact artifact = *m_cache->find(first);
+    artifact.sections.front().data = Bytes::copy_of("other");
+    ASSERT_TRUE(m_cache->insert(other, std::move(artifact)).ok());
+    watch::Manifest manifest;
+    manifest.add({other, compile(m_question.places)->depends_on->list});
+    manifest.next = 2;
+    const Key name = Key::of("hearth manifest", m_question.request.key().hex());
+    ASSERT_TRUE(m_cache->insert(name, Artifact{watch::encode_manifest(manifest)}, {.kind = EntryKind::manifest}).ok());
+    EXPECT_EQ(ask(), "one hit") << "nobody had to look";
+    // What answered before is of this directory only: another cache has results of its own.
+    CacheOptions elsewhere;
+    elsewhere.directory = m_scratch / "elsewhere";
+    elsewhere.maintenance = Maintenance::by_hand;
+    Cache cache = Cache::open(elsewhere).value();
+    for (const Key& key : {other, name})
+        ASSERT_TRUE(cache.insert(key, *m_cache->find(key)).ok());
+    m_cache.emplace(std::move(cache));
+    EXPECT_EQ(ask(), "other hit");
+    EXPECT_EQ(m_compiles, 1);
+}
+
+TEST_F(Answering, a_result_that_answered_before_is_checked_each_time)
+{
+    write_file(m_scratch / "b/v.h", "one");
+    EXPECT_EQ(ask(), "one compiled");
+    EXPECT_EQ(ask(), "one hit");
+    EXPECT_EQ(ask(), "one hit") << "it is known to answer now";
+    write_file(m_scratch / "a/v.h", "two");
+    EXPECT_EQ(ask(), "two compiled");
+    EXPECT_EQ(ask(), "two hit");
+    std::filesystem::remove(m_scratch / "a/v.h");
+    EXPECT_EQ(ask(), "one hit");
+    write_file(m_scratch / "a/v.h", "two");
+    EXPECT_EQ(ask(), "two hit");
+}
+
 TEST_F(Answering, goes_on_after_a_restart_and_without_its_manifest)
 {
     write_file(m_scratch / "b/v.h", "one");
