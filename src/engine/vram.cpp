@@ -146,6 +146,20 @@ Status Vram::trim() const
     return {};
 }
 
+Result<std::uint64_t> Vram::give_back(std::uint64_t bytes, int device) const
+{
+    if (!m_tier)
+        return no_vram();
+    engine::Stack& stack = m_parts->stack;
+    if (!stack.may_change())
+        return engine::Stack::not_in_on_evict();
+    const engine::Writes::Ticket read = stack.writes().now();
+    Result<device::GivenBack> given = m_tier->give_back(bytes, device, m_parts->tiers[m_place].victims);
+    HEARTH_TRY(given);
+    stack.settle_victims(m_place, std::move(given->victims), read);
+    return given->bytes;
+}
+
 Result<device::Report> Vram::report() const
 {
     if (!m_tier)
