@@ -53,7 +53,7 @@ struct CudaInHostMemory {
         driver.destroy_event = [](CUevent_st*) { return 0; };
         driver.allocate = [](std::uint64_t* address, std::size_t bytes) {
             const std::lock_guard lock(s_here->mutex);
-            s_here->memory.push_back(std::make_unique<std::byte[]>(bytes));
+            s_here->memory.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
             *address = reinterpret_cast<std::uintptr_t>(s_here->memory.back().get());
             return 0;
         };
@@ -73,7 +73,11 @@ struct CudaInHostMemory {
             return std::memcpy(to, pointer(from), bytes), 0;
         };
         driver.copy_between = [](std::uint64_t to, CUctx_st*, std::uint64_t from, CUctx_st*, std::size_t bytes,
-                                 CUstream_st*) { return std::memcpy(pointer(to), pointer(from), bytes), 0; };
+                                 CUstream_st*) {
+            if (s_here->peer_error == 0)
+                std::memcpy(pointer(to), pointer(from), bytes);
+            return s_here->peer_error.load();
+        };
     }
     ~CudaInHostMemory() { s_here = nullptr; }
     CudaInHostMemory(const CudaInHostMemory&) = delete;
@@ -87,8 +91,9 @@ struct CudaInHostMemory {
     static inline CudaInHostMemory* s_here = nullptr;
     FakeCuda fake;
     gpu::CudaDriver driver = fake.driver();
-    int contexts = 1;
-    std::mutex mutex;  // guards the next
+    std::atomic<int> contexts{1};
+    std::atomic<int> peer_error{0};  // that every peer copy fails with
+    std::mutex mutex;                // guards the next
     std::vector<std::unique_ptr<std::byte[]>> memory;
 };
 
@@ -264,6 +269,77 @@ TEST_P(SeveralGpus, two_contexts_that_threads_store_copy_and_read_in_are_never_m
     EXPECT_GT(reads, 100U);
     EXPECT_GT(m_watched->peer_copies(), 10U);
     EXPECT_EQ(tier->verify(Repair::no, {}).corrupt, 0U);
+}
+
+TEST_P(SeveralGpus, a_copy_that_breaks_the_other_context_leaves_the_one_that_it_came_from)
+{
+    if (!m_stand_in)
+        GTEST_SKIP() << "Only the stand-in fails when it is asked to.";
+    const auto tier = open();
+    ASSERT_TRUE(put(*tier, 1, 5000, 0));
+    ASSERT_TRUE(put(*tier, 2, 5000, 1));
+    for (const int harmless : {1, 2}) {
+        m_stand_in->peer_error = harmless;
+        EXPECT_FALSE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
+        EXPECT_EQ(on(*tier, 1, 0), sample(1, 5000));
+        EXPECT_EQ(on(*tier, 2, 1), sample(2, 5000));
+    }
+    m_stand_in->peer_error = 700;  // an illegal address: the context that it happened in is dead
+    EXPECT_FALSE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
+    m_stand_in->peer_error = 0;
+    EXPECT_EQ(on(*tier, 1, 0), sample(1, 5000));
+    EXPECT_EQ(on(*tier, 2, 1), "") << "it went with its context";
+    ASSERT_TRUE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
+    EXPECT_EQ(on(*tier, 1, 1), sample(1, 5000));
+}
+
+// On the stand-in, which allows what a driver does not: the context goes while threads are inside their calls.
+TEST_P(SeveralGpus, two_contexts_where_one_is_lost_again_and_again_under_load_give_misses_and_never_a_wrong_byte)
+{
+    if (!m_stand_in)
+        GTEST_SKIP() << "A driver's context may be destroyed between two calls only: VramProcess does that.";
+    const auto tier = open();
+    for (std::uint64_t i = 0; i < 10; ++i)
+        ASSERT_TRUE(put(*tier, i, 2000, 0));
+    std::atomic<bool> stop{false};
+    std::atomic<int> wrong{0};
+    std::atomic<int> missing{0};
+    std::atomic<std::uint64_t> done{0};
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            device::Lease held;
+            for (std::uint64_t i = t; !stop; ++i, ++done) {
+                const std::uint64_t number = 10 + i * 7 % 30;
+                if (i % 3 == 0)
+                    static_cast<void>(put(*tier, number, 1000 + number * 300, 1));
+                if (i % 5 == 0)
+                    static_cast<void>(tier->copy_to_device(numbered_key(i % 10), 1, Victims::discard));
+                if (const Found found = tier->find(numbered_key(number)))
+                    wrong += found.artifact->text() == sample(number, 1000 + number * 300) ? 0 : 1;
+                held = tier->lease(numbered_key(number), {.device = 1});
+                // What lies on the other device is none the worse for it.
+                const Found other = tier->find(numbered_key(i % 10));
+                missing += other ? 0 : 1;
+                wrong += !other || other.artifact->text() == sample(i % 10, 2000) ? 0 : 1;
+            }
+        });
+    for (std::uint64_t i = 0; i < scaled(100); ++i) {
+        const std::uint64_t before = done;
+        while (done < before + 20)
+            std::this_thread::yield();
+        for (int place = 2; place <= m_stand_in->contexts; ++place)
+            m_stand_in->fake.destroy_context({reinterpret_cast<CUctx_st*>(static_cast<std::uintptr_t>(place)), 0});
+    }
+    stop = true;
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(missing, 0);
+    EXPECT_GT(m_stand_in->contexts, 20) << "it was opened again and again";
+    ASSERT_TRUE(put(*tier, 50, 5000, 1));
+    EXPECT_EQ(tier->find(numbered_key(50)).artifact->text(), sample(50, 5000));
+    EXPECT_TRUE(tier->verify(Repair::no, {}).accounting_exact);
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, SeveralGpus, testing::Values(DriverKind::stand_in, DriverKind::cuda),

@@ -24,24 +24,23 @@ public:
             return error;
         };
         m_driver.free = [](std::uint64_t address) {
-            s_watched->check(address, 0);
+            const bool alive = s_watched->check(address, 0);
             s_watched->remove(address);
-            return s_watched->m_inner.free(address);
+            return alive ? s_watched->m_inner.free(address) : k_gone;
         };
         m_driver.copy_to_device = [](std::uint64_t to, const void* from, std::size_t bytes, CUstream_st* stream) {
-            s_watched->check(to, bytes);
-            return s_watched->m_inner.copy_to_device(to, from, bytes, stream);
+            const bool alive = s_watched->check(to, bytes);
+            return alive ? s_watched->m_inner.copy_to_device(to, from, bytes, stream) : k_gone;
         };
         m_driver.copy_to_host = [](void* to, std::uint64_t from, std::size_t bytes, CUstream_st* stream) {
-            s_watched->check(from, bytes);
-            return s_watched->m_inner.copy_to_host(to, from, bytes, stream);
+            const bool alive = s_watched->check(from, bytes);
+            return alive ? s_watched->m_inner.copy_to_host(to, from, bytes, stream) : k_gone;
         };
         m_driver.copy_between = [](std::uint64_t to, CUctx_st* to_context, std::uint64_t from, CUctx_st* from_context,
                                    std::size_t bytes, CUstream_st* stream) {
             ++s_watched->m_peer_copies;
-            s_watched->check(to, bytes, to_context);
-            s_watched->check(from, bytes, from_context);
-            return s_watched->m_inner.copy_between(to, to_context, from, from_context, bytes, stream);
+            const bool alive = s_watched->check(to, bytes, to_context) && s_watched->check(from, bytes, from_context);
+            return alive ? s_watched->m_inner.copy_between(to, to_context, from, from_context, bytes, stream) : k_gone;
         };
     }
     ~WatchedDriver() { s_watched = nullptr; }
@@ -89,14 +88,17 @@ private:
         const std::lock_guard lock(m_mutex);
         m_allocated.erase(address);
     }
-    void check(std::uint64_t address, std::uint64_t bytes, CUctx_st* context = nullptr)
+    // False: there is no such context any more. A driver says so too.
+    bool check(std::uint64_t address, std::uint64_t bytes, CUctx_st* context = nullptr)
     {
         const std::uint64_t here = id_of(context);
         const std::uint64_t last = bytes == 0 ? address : address + bytes - 1;
-        if (here == 0 || context_of(address) != here || context_of(last) != here)
+        if (here != 0 && (context_of(address) != here || context_of(last) != here))
             ++m_misuses;
+        return here != 0;
     }
 
+    static constexpr int k_gone = gpu::cuda::k_context_is_destroyed;
     static inline WatchedDriver* s_watched = nullptr;
     const gpu::CudaDriver m_inner;
     gpu::CudaDriver m_driver;
