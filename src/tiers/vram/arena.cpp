@@ -219,7 +219,8 @@ Status Arena::add_block(std::uint64_t size)
             empty = take_empty_blocks();
         }
         give_back(empty);
-        found = ask_device(size, wanted);
+        if (!empty.empty())
+            found = ask_device(size, wanted);
     }
     auto block = std::make_unique<Block>();
     const std::lock_guard lock(m_mutex);

@@ -26,19 +26,23 @@ protected:
         m_faults->room = k_room;
         m_faults->max_block = 100'000;
     }
-    Cache open(VramOptions options = {.max_bytes = 10_MiB})
+    CacheOptions with_vram(VramOptions options)
     {
         CacheOptions all;
         const auto memory = [this](device::Backend, int) -> Result<std::shared_ptr<gpu::DeviceMemory>> {
             return {std::make_shared<FaultyMemory>(m_faults)};
         };
-        all.tiers = {{"vram",
-                      [=](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
+        all.tiers = {{"vram", [=](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
                           return {std::make_unique<tiers::VramTier>(options, context, memory)};
-                      }},
-                     disk(m_scratch / "disk")};
+                      }}};
         all.maintenance = Maintenance::by_hand;
         all.policy = lru();
+        return all;
+    }
+    Cache open(VramOptions options = {.max_bytes = 10_MiB})
+    {
+        CacheOptions all = with_vram(std::move(options));
+        all.tiers.push_back(disk(m_scratch / "disk"));
         return Cache::open(all).value();
     }
     static Result<InsertReport> put(Cache& cache, std::uint64_t number, const device::Placement& placement = {})
@@ -181,6 +185,25 @@ TEST_F(VramFull, what_is_under_lease_stays_where_it_is_and_the_rest_is_given_bac
     EXPECT_EQ(m_faults->in_use, 0U);
     for (std::uint64_t i = 0; i < 20; ++i)
         EXPECT_EQ(cache.find(numbered_key(i)).tier(), "disk") << i;
+}
+
+TEST_F(VramFull, much_is_given_back_in_steps_so_that_the_host_never_holds_all_of_it)
+{
+    m_faults->room = UINT64_MAX;
+    m_faults->max_block = UINT64_MAX;
+    std::uint64_t left_at_first = 0;
+    CacheOptions options = with_vram({.max_bytes = 1_GiB});
+    options.on_evict = [&](const Eviction&) {
+        left_at_first = std::max<std::uint64_t>(left_at_first, m_faults->in_use);
+    };
+    Cache cache = Cache::open(options).value();
+    for (std::uint64_t i = 0; i < 12; ++i)
+        ASSERT_TRUE(cache.vram().insert(numbered_key(i), sample_bytes(numbered_key(i), 16_MiB)).ok());
+    const std::uint64_t before = reserved(cache);
+    ASSERT_GE(before, 192_MiB);
+    EXPECT_EQ(cache.vram().give_back(UINT64_MAX).value(), before);
+    EXPECT_EQ(m_faults->in_use, 0U);
+    EXPECT_GE(left_at_first, before / 2) << "the first had moved on before the last was read";
 }
 
 TEST_F(VramFull, each_device_gives_back_its_own)
