@@ -1,6 +1,6 @@
 # What people type. The work is CMake's (CMakePresets.json); every target first sees to the packages it needs.
 .DEFAULT_GOAL := build
-.PHONY: build wheel docs package test-package demo test bench simulate test-gpu bench-gpu sanitize soak format lint clean help
+.PHONY: build wheel docs package test-package demo test bench simulate test-gpu bench-gpu sanitize-gpu sanitize soak format lint clean help
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # A terminal gets ninja's one moving line; a log gets warnings and errors only.
@@ -56,6 +56,9 @@ test-gpu: ## the tests that launch kernels, on a machine with a GPU
 
 bench-gpu: ## the benchmarks that want a GPU, beside the driver, NVRTC and CuPy; writes build-gpu/bench-gpu.json
 	@scripts/test-gpu --jobs $(JOBS) bench
+
+sanitize-gpu: ## the tests that launch kernels under compute-sanitizer's memcheck, on a machine with a GPU
+	@scripts/test-gpu --jobs $(JOBS) sanitize
 
 sanitize: ## the tests again under AddressSanitizer + UBSan, then under ThreadSanitizer
 	@scripts/configure asan-ubsan build-asan build test

@@ -202,6 +202,12 @@ struct Partition {
     std::uint64_t max_bytes = 0;
 };
 
+// What went back to a device, and the entries that were evicted for it.
+struct GivenBack {
+    std::uint64_t bytes = 0;
+    std::vector<Victim> victims;
+};
+
 enum class Fallback : std::uint8_t {
     none,  // without the device the tier cannot be opened: Cache::open() goes on without it and says so
     host,  // host memory is used instead, and statistics and `hearth doctor` say so
@@ -229,6 +235,7 @@ public:
                                          Victims victims) = 0;
     virtual Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) = 0;
     virtual void trim() = 0;
+    virtual Result<device::GivenBack> give_back(std::uint64_t bytes, int device, Victims victims) = 0;
     virtual device::Report report() = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "hearth/cache.hpp"
 #include "hearth/device_tier.hpp"
 
+#include <concepts>
 #include <span>
 
 namespace hearth {
@@ -30,6 +31,25 @@ public:
     Status copy_to_device(const Key& key, int device) const;
     // Gives memory that nothing lies in back to the device. Maintenance does it too; entries stay where they are.
     Status trim() const;
+    // Gives so much of a device's memory back to it, for others to use: first what nothing lies in, and then blocks
+    // whose entries are evicted for it, and move to slower tiers as ever. Returns how many bytes were given back: more,
+    // since blocks are whole, or less, where leases hold them. The tier takes memory again when it needs some.
+    Result<std::uint64_t> give_back(std::uint64_t bytes, int device = 0) const;
+    // For an allocation of the program's own. Calls `allocate`, which tells whether it has succeeded. If it has not,
+    // gives `bytes` back and calls it again, as long as there is something to give back, and three times at most.
+    //   vram.give_way(bytes, [&] { return cudaMalloc(&memory, bytes) == cudaSuccess; })
+    template <std::predicate Allocate>
+    bool give_way(std::uint64_t bytes, Allocate&& allocate, int device = 0) const
+    {
+        constexpr int k_tries = 3;  // other threads may store in what was given back
+        for (int i = 0; i < k_tries; ++i) {
+            if (allocate())
+                return true;
+            if (const Result<std::uint64_t> given = give_back(bytes, device); !given || *given == 0)
+                return false;
+        }
+        return allocate();
+    }
     Result<device::Report> report() const;
 
 private:

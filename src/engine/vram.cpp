@@ -6,9 +6,14 @@
 #include "base/error.hpp"
 #include "engine/parts.hpp"
 
+#include <algorithm>
+
 namespace hearth {
 
 namespace {
+
+// What is evicted passes through host memory on its way to another tier: so much of it, and a block, at a time.
+constexpr std::uint64_t k_given_at_once = 64_MiB;
 
 Error no_vram()
 {
@@ -144,6 +149,32 @@ Status Vram::trim() const
         return no_vram();
     m_tier->trim();
     return {};
+}
+
+Result<std::uint64_t> Vram::give_back(std::uint64_t bytes, int device) const
+{
+    if (!m_tier)
+        return no_vram();
+    engine::Stack& stack = m_parts->stack;
+    if (!stack.may_change())
+        return engine::Stack::not_in_on_evict();
+    // No more than there is now: what other threads store meanwhile is not chased.
+    std::uint64_t reserved = 0;
+    for (const device::PartitionUsage& partition : m_tier->report().partitions)
+        reserved += partition.device == device ? partition.reserved_bytes : 0;
+    std::uint64_t given = 0;
+    do {
+        const engine::Writes::Ticket read = stack.writes().now();
+        const std::uint64_t left = std::min(bytes, reserved) - given;
+        Result<device::GivenBack> step =
+            m_tier->give_back(std::min(left, k_given_at_once), device, m_parts->tiers[m_place].victims);
+        HEARTH_TRY(step);
+        stack.settle_victims(m_place, std::move(step->victims), read);
+        if (step->bytes == 0)
+            break;
+        given += step->bytes;
+    } while (given < std::min(bytes, reserved));
+    return given;
 }
 
 Result<device::Report> Vram::report() const

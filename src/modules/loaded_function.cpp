@@ -88,7 +88,9 @@ Result<std::shared_ptr<const LoadedFunction>> LoadedFunction::find(const gpu::Cu
     int error = driver.function(&function, module->handle, symbol.c_str());
     if (error == gpu::cuda::k_not_found)
         return no_such_entry(driver, module->handle, name, symbol);
-    // The driver may put off loading a kernel's code until it is launched, which is too late inside a capture.
+    // The driver may put off loading a kernel's code until it is launched, which is too late inside a capture. Drivers
+    // before 12.4 have no call for it and need none: CUDA's guide says of their lazy loading that a kernel is loaded
+    // when cuModuleGetFunction is called.
     if (error == gpu::cuda::k_success && driver.load_function != nullptr)
         error = driver.load_function(function);
     if (error != gpu::cuda::k_success)

@@ -42,6 +42,75 @@ TEST_F(HiddenGpu, is_replaced_by_host_memory_that_says_why)
     EXPECT_NE(report.fallback.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << report.fallback;
 }
 
+// What a program sees of its device memory, call by call, whatever it lies in.
+std::vector<std::string> seen_through(device::Backend backend)
+{
+    CacheOptions options;
+    options.tiers = {vram({.backend = backend, .max_bytes = 100'000, .partitions = {{"ir", 10'000}}})};
+    options.maintenance = Maintenance::by_hand;
+    options.policy = lru();
+    Cache cache = Cache::open(options).value();
+    const Vram vram = cache.vram();
+    std::vector<std::string> seen;
+    const auto say = [&](const auto& result) {
+        seen.push_back(result.ok() ? "ok" : "error " + std::to_string(static_cast<int>(result.error().code)));
+    };
+    for (std::uint64_t i = 0; i < 20; ++i)
+        say(vram.insert(numbered_key(i), sample_bytes(numbered_key(i), 9000), {.partition = i % 5 == 0 ? "ir" : ""}));
+    say(vram.insert(numbered_key(50), sample_bytes(numbered_key(50), 200'000)));
+    say(vram.insert(numbered_key(51), sample_bytes(numbered_key(51), 10), {.partition = "none"}));
+    std::vector<Key> keys;
+    for (std::uint64_t i = 0; i < 22; ++i) {
+        keys.push_back(numbered_key(i));
+        const device::Lease lease = vram.lease(keys.back());
+        seen.push_back(std::to_string(lease.size()) + (lease.lost() ? " lost" : ""));
+        const Result<device::HostCopy> copy = vram.read(keys.back());
+        say(copy);
+        if (copy)
+            seen.emplace_back(as_text(copy->bytes()));
+        seen.emplace_back(to_string(cache.find(keys.back()).why()));
+    }
+    seen.push_back(std::to_string(vram.read_many(keys)->found()));
+    say(vram.load(numbered_key(60)));
+    say(vram.copy_to_device(keys[19], 1));
+    seen.push_back(std::to_string(vram.give_back(UINT64_MAX).value()));
+    say(vram.insert(keys[0], sample_bytes(keys[0], 10)));
+    say(vram.trim());
+    seen.emplace_back(as_text(vram.read(keys[0])->bytes()));
+    return seen;
+}
+
+// Capability 59.
+TEST_F(HiddenGpu, same_calls_give_the_same_results_from_host_memory_and_the_mode_is_reported)
+{
+    const std::vector<std::string> host = seen_through(device::Backend::host);
+    EXPECT_EQ(seen_through(device::Backend::cuda), host);
+
+    CacheOptions options;
+    options.tiers = {vram({.backend = device::Backend::cuda, .max_bytes = 1_MiB})};
+    options.maintenance = Maintenance::by_hand;
+    Cache cache = Cache::open(options).value();
+    ASSERT_TRUE(cache.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 100)).ok());
+    const device::Report report = *cache.vram().report();
+    ASSERT_EQ(report.devices.size(), 1U);
+    EXPECT_EQ(report.devices[0].backend, device::Backend::host);
+    EXPECT_FALSE(report.devices[0].gpu);
+    const std::string note = cache.stats().tiers[0].note;
+    EXPECT_TRUE(note.starts_with("host: ")) << note;
+    EXPECT_NE(note.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << note;
+}
+
+TEST_F(HiddenGpu, leaves_kernels_an_error_that_says_what_hides_it)
+{
+    CacheOptions options;
+    options.tiers = {memory(1_MiB)};
+    Cache cache = Cache::open(options).value();
+    const cuda::Kernel kernel(cache, {.source = "extern \"C\" __global__ void k() {}", .target = "sm_90"}, "k");
+    const Status warm = kernel.warm();
+    ASSERT_FALSE(warm.ok());
+    EXPECT_NE(warm.error().message.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << warm.error().message;
+}
+
 }  // namespace
 
 }  // namespace hearth::test

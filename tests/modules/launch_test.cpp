@@ -140,6 +140,59 @@ TEST_F(Launches, threads_that_launch_first_at_once_agree)
     EXPECT_EQ(known->most_shared_bytes, static_cast<std::uint32_t>(k_most_bytes - k_static_bytes));
 }
 
+// What the driver was asked for, in order. Inside a capture only the launch itself is allowed.
+std::vector<std::string> g_calls;
+
+class FoundFunctions : public testing::Test {
+protected:
+    FoundFunctions()
+    {
+        g_calls.clear();
+        FakeCuda::make_current(m_context);
+        m_driver.function = [](CUfunc_st** function, CUmod_st*, const char*) {
+            g_calls.emplace_back("cuModuleGetFunction");
+            *function = reinterpret_cast<CUfunc_st*>(std::uintptr_t{16});
+            return 0;
+        };
+        m_driver.load_function = [](CUfunc_st*) { return g_calls.emplace_back("cuFuncLoad"), 0; };
+        m_driver.function_attribute = [](int* value, int, CUfunc_st*) {
+            return g_calls.emplace_back("cuFuncGetAttribute"), *value = 0, 0;
+        };
+        m_driver.current_device = [](int* device) { return *device = 0, 0; };
+        m_driver.device_attribute = [](int* value, int, int) { return *value = 1024, 0; };
+        m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             CUstream_st*, void**, void**) { return g_calls.emplace_back("cuLaunchKernel"), 0; };
+    }
+    std::shared_ptr<const cuda::LoadedFunction> find()
+    {
+        cuda::ModuleLease module =
+            m_table.get(m_driver, m_context, Key::of("module", 1), as_bytes(std::string("image"))).value();
+        return cuda::LoadedFunction::find(m_driver, std::move(module), "fill", "fill").value();
+    }
+
+    FakeCuda m_cuda;
+    gpu::CudaDriver m_driver = m_cuda.driver();
+    gpu::CudaContext m_context = m_cuda.make_context(1);
+    cuda::ModuleTable m_table;
+};
+
+TEST_F(FoundFunctions, have_their_code_before_they_are_launched_also_where_the_driver_has_no_cuFuncLoad)
+{
+    for (const bool has_load : {true, false}) {
+        if (!has_load)
+            m_driver.load_function = nullptr;
+        g_calls.clear();
+        const std::shared_ptr<const cuda::LoadedFunction> function = find();
+        EXPECT_EQ(g_calls, has_load ? std::vector<std::string>{"cuModuleGetFunction", "cuFuncLoad"}
+                                    : std::vector<std::string>{"cuModuleGetFunction"})
+            << "the first loads the code before 12.4";
+        g_calls.clear();
+        ASSERT_TRUE(function->launch({.grid = 1, .block = 1}, {}).ok());
+        EXPECT_EQ(g_calls, (std::vector<std::string>{"cuFuncGetAttribute", "cuFuncGetAttribute", "cuLaunchKernel"}))
+            << "what a capture allows";
+    }
+}
+
 }  // namespace
 
 }  // namespace hearth::test

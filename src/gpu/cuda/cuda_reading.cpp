@@ -191,9 +191,12 @@ Status CudaMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const D
                                       from.block.address + from.offset, m_context.handle, from.bytes, lane.stream());
     if (error == cuda::k_success)
         error = m_driver.finish_stream(lane.stream());
-    if (error != cuda::k_success)
-        return failed("be copied to another device", error);
-    return {};
+    if (error == cuda::k_success)
+        return {};
+    // The error does not tell whose context is gone or broken. If ours still does its work, it is the other's.
+    const bool works = is_alive(m_driver, m_context) && m_driver.finish_stream(m_write_stream) == cuda::k_success;
+    return works ? other->failed("take a copy of another device's", error)
+                 : failed("be copied to another device", error);
 }
 
 }  // namespace hearth::gpu

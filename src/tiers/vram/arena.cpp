@@ -55,16 +55,28 @@ bool Arena::has_place(std::uint64_t bytes, Growth growth) const
 Arena::Plan::Plan(const Arena& arena, std::uint64_t bytes, Growth growth) : m_arena(arena), m_size(arena.rounded(bytes))
 {
     const std::lock_guard lock(arena.m_mutex);
-    for (const std::unique_ptr<Block>& block : arena.m_blocks) {
-        m_blocks[id_of(block->device)] = {block->device.bytes, block->used, block->gaps, {}};
-        m_empty += block->used == 0 ? block->device.bytes : 0;
-    }
     // A device that has no more gives what it gets back.
     const std::uint64_t reserved = arena.m_usage.reserved;
     const std::uint64_t beyond =
         m_size > arena.most() - std::min(arena.most(), reserved) ? reserved + m_size - arena.most() : 0;
     m_lacking = growth == Growth::yes ? beyond : std::max(beyond, m_size);
-    for (const Freed& freed : arena.m_freed)  // they come back as soon as the present readers are done
+    copy_blocks();
+}
+
+// No gap is as large as its size says, so only whole blocks are enough.
+Arena::Plan::Plan(const Arena& arena, std::uint64_t bytes) : m_arena(arena), m_size(UINT64_MAX), m_lacking(bytes)
+{
+    const std::lock_guard lock(arena.m_mutex);
+    copy_blocks();
+}
+
+void Arena::Plan::copy_blocks()
+{
+    for (const std::unique_ptr<Block>& block : m_arena.m_blocks) {
+        m_blocks[id_of(block->device)] = {block->device.bytes, block->used, block->gaps, {}};
+        m_empty += block->used == 0 ? block->device.bytes : 0;
+    }
+    for (const Freed& freed : m_arena.m_freed)  // they come back as soon as the present readers are done
         static_cast<void>(free(freed.part));
 }
 
@@ -207,7 +219,8 @@ Status Arena::add_block(std::uint64_t size)
             empty = take_empty_blocks();
         }
         give_back(empty);
-        found = ask_device(size, wanted);
+        if (!empty.empty())
+            found = ask_device(size, wanted);
     }
     auto block = std::make_unique<Block>();
     const std::lock_guard lock(m_mutex);
@@ -339,7 +352,7 @@ void Arena::set_max_bytes(std::uint64_t max_bytes)
     give_back(empty);
 }
 
-void Arena::trim() noexcept
+std::uint64_t Arena::trim() noexcept
 {
     std::vector<std::unique_ptr<Block>> empty;
     {
@@ -347,6 +360,10 @@ void Arena::trim() noexcept
         empty = take_empty_blocks();
     }
     give_back(empty);
+    std::uint64_t bytes = 0;
+    for (const std::unique_ptr<Block>& block : empty)
+        bytes += block->device.bytes;
+    return bytes;
 }
 
 // Takes them out of the arena; they are given back to the device without the lock.

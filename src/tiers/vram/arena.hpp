@@ -43,10 +43,14 @@ public:
     class Plan {
     public:
         Plan(const Arena& arena, std::uint64_t bytes, Growth growth);
+        // For no place: for whole blocks of so many bytes together, to be given back to the device.
+        Plan(const Arena& arena, std::uint64_t bytes);
         // Whether there is a place once this part is freed too.
         bool free(const gpu::DevicePart& part);
         // Once there is one: whether this part has to be freed for it.
         bool needs(const gpu::DevicePart& part) const;
+        // Bytes of the blocks in which nothing lies by then.
+        std::uint64_t empty_bytes() const noexcept { return m_empty; }
 
     private:
         using BlockId = std::pair<std::uint64_t, void*>;  // its address and buffer
@@ -57,6 +61,7 @@ public:
             std::map<std::uint64_t, std::uint64_t> freed;  // by this plan
         };
         static BlockId id_of(const gpu::DeviceBlock& block) { return {block.address, block.buffer}; }
+        void copy_blocks();
         void put_back(PlannedBlock& block, std::uint64_t offset, std::uint64_t size);
         std::uint64_t best_start(const PlannedBlock& block, std::uint64_t gap, std::uint64_t gap_size) const;
 
@@ -76,8 +81,8 @@ public:
     void set_max_bytes(std::uint64_t max_bytes);
     // Waits until what was freed under the present guards can be handed out again. False if there is nothing like that.
     bool wait_for_readers();
-    // Gives empty blocks back to the device.
-    void trim() noexcept;
+    // Gives empty blocks back to the device. Returns their bytes.
+    std::uint64_t trim() noexcept;
 
     // While one exists, freed parts are not handed out again. For reading many parts without holding each.
     class ReadGuard {

@@ -1,14 +1,13 @@
 #include "tiers/vram/partition.hpp"
 
 #include "base/error.hpp"
-#include "base/hazard.hpp"
 #include "tiers/vram/parked_leases.hpp"
+#include "tiers/vram/room_in_arena.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
 #include <iterator>
-#include <optional>
 
 namespace hearth::tiers {
 
@@ -16,50 +15,6 @@ namespace {
 
 // Each section begins at a multiple of some bytes. What that may take beyond the tier's capacity.
 constexpr std::uint64_t k_between_sections = 4_KiB;
-
-// A place in an arena for an entry. Entries under lease are no help: their bytes stay where they are.
-class PlaceInArena final : public resident::Room {
-public:
-    PlaceInArena(const Arena& arena, std::string tier, std::uint64_t bytes, Arena::Growth growth)
-        : m_arena(arena), m_tier(std::move(tier)), m_bytes(bytes), m_growth(growth)
-    {
-    }
-
-    bool enough() override { return m_arena.has_place(m_bytes, m_growth); }
-    bool enough_without(const resident::Node& node) override
-    {
-        if (!m_plan) {
-            m_plan.emplace(m_arena, m_bytes, m_growth);
-            m_held = base::announced();
-        }
-        const auto& entry = static_cast<const device::ResidentEntry&>(node);
-        const base::Reclaimable* const object = &node;
-        return &entry.memory() == &m_arena.memory() &&
-               !std::binary_search(m_held.begin(), m_held.end(), object, std::less<>()) && m_plan->free(entry.part());
-    }
-    bool needs(const resident::Node& node) const override
-    {
-        return m_plan && m_plan->needs(static_cast<const device::ResidentEntry&>(node).part());
-    }
-    Error refusal() const override
-    {
-        const Arena::Usage usage = m_arena.usage();
-        return error(
-            Code::no_space,
-            "Tier \"{}\" has no place for {} bytes on {}: it has taken {} bytes of the device, of which {} are "
-            "in use, and what is under lease cannot go. Release leases, lower the entry's size, or raise the "
-            "tier's capacity.",
-            m_tier, m_bytes, m_arena.memory().device().name, usage.reserved, usage.allocated);
-    }
-
-private:
-    const Arena& m_arena;
-    const std::string m_tier;
-    const std::uint64_t m_bytes;
-    const Arena::Growth m_growth;
-    std::optional<Arena::Plan> m_plan;
-    std::vector<const base::Reclaimable*> m_held;
-};
 
 }  // namespace
 
@@ -295,11 +250,43 @@ std::vector<Victim> Partition::drop_expired(const std::stop_token& stop)
     return gone;
 }
 
-void Partition::trim()
+std::uint64_t Partition::trim()
 {
     ParkedLeases::of_process().end_passed();
     base::reclaim();
-    arena()->trim();
+    return arena()->trim();
+}
+
+std::uint64_t Partition::give_back(std::uint64_t bytes, Victims keep, std::vector<Victim>& victims)
+{
+    const std::shared_ptr<Arena> arena = this->arena();
+    std::uint64_t given = trim();
+    while (given < bytes) {
+        Result<resident::Departed> departed = evict_blocks(*arena, bytes - given);
+        if (!departed)
+            break;
+        settle(*std::move(departed), keep, victims);
+        base::reclaim();
+        arena->wait_for_readers();
+        const std::uint64_t more = trim();
+        if (more == 0)  // somebody leased or stored meanwhile, and goes first
+            break;
+        given += more;
+    }
+    pay(victims);
+    return given;
+}
+
+// Evicts what lies in blocks of so many bytes, or of as many as leases leave.
+Result<resident::Departed> Partition::evict_blocks(const Arena& arena, std::uint64_t bytes)
+{
+    const Key nobodys;
+    EmptyBlocks wanted(arena, bytes);
+    Result<resident::Departed> departed = m_entries.evict_for(nobodys, wanted);
+    if (departed || wanted.possible() == 0)
+        return departed;
+    EmptyBlocks possible(arena, wanted.possible());
+    return m_entries.evict_for(nobodys, possible);
 }
 
 void Partition::evict_to(const EvictTo& goal, std::vector<Victim>& gone)

@@ -58,8 +58,10 @@ public:
     // Hands these victims out with the next report.
     void owe(std::vector<Victim>&& victims);
     void clear();
-    // Ends leases whose streams are done, and gives memory that nothing lies in back to the device.
-    void trim();
+    // Ends leases whose streams are done, and gives memory that nothing lies in back to the device. Returns its bytes.
+    std::uint64_t trim();
+    // The same until so many bytes were given back, and evicts for it what lies in the way, if no lease holds it.
+    std::uint64_t give_back(std::uint64_t bytes, Victims keep, std::vector<Victim>& victims);
     // Goes on with this memory, within these limits, after the device or its context was lost with everything in it.
     void renew(std::shared_ptr<gpu::DeviceMemory> memory, const Limits& limits);
 
@@ -74,6 +76,7 @@ private:
     static bool is_newer(const resident::Node* there, std::uint64_t order);
     Result<gpu::DevicePart> make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,
                                        std::vector<Victim>& victims);
+    Result<resident::Departed> evict_blocks(const Arena& arena, std::uint64_t bytes);
     void settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims);
     void pay(std::vector<Victim>& victims);
     void forget_owed(const Key& key);

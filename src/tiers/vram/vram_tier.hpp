@@ -56,6 +56,7 @@ public:
                                  Victims victims) override;
     Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) override;
     void trim() override;
+    Result<device::GivenBack> give_back(std::uint64_t bytes, int device, Victims victims) override;
     device::Report report() override;
 
 private:

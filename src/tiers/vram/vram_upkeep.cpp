@@ -1,5 +1,6 @@
 // Limits, listing, verifying and reports.
 
+#include "base/error.hpp"
 #include "tiers/vram/vram_tier.hpp"
 
 #include <algorithm>
@@ -176,6 +177,25 @@ void VramTier::trim()
 {
     for (const std::unique_ptr<Partition>& partition : partitions())
         partition->trim();
+}
+
+Result<device::GivenBack> VramTier::give_back(std::uint64_t bytes, int device, Victims victims)
+{
+    if (device < 0 || static_cast<std::size_t>(device) >= m_options.devices.size())
+        return error(Code::not_found, "Tier \"{}\" has no device {}: it has {} device(s), counted from 0.",
+                     m_options.name, device, m_options.devices.size());
+    device::GivenBack done;
+    std::vector<Partition*> here;
+    for (const std::unique_ptr<Partition>& partition : partitions())
+        if (partition->device() == device && !partition->memory()->lost())
+            here.push_back(partition.get());
+    // No entry goes for what is empty in another partition.
+    for (Partition* partition : here)
+        done.bytes += partition->trim();
+    for (Partition* partition : here)
+        if (done.bytes < bytes)
+            done.bytes += partition->give_back(bytes - done.bytes, victims, done.victims);
+    return done;
 }
 
 std::string VramTier::note()

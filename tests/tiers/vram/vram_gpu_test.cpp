@@ -8,7 +8,9 @@
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
 
+#include <atomic>
 #include <gtest/gtest.h>
+#include <new>
 #include <thread>
 
 namespace hearth::test {
@@ -264,6 +266,70 @@ TEST_F(VramGpu, sixteen_threads_hit_insert_and_evict_and_a_kernel_checks_every_l
     EXPECT_GT(checked, 500U);
     EXPECT_GT(cache.stats().tiers[0].evictions, 100U);
     EXPECT_EQ(admin::verify(cache, Repair::no).corrupt, 0U);
+}
+
+// A place in host memory that a kernel waits at until it is opened, at the latest at the end.
+class Gate {
+public:
+    explicit Gate(const gpu::CudaDriver& driver) : m_driver(driver)
+    {
+        void* memory = nullptr;
+        EXPECT_EQ(driver.allocate_host(&memory, 64, gpu::cuda::k_host_portable | gpu::cuda::k_host_mapped), 0);
+        m_flag = new (memory) std::atomic<int>(0);
+    }
+    ~Gate()
+    {
+        open();
+        m_driver.finish_stream(nullptr);
+        m_driver.free_host(m_flag);
+    }
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+
+    void open() { m_flag->store(1); }
+    void* pointer() const { return m_flag; }
+
+private:
+    const gpu::CudaDriver& m_driver;
+    std::atomic<int>* m_flag = nullptr;
+};
+
+TEST_F(VramGpu, a_lease_that_ends_with_a_stream_keeps_its_bytes_until_the_kernels_in_it_have_run)
+{
+    constexpr const char* k_wait = R"(
+extern "C" __global__ void wait(volatile int* gate)
+{
+    while (*gate == 0) {
+    }
+})";
+    constexpr std::size_t k_size = 900'000;
+    Cache cache = open({.max_bytes = 1'000'000});
+    const cuda::Kernel wait(cache, {.source = k_wait}, "wait");
+    const cuda::Kernel check(cache, {.source = k_check}, "check");
+    ASSERT_TRUE(wait.warm().ok());
+    ASSERT_TRUE(check.warm().ok());
+    const Wrong wrong(*m_driver);
+    const Key key = numbered_key(1);
+    const Bytes next = sample_bytes(numbered_key(2), k_size);
+    ASSERT_TRUE(cache.vram().insert(key, sample_bytes(key, k_size)).ok());
+    device::Lease lease = cache.vram().lease(key);
+    ASSERT_TRUE(lease);
+    Gate gate(*m_driver);
+    // Nothing here returns early: kernels wait at the gate.
+    EXPECT_TRUE(wait.launch({.grid = 1, .block = 1}, gate.pointer()).ok());
+    EXPECT_TRUE(
+        check.launch({.grid = 64, .block = 128}, lease.pointer(), lease.size(), start_of(key, k_size), wrong.pointer())
+            .ok());
+    EXPECT_TRUE(lease.release_after(nullptr).ok());
+    EXPECT_FALSE(lease);
+    EXPECT_TRUE(cache.remove(key));
+    EXPECT_FALSE(cache.vram().insert(numbered_key(2), next).ok()) << "a kernel is still to read there";
+    EXPECT_EQ(cache.vram().report()->partitions[0].held_bytes, k_size);
+    gate.open();
+    EXPECT_EQ(wrong.count(), 0) << "it read other bytes";
+    EXPECT_EQ(cache.vram().report()->partitions[0].held_bytes, 0U);
+    ASSERT_TRUE(cache.vram().insert(numbered_key(2), next).ok());
+    EXPECT_EQ(as_text(cache.vram().read(numbered_key(2))->bytes()), next.text());
 }
 
 TEST_F(VramGpu, a_context_that_was_reset_takes_its_entries_along_and_the_tier_goes_on)
