@@ -41,8 +41,7 @@ std::size_t end_of_piece(std::size_t begin, std::size_t keys)
 // Everything that is read from one partition: in pieces, each with its own host memory, and one wait for all.
 class Batch {
 public:
-    explicit Batch(Partition& partition)
-        : m_entries(partition.entries()), m_arena(partition.arena()), m_guard(*m_arena)
+    explicit Batch(Partition& partition) : m_entries(partition.entries()), m_arena(partition.arena()), m_guard(*m_arena)
     {
         m_entries.look_at_clock();
     }

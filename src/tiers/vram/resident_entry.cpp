@@ -100,8 +100,8 @@ Status ResidentEntry::write(const Artifact& artifact)
     for (std::size_t i = 0; i < m_stretches.size(); ++i) {
         Stretch& stretch = m_stretches[i];
         const ByteView bytes = artifact.sections[i].data;
-        const Result<gpu::WriteTicket> ticket = memory().write_summed(
-            {part().block, part().offset + stretch.offset, stretch.bytes}, bytes, stretch.sum);
+        const Result<gpu::WriteTicket> ticket =
+            memory().write_summed({part().block, part().offset + stretch.offset, stretch.bytes}, bytes, stretch.sum);
         HEARTH_TRY(ticket);
         m_ticket = std::max(m_ticket, *ticket);
     }
