@@ -41,9 +41,9 @@ bool kernel_knows_a_gpu()
 class GatheringAtOnce final : public Gathering {
 public:
     explicit GatheringAtOnce(DeviceMemory& memory) : m_memory(memory) {}
-    Status start(std::span<const GatherPart> parts, std::span<std::byte> out) override
+    Status start(std::span<const GatherPart> parts, const StagingBuffer& out) override
     {
-        return m_memory.gather(parts, out);
+        return m_memory.gather(parts, out.bytes());
     }
     Status finish() override { return {}; }
 
@@ -72,6 +72,12 @@ Status copy_through_host(DeviceMemory& from_memory, const DevicePart& from, Devi
         last = *written;
     }
     return to_memory.wait(last);
+}
+
+Result<WriteTicket> DeviceMemory::write_summed(const DevicePart& to, ByteView data, base::MemorySum& sum)
+{
+    sum = base::sum_of(data);
+    return write(to, data);
 }
 
 std::unique_ptr<Gathering> DeviceMemory::begin_gathering()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/memory_sum.hpp"
 #include "hearth/bytes.hpp"
 #include "hearth/device_tier.hpp"
 #include "hearth/result.hpp"
@@ -46,9 +47,12 @@ class StagingBuffer {
 public:
     virtual ~StagingBuffer() = default;
     std::span<std::byte> bytes() const noexcept { return m_bytes; }
+    // Whether kernels of the device reach it at its address. The driver need not be asked then.
+    bool pinned() const noexcept { return m_pinned; }
 
 protected:
     std::span<std::byte> m_bytes;
+    bool m_pinned = false;
 };
 
 // Reads many parts while the caller looks for more: several gathers, then one wait for all of them.
@@ -56,8 +60,8 @@ protected:
 class Gathering {
 public:
     virtual ~Gathering() = default;
-    // The parts' bytes are in `out` once finish() has succeeded.
-    virtual Status start(std::span<const GatherPart> parts, std::span<std::byte> out) = 0;
+    // The parts' bytes are in `out` once finish() has succeeded. It must live until then.
+    virtual Status start(std::span<const GatherPart> parts, const StagingBuffer& out) = 0;
     virtual Status finish() = 0;
 };
 
@@ -94,6 +98,8 @@ public:
     // Returns when `data` may be reused; the device may not be done yet. Reads and copies of this memory always come
     // after the write. For what the caller launches, see the two functions below.
     virtual Result<WriteTicket> write(const DevicePart& to, ByteView data) = 0;
+    // The same, and tells the sum of the bytes: all but free where they are copied on their way.
+    virtual Result<WriteTicket> write_summed(const DevicePart& to, ByteView data, base::MemorySum& sum);
     // Whether the device has done all writes up to this one. May return false too long, but never true too early.
     virtual bool settled(WriteTicket ticket) const noexcept = 0;
     virtual Status wait(WriteTicket ticket) = 0;

@@ -23,6 +23,8 @@ std::uint64_t tick_of(WallTime time)
 
 void Departed::retire() noexcept
 {
+    if (m_nodes.empty())
+        return;
     std::vector<base::Reclaimable*> nodes(m_nodes.size());
     std::transform(m_nodes.begin(), m_nodes.end(), nodes.begin(), [](const One& one) { return one.node; });
     m_nodes.clear();

@@ -1,6 +1,9 @@
 #include "resident/resident_table.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
 
 namespace hearth::resident {
 
@@ -9,6 +12,27 @@ namespace {
 constexpr std::size_t k_first_capacity = 256;
 
 }  // namespace
+
+void* Node::operator new(std::size_t bytes)
+{
+    void* const whole = std::malloc(bytes + alignof(Node));
+    if (!whole)
+        throw std::bad_alloc();
+    // malloc() aligns to 16 at least, so that a pointer fits in before the node.
+    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(whole) + alignof(Node);
+    auto* const node = static_cast<std::byte*>(whole) + alignof(Node) - first % alignof(Node);
+    std::memcpy(node - sizeof whole, &whole, sizeof whole);
+    return node;
+}
+
+void Node::operator delete(void* node) noexcept
+{
+    if (!node)
+        return;
+    void* whole = nullptr;
+    std::memcpy(&whole, static_cast<std::byte*>(node) - sizeof whole, sizeof whole);
+    std::free(whole);
+}
 
 const Artifact& Node::about() const noexcept
 {

@@ -38,6 +38,10 @@ struct alignas(128) Node : base::Reclaimable {
     // An entry that is no artifact: its bytes are somebody else's.
     Node(const Key& key, std::uint64_t bytes, double cost) : resident(key, bytes, cost), expires() {}
 
+    // Aligned here, in what malloc() gives: what it has for aligned objects is many times slower, at each end.
+    static void* operator new(std::size_t bytes);
+    static void operator delete(void* node) noexcept;
+
     // The artifact; its sections may lie elsewhere. Not for hits: reading it touches one more place in memory. Empty
     // for an entry that is none.
     virtual const Artifact& about() const noexcept;
@@ -75,20 +79,9 @@ public:
     // For many finds in a row: the caller's slot protects the node until the slot is used for the next find. A miss is
     // not looked into further: call find() for that.
     Node* find_with(base::HazardSlot* slot, const Key& key) const noexcept { return probe(key, slot).node; }
-    // Call these ahead of a find(): first for its place in the table, then, some finds later, for the node there.
-    void prefetch_place(const Key& key) const noexcept
-    {
-        const Table* table = m_current.load(std::memory_order_acquire);
-        __builtin_prefetch(&table->slots[place_of(key) & table->mask]);
-    }
-    void prefetch_node(const Key& key) const noexcept
-    {
-        const Table* table = m_current.load(std::memory_order_acquire);
-        const auto* node = reinterpret_cast<const char*>(
-            table->slots[place_of(key) & table->mask].node.load(std::memory_order_relaxed));
-        __builtin_prefetch(node);
-        __builtin_prefetch(node + 64);
-    }
+    // Brings what many finds will need nearer: first each one's place in the table, then, some finds later, the node
+    // there. The table is looked up once: one that has grown since is still there, and good enough for a hint.
+    class LookAhead;
 
     // For the writer, and for others that hold its lock.
     Node* peek(const Key& key) const noexcept;
@@ -119,10 +112,30 @@ private:
     static void place(Table& table, Node* node) noexcept;
     void grow();
 
+    friend class LookAhead;
+
     std::atomic<Table*> m_current;
     std::atomic<std::uint64_t> m_version{0};       // odd while entries move
     std::vector<std::unique_ptr<Table>> m_tables;  // all that were ever current; the last one is
     std::size_t m_size = 0;
+};
+
+class ResidentTable::LookAhead {
+public:
+    explicit LookAhead(const ResidentTable& table) noexcept : m_table(*table.m_current.load(std::memory_order_acquire))
+    {
+    }
+    void place(const Key& key) const noexcept { __builtin_prefetch(&slot(key)); }
+    void node(const Key& key) const noexcept
+    {
+        const auto* node = reinterpret_cast<const char*>(slot(key).node.load(std::memory_order_relaxed));
+        __builtin_prefetch(node);
+        __builtin_prefetch(node + 64);
+    }
+
+private:
+    const Slot& slot(const Key& key) const noexcept { return m_table.slots[place_of(key) & m_table.mask]; }
+    const Table& m_table;
 };
 
 // Here rather than in the .cpp, because every hit runs them.

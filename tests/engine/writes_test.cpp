@@ -7,6 +7,10 @@
 #include "cache_test.hpp"
 #include "hooked_tier.hpp"
 
+#include <algorithm>
+#include <map>
+#include <random>
+
 // An insert or a remove that has returned is not undone by a copy that was under way: one case for each kind of copy.
 // Each writes at the moment between reading and storing.
 
@@ -62,6 +66,34 @@ TEST(Writes, a_ticket_older_than_what_is_remembered_is_of_no_use)
     }
     EXPECT_FALSE(Writes::Copy(writes, numbered_key(1), before));
     EXPECT_TRUE(Writes::Copy(writes, numbered_key(1), writes.now()));
+}
+
+// Keys that are written again and again, keys that are written once, and many that hash alike.
+TEST(Writes, what_is_remembered_is_what_was_written_last)
+{
+    Writes writes;
+    std::mt19937_64 random(1);
+    std::vector<Key> keys;
+    for (std::uint64_t i = 0; i < 2 * Writes::k_remembered; ++i)
+        keys.push_back(numbered_key(i));
+    std::map<Key, Writes::Ticket> last;
+    for (std::uint64_t number = 1; number <= 4 * Writes::k_remembered; ++number) {
+        const Key& key = keys[random() % 4 == 0 ? random() % 8 : random() % keys.size()];
+        {
+            const Writes::Write write(writes, key);
+        }
+        last[key] = number;
+        ASSERT_EQ(writes.now(), number);
+        const Key& asked = random() % 2 == 0 ? key : keys[random() % keys.size()];
+        const Writes::Ticket oldest = number - std::min<std::uint64_t>(number, Writes::k_remembered);
+        for (const Writes::Ticket read : {oldest, last[asked], number - random() % (number - oldest + 1)}) {
+            const bool allowed = read >= oldest && read >= last[asked];
+            ASSERT_EQ(static_cast<bool>(Writes::Copy(writes, asked, read)), allowed) << number << " " << read;
+            if (last[asked] > oldest) {
+                ASSERT_FALSE(Writes::Copy(writes, asked, last[asked] - 1)) << number;
+            }
+        }
+    }
 }
 
 class WritesWin : public CacheTest {

@@ -3,10 +3,15 @@
 #include "gpu/cuda/cuda_memory.hpp"
 
 #include "../modules/fake_cuda.hpp"
+#include "support/sample_entries.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace hearth::test {
 
@@ -23,8 +28,21 @@ struct FakeDevice {
     std::uintptr_t events = 0;
     std::uintptr_t destroyed_events = 0;
     std::uint64_t pinned = 0;
+    bool nothing_to_pin = false;
+    std::map<std::string, int> calls;  // of the driver, by name
+    int (*context_id)(CUctx_st*, unsigned long long*) = nullptr;
 };
 FakeDevice g_device;
+
+// The gather kernel, run here: it is the only one that is ever launched.
+int gather(void** arguments)
+{
+    const auto* const steps = *static_cast<const gpu::GatherStep* const*>(arguments[0]);
+    const unsigned count = *static_cast<const unsigned*>(arguments[1]);
+    for (unsigned i = 0; i < count; ++i)
+        std::memcpy(reinterpret_cast<void*>(steps[i].to), reinterpret_cast<const void*>(steps[i].from), steps[i].bytes);
+    return 0;
+}
 
 class CudaMemoryTest : public testing::Test {
 protected:
@@ -40,7 +58,24 @@ protected:
             return 0;
         };
         m_driver.destroy_stream = [](CUstream_st*) { return 0; };
-        m_driver.finish_stream = [](CUstream_st*) { return g_device.copy_error; };
+        m_driver.finish_stream = [](CUstream_st*) { return ++g_device.calls["finish"], g_device.copy_error; };
+        g_device.context_id = m_driver.context_id;
+        m_driver.context_id = [](CUctx_st* context, unsigned long long* id) {
+            return ++g_device.calls["context id"], g_device.context_id(context, id);
+        };
+        m_driver.exchange_capture_mode = [](int*) { return ++g_device.calls["capture mode"], 0; };
+        m_driver.pointer_attribute = [](void*, int, std::uint64_t) { return ++g_device.calls["pointer"], 1; };
+        m_driver.function = [](CUfunc_st** function, CUmod_st*, const char*) {
+            *function = reinterpret_cast<CUfunc_st*>(std::uintptr_t{1});
+            return 0;
+        };
+        m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             CUstream_st*, void** arguments,
+                             void**) { return ++g_device.calls["launch"], gather(arguments); };
+        m_driver.copy_to_device = [](std::uint64_t to, const void* from, std::size_t bytes, CUstream_st*) {
+            std::memcpy(reinterpret_cast<void*>(to), from, bytes);  // NOLINT(performance-no-int-to-ptr)
+            return ++g_device.calls["copy"], g_device.copy_error;
+        };
         m_driver.wait_in_stream = [](CUstream_st*, CUevent_st*, unsigned) { return 0; };
         m_driver.create_event = [](CUevent_st** event, unsigned) {
             *event = reinterpret_cast<CUevent_st*>(++g_device.events);
@@ -58,12 +93,17 @@ protected:
             return std::free(reinterpret_cast<void*>(address)), 0;  // NOLINT(performance-no-int-to-ptr)
         };
         m_driver.allocate_host = [](void** memory, std::size_t bytes, unsigned) {
+            if (g_device.nothing_to_pin)
+                return gpu::cuda::k_out_of_memory;
             g_device.pinned += bytes;
-            *memory = std::malloc(64);  // nobody here writes into it
+            *memory = std::aligned_alloc(64, bytes);
             return 0;
         };
         m_driver.free_host = [](void* memory) { return std::free(memory), 0; };
-        m_driver.copy_to_host = [](void*, std::uint64_t, std::size_t, CUstream_st*) { return g_device.copy_error; };
+        m_driver.copy_to_host = [](void* to, std::uint64_t from, std::size_t bytes, CUstream_st*) {
+            std::memcpy(to, reinterpret_cast<const void*>(from), bytes);  // NOLINT(performance-no-int-to-ptr)
+            return ++g_device.calls["copy"], g_device.copy_error;
+        };
     }
 
     std::shared_ptr<gpu::CudaMemory> open()
@@ -158,6 +198,113 @@ TEST_F(CudaMemoryTest, no_more_is_pinned_than_a_machine_can_spare)
     EXPECT_GE(lent.size(), 7U);
     lent.clear();
     EXPECT_NE(memory->staging(64_MiB), nullptr);
+}
+
+TEST_F(CudaMemoryTest, what_is_written_has_the_sum_of_its_bytes_whichever_way_it_goes)
+{
+    // Through pinned memory, over the end of it, too large for it, and where no memory can be pinned.
+    for (const bool nothing_to_pin : {false, true}) {
+        const std::shared_ptr<gpu::CudaMemory> memory = open();
+        g_device.nothing_to_pin = nothing_to_pin;
+        const gpu::DeviceBlock block = memory->allocate(2_MiB).value();
+        for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{1_MiB},
+                                       std::size_t{1_MiB + 1}, std::size_t{1_MiB}, std::size_t{1_MiB}}) {
+            const Bytes bytes = sample_bytes(numbered_key(size), size);
+            for (int i = 0; i < 5; ++i) {
+                base::MemorySum sum;
+                ASSERT_TRUE(memory->write_summed({block, 256, size}, bytes, sum).ok());
+                EXPECT_EQ(sum, base::sum_of(bytes)) << size;
+            }
+            std::vector<std::byte> out(size);
+            ASSERT_TRUE(memory->read({block, 256, size}, out).ok());
+            EXPECT_TRUE(std::equal(out.begin(), out.end(), bytes.view().begin())) << size;
+        }
+        memory->free(block);
+    }
+}
+
+// What a driver takes for each of these is most of what an insert or a read takes beyond the copy.
+TEST_F(CudaMemoryTest, an_insert_and_a_read_call_the_driver_no_more_than_they_must)
+{
+    const std::shared_ptr<gpu::CudaMemory> memory = open();
+    FakeCuda::make_current(m_context);
+    const gpu::DeviceBlock block = memory->allocate(4096).value();
+    const Bytes bytes = sample_bytes(numbered_key(1), 1000);
+    base::MemorySum sum;
+    ASSERT_TRUE(memory->write_summed({block, 0, 1000}, bytes, sum).ok());
+    g_device.calls.clear();
+    ASSERT_TRUE(memory->write_summed({block, 1024, 1000}, bytes, sum).ok());
+    using Calls = std::map<std::string, int>;
+    EXPECT_EQ(g_device.calls, (Calls{{"context id", 1}, {"capture mode", 2}, {"copy", 1}}));
+
+    // The first read waits for the writes, and pins memory.
+    ASSERT_TRUE(memory->read({block, 0, 1000}, memory->staging(1000)->bytes()).ok());
+    g_device.calls.clear();
+    {
+        const std::unique_ptr<gpu::StagingBuffer> staging = memory->staging(1000);
+        ASSERT_TRUE(memory->read({block, 1024, 1000}, staging->bytes()).ok());
+        EXPECT_TRUE(std::equal(bytes.view().begin(), bytes.view().end(), staging->bytes().begin()));
+    }
+    EXPECT_EQ(g_device.calls, (Calls{{"context id", 2}, {"capture mode", 2}, {"copy", 1}, {"finish", 1}}));
+}
+
+TEST_F(CudaMemoryTest, a_gathering_launches_once_for_each_start_and_waits_once_for_each_stream)
+{
+    constexpr std::size_t k_parts = 900;  // a table has room for two starts
+    constexpr std::size_t k_starts = 3;
+    const std::shared_ptr<gpu::CudaMemory> memory = open();
+    FakeCuda::make_current(m_context);
+    // One in a hundred takes several steps, and another is for a copy engine.
+    const auto size_of = [](std::size_t i) -> std::uint64_t {
+        return i % 100 == 0 ? 40000 : i % 301 == 7 ? 200000 : i;
+    };
+    std::vector<gpu::GatherPart> parts;
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < k_parts; ++i) {
+        parts.push_back({{{}, 0, size_of(i)}, end});
+        end += (size_of(i) + 15) / 16 * 16;
+    }
+    const gpu::DeviceBlock block = memory->allocate(end).value();
+    const Bytes bytes = sample_bytes(numbered_key(1), end);
+    ASSERT_TRUE(memory->write({block, 0, end}, bytes).ok());
+    for (gpu::GatherPart& part : parts)
+        part.from = {block, part.target, part.from.bytes};
+
+    std::vector<std::unique_ptr<gpu::StagingBuffer>> targets;
+    const std::unique_ptr<gpu::Gathering> gathering = memory->begin_gathering();
+    for (std::size_t i = 0; i < k_starts; ++i) {
+        targets.push_back(memory->staging(end));
+        ASSERT_NE(targets.back(), nullptr);
+        std::fill(targets.back()->bytes().begin(), targets.back()->bytes().end(), std::byte{0});
+    }
+    g_device.calls.clear();
+    for (const std::unique_ptr<gpu::StagingBuffer>& target : targets)
+        ASSERT_TRUE(gathering->start(parts, *target).ok());
+    ASSERT_TRUE(gathering->finish().ok());
+    EXPECT_EQ(g_device.calls["launch"], 3);
+    EXPECT_EQ(g_device.calls["finish"], 3) << "for earlier writes, then one for each of two streams";
+    EXPECT_EQ(g_device.calls["pointer"], 0) << "our own staging is known to be pinned";
+    EXPECT_EQ(g_device.calls["copy"], 3 * 3) << "what is too large for the kernel";
+    for (const std::unique_ptr<gpu::StagingBuffer>& target : targets)
+        for (const gpu::GatherPart& part : parts)
+            ASSERT_TRUE(std::equal(bytes.view().begin() + static_cast<std::ptrdiff_t>(part.target),
+                                   bytes.view().begin() + static_cast<std::ptrdiff_t>(part.target + part.from.bytes),
+                                   target->bytes().begin() + static_cast<std::ptrdiff_t>(part.target)))
+                << part.from.bytes;
+}
+
+TEST_F(CudaMemoryTest, memory_that_was_pinned_in_a_lost_context_is_not_lent_again)
+{
+    const std::shared_ptr<gpu::CudaMemory> memory = open();
+    std::unique_ptr<gpu::StagingBuffer> lent = memory->staging(1000);
+    ASSERT_NE(lent, nullptr);
+    m_cuda.destroy_context(m_context);
+    g_device.calls.clear();
+    void* const whole = lent->bytes().data();
+    lent.reset();
+    EXPECT_EQ(g_device.calls["context id"], 0) << "to give memory back asks nobody";
+    EXPECT_EQ(memory->staging(1000), nullptr);
+    std::free(whole);  // as the driver did with its context
 }
 
 }  // namespace

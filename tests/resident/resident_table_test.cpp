@@ -70,6 +70,16 @@ bool holds(const ResidentTable& table, const Key& key)
 
 }  // namespace
 
+// A hit reads two neighbouring cache lines, and no third.
+TEST(ResidentTable, nodes_begin_where_two_cache_lines_do)
+{
+    std::vector<std::unique_ptr<Node>> nodes;
+    for (std::uint8_t i = 0; i < 200; ++i) {
+        nodes.emplace_back(node_for(crafted(1, 1, i)));
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(nodes.back().get()) % 128, 0U);
+    }
+}
+
 TEST(ResidentTable, keys_with_the_same_tag_and_place_are_told_apart)
 {
     ResidentTable table;

@@ -3,12 +3,13 @@
 #include "base/fork.hpp"
 #include "hearth/key.hpp"
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
-#include <vector>
 
 namespace hearth::engine {
 
@@ -26,7 +27,8 @@ namespace hearth::engine {
 // is dropped. That costs a hit in a faster tier or, if it was a victim on its way down and no slower tier had it, a
 // compile. To wait for the write instead would make a hit of another key wait for its I/O. A write that changed nothing
 // refuses no copy once it has ended: an insert that no tier took must not cost the value that was there.
-// Thread safety: all of it. Cost: now() is one load; the others take a lock for a lookup in a table.
+// Thread safety: all of it. Cost: now() is one load; the others take a lock, for a lookup among those under way and one
+// among the remembered.
 class Writes {
 public:
     using Ticket = std::uint64_t;
@@ -75,9 +77,20 @@ public:
 
 private:
     struct State {
-        Ticket ended = 0;  // the number of its last write; 0: none that is remembered
         std::uint32_t copies = 0;
         bool writing = false;
+    };
+    // The place of a write among the last ones, from 1 on; 0: none.
+    using Place = std::uint16_t;
+    static_assert(k_remembered <= UINT16_MAX);
+    // The last writes: the one with number n at (n - 1) % k_remembered. Those whose keys hash alike are chained, the
+    // latest first, so that the oldest of all is the last of its chain. Nothing here is allocated when a write ends,
+    // which must not fail.
+    struct Ended {
+        std::array<Key, k_remembered> keys;
+        std::array<Place, k_remembered> first{};
+        std::array<Place, k_remembered> next{};
+        std::array<Place, k_remembered> before{};
     };
 
     void begin_write(const Key& key);
@@ -85,18 +98,18 @@ private:
     bool begin_copy(const Key& key, Ticket read);
     void end_copy(const Key& key) noexcept;
     void remember(const Key& key, Ticket number) noexcept;
-    void forget_if_idle(const Key& key) noexcept;
+    Ticket last_write_of(const Key& key) const noexcept;
+    using UnderWay = std::unordered_map<Key, State>;
+    void forget_if_idle(UnderWay::iterator known) noexcept;
     void after_fork() noexcept;
 
     std::atomic<Ticket> m_now{0};  // how many writes have ended; changed under the lock
     base::ForkSafeMutex m_mutex{base::LockLevel::engine};
     std::condition_variable_any m_changed;
     std::size_t m_waiting = 0;
-    std::unordered_map<Key, State> m_keys;
-    // The last writes: the one with number n at (n - 1) % k_remembered. Its memory is taken before the first write,
-    // since the end of one must not fail.
-    std::vector<Key> m_ended;
-    Ticket m_forgotten = 0;  // the newest number that is not among them any more
+    UnderWay m_keys;
+    std::unique_ptr<Ended> m_ended;  // from the first write on
+    Ticket m_forgotten = 0;          // the newest number that is not among them any more
     const base::ForkGuard m_at_fork{[this] { after_fork(); }};
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <fmt/format.h>
 
 namespace hearth::gpu {
@@ -129,10 +128,15 @@ void CudaMemory::free(const DeviceBlock& block) noexcept
     m_driver.free(block.address);
 }
 
-Result<WriteTicket> CudaMemory::write(const DevicePart& to, ByteView data)
+// `sum`, unless it is null, gets the sum of the bytes: from the one pass over them that puts them into pinned memory.
+Result<WriteTicket> CudaMemory::issue(const DevicePart& to, ByteView data, base::MemorySum* sum)
 {
-    if (data.empty())
+    base::MemorySum unasked;
+    base::MemorySum& its_sum = sum != nullptr ? *sum : unasked;
+    if (data.empty()) {
+        its_sum = base::sum_of(data);
         return WriteTicket{0};
+    }
     const ScopedContext context(m_driver, m_context);
     if (!context.ok() || m_lost.load(std::memory_order_relaxed))
         return gone();
@@ -149,9 +153,11 @@ Result<WriteTicket> CudaMemory::write(const DevicePart& to, ByteView data)
             m_upload_used = 0;
         }
         std::byte* staged = m_upload->bytes().data() + m_upload_used;
-        std::memcpy(staged, data.data(), data.size());
+        its_sum = base::copy_and_sum(staged, data);
         m_upload_used += (data.size() + 63) / 64 * 64;
         from = staged;
+    } else if (sum != nullptr) {
+        its_sum = base::sum_of(data);
     }
     const std::uint64_t address = to.block.address + to.offset;
     int error = m_driver.copy_to_device(address, from, data.size(), m_write_stream);

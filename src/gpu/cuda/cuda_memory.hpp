@@ -35,7 +35,11 @@ public:
     Result<DeviceBlock> allocate(std::uint64_t bytes) override;
     void free(const DeviceBlock& block) noexcept override;
 
-    Result<WriteTicket> write(const DevicePart& to, ByteView data) override;
+    Result<WriteTicket> write(const DevicePart& to, ByteView data) override { return issue(to, data, nullptr); }
+    Result<WriteTicket> write_summed(const DevicePart& to, ByteView data, base::MemorySum& sum) override
+    {
+        return issue(to, data, &sum);
+    }
     bool settled(WriteTicket ticket) const noexcept override
     {
         // acquire: pairs with the release in wait().
@@ -71,11 +75,10 @@ private:
 
     Status failed(const char* what, int error);
     Error gone() const;
+    Result<WriteTicket> issue(const DevicePart& to, ByteView data, base::MemorySum* sum);
     Status settle_writes() { return wait(m_issued.load(std::memory_order_acquire)); }
     class StreamGathering;
     bool is_pinned(std::span<std::byte> memory) const;
-    bool gather_small(std::span<const GatherPart> parts, std::span<std::byte> out, CUstream_st* stream,
-                      std::unique_ptr<StagingBuffer>& table);
     bool gather_kernel();
 
     const CudaDriver& m_driver;

@@ -3,6 +3,8 @@
 #include "gpu/cuda/cuda_memory.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 namespace hearth::gpu {
 
@@ -76,15 +78,61 @@ bool CudaMemory::is_pinned(std::span<std::byte> memory) const
            type == cuda::k_memory_of_host;
 }
 
-// Copies what the kernel can: it takes sixteen bytes at a time, and leaves parts that are not aligned for that.
-bool CudaMemory::gather_small(std::span<const GatherPart> parts, std::span<std::byte> out, CUstream_st* stream,
-                              std::unique_ptr<StagingBuffer>& table)
+// Uses streams of its own, two in turn: while the kernel of one ends, with few of its blocks left, the next begins. The
+// host waits once.
+class CudaMemory::StreamGathering final : public Gathering {
+public:
+    explicit StreamGathering(CudaMemory& memory) : m_memory(memory) {}
+    ~StreamGathering() override { static_cast<void>(finish()); }
+    StreamGathering(const StreamGathering&) = delete;
+    StreamGathering& operator=(const StreamGathering&) = delete;
+
+    Status start(std::span<const GatherPart> parts, const StagingBuffer& out) override
+    {
+        return start(parts, out.bytes(), out.pinned());
+    }
+    // Without a word about `out` the driver is asked.
+    Status start(std::span<const GatherPart> parts, std::span<std::byte> out, std::optional<bool> pinned);
+    Status finish() override;
+
+private:
+    GatherStep* table_for(std::span<const GatherPart> parts);
+    bool gather_small(std::span<const GatherPart> parts, std::span<std::byte> out, CUstream_st* stream);
+
+    CudaMemory& m_memory;
+    std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // read by kernels that are under way
+    std::size_t m_steps_used = 0;                          // of the last table
+    std::array<std::optional<Lane>, 2> m_lanes;
+    std::size_t m_started = 0;
+    bool m_under_way = false;
+};
+
+// Room for the steps of these parts, in pinned memory; null if there is none. One table lasts for many starts.
+GatherStep* CudaMemory::StreamGathering::table_for(std::span<const GatherPart> parts)
 {
-    constexpr std::size_t k_most_steps = k_most_gathered / k_gather_step;
-    table = m_staging->take(parts.size() * k_most_steps * sizeof(GatherStep));
-    if (!table)
+    constexpr std::size_t k_table = 2048;
+    std::size_t steps = 0;
+    for (const GatherPart& part : parts)
+        steps += part.from.bytes > k_most_gathered ? 0 : (part.from.bytes + k_gather_step - 1) / k_gather_step;
+    if (m_tables.empty() || steps > m_tables.back()->bytes().size() / sizeof(GatherStep) - m_steps_used) {
+        std::unique_ptr<StagingBuffer> table = m_memory.m_staging->take(std::max(steps, k_table) * sizeof(GatherStep));
+        if (!table)
+            return nullptr;
+        m_tables.push_back(std::move(table));
+        m_steps_used = 0;
+    }
+    auto* const first = reinterpret_cast<GatherStep*>(m_tables.back()->bytes().data()) + m_steps_used;
+    m_steps_used += steps;
+    return first;
+}
+
+// Copies what the kernel can: it takes sixteen bytes at a time, and leaves parts that are not aligned for that.
+bool CudaMemory::StreamGathering::gather_small(std::span<const GatherPart> parts, std::span<std::byte> out,
+                                               CUstream_st* stream)
+{
+    GatherStep* const first = table_for(parts);
+    if (first == nullptr)
         return false;
-    auto* const first = reinterpret_cast<GatherStep*>(table->bytes().data());
     GatherStep* step = first;
     const auto target = reinterpret_cast<std::uintptr_t>(out.data());
     std::uint64_t all_places = target;
@@ -98,65 +146,56 @@ bool CudaMemory::gather_small(std::span<const GatherPart> parts, std::span<std::
     }
     if (all_places % 16 != 0)
         return false;
-    return step == first || m_gather.launch(m_driver, {first, step}, stream) == cuda::k_success;
+    return step == first || m_memory.m_gather.launch(m_memory.m_driver, {first, step}, stream) == cuda::k_success;
 }
 
-// Uses a stream of its own: launches and copies follow each other there, and the host waits once.
-class CudaMemory::StreamGathering final : public Gathering {
-public:
-    explicit StreamGathering(CudaMemory& memory) : m_memory(memory) {}
-    ~StreamGathering() override { static_cast<void>(finish()); }
-    StreamGathering(const StreamGathering&) = delete;
-    StreamGathering& operator=(const StreamGathering&) = delete;
-
-    Status start(std::span<const GatherPart> parts, std::span<std::byte> out) override;
-    Status finish() override
-    {
-        if (!m_under_way)
-            return {};
-        m_under_way = false;
-        // Current only during this call, as in start(): a thread may have several gatherings in different contexts.
-        const ScopedContext context(m_memory.m_driver, m_memory.m_context);
-        if (!context.ok())
-            return m_memory.gone();
-        const AllowedInCapture allowed(m_memory.m_driver);
-        const int error = m_memory.m_driver.finish_stream(m_lane->stream());
-        return error == cuda::k_success ? Status{} : m_memory.failed("be gathered", error);
-    }
-
-private:
-    CudaMemory& m_memory;
-    std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // read by kernels that are under way
-    std::unique_ptr<Lane> m_lane;
-    bool m_under_way = false;
-};
-
-Status CudaMemory::StreamGathering::start(std::span<const GatherPart> parts, std::span<std::byte> out)
+Status CudaMemory::StreamGathering::start(std::span<const GatherPart> parts, std::span<std::byte> out,
+                                          std::optional<bool> pinned)
 {
+    // Current only during this call: a thread may have several gatherings in different contexts.
     const ScopedContext context(m_memory.m_driver, m_memory.m_context);
     if (!context.ok() || m_memory.m_lost.load(std::memory_order_relaxed))
         return m_memory.gone();
     const AllowedInCapture allowed(m_memory.m_driver);
     if (Status status = m_memory.settle_writes(); !status.ok())
         return status;
-    if (!m_lane)
-        m_lane = std::make_unique<Lane>(m_memory);
-    int error = m_lane->error();
-    m_under_way = error == cuda::k_success;
-    std::unique_ptr<StagingBuffer>& table = m_tables.emplace_back();
-    const bool by_kernel = error == cuda::k_success && parts.size() > 1 && m_memory.is_pinned(out) &&
-                           m_memory.gather_kernel() && m_memory.gather_small(parts, out, m_lane->stream(), table);
+    std::optional<Lane>& lane = m_lanes[m_started++ % m_lanes.size()];
+    if (!lane)
+        lane.emplace(m_memory);
+    int error = lane->error();
+    m_under_way = m_under_way || error == cuda::k_success;
+    const bool by_kernel = error == cuda::k_success && parts.size() > 1 &&
+                           (pinned ? *pinned : m_memory.is_pinned(out)) && m_memory.gather_kernel() &&
+                           gather_small(parts, out, lane->stream());
     for (const GatherPart& part : parts)
         if (error == cuda::k_success && part.from.bytes != 0 && (!by_kernel || part.from.bytes > k_most_gathered))
             error = m_memory.m_driver.copy_to_host(out.data() + part.target, part.from.block.address + part.from.offset,
-                                                   part.from.bytes, m_lane->stream());
+                                                   part.from.bytes, lane->stream());
+    return error == cuda::k_success ? Status{} : m_memory.failed("be gathered", error);
+}
+
+Status CudaMemory::StreamGathering::finish()
+{
+    if (!m_under_way)
+        return {};
+    m_under_way = false;
+    const ScopedContext context(m_memory.m_driver, m_memory.m_context);
+    if (!context.ok())
+        return m_memory.gone();
+    const AllowedInCapture allowed(m_memory.m_driver);
+    int error = cuda::k_success;
+    for (const std::optional<Lane>& lane : m_lanes)
+        if (lane && lane->error() == cuda::k_success) {
+            const int ended = m_memory.m_driver.finish_stream(lane->stream());
+            error = error == cuda::k_success ? ended : error;
+        }
     return error == cuda::k_success ? Status{} : m_memory.failed("be gathered", error);
 }
 
 Status CudaMemory::gather(std::span<const GatherPart> parts, std::span<std::byte> out)
 {
     StreamGathering gathering(*this);
-    if (Status status = gathering.start(parts, out); !status.ok())
+    if (Status status = gathering.start(parts, out, std::nullopt); !status.ok())
         return status;
     return gathering.finish();
 }

@@ -20,6 +20,7 @@ public:
         : m_pool(std::move(pool)), m_memory(memory), m_size(size)
     {
         m_bytes = {static_cast<std::byte*>(memory), bytes};
+        m_pinned = true;
     }
     ~CudaStaging() override { m_pool->give_back(m_memory, m_size); }
 
@@ -43,7 +44,7 @@ CudaStagingPool::~CudaStagingPool()
 std::unique_ptr<StagingBuffer> CudaStagingPool::take(std::uint64_t bytes)
 {
     const std::uint64_t size = std::max(k_least, std::bit_ceil(bytes));
-    // Checked before the lock: a forked child has no context, and another thread may have held the lock at the fork.
+    // What lies in the pool went with its context, and a forked child has none.
     const ScopedContext context(m_driver, m_context);
     if (!context.ok())
         return nullptr;
@@ -69,11 +70,9 @@ std::unique_ptr<StagingBuffer> CudaStagingPool::take(std::uint64_t bytes)
     return std::make_unique<CudaStaging>(shared_from_this(), memory, size, bytes);
 }
 
+// Asks the driver for nothing, as long as the memory is kept: whoever takes it next looks whether it is still there.
 void CudaStagingPool::give_back(void* memory, std::uint64_t bytes) noexcept
 {
-    const ScopedContext context(m_driver, m_context);
-    if (!context.ok())
-        return;
     {
         const std::lock_guard lock(m_mutex);
         m_lent_bytes -= bytes;
@@ -83,6 +82,9 @@ void CudaStagingPool::give_back(void* memory, std::uint64_t bytes) noexcept
             return;
         }
     }
+    const ScopedContext context(m_driver, m_context);
+    if (!context.ok())
+        return;
     const AllowedInCapture allowed(m_driver);
     m_driver.free_host(memory);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/fork.hpp"
 #include "gpu/cuda/cuda_context.hpp"
 #include "gpu/device_memory.hpp"
 
@@ -32,7 +33,8 @@ private:
     const CudaDriver& m_driver;
     const std::shared_ptr<const KeptCudaContext> m_kept;  // pinned memory goes with its context
     const CudaContext m_context;
-    std::mutex m_mutex;
+    // No driver is called under it, and nothing else is locked.
+    base::ForkSafeMutex m_mutex{base::LockLevel::reclaim};
     std::map<std::uint64_t, std::vector<void*>> m_free;  // by size
     std::uint64_t m_free_bytes = 0;
     std::uint64_t m_lent_bytes = 0;

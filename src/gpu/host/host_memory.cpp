@@ -55,6 +55,11 @@ public:
             std::memcpy(at(to), data.data(), data.size());
         return WriteTicket{0};
     }
+    Result<WriteTicket> write_summed(const DevicePart& to, ByteView data, base::MemorySum& sum) override
+    {
+        sum = base::copy_and_sum(at(to), data);
+        return WriteTicket{0};
+    }
     bool settled(WriteTicket /*ticket*/) const noexcept override { return true; }
     Status wait(WriteTicket /*ticket*/) override { return {}; }
     Status order_after(WriteTicket /*ticket*/, device::Stream /*stream*/) override { return {}; }

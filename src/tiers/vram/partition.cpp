@@ -40,44 +40,8 @@ std::shared_ptr<gpu::DeviceMemory> Partition::memory() const
     return m_memory;
 }
 
-Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, std::uint64_t order,
-                                     device::Stream stream, Victims victims)
-{
-    const Resident wanted(key, artifact.size(), std::chrono::duration<double>(artifact.cost).count());
-    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
-        auto entry = std::make_unique<device::ResidentEntry>(key, artifact, std::move(part), m_device, order);
-        Status status = entry->write(artifact);
-        if (status.ok() && stream != nullptr)
-            status = entry->memory().order_after(entry->ticket(), stream);
-        HEARTH_TRY(status);
-        m_transfers.to_device.fetch_add(1, std::memory_order_relaxed);
-        m_transfers.to_device_bytes.fetch_add(wanted.bytes, std::memory_order_relaxed);
-        return entry;
-    };
-    // Another thread may have been faster with a newer value.
-    const auto outdated = [&](const resident::Node* there) { return is_newer(there, order); };
-    return store_placed(wanted, device::ResidentEntry::bytes_needed(artifact), place, outdated, victims);
-}
-
-Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Victims victims,
-                                          const std::function<bool()>& outdated)
-{
-    const Resident wanted(other.resident.key, other.resident.bytes, other.resident.cost);
-    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
-        auto entry = std::make_unique<device::ResidentEntry>(other, std::move(part), m_device);
-        HEARTH_TRY(entry->copy_from(other));
-        m_transfers.between_devices.fetch_add(1, std::memory_order_relaxed);
-        return entry;
-    };
-    const auto newer = [&](const resident::Node* there) { return outdated() || is_newer(there, other.order()); };
-    return store_placed(wanted, other.part().bytes, place, newer, victims);
-}
-
-bool Partition::is_newer(const resident::Node* there, std::uint64_t order)
-{
-    return there && static_cast<const device::ResidentEntry*>(there)->order() > order;
-}
-
+// `place` makes the entry, with its bytes, in the part that was found for it.
+template <class Place>
 Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
                                             const Outdated& outdated, Victims keep)
 {
@@ -88,7 +52,8 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
         return error(Code::too_large,
                      "Entry of {} bytes is larger than {} gives at once ({}). Keep it in another tier.", bytes_needed,
                      arena->memory().device().name, most);
-    if (const std::uint64_t most = m_entries.limits().max_bytes;
+    const bool spread_out = bytes_needed > wanted.bytes && bytes_needed - wanted.bytes > k_between_sections;
+    if (const std::uint64_t most = spread_out ? m_entries.limits().max_bytes : 0;
         most != 0 && wanted.bytes <= most && bytes_needed > most && bytes_needed - most > k_between_sections)
         return error(Code::too_large,
                      "Entry of {} bytes takes {} bytes of device memory, because each of its sections begins at a "
@@ -131,6 +96,44 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     return report;
 }
 
+Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, std::uint64_t order,
+                                     device::Stream stream, Victims victims)
+{
+    const Resident wanted(key, artifact.size(), std::chrono::duration<double>(artifact.cost).count());
+    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
+        auto entry = std::make_unique<device::ResidentEntry>(key, artifact, std::move(part), m_device, order);
+        Status status = entry->write(artifact);
+        if (status.ok() && stream != nullptr)
+            status = entry->memory().order_after(entry->ticket(), stream);
+        HEARTH_TRY(status);
+        m_transfers.to_device.fetch_add(1, std::memory_order_relaxed);
+        m_transfers.to_device_bytes.fetch_add(wanted.bytes, std::memory_order_relaxed);
+        return entry;
+    };
+    // Another thread may have been faster with a newer value.
+    const auto outdated = [&](const resident::Node* there) { return is_newer(there, order); };
+    return store_placed(wanted, device::ResidentEntry::bytes_needed(artifact), place, outdated, victims);
+}
+
+Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Victims victims,
+                                          const std::function<bool()>& outdated)
+{
+    const Resident wanted(other.resident.key, other.resident.bytes, other.resident.cost);
+    const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
+        auto entry = std::make_unique<device::ResidentEntry>(other, std::move(part), m_device);
+        HEARTH_TRY(entry->copy_from(other));
+        m_transfers.between_devices.fetch_add(1, std::memory_order_relaxed);
+        return entry;
+    };
+    const auto newer = [&](const resident::Node* there) { return outdated() || is_newer(there, other.order()); };
+    return store_placed(wanted, other.part().bytes, place, newer, victims);
+}
+
+bool Partition::is_newer(const resident::Node* there, std::uint64_t order)
+{
+    return there && static_cast<const device::ResidentEntry*>(there)->order() > order;
+}
+
 // The limits may have room and the arena none, because another thread took what was freed, evicted entries are still
 // under lease, or the device has less than was thought. Then more has to be evicted.
 Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,
@@ -157,6 +160,8 @@ Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std:
 // Reads evicted entries that another tier wants, and has not, from the device, then frees them.
 void Partition::settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims)
 {
+    if (departed.empty())
+        return;
     std::vector<Victim> gone = departed.victims();
     for (std::size_t i = 0; i < gone.size(); ++i) {
         const auto& entry = static_cast<const device::ResidentEntry&>(*departed.nodes()[i].node);
@@ -175,14 +180,18 @@ void Partition::owe(std::vector<Victim>&& victims)
 {
     const std::lock_guard lock(m_mutex);
     m_owed.insert(m_owed.end(), std::make_move_iterator(victims.begin()), std::make_move_iterator(victims.end()));
+    m_owes.store(!m_owed.empty(), std::memory_order_release);  // release: pairs with the loads below
 }
 
 void Partition::pay(std::vector<Victim>& victims)
 {
+    if (!m_owes.load(std::memory_order_acquire))
+        return;
     std::vector<Victim> owed;
     {
         const std::lock_guard lock(m_mutex);
         owed.swap(m_owed);
+        m_owes.store(false, std::memory_order_release);
     }
     victims.insert(victims.end(), std::make_move_iterator(owed.begin()), std::make_move_iterator(owed.end()));
 }
@@ -190,6 +199,8 @@ void Partition::pay(std::vector<Victim>& victims)
 // An entry that was removed or replaced must not come back through a tier below.
 void Partition::forget_owed(const Key& key)
 {
+    if (!m_owes.load(std::memory_order_acquire))
+        return;
     std::vector<Victim> gone;
     const std::lock_guard lock(m_mutex);
     std::erase_if(m_owed, [&](Victim& victim) {
@@ -198,6 +209,7 @@ void Partition::forget_owed(const Key& key)
         gone.push_back(std::move(victim));
         return true;
     });
+    m_owes.store(!m_owed.empty(), std::memory_order_release);
 }
 
 bool Partition::remove(const Key& key)

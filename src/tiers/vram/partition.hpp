@@ -68,9 +68,8 @@ public:
     device::PartitionUsage usage();
 
 private:
-    // Creates the entry with its bytes in the part that was found for it.
     using Outdated = resident::ResidentStore::Outdated;
-    using Place = std::function<Result<std::unique_ptr<device::ResidentEntry>>(PlacedPart)>;
+    template <class Place>
     Result<StoreReport> store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
                                      const Outdated& outdated, Victims keep);
     static bool is_newer(const resident::Node* there, std::uint64_t order);
@@ -92,6 +91,8 @@ private:
     std::shared_ptr<Arena> m_arena;
     // Victims of stores that made room, and then the device failed. They are given out with the next report.
     std::vector<Victim> m_owed;
+    // Changed under the lock, and asked without it by every store: there hardly ever are any.
+    std::atomic<bool> m_owes{false};
 };
 
 }  // namespace hearth::tiers

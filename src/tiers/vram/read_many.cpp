@@ -5,9 +5,10 @@
 #include "tiers/vram/vram_tier.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <fmt/format.h>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace hearth::tiers {
 
@@ -26,25 +27,33 @@ Error no_memory(std::uint64_t bytes)
     return error(Code::no_space, "The host has no {} bytes to read into.", bytes);
 }
 
-// The device copies this many while the next are looked up.
+// The device copies so many while the next are looked up. Of the first there are few, so that it begins early.
 constexpr std::size_t k_keys_at_once = 512;
+constexpr std::size_t k_first_keys = 128;
+
+// Where the piece ends that begins there. The last one takes a few more along: a launch has its price.
+std::size_t end_of_piece(std::size_t begin, std::size_t keys)
+{
+    const std::size_t end = begin == 0 ? k_first_keys : (begin / k_keys_at_once + 1) * k_keys_at_once;
+    return end + k_first_keys >= keys ? keys : end;
+}
 
 // Everything that is read from one partition: in pieces, each with its own host memory, and one wait for all.
 class Batch {
 public:
-    explicit Batch(Partition& partition) : m_arena(partition.arena()), m_guard(*m_arena)
+    explicit Batch(Partition& partition) : m_entries(partition.entries()), m_arena(partition.arena()), m_guard(*m_arena)
     {
-        partition.entries().look_at_clock();
+        m_entries.look_at_clock();
     }
 
     // Whether the entry is there; if so, the next start() reads it.
-    bool take(std::size_t number, const Key& key, resident::ResidentStore& entries, base::HazardSlot* slot)
+    bool take(std::size_t number, const Key& key, base::HazardSlot* slot)
     {
-        if (const resident::Node* node = entries.find_with(slot, key)) {
+        if (const resident::Node* node = m_entries.find_with(slot, key)) {
             add(number, static_cast<const device::ResidentEntry&>(*node));
             return true;
         }
-        const resident::ResidentStore::Hit hit = entries.find(key);
+        const resident::ResidentStore::Hit hit = m_entries.find(key);
         if (!hit.node)
             return false;
         add(number, static_cast<const device::ResidentEntry&>(*hit.node));
@@ -68,7 +77,7 @@ public:
         // Stored in m_pieces before the device writes to it, so that its memory lasts until the copy is done, even
         // after a failure.
         const Piece& piece = m_pieces.emplace_back(std::exchange(m_next, {}));
-        return m_gathering->start(piece.parts, piece.staging->bytes());
+        return m_gathering->start(piece.parts, *piece.staging);
     }
 
     // Fills in where each entry's bytes will be, then waits for them. Hands over the buffers that hold them.
@@ -96,8 +105,8 @@ private:
         if (&entry.memory() != m_memory)
             return;  // its device was lost meanwhile
         if (m_next.parts.empty()) {
-            m_next.parts.reserve(k_keys_at_once);
-            m_next.wanted_by.reserve(k_keys_at_once);
+            m_next.parts.reserve(k_keys_at_once + k_first_keys);
+            m_next.wanted_by.reserve(k_keys_at_once + k_first_keys);
         }
         const device::Region region = entry.region();
         // An address is all that is needed then, and the rest of the entry need not be fetched from memory.
@@ -123,6 +132,7 @@ private:
         counts.to_host_bytes.fetch_add(bytes, std::memory_order_relaxed);
     }
 
+    resident::ResidentStore& m_entries;
     const std::shared_ptr<Arena> m_arena;
     const gpu::DeviceMemory* const m_memory = &m_arena->memory();
     // Memory that is found from here on is not reused while the guard exists, so no entry has to be held by itself.
@@ -161,30 +171,32 @@ Result<device::HostCopy> VramTier::read_many(std::span<const Key> keys)
     const Partitions& all = partitions();
     // One slot serves all lookups, since each entry is used at once.
     const std::unique_ptr<base::HazardSlot, ReleaseSlot> slot(base::acquire_slot());
-    std::deque<Batch> batches;
+    std::vector<std::unique_ptr<Batch>> batches;
+    batches.reserve(all.size());
     for (const std::unique_ptr<Partition>& partition : all)
         if (partition->memory()->lost())
             recover(partition->device());
     for (const std::unique_ptr<Partition>& partition : all)
-        batches.emplace_back(*partition);
-    for (std::size_t i = 0; i < keys.size() && !all.empty(); ++i) {
-        const resident::ResidentTable& table = all.front()->entries().table();
-        if (i + k_places_ahead < keys.size())
-            table.prefetch_place(keys[i + k_places_ahead]);
-        if (i + k_nodes_ahead < keys.size())
-            table.prefetch_node(keys[i + k_nodes_ahead]);
-        for (std::size_t p = 0; p < all.size(); ++p)
-            if (batches[p].take(i, keys[i], all[p]->entries(), slot.get()))
-                break;
-        const bool last = i + 1 == keys.size();
-        if (last || (i + 1) % k_keys_at_once == 0)
-            for (Batch& batch : batches)
-                HEARTH_TRY(batch.start(last));
+        batches.push_back(std::make_unique<Batch>(*partition));
+    for (std::size_t begin = 0, end = 0; begin < keys.size() && !all.empty(); begin = end) {
+        end = end_of_piece(begin, keys.size());
+        const resident::ResidentTable::LookAhead ahead(all.front()->entries().table());
+        for (std::size_t i = begin; i < end; ++i) {
+            if (i + k_places_ahead < keys.size())
+                ahead.place(keys[i + k_places_ahead]);
+            if (i + k_nodes_ahead < keys.size())
+                ahead.node(keys[i + k_nodes_ahead]);
+            for (const std::unique_ptr<Batch>& batch : batches)
+                if (batch->take(i, keys[i], slot.get()))
+                    break;
+        }
+        for (const std::unique_ptr<Batch>& batch : batches)
+            HEARTH_TRY(batch->start(end == keys.size()));
     }
     std::vector<ByteView> found(keys.size());
     const auto owner = std::make_shared<std::vector<std::unique_ptr<gpu::StagingBuffer>>>();
-    for (Batch& batch : batches)
-        HEARTH_TRY(batch.finish(found, m_transfers, *owner));
+    for (const std::unique_ptr<Batch>& batch : batches)
+        HEARTH_TRY(batch->finish(found, m_transfers, *owner));
     return device::HostCopy(owner, std::move(found));
 }
 

@@ -100,9 +100,8 @@ Status ResidentEntry::write(const Artifact& artifact)
     for (std::size_t i = 0; i < m_stretches.size(); ++i) {
         Stretch& stretch = m_stretches[i];
         const ByteView bytes = artifact.sections[i].data;
-        stretch.sum = base::checksum(base::preferred_checksum(), bytes);
         const Result<gpu::WriteTicket> ticket =
-            memory().write({part().block, part().offset + stretch.offset, stretch.bytes}, bytes);
+            memory().write_summed({part().block, part().offset + stretch.offset, stretch.bytes}, bytes, stretch.sum);
         HEARTH_TRY(ticket);
         m_ticket = std::max(m_ticket, *ticket);
     }
@@ -129,7 +128,7 @@ Result<std::shared_ptr<const Artifact>> ResidentEntry::fetch() const
     for (std::size_t i = 0; i < m_stretches.size(); ++i) {
         const Stretch& stretch = m_stretches[i];
         artifact->sections[i].data = all.slice(stretch.offset, stretch.bytes);
-        if (base::checksum(base::preferred_checksum(), artifact->sections[i].data) != stretch.sum)
+        if (base::sum_of(artifact->sections[i].data) != stretch.sum)
             return error(Code::corrupt, "What {} holds of entry {} is not what was written there.",
                          memory().device().name, resident.key.hex());
     }

@@ -1,11 +1,10 @@
 #pragma once
 
-#include "base/digest.hpp"
+#include "base/memory_sum.hpp"
 #include "resident/resident_table.hpp"
 #include "tiers/vram/arena.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,7 +51,7 @@ private:
     struct Stretch {
         std::uint64_t offset = 0;
         std::uint64_t bytes = 0;
-        std::optional<base::Checksum> sum{};
+        base::MemorySum sum{};
     };
     Region region_of(const Stretch& stretch) const;
     void set_region();

@@ -53,7 +53,8 @@ public:
     {
     }
 
-    bool enough() override { return m_arena.has_place(m_bytes, m_growth); }
+    // Asked once: it is for allocate() to notice that another thread took the place meanwhile.
+    bool enough() override { return m_enough = m_enough || m_arena.has_place(m_bytes, m_growth); }
     Error refusal() const override
     {
         const Arena::Usage usage = m_arena.usage();
@@ -74,6 +75,7 @@ private:
     const std::string m_tier;
     const std::uint64_t m_bytes;
     const Arena::Growth m_growth;
+    bool m_enough = false;
 };
 
 // Whole blocks that nothing lies in. Those that are empty already were given back before.

@@ -154,6 +154,7 @@ Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const
 {
     const Result<Partition*> partition = placed(placement);
     HEARTH_TRY(partition);
+    resident::ResidentTable::LookAhead((*partition)->entries().table()).place(key);  // needed soon
     if ((*partition)->memory()->lost())
         recover(placement.device);
     const std::uint64_t order = m_stores.fetch_add(1, std::memory_order_relaxed) + 1;
