@@ -41,14 +41,22 @@ bool kernel_knows_a_gpu()
 class GatheringAtOnce final : public Gathering {
 public:
     explicit GatheringAtOnce(DeviceMemory& memory) : m_memory(memory) {}
-    Status start(std::span<const GatherPart> parts, const StagingBuffer& out) override
+    void add(const device::Region& from, std::uint64_t target) override
     {
-        return m_memory.gather(parts, out.bytes());
+        // As much of its block as is known here: up to its end.
+        m_parts.push_back({{{from.address, from.buffer, from.offset + from.bytes}, from.offset, from.bytes}, target});
+    }
+    Status start(const StagingBuffer& out) override
+    {
+        Status status = m_memory.gather(m_parts, out.bytes());
+        m_parts.clear();
+        return status;
     }
     Status finish() override { return {}; }
 
 private:
     DeviceMemory& m_memory;
+    std::vector<GatherPart> m_parts;
 };
 
 }  // namespace

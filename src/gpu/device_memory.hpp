@@ -60,8 +60,10 @@ protected:
 class Gathering {
 public:
     virtual ~Gathering() = default;
-    // The parts' bytes are in `out` once finish() has succeeded. It must live until then.
-    virtual Status start(std::span<const GatherPart> parts, const StagingBuffer& out) = 0;
+    // One more for the next start(), and where in its target the bytes go.
+    virtual void add(const device::Region& from, std::uint64_t target) = 0;
+    // What was added is in `out` once finish() has succeeded. It must live until then.
+    virtual Status start(const StagingBuffer& out) = 0;
     virtual Status finish() = 0;
 };
 

@@ -13,6 +13,7 @@ namespace {
 // Larger parts are copied by a copy engine, and not by the gather kernel.
 constexpr std::uint64_t k_most_gathered = 128_KiB;
 constexpr std::uint64_t k_gather_step = 16_KiB;
+constexpr std::size_t k_many_parts = 512;
 
 }  // namespace
 
@@ -82,24 +83,45 @@ bool CudaMemory::is_pinned(std::span<std::byte> memory) const
 // host waits once.
 class CudaMemory::StreamGathering final : public Gathering {
 public:
-    explicit StreamGathering(CudaMemory& memory) : m_memory(memory) {}
+    StreamGathering(CudaMemory& memory, std::size_t parts) : m_memory(memory) { m_parts.reserve(parts); }
     ~StreamGathering() override { static_cast<void>(finish()); }
     StreamGathering(const StreamGathering&) = delete;
     StreamGathering& operator=(const StreamGathering&) = delete;
 
-    Status start(std::span<const GatherPart> parts, const StagingBuffer& out) override
+    void add(const device::Region& from, std::uint64_t target) override
     {
-        return start(parts, out.bytes(), out.pinned());
+        add(GatherStep{from.address + from.offset, target, from.bytes});
     }
+    void add(const GatherStep& part)
+    {
+        if (part.bytes == 0)
+            return;
+        m_parts.push_back(part);
+        m_alike |= part.from | part.to;
+        m_steps += steps_of(part.bytes);
+        m_has_large = m_has_large || part.bytes > k_most_gathered;
+    }
+    Status start(const StagingBuffer& out) override { return start(out.bytes(), out.pinned()); }
     // Without a word about `out` the driver is asked.
-    Status start(std::span<const GatherPart> parts, std::span<std::byte> out, std::optional<bool> pinned);
+    Status start(std::span<std::byte> out, std::optional<bool> pinned);
     Status finish() override;
 
 private:
-    GatherStep* table_for(std::span<const GatherPart> parts);
-    bool gather_small(std::span<const GatherPart> parts, std::span<std::byte> out, CUstream_st* stream);
+    static std::size_t steps_of(std::uint64_t bytes)
+    {
+        return bytes <= k_gather_step ? 1 : bytes > k_most_gathered ? 0 : (bytes + k_gather_step - 1) / k_gather_step;
+    }
+    GatherStep* table();
+    bool gather_small(std::span<std::byte> out, CUstream_st* stream);
+    int copy_rest(std::span<std::byte> out, bool small_ones_too, CUstream_st* stream);
 
     CudaMemory& m_memory;
+    // Of the next start(), `to` counted from the beginning of its target.
+    std::vector<GatherStep> m_parts;
+    std::size_t m_steps = 0;    // that the kernel takes for them
+    std::uint64_t m_alike = 0;  // all their places in one, to see how they are aligned
+    bool m_has_large = false;
+
     std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // read by kernels that are under way
     std::size_t m_steps_used = 0;                          // of the last table
     std::array<std::optional<Lane>, 2> m_lanes;
@@ -107,50 +129,54 @@ private:
     bool m_under_way = false;
 };
 
-// Room for the steps of these parts, in pinned memory; null if there is none. One table lasts for many starts.
-GatherStep* CudaMemory::StreamGathering::table_for(std::span<const GatherPart> parts)
+// Room for the steps of the next launch, in pinned memory; null if there is none. One table lasts for many starts.
+GatherStep* CudaMemory::StreamGathering::table()
 {
     constexpr std::size_t k_table = 2048;
-    std::size_t steps = 0;
-    for (const GatherPart& part : parts)
-        steps += part.from.bytes > k_most_gathered ? 0 : (part.from.bytes + k_gather_step - 1) / k_gather_step;
-    if (m_tables.empty() || steps > m_tables.back()->bytes().size() / sizeof(GatherStep) - m_steps_used) {
-        std::unique_ptr<StagingBuffer> table = m_memory.m_staging->take(std::max(steps, k_table) * sizeof(GatherStep));
+    if (m_tables.empty() || m_steps > m_tables.back()->bytes().size() / sizeof(GatherStep) - m_steps_used) {
+        std::unique_ptr<StagingBuffer> table =
+            m_memory.m_staging->take(std::max(m_steps, k_table) * sizeof(GatherStep));
         if (!table)
             return nullptr;
         m_tables.push_back(std::move(table));
         m_steps_used = 0;
     }
     auto* const first = reinterpret_cast<GatherStep*>(m_tables.back()->bytes().data()) + m_steps_used;
-    m_steps_used += steps;
+    m_steps_used += m_steps;
     return first;
 }
 
 // Copies what the kernel can: it takes sixteen bytes at a time, and leaves parts that are not aligned for that.
-bool CudaMemory::StreamGathering::gather_small(std::span<const GatherPart> parts, std::span<std::byte> out,
-                                               CUstream_st* stream)
+bool CudaMemory::StreamGathering::gather_small(std::span<std::byte> out, CUstream_st* stream)
 {
-    GatherStep* const first = table_for(parts);
+    const auto target = reinterpret_cast<std::uintptr_t>(out.data());
+    GatherStep* const first = (m_alike | target) % 16 == 0 ? table() : nullptr;
     if (first == nullptr)
         return false;
     GatherStep* step = first;
-    const auto target = reinterpret_cast<std::uintptr_t>(out.data());
-    std::uint64_t all_places = target;
-    for (const GatherPart& part : parts) {
-        if (part.from.bytes > k_most_gathered)
+    for (const GatherStep& part : m_parts) {
+        if (part.bytes <= k_gather_step) {
+            *step++ = {part.from, part.to + target, part.bytes};
             continue;
-        const std::uint64_t source = part.from.block.address + part.from.offset;
-        all_places |= source | part.target;
-        for (std::uint64_t at = 0; at < part.from.bytes; at += k_gather_step)
-            *step++ = {source + at, target + part.target + at, std::min(k_gather_step, part.from.bytes - at)};
+        }
+        if (part.bytes > k_most_gathered)
+            continue;
+        for (std::uint64_t at = 0; at < part.bytes; at += k_gather_step)
+            *step++ = {part.from + at, part.to + target + at, std::min(k_gather_step, part.bytes - at)};
     }
-    if (all_places % 16 != 0)
-        return false;
     return step == first || m_memory.m_gather.launch(m_memory.m_driver, {first, step}, stream) == cuda::k_success;
 }
 
-Status CudaMemory::StreamGathering::start(std::span<const GatherPart> parts, std::span<std::byte> out,
-                                          std::optional<bool> pinned)
+int CudaMemory::StreamGathering::copy_rest(std::span<std::byte> out, bool small_ones_too, CUstream_st* stream)
+{
+    int error = cuda::k_success;
+    for (const GatherStep& part : m_parts)
+        if (error == cuda::k_success && (small_ones_too || part.bytes > k_most_gathered))
+            error = m_memory.m_driver.copy_to_host(out.data() + part.to, part.from, part.bytes, stream);
+    return error;
+}
+
+Status CudaMemory::StreamGathering::start(std::span<std::byte> out, std::optional<bool> pinned)
 {
     // Current only during this call: a thread may have several gatherings in different contexts.
     const ScopedContext context(m_memory.m_driver, m_memory.m_context);
@@ -164,13 +190,15 @@ Status CudaMemory::StreamGathering::start(std::span<const GatherPart> parts, std
         lane.emplace(m_memory);
     int error = lane->error();
     m_under_way = m_under_way || error == cuda::k_success;
-    const bool by_kernel = error == cuda::k_success && parts.size() > 1 &&
+    const bool by_kernel = error == cuda::k_success && m_parts.size() > 1 &&
                            (pinned ? *pinned : m_memory.is_pinned(out)) && m_memory.gather_kernel() &&
-                           gather_small(parts, out, lane->stream());
-    for (const GatherPart& part : parts)
-        if (error == cuda::k_success && part.from.bytes != 0 && (!by_kernel || part.from.bytes > k_most_gathered))
-            error = m_memory.m_driver.copy_to_host(out.data() + part.target, part.from.block.address + part.from.offset,
-                                                   part.from.bytes, lane->stream());
+                           gather_small(out, lane->stream());
+    if (error == cuda::k_success && (!by_kernel || m_has_large))
+        error = copy_rest(out, !by_kernel, lane->stream());
+    m_parts.clear();
+    m_steps = 0;
+    m_alike = 0;
+    m_has_large = false;
     return error == cuda::k_success ? Status{} : m_memory.failed("be gathered", error);
 }
 
@@ -194,15 +222,17 @@ Status CudaMemory::StreamGathering::finish()
 
 Status CudaMemory::gather(std::span<const GatherPart> parts, std::span<std::byte> out)
 {
-    StreamGathering gathering(*this);
-    if (Status status = gathering.start(parts, out, std::nullopt); !status.ok())
+    StreamGathering gathering(*this, parts.size());
+    for (const GatherPart& part : parts)
+        gathering.add(GatherStep{part.from.block.address + part.from.offset, part.target, part.from.bytes});
+    if (Status status = gathering.start(out, std::nullopt); !status.ok())
         return status;
     return gathering.finish();
 }
 
 std::unique_ptr<Gathering> CudaMemory::begin_gathering()
 {
-    return std::make_unique<StreamGathering>(*this);
+    return std::make_unique<StreamGathering>(*this, k_many_parts);
 }
 
 Status CudaMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to)
