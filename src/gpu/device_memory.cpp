@@ -41,22 +41,18 @@ bool kernel_knows_a_gpu()
 class GatheringAtOnce final : public Gathering {
 public:
     explicit GatheringAtOnce(DeviceMemory& memory) : m_memory(memory) {}
-    void add(const device::Region& from, std::uint64_t target) override
+    Status start(std::span<const RegionRead> reads, const StagingBuffer& out) override
     {
-        // As much of its block as is known here: up to its end.
-        m_parts.push_back({{{from.address, from.buffer, from.offset + from.bytes}, from.offset, from.bytes}, target});
-    }
-    Status start(const StagingBuffer& out) override
-    {
-        Status status = m_memory.gather(m_parts, out.bytes());
-        m_parts.clear();
-        return status;
+        std::vector<GatherPart> parts;
+        parts.reserve(reads.size());
+        for (const auto& [from, target, number] : reads)  // of its block as much as is known here: up to its end
+            parts.push_back({{{from.address, from.buffer, from.offset + from.bytes}, from.offset, from.bytes}, target});
+        return m_memory.gather(parts, out.bytes());
     }
     Status finish() override { return {}; }
 
 private:
     DeviceMemory& m_memory;
-    std::vector<GatherPart> m_parts;
 };
 
 }  // namespace

@@ -279,9 +279,10 @@ TEST_F(CudaMemoryTest, a_gathering_launches_once_for_each_start_and_waits_once_f
     }
     g_device.calls.clear();
     for (const std::unique_ptr<gpu::StagingBuffer>& target : targets) {
+        std::vector<gpu::RegionRead> reads;
         for (const gpu::GatherPart& part : parts)
-            gathering->add({block.address + part.target, nullptr, 0, part.from.bytes}, part.target);
-        ASSERT_TRUE(gathering->start(*target).ok());
+            reads.push_back({{block.address + part.target, nullptr, 0, part.from.bytes}, part.target});
+        ASSERT_TRUE(gathering->start(reads, *target).ok());
     }
     ASSERT_TRUE(gathering->finish().ok());
     EXPECT_EQ(g_device.calls["launch"], 3);

@@ -13,7 +13,6 @@ namespace {
 // Larger parts are copied by a copy engine, and not by the gather kernel.
 constexpr std::uint64_t k_most_gathered = 128_KiB;
 constexpr std::uint64_t k_gather_step = 16_KiB;
-constexpr std::size_t k_many_parts = 512;
 
 }  // namespace
 
@@ -83,45 +82,24 @@ bool CudaMemory::is_pinned(std::span<std::byte> memory) const
 // host waits once.
 class CudaMemory::StreamGathering final : public Gathering {
 public:
-    StreamGathering(CudaMemory& memory, std::size_t parts) : m_memory(memory) { m_parts.reserve(parts); }
+    explicit StreamGathering(CudaMemory& memory) : m_memory(memory) {}
     ~StreamGathering() override { static_cast<void>(finish()); }
     StreamGathering(const StreamGathering&) = delete;
     StreamGathering& operator=(const StreamGathering&) = delete;
 
-    void add(const device::Region& from, std::uint64_t target) override
+    Status start(std::span<const RegionRead> reads, const StagingBuffer& out) override
     {
-        add(GatherStep{from.address + from.offset, target, from.bytes});
+        return start(reads, out.bytes(), out.pinned());
     }
-    void add(const GatherStep& part)
-    {
-        if (part.bytes == 0)
-            return;
-        m_parts.push_back(part);
-        m_alike |= part.from | part.to;
-        m_steps += steps_of(part.bytes);
-        m_has_large = m_has_large || part.bytes > k_most_gathered;
-    }
-    Status start(const StagingBuffer& out) override { return start(out.bytes(), out.pinned()); }
     // Without a word about `out` the driver is asked.
-    Status start(std::span<std::byte> out, std::optional<bool> pinned);
+    Status start(std::span<const RegionRead> reads, std::span<std::byte> out, std::optional<bool> pinned);
     Status finish() override;
 
 private:
-    static std::size_t steps_of(std::uint64_t bytes)
-    {
-        return bytes <= k_gather_step ? 1 : bytes > k_most_gathered ? 0 : (bytes + k_gather_step - 1) / k_gather_step;
-    }
-    GatherStep* table();
-    bool gather_small(std::span<std::byte> out, CUstream_st* stream);
-    int copy_rest(std::span<std::byte> out, bool small_ones_too, CUstream_st* stream);
+    std::span<GatherStep> table_for(std::span<const RegionRead> reads);
+    bool gather_small(std::span<const RegionRead> reads, std::span<std::byte> out, CUstream_st* stream);
 
     CudaMemory& m_memory;
-    // Of the next start(), `to` counted from the beginning of its target.
-    std::vector<GatherStep> m_parts;
-    std::size_t m_steps = 0;    // that the kernel takes for them
-    std::uint64_t m_alike = 0;  // all their places in one, to see how they are aligned
-    bool m_has_large = false;
-
     std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // read by kernels that are under way
     std::size_t m_steps_used = 0;                          // of the last table
     std::array<std::optional<Lane>, 2> m_lanes;
@@ -129,54 +107,50 @@ private:
     bool m_under_way = false;
 };
 
-// Room for the steps of the next launch, in pinned memory; null if there is none. One table lasts for many starts.
-GatherStep* CudaMemory::StreamGathering::table()
+// Room for all the steps that these may take, in pinned memory, or none. One table lasts for many starts.
+std::span<GatherStep> CudaMemory::StreamGathering::table_for(std::span<const RegionRead> reads)
 {
     constexpr std::size_t k_table = 2048;
-    if (m_tables.empty() || m_steps > m_tables.back()->bytes().size() / sizeof(GatherStep) - m_steps_used) {
-        std::unique_ptr<StagingBuffer> table =
-            m_memory.m_staging->take(std::max(m_steps, k_table) * sizeof(GatherStep));
+    std::size_t steps = 0;
+    for (const RegionRead& read : reads)
+        steps += 1 + std::min(read.from.bytes, k_most_gathered) / k_gather_step;
+    if (m_tables.empty() || steps > m_tables.back()->bytes().size() / sizeof(GatherStep) - m_steps_used) {
+        std::unique_ptr<StagingBuffer> table = m_memory.m_staging->take(std::max(steps, k_table) * sizeof(GatherStep));
         if (!table)
-            return nullptr;
+            return {};
         m_tables.push_back(std::move(table));
         m_steps_used = 0;
     }
-    auto* const first = reinterpret_cast<GatherStep*>(m_tables.back()->bytes().data()) + m_steps_used;
-    m_steps_used += m_steps;
-    return first;
+    return {reinterpret_cast<GatherStep*>(m_tables.back()->bytes().data()) + m_steps_used, steps};
 }
 
 // Copies what the kernel can: it takes sixteen bytes at a time, and leaves parts that are not aligned for that.
-bool CudaMemory::StreamGathering::gather_small(std::span<std::byte> out, CUstream_st* stream)
+bool CudaMemory::StreamGathering::gather_small(std::span<const RegionRead> reads, std::span<std::byte> out,
+                                               CUstream_st* stream)
 {
-    const auto target = reinterpret_cast<std::uintptr_t>(out.data());
-    GatherStep* const first = (m_alike | target) % 16 == 0 ? table() : nullptr;
-    if (first == nullptr)
+    const std::span<GatherStep> table = table_for(reads);
+    if (table.empty())
         return false;
-    GatherStep* step = first;
-    for (const GatherStep& part : m_parts) {
-        if (part.bytes <= k_gather_step) {
-            *step++ = {part.from, part.to + target, part.bytes};
+    GatherStep* step = table.data();
+    const auto target = reinterpret_cast<std::uintptr_t>(out.data());
+    std::uint64_t all_places = target;
+    for (const auto& [from, place, number] : reads) {
+        const std::uint64_t source = from.address + from.offset;
+        if (from.bytes > k_most_gathered)
             continue;
-        }
-        if (part.bytes > k_most_gathered)
-            continue;
-        for (std::uint64_t at = 0; at < part.bytes; at += k_gather_step)
-            *step++ = {part.from + at, part.to + target + at, std::min(k_gather_step, part.bytes - at)};
+        all_places |= source | place;
+        for (std::uint64_t at = 0; at < from.bytes; at += k_gather_step)
+            *step++ = {source + at, target + place + at, std::min(k_gather_step, from.bytes - at)};
     }
-    return step == first || m_memory.m_gather.launch(m_memory.m_driver, {first, step}, stream) == cuda::k_success;
+    if (all_places % 16 != 0)
+        return false;
+    const std::span<const GatherStep> steps(table.data(), step);
+    m_steps_used += steps.size();
+    return steps.empty() || m_memory.m_gather.launch(m_memory.m_driver, steps, stream) == cuda::k_success;
 }
 
-int CudaMemory::StreamGathering::copy_rest(std::span<std::byte> out, bool small_ones_too, CUstream_st* stream)
-{
-    int error = cuda::k_success;
-    for (const GatherStep& part : m_parts)
-        if (error == cuda::k_success && (small_ones_too || part.bytes > k_most_gathered))
-            error = m_memory.m_driver.copy_to_host(out.data() + part.to, part.from, part.bytes, stream);
-    return error;
-}
-
-Status CudaMemory::StreamGathering::start(std::span<std::byte> out, std::optional<bool> pinned)
+Status CudaMemory::StreamGathering::start(std::span<const RegionRead> reads, std::span<std::byte> out,
+                                          std::optional<bool> pinned)
 {
     // Current only during this call: a thread may have several gatherings in different contexts.
     const ScopedContext context(m_memory.m_driver, m_memory.m_context);
@@ -190,15 +164,13 @@ Status CudaMemory::StreamGathering::start(std::span<std::byte> out, std::optiona
         lane.emplace(m_memory);
     int error = lane->error();
     m_under_way = m_under_way || error == cuda::k_success;
-    const bool by_kernel = error == cuda::k_success && m_parts.size() > 1 &&
+    const bool by_kernel = error == cuda::k_success && reads.size() > 1 &&
                            (pinned ? *pinned : m_memory.is_pinned(out)) && m_memory.gather_kernel() &&
-                           gather_small(out, lane->stream());
-    if (error == cuda::k_success && (!by_kernel || m_has_large))
-        error = copy_rest(out, !by_kernel, lane->stream());
-    m_parts.clear();
-    m_steps = 0;
-    m_alike = 0;
-    m_has_large = false;
+                           gather_small(reads, out, lane->stream());
+    for (const auto& [from, target, number] : reads)
+        if ((!by_kernel || from.bytes > k_most_gathered) && from.bytes != 0 && error == cuda::k_success)
+            error = m_memory.m_driver.copy_to_host(out.data() + target, from.address + from.offset, from.bytes,
+                                                   lane->stream());
     return error == cuda::k_success ? Status{} : m_memory.failed("be gathered", error);
 }
 
@@ -222,17 +194,19 @@ Status CudaMemory::StreamGathering::finish()
 
 Status CudaMemory::gather(std::span<const GatherPart> parts, std::span<std::byte> out)
 {
-    StreamGathering gathering(*this, parts.size());
-    for (const GatherPart& part : parts)
-        gathering.add(GatherStep{part.from.block.address + part.from.offset, part.target, part.from.bytes});
-    if (Status status = gathering.start(out, std::nullopt); !status.ok())
+    std::vector<RegionRead> reads;
+    reads.reserve(parts.size());
+    for (const auto& [from, target] : parts)
+        reads.push_back({{from.block.address, nullptr, from.offset, from.bytes}, target});
+    StreamGathering gathering(*this);
+    if (Status status = gathering.start(reads, out, std::nullopt); !status.ok())
         return status;
     return gathering.finish();
 }
 
 std::unique_ptr<Gathering> CudaMemory::begin_gathering()
 {
-    return std::make_unique<StreamGathering>(*this, k_many_parts);
+    return std::make_unique<StreamGathering>(*this);
 }
 
 Status CudaMemory::copy(const DevicePart& from, DeviceMemory& to_memory, const DevicePart& to)

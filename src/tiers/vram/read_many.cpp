@@ -79,7 +79,7 @@ public:
         const Piece& piece = m_pieces.emplace_back(std::exchange(m_next, {}));
         if (!last)
             m_next.reads.reserve(k_keys_at_once + k_first_keys);
-        return m_gathering->start(*piece.staging);
+        return m_gathering->start(piece.reads, *piece.staging);
     }
 
     // Fills in where each entry's bytes will be, then waits for them. Hands over the buffers that hold them.
@@ -95,13 +95,8 @@ public:
     }
 
 private:
-    struct Read {
-        std::size_t key;  // its number among those that are asked for
-        std::uint64_t target;
-        std::uint64_t bytes;
-    };
     struct Piece {
-        std::vector<Read> reads;
+        std::vector<gpu::RegionRead> reads;  // numbered as the keys they are for
         std::uint64_t bytes = 0;
         std::unique_ptr<gpu::StagingBuffer> staging;
     };
@@ -111,8 +106,7 @@ private:
         if (&entry.memory() != m_memory)
             return;  // its device was lost meanwhile
         const device::Region region = entry.region();
-        m_gathering->add(region, m_next.bytes);
-        m_next.reads.push_back({key, m_next.bytes, region.bytes});
+        m_next.reads.push_back({region, m_next.bytes, key});
         m_next.bytes += (region.bytes + k_alignment - 1) / k_alignment * k_alignment;
     }
 
@@ -120,10 +114,9 @@ private:
     {
         const ByteView target = piece.staging->bytes();
         std::uint64_t bytes = 0;
-        for (const Read& read : piece.reads) {
-            found[read.key] =
-                read.bytes == 0 ? ByteView(&k_nothing, std::size_t{0}) : target.subspan(read.target, read.bytes);
-            bytes += read.bytes;
+        for (const auto& [from, place, key] : piece.reads) {
+            found[key] = from.bytes == 0 ? ByteView(&k_nothing, std::size_t{0}) : target.subspan(place, from.bytes);
+            bytes += from.bytes;
         }
         counts.to_host.fetch_add(piece.reads.size(), std::memory_order_relaxed);
         counts.to_host_bytes.fetch_add(bytes, std::memory_order_relaxed);
