@@ -41,8 +41,12 @@ bool kernel_knows_a_gpu()
 class GatheringAtOnce final : public Gathering {
 public:
     explicit GatheringAtOnce(DeviceMemory& memory) : m_memory(memory) {}
-    Status start(std::span<const GatherPart> parts, const StagingBuffer& out) override
+    Status start(std::span<const RegionRead> reads, const StagingBuffer& out) override
     {
+        std::vector<GatherPart> parts;
+        parts.reserve(reads.size());
+        for (const auto& [from, target, number] : reads)  // of its block as much as is known here: up to its end
+            parts.push_back({{{from.address, from.buffer, from.offset + from.bytes}, from.offset, from.bytes}, target});
         return m_memory.gather(parts, out.bytes());
     }
     Status finish() override { return {}; }

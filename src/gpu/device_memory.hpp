@@ -55,13 +55,20 @@ protected:
     bool m_pinned = false;
 };
 
+// The same for a Gathering, as short as it can be: there may be thousands.
+struct RegionRead {
+    device::Region from;
+    std::uint64_t target = 0;
+    std::uint64_t number = 0;  // the caller's own
+};
+
 // Reads many parts while the caller looks for more: several gathers, then one wait for all of them.
 // For one thread. Its destructor waits for what is under way.
 class Gathering {
 public:
     virtual ~Gathering() = default;
-    // The parts' bytes are in `out` once finish() has succeeded. It must live until then.
-    virtual Status start(std::span<const GatherPart> parts, const StagingBuffer& out) = 0;
+    // What is read is in `out`, which must live until then, once finish() has succeeded.
+    virtual Status start(std::span<const RegionRead> reads, const StagingBuffer& out) = 0;
     virtual Status finish() = 0;
 };
 

@@ -278,8 +278,12 @@ TEST_F(CudaMemoryTest, a_gathering_launches_once_for_each_start_and_waits_once_f
         std::fill(targets.back()->bytes().begin(), targets.back()->bytes().end(), std::byte{0});
     }
     g_device.calls.clear();
-    for (const std::unique_ptr<gpu::StagingBuffer>& target : targets)
-        ASSERT_TRUE(gathering->start(parts, *target).ok());
+    for (const std::unique_ptr<gpu::StagingBuffer>& target : targets) {
+        std::vector<gpu::RegionRead> reads;
+        for (const gpu::GatherPart& part : parts)
+            reads.push_back({{block.address + part.target, nullptr, 0, part.from.bytes}, part.target});
+        ASSERT_TRUE(gathering->start(reads, *target).ok());
+    }
     ASSERT_TRUE(gathering->finish().ok());
     EXPECT_EQ(g_device.calls["launch"], 3);
     EXPECT_EQ(g_device.calls["finish"], 3) << "for earlier writes, then one for each of two streams";

@@ -87,17 +87,17 @@ public:
     StreamGathering(const StreamGathering&) = delete;
     StreamGathering& operator=(const StreamGathering&) = delete;
 
-    Status start(std::span<const GatherPart> parts, const StagingBuffer& out) override
+    Status start(std::span<const RegionRead> reads, const StagingBuffer& out) override
     {
-        return start(parts, out.bytes(), out.pinned());
+        return start(reads, out.bytes(), out.pinned());
     }
     // Without a word about `out` the driver is asked.
-    Status start(std::span<const GatherPart> parts, std::span<std::byte> out, std::optional<bool> pinned);
+    Status start(std::span<const RegionRead> reads, std::span<std::byte> out, std::optional<bool> pinned);
     Status finish() override;
 
 private:
-    GatherStep* table_for(std::span<const GatherPart> parts);
-    bool gather_small(std::span<const GatherPart> parts, std::span<std::byte> out, CUstream_st* stream);
+    std::span<GatherStep> table_for(std::span<const RegionRead> reads);
+    bool gather_small(std::span<const RegionRead> reads, std::span<std::byte> out, CUstream_st* stream);
 
     CudaMemory& m_memory;
     std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // read by kernels that are under way
@@ -107,49 +107,49 @@ private:
     bool m_under_way = false;
 };
 
-// Room for the steps of these parts, in pinned memory; null if there is none. One table lasts for many starts.
-GatherStep* CudaMemory::StreamGathering::table_for(std::span<const GatherPart> parts)
+// Room for all the steps that these may take, in pinned memory, or none. One table lasts for many starts.
+std::span<GatherStep> CudaMemory::StreamGathering::table_for(std::span<const RegionRead> reads)
 {
     constexpr std::size_t k_table = 2048;
     std::size_t steps = 0;
-    for (const GatherPart& part : parts)
-        steps += part.from.bytes > k_most_gathered ? 0 : (part.from.bytes + k_gather_step - 1) / k_gather_step;
+    for (const RegionRead& read : reads)
+        steps += 1 + std::min(read.from.bytes, k_most_gathered) / k_gather_step;
     if (m_tables.empty() || steps > m_tables.back()->bytes().size() / sizeof(GatherStep) - m_steps_used) {
         std::unique_ptr<StagingBuffer> table = m_memory.m_staging->take(std::max(steps, k_table) * sizeof(GatherStep));
         if (!table)
-            return nullptr;
+            return {};
         m_tables.push_back(std::move(table));
         m_steps_used = 0;
     }
-    auto* const first = reinterpret_cast<GatherStep*>(m_tables.back()->bytes().data()) + m_steps_used;
-    m_steps_used += steps;
-    return first;
+    return {reinterpret_cast<GatherStep*>(m_tables.back()->bytes().data()) + m_steps_used, steps};
 }
 
 // Copies what the kernel can: it takes sixteen bytes at a time, and leaves parts that are not aligned for that.
-bool CudaMemory::StreamGathering::gather_small(std::span<const GatherPart> parts, std::span<std::byte> out,
+bool CudaMemory::StreamGathering::gather_small(std::span<const RegionRead> reads, std::span<std::byte> out,
                                                CUstream_st* stream)
 {
-    GatherStep* const first = table_for(parts);
-    if (first == nullptr)
+    const std::span<GatherStep> table = table_for(reads);
+    if (table.empty())
         return false;
-    GatherStep* step = first;
+    GatherStep* step = table.data();
     const auto target = reinterpret_cast<std::uintptr_t>(out.data());
     std::uint64_t all_places = target;
-    for (const GatherPart& part : parts) {
-        if (part.from.bytes > k_most_gathered)
+    for (const auto& [from, place, number] : reads) {
+        const std::uint64_t source = from.address + from.offset;
+        if (from.bytes > k_most_gathered)
             continue;
-        const std::uint64_t source = part.from.block.address + part.from.offset;
-        all_places |= source | part.target;
-        for (std::uint64_t at = 0; at < part.from.bytes; at += k_gather_step)
-            *step++ = {source + at, target + part.target + at, std::min(k_gather_step, part.from.bytes - at)};
+        all_places |= source | place;
+        for (std::uint64_t at = 0; at < from.bytes; at += k_gather_step)
+            *step++ = {source + at, target + place + at, std::min(k_gather_step, from.bytes - at)};
     }
     if (all_places % 16 != 0)
         return false;
-    return step == first || m_memory.m_gather.launch(m_memory.m_driver, {first, step}, stream) == cuda::k_success;
+    const std::span<const GatherStep> steps(table.data(), step);
+    m_steps_used += steps.size();
+    return steps.empty() || m_memory.m_gather.launch(m_memory.m_driver, steps, stream) == cuda::k_success;
 }
 
-Status CudaMemory::StreamGathering::start(std::span<const GatherPart> parts, std::span<std::byte> out,
+Status CudaMemory::StreamGathering::start(std::span<const RegionRead> reads, std::span<std::byte> out,
                                           std::optional<bool> pinned)
 {
     // Current only during this call: a thread may have several gatherings in different contexts.
@@ -164,13 +164,13 @@ Status CudaMemory::StreamGathering::start(std::span<const GatherPart> parts, std
         lane.emplace(m_memory);
     int error = lane->error();
     m_under_way = m_under_way || error == cuda::k_success;
-    const bool by_kernel = error == cuda::k_success && parts.size() > 1 &&
+    const bool by_kernel = error == cuda::k_success && reads.size() > 1 &&
                            (pinned ? *pinned : m_memory.is_pinned(out)) && m_memory.gather_kernel() &&
-                           gather_small(parts, out, lane->stream());
-    for (const GatherPart& part : parts)
-        if (error == cuda::k_success && part.from.bytes != 0 && (!by_kernel || part.from.bytes > k_most_gathered))
-            error = m_memory.m_driver.copy_to_host(out.data() + part.target, part.from.block.address + part.from.offset,
-                                                   part.from.bytes, lane->stream());
+                           gather_small(reads, out, lane->stream());
+    for (const auto& [from, target, number] : reads)
+        if ((!by_kernel || from.bytes > k_most_gathered) && from.bytes != 0 && error == cuda::k_success)
+            error = m_memory.m_driver.copy_to_host(out.data() + target, from.address + from.offset, from.bytes,
+                                                   lane->stream());
     return error == cuda::k_success ? Status{} : m_memory.failed("be gathered", error);
 }
 
@@ -194,8 +194,12 @@ Status CudaMemory::StreamGathering::finish()
 
 Status CudaMemory::gather(std::span<const GatherPart> parts, std::span<std::byte> out)
 {
+    std::vector<RegionRead> reads;
+    reads.reserve(parts.size());
+    for (const auto& [from, target] : parts)
+        reads.push_back({{from.block.address, nullptr, from.offset, from.bytes}, target});
     StreamGathering gathering(*this);
-    if (Status status = gathering.start(parts, out, std::nullopt); !status.ok())
+    if (Status status = gathering.start(reads, out, std::nullopt); !status.ok())
         return status;
     return gathering.finish();
 }

@@ -41,8 +41,10 @@ std::size_t end_of_piece(std::size_t begin, std::size_t keys)
 // Everything that is read from one partition: in pieces, each with its own host memory, and one wait for all.
 class Batch {
 public:
-    explicit Batch(Partition& partition) : m_entries(partition.entries()), m_arena(partition.arena()), m_guard(*m_arena)
+    Batch(Partition& partition, std::size_t keys)
+        : m_entries(partition.entries()), m_arena(partition.arena()), m_guard(*m_arena)
     {
+        m_next.reads.reserve(std::min(keys, k_keys_at_once + k_first_keys));
         m_entries.look_at_clock();
     }
 
@@ -65,10 +67,8 @@ public:
     {
         gpu::DeviceMemory& memory = m_arena->memory();
         // Pieces help only if the device copies one while the next is looked up.
-        if (m_next.parts.empty() || (!last && !memory.gathers_in_background()))
+        if (m_next.reads.empty() || (!last && !memory.gathers_in_background()))
             return {};
-        if (!m_gathering)
-            m_gathering = memory.begin_gathering();
         m_next.staging = memory.staging(std::max<std::uint64_t>(m_next.bytes, 1));
         if (!m_next.staging)
             m_next.staging = gpu::PlainStaging::take(m_next.bytes);
@@ -77,7 +77,9 @@ public:
         // Stored in m_pieces before the device writes to it, so that its memory lasts until the copy is done, even
         // after a failure.
         const Piece& piece = m_pieces.emplace_back(std::exchange(m_next, {}));
-        return m_gathering->start(piece.parts, *piece.staging);
+        if (!last)
+            m_next.reads.reserve(k_keys_at_once + k_first_keys);
+        return m_gathering->start(piece.reads, *piece.staging);
     }
 
     // Fills in where each entry's bytes will be, then waits for them. Hands over the buffers that hold them.
@@ -86,7 +88,7 @@ public:
     {
         for (const Piece& piece : m_pieces)
             tell(piece, found, counts);
-        Status status = m_gathering ? m_gathering->finish() : Status{};
+        Status status = m_gathering->finish();
         for (Piece& piece : m_pieces)
             owner.push_back(std::move(piece.staging));
         return status;
@@ -94,8 +96,7 @@ public:
 
 private:
     struct Piece {
-        std::vector<gpu::GatherPart> parts;
-        std::vector<std::size_t> wanted_by;  // the key each part is for
+        std::vector<gpu::RegionRead> reads;  // numbered as the keys they are for
         std::uint64_t bytes = 0;
         std::unique_ptr<gpu::StagingBuffer> staging;
     };
@@ -104,17 +105,8 @@ private:
     {
         if (&entry.memory() != m_memory)
             return;  // its device was lost meanwhile
-        if (m_next.parts.empty()) {
-            m_next.parts.reserve(k_keys_at_once + k_first_keys);
-            m_next.wanted_by.reserve(k_keys_at_once + k_first_keys);
-        }
         const device::Region region = entry.region();
-        // An address is all that is needed then, and the rest of the entry need not be fetched from memory.
-        if (region.buffer == nullptr)
-            m_next.parts.push_back({{{region.address, nullptr, region.bytes}, 0, region.bytes}, m_next.bytes});
-        else
-            m_next.parts.push_back({{entry.part().block, region.offset, region.bytes}, m_next.bytes});
-        m_next.wanted_by.push_back(key);
+        m_next.reads.push_back({region, m_next.bytes, key});
         m_next.bytes += (region.bytes + k_alignment - 1) / k_alignment * k_alignment;
     }
 
@@ -122,13 +114,11 @@ private:
     {
         const ByteView target = piece.staging->bytes();
         std::uint64_t bytes = 0;
-        for (std::size_t i = 0; i < piece.parts.size(); ++i) {
-            const std::uint64_t size = piece.parts[i].from.bytes;
-            found[piece.wanted_by[i]] =
-                size == 0 ? ByteView(&k_nothing, std::size_t{0}) : target.subspan(piece.parts[i].target, size);
-            bytes += size;
+        for (const auto& [from, place, key] : piece.reads) {
+            found[key] = from.bytes == 0 ? ByteView(&k_nothing, std::size_t{0}) : target.subspan(place, from.bytes);
+            bytes += from.bytes;
         }
-        counts.to_host.fetch_add(piece.parts.size(), std::memory_order_relaxed);
+        counts.to_host.fetch_add(piece.reads.size(), std::memory_order_relaxed);
         counts.to_host_bytes.fetch_add(bytes, std::memory_order_relaxed);
     }
 
@@ -138,8 +128,9 @@ private:
     // Memory that is found from here on is not reused while the guard exists, so no entry has to be held by itself.
     const Arena::ReadGuard m_guard;
     Piece m_next;
-    std::vector<Piece> m_pieces;                  // under way
-    std::unique_ptr<gpu::Gathering> m_gathering;  // destroyed first: it waits for copies that write to the pieces
+    std::vector<Piece> m_pieces;  // under way
+    // Destroyed first: it waits for copies that write to the pieces.
+    const std::unique_ptr<gpu::Gathering> m_gathering = m_arena->memory().begin_gathering();
 };
 
 }  // namespace
@@ -177,7 +168,7 @@ Result<device::HostCopy> VramTier::read_many(std::span<const Key> keys)
         if (partition->memory()->lost())
             recover(partition->device());
     for (const std::unique_ptr<Partition>& partition : all)
-        batches.push_back(std::make_unique<Batch>(*partition));
+        batches.push_back(std::make_unique<Batch>(*partition, keys.size()));
     for (std::size_t begin = 0, end = 0; begin < keys.size() && !all.empty(); begin = end) {
         end = end_of_piece(begin, keys.size());
         const resident::ResidentTable::LookAhead ahead(all.front()->entries().table());
