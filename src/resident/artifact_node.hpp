@@ -32,7 +32,7 @@ private:
 static_assert(sizeof(ArtifactNode) == 128, "a hit reads two neighbouring cache lines");
 
 // A node and the slot that protects it; release it when done. Two words, so that a hit comes back in registers: what is
-// written to memory in one size and read back in another costs a hit a sixth of its time.
+// written to memory in one size and read back in another costs a hit a quarter of its time.
 struct HeldArtifact {
     const ArtifactNode* node = nullptr;
     base::HazardSlot* slot = nullptr;

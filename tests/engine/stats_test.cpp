@@ -61,6 +61,29 @@ protected:
     }
 };
 
+TEST_F(Statistics, every_128th_hit_of_each_thread_is_timed_and_no_time_is_lost)
+{
+    constexpr std::uint64_t k_threads = 4;
+    constexpr std::uint64_t k_hits = 1280;
+    CacheOptions options;
+    options.tiers = {memory(1_MiB)};
+    options.maintenance = Maintenance::by_hand;
+    Cache cache = Cache::open(options).value();
+    ASSERT_TRUE(insert(cache, 1, 100, 1s).ok());
+    {
+        std::vector<std::jthread> threads;
+        for (std::uint64_t i = 0; i < k_threads; ++i)
+            threads.emplace_back([&] {
+                for (std::uint64_t hit = 0; hit < k_hits; ++hit)
+                    EXPECT_TRUE(cache.find(numbered_key(1)).hit());
+            });
+    }
+    const TierStats stats = cache.stats().tiers.at(0);
+    EXPECT_EQ(stats.hits, k_threads * k_hits);
+    EXPECT_EQ(stats.latency.samples, k_threads * k_hits / 128);
+    EXPECT_GT(stats.latency.total_ns, 0U);
+}
+
 TEST_F(Statistics, zero_lookups_give_a_hit_rate_of_zero)
 {
     Cache cache = open_usual();

@@ -1,7 +1,7 @@
 #include "compilers/common/answer.hpp"
 
 #include "base/error.hpp"
-#include "base/fork.hpp"
+#include "compilers/common/first_results.hpp"
 #include "hearth/admin.hpp"
 #include "watch/manifest.hpp"
 
@@ -9,7 +9,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 namespace hearth::compilers {
@@ -167,57 +166,6 @@ std::vector<Candidate> candidates_of(Cache& cache, const Question& question, con
     return candidates;
 }
 
-// Questions that this process found answered by their first result, without a manifest. Most have no other, and a
-// program asks again and again: then nobody looks for a manifest, and conditions that are the same are not decoded
-// again. It is only where to look first: conditions are checked each time, and if they do not hold, manifests are read.
-class FirstResults {
-public:
-    struct Known {
-        std::string directory;  // of the cache: another may have other results
-        Bytes encoded;
-        std::vector<watch::Condition> conditions;
-    };
-
-    std::shared_ptr<const Known> find(const Key& question, const std::string& directory) const
-    {
-        const std::lock_guard lock(m_mutex);
-        const auto found = m_known.find(question);
-        return found != m_known.end() && found->second->directory == directory ? found->second : nullptr;
-    }
-
-    void remember(const Key& question, std::shared_ptr<const Known> known)
-    {
-        const std::lock_guard lock(m_mutex);
-        if (m_conditions + known->conditions.size() > k_most_conditions) {
-            m_known.clear();
-            m_conditions = 0;
-        }
-        const auto [place, is_new] = m_known.try_emplace(question);
-        m_conditions += known->conditions.size() + (is_new ? 1 : 0);
-        m_conditions -= is_new ? 0 : place->second->conditions.size();
-        place->second = std::move(known);
-    }
-
-    void forget(const Key& question)
-    {
-        const std::lock_guard lock(m_mutex);
-        if (const auto found = m_known.find(question); found != m_known.end()) {
-            m_conditions -= found->second->conditions.size() + 1;
-            m_known.erase(found);
-        }
-    }
-
-private:
-    static constexpr std::size_t k_most_conditions = 32768;  // some 8 MB
-
-    mutable base::ForkSafeMutex m_mutex{base::LockLevel::engine};
-    std::unordered_map<Key, std::shared_ptr<const Known>> m_known;
-    std::size_t m_conditions = 0;  // and one for each question
-};
-
-// At namespace scope and never destroyed: as other memories of compilers, for processes that fork and that end.
-FirstResults& g_first_results = *new FirstResults;
-
 std::string_view encoded_conditions(const Artifact& result)
 {
     return result.text(k_conditions_section);
@@ -279,7 +227,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
     if (!question.why_past_the_cache.empty())
         return past_the_cache(cache, question, compile, question.why_past_the_cache, options.timed);
     std::string directory = cache.directory();
-    std::shared_ptr<const FirstResults::Known> first = g_first_results.find(question.request, directory);
+    std::shared_ptr<const FirstResults::Known> first = FirstResults::of_process().find(question.request, directory);
     watch::Manifest manifest;
     if (!first)
         manifest = manifest_of(cache, question, EntryKind::derived);
@@ -327,16 +275,16 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
         if (first && holds_as_known(cache, question, *answer.lookup, *first))
             return answer;
         if (std::exchange(first, nullptr))
-            g_first_results.forget(question.request);
+            FirstResults::of_process().forget(question.request);
         std::optional<std::vector<watch::Condition>> conditions = conditions_of(*answer.lookup);
         const std::string_view encoded = encoded_conditions(*answer.lookup);
         if (conditions && all_hold(cache, question, *conditions, encoded)) {
             if (candidate.number != 0 || !manifest.sets.empty())
                 remember(cache, question, candidate.number, {key, *std::move(conditions)});
             else
-                g_first_results.remember(question.request,
-                                         std::make_shared<const FirstResults::Known>(FirstResults::Known{
-                                             std::move(directory), Bytes::copy_of(encoded), *std::move(conditions)}));
+                FirstResults::of_process().remember(
+                    question.request, std::make_shared<const FirstResults::Known>(FirstResults::Known{
+                                          std::move(directory), Bytes::copy_of(encoded), *std::move(conditions)}));
             return answer;
         }
         // The first result is of another world, and nothing more is known here. A server may know.

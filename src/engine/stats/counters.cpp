@@ -54,29 +54,33 @@ Stats Counters::sums(std::span<const std::string_view> tiers) const
         tier.name = tiers[i];
         for (const CountName<TierStats>& count : k_tier_counts)
             tier.*count.member = sum_at(at++);
-        tier.latency = m_latency[i].read();
-        tier.miss_latency = m_miss_latency[i].read();
+        m_latency[i].read_into(tier.latency);
+        m_miss_latency[i].read_into(tier.miss_latency);
         stats.hits += tier.hits;
     }
+    if (!tiers.empty())
+        for (const std::atomic<Stripe*>& stripe : m_stripes)
+            // acquire: pairs with the release in make_stripe().
+            if (const Stripe* there = stripe.load(std::memory_order_acquire))
+                there->first_tier.read_into(stats.tiers.front().latency);
     at = k_first_compiler;
     for (CompilerStats& compiler : stats.compilers) {
         for (const CountName<CompilerStats>& count : k_compiler_counts)
             compiler.*count.member = sum_at(at++);
         stats.compile_ns_saved += compiler.compile_ns_saved;
     }
-    stats.compile_latency = m_compile_latency.read();
+    m_compile_latency.read_into(stats.compile_latency);
     return stats;
 }
 
-Latency LatencyCounter::read() const
+void LatencyCounter::read_into(Latency& latency) const
 {
-    Latency latency;
     for (std::size_t i = 0; i < latency.buckets.size(); ++i) {
-        latency.buckets[i] = m_buckets[i].load(std::memory_order_relaxed);
-        latency.samples += latency.buckets[i];
+        const std::uint64_t count = m_buckets[i].load(std::memory_order_relaxed);
+        latency.buckets[i] += count;
+        latency.samples += count;
     }
-    latency.total_ns = m_total_ns.load(std::memory_order_relaxed);
-    return latency;
+    latency.total_ns += m_total_ns.load(std::memory_order_relaxed);
 }
 
 }  // namespace hearth::engine

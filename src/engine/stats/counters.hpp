@@ -21,15 +21,24 @@ namespace hearth::engine {
 
 inline constexpr std::size_t k_max_tiers = 8;
 
-// A latency histogram many threads add to.
+// Adds to a count. One that is not shared, which only one thread adds to, is spared a locked instruction.
+inline void add_to(std::atomic<std::uint64_t>& count, std::uint64_t amount, bool is_shared)
+{
+    if (is_shared)
+        count.fetch_add(amount, std::memory_order_relaxed);
+    else
+        count.store(count.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+}
+
+// A latency histogram many threads add to, or one.
 class LatencyCounter {
 public:
-    void add(std::uint64_t ns)
+    void add(std::uint64_t ns, bool is_shared = true)
     {
-        m_buckets[Latency::bucket_of(ns)].fetch_add(1, std::memory_order_relaxed);
-        m_total_ns.fetch_add(ns, std::memory_order_relaxed);
+        add_to(m_buckets[Latency::bucket_of(ns)], 1, is_shared);
+        add_to(m_total_ns, ns, is_shared);
     }
-    Latency read() const;
+    void read_into(Latency& latency) const;
 
 private:
     std::array<std::atomic<std::uint64_t>, Latency::k_buckets> m_buckets{};
@@ -48,16 +57,11 @@ class Counters {
     struct alignas(128) Stripe {
         std::array<std::atomic<std::uint64_t>, k_values> values{};
         bool shared = false;  // the last stripe serves every thread beyond the others
+        // Of hits in the first tier. They come so often that threads which time a few of them would meet here.
+        LatencyCounter first_tier;
 
         void add(std::size_t at, std::uint64_t amount) { add(at, amount, shared); }
-        void add(std::size_t at, std::uint64_t amount, bool is_shared)
-        {
-            std::atomic<std::uint64_t>& value = values[at];
-            if (is_shared)
-                value.fetch_add(amount, std::memory_order_relaxed);
-            else
-                value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
-        }
+        void add(std::size_t at, std::uint64_t amount, bool is_shared) { add_to(values[at], amount, is_shared); }
     };
 
     // The place of a count in its table, found at compile time.
@@ -103,7 +107,13 @@ public:
     // A compile: in the time that was `spent`, if it is not counted elsewhere.
     void compiled(CompilerKind compiler, std::uint64_t spent, Timed timed);
     void miss(Miss why, std::uint64_t amount = 1) { stripe().add(static_cast<std::size_t>(why), amount); }
-    void took(std::size_t tier, std::uint64_t ns) { m_latency[tier].add(ns); }
+    void took(std::size_t tier, std::uint64_t ns)
+    {
+        if (tier != 0)
+            return m_latency[tier].add(ns);
+        Stripe& mine = stripe();
+        mine.first_tier.add(ns, mine.shared);
+    }
     void miss_took(std::size_t tier, std::uint64_t ns) { m_miss_latency[tier].add(ns); }
 
     // The calling thread's own counts; get them once for a lookup.
@@ -156,7 +166,7 @@ private:
 
     std::array<std::atomic<Stripe*>, k_stripes> m_stripes{};
     base::ForkSafeMutex m_mutex{base::LockLevel::counters};
-    std::array<LatencyCounter, k_max_tiers> m_latency;
+    std::array<LatencyCounter, k_max_tiers> m_latency;  // of all tiers but the first
     std::array<LatencyCounter, k_max_tiers> m_miss_latency;
     LatencyCounter m_compile_latency;
 };
