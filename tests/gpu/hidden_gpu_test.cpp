@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 namespace hearth::test {
 

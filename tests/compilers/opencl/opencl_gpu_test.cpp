@@ -8,6 +8,9 @@
 
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace hearth::test {
 

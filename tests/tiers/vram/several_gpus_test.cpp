@@ -10,9 +10,15 @@
 #include "tiers/vram/vram_tier.hpp"
 #include "watched_driver.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace hearth::test {
 

@@ -6,7 +6,9 @@
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <vector>
 
 namespace hearth::test {
 

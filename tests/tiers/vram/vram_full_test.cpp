@@ -8,8 +8,11 @@
 #include "support/scratch_directory.hpp"
 #include "tiers/vram/vram_tier.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
+#include <vector>
 
 namespace hearth::test {
 

@@ -4,6 +4,8 @@
 #include "support/process.hpp"
 
 #include <gtest/gtest.h>
+#include <optional>
+#include <string>
 
 namespace hearth::test {
 

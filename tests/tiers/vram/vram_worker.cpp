@@ -15,8 +15,12 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <shared_mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
