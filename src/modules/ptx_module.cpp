@@ -14,6 +14,7 @@ Key module_key(const PtxSource& source)
     static_cast<void>(text_of_rest);
     static_cast<void>(deadline);
     base::WireWriter head;
+    head.out().reserve(128);
     head.raw("hearth ptx module\n");
     head.number(static_cast<std::uint8_t>(input));
     head.number(static_cast<std::uint8_t>(linker));
