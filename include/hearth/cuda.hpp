@@ -130,10 +130,10 @@ public:
     // "::", or is one of program.name_expressions. A name expression that is not among those is added to them.
     // If program.target is empty or "device", the kernel is compiled for the device that it is loaded on.
     Kernel(Cache& cache, nvrtc::Program program, std::string name, nvrtc::CompileOptions options = {});
-    // From PTX or LTO-IR, which becomes a CUBIN through the cache: once a fleet, and never in the driver's loader.
+    // From PTX or LTO-IR, which becomes a CUBIN through the cache: compiled once a fleet, and the driver only loads it.
     // `name` is a function's name in it. If program.target is empty or "device", it is compiled for the device that it
-    // is loaded on, for sm_90a where the PTX says so. What nvJitLink refuses the driver may take, if no linker is
-    // named.
+    // is loaded on, or for that chip alone where the PTX says so (sm_90a). What nvJitLink refuses is given to the
+    // driver, which may be newer, unless a linker is named.
     Kernel(Cache& cache, ptx::Program program, std::string name, ptx::CompileOptions options = {});
     // From code that the caller has already: PTX text, or the bytes of a CUBIN, fat binary or PTX. It goes past every
     // cache of Hearth's: the driver compiles PTX anew in each process, unless its own cache has it.

@@ -31,7 +31,7 @@ Result<std::string> target_here(const gpu::CudaDriver& driver)
 std::string target_of_ptx(std::string_view text, std::string target)
 {
     constexpr std::string_view k_directive = ".target";
-    const std::string exact = target + "a";
+    std::string exact = target + "a";
     for (std::size_t place = 0; (place = text.find(k_directive, place)) != std::string_view::npos;) {
         place += k_directive.size();
         std::string_view rest = text.substr(place);
