@@ -69,6 +69,12 @@ Result<CompiledHere> compile_past_tiers(const CompileThrough& compile)
     return compile(*cache);
 }
 
+// Takes the result; its log stays.
+std::optional<std::string> lowered_name(CompiledHere& compiled, const std::string& name)
+{
+    return nvrtc::Compiled(std::move(compiled.compiled), compiled.log).lowered_name(name);
+}
+
 }  // namespace
 
 Result<CompiledHere> compile_here(const gpu::CudaDriver& driver, Cache& cache, nvrtc::Program program,
@@ -123,6 +129,32 @@ Result<LoadedHere> load_here(ModuleTable& table, const Place& place, Cache& cach
     };
     HEARTH_TRY_SET(ModuleLease module, table.get(*place.driver, place.context, compiled.key, compiled.image, replace));
     return LoadedHere{std::move(compiled), std::move(module)};
+}
+
+Result<FunctionLease> load_program(const gpu::CudaDriver& driver, const gpu::CudaContext& context, Cache& cache,
+                                   const nvrtc::Program& program, const nvrtc::CompileOptions& options,
+                                   const std::string& name)
+{
+    const auto compile = [&](Cache& through) { return compile_here(driver, through, program, options); };
+    HEARTH_TRY_SET(LoadedHere loaded, load_here(ModuleTable::of_process(), {&driver, context}, cache, compile));
+    std::string symbol = name;
+    if (const auto& expressions = program.name_expressions;
+        std::find(expressions.begin(), expressions.end(), name) != expressions.end()) {
+        std::optional<std::string> lowered = lowered_name(loaded.compiled, name);
+        if (!lowered) {
+            // Another thread may have replaced the entry that we were given.
+            HEARTH_TRY_SET(loaded.compiled, compile(cache));
+            lowered = lowered_name(loaded.compiled, name);
+        }
+        if (!lowered)
+            return Error{Code::not_found,
+                         fmt::format("The compiler gave no lowered name for \"{}\". Name a kernel of the program, "
+                                     "with its template arguments.",
+                                     name),
+                         loaded.compiled.log};
+        symbol = *std::move(lowered);
+    }
+    return LoadedFunction::find(driver, std::move(loaded.module), name, symbol);
 }
 
 }  // namespace hearth::cuda

@@ -2,7 +2,7 @@
 
 #include "hearth/nvrtc.hpp"
 #include "hearth/ptx.hpp"
-#include "modules/module_table.hpp"
+#include "modules/loaded_function.hpp"
 #include "modules/place.hpp"
 
 #include <functional>
@@ -37,5 +37,11 @@ using CompileThrough = std::function<Result<CompiledHere>(Cache& cache)>;
 // Compiles, and loads the result into the current context. If the driver rejects an entry's image, the entry is
 // removed, and the program is compiled again and loaded, once.
 Result<LoadedHere> load_here(ModuleTable& table, const Place& place, Cache& cache, const CompileThrough& compile);
+
+// The program's kernel, loaded into the current context: by its name in the compiled code, or by a name expression of
+// the program.
+Result<FunctionLease> load_program(const gpu::CudaDriver& driver, const gpu::CudaContext& context, Cache& cache,
+                                   const nvrtc::Program& program, const nvrtc::CompileOptions& options,
+                                   const std::string& name);
 
 }  // namespace hearth::cuda

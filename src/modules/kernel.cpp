@@ -63,7 +63,7 @@ struct Kernel::State {
 Kernel::Kernel(std::unique_ptr<State> state) : m_state(std::move(state)) {}
 
 Kernel::Kernel(Cache& cache, nvrtc::Program program, std::string name, nvrtc::CompileOptions options)
-    : m_state(std::make_unique<State>(code_of(cache, std::move(program), std::move(options), name), name))
+    : m_state(std::make_unique<State>(code_of(cache, with_name(std::move(program), name), std::move(options)), name))
 {
 }
 

@@ -6,21 +6,10 @@
 #include "modules/ptx_module.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace hearth::cuda {
 
 namespace {
-
-bool is_expression(const std::string& name)
-{
-    return name.find('<') != std::string::npos || name.find("::") != std::string::npos;
-}
-
-bool contains(const std::vector<std::string>& list, const std::string& item)
-{
-    return std::find(list.begin(), list.end(), item) != list.end();
-}
 
 class NvrtcCode final : public KernelCode {
 public:
@@ -31,34 +20,10 @@ public:
 
     Result<FunctionLease> load(const Place& place, const std::string& name) const override
     {
-        const auto compile = [&](Cache& cache) { return compile_here(*place.driver, cache, m_program, m_options); };
-        HEARTH_TRY_SET(LoadedHere loaded, load_here(ModuleTable::of_process(), place, m_cache, compile));
-        std::string symbol = name;
-        if (contains(m_program.name_expressions, name)) {
-            std::optional<std::string> lowered = lowered_name(loaded.compiled, name);
-            if (!lowered) {
-                // Another thread may have replaced the entry that we were given.
-                HEARTH_TRY_SET(loaded.compiled, compile(m_cache));
-                lowered = lowered_name(loaded.compiled, name);
-            }
-            if (!lowered)
-                return Error{Code::not_found,
-                             fmt::format("The compiler gave no lowered name for \"{}\". Name a kernel of the program, "
-                                         "with its template arguments.",
-                                         name),
-                             loaded.compiled.log};
-            symbol = *std::move(lowered);
-        }
-        return LoadedFunction::find(*place.driver, std::move(loaded.module), name, symbol);
+        return load_program(*place.driver, place.context, m_cache, m_program, m_options, name);
     }
 
 private:
-    // Takes its result; the log stays.
-    static std::optional<std::string> lowered_name(CompiledHere& compiled, const std::string& name)
-    {
-        return nvrtc::Compiled(std::move(compiled.compiled), compiled.log).lowered_name(name);
-    }
-
     Cache& m_cache;
     const nvrtc::Program m_program;
     const nvrtc::CompileOptions m_options;
@@ -101,11 +66,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<const KernelCode> code_of(Cache& cache, nvrtc::Program program, nvrtc::CompileOptions options,
-                                          const std::string& name)
+std::unique_ptr<const KernelCode> code_of(Cache& cache, nvrtc::Program program, nvrtc::CompileOptions options)
 {
-    if (is_expression(name) && !contains(program.name_expressions, name))
-        program.name_expressions.push_back(name);
     return std::make_unique<NvrtcCode>(cache, std::move(program), std::move(options));
 }
 
@@ -117,6 +79,15 @@ std::unique_ptr<const KernelCode> code_of(Cache& cache, ptx::Program program, pt
 std::unique_ptr<const KernelCode> code_of(ByteView image)
 {
     return std::make_unique<GivenCode>(image);
+}
+
+nvrtc::Program with_name(nvrtc::Program program, const std::string& name)
+{
+    std::vector<std::string>& names = program.name_expressions;
+    const bool is_expression = name.find('<') != std::string::npos || name.find("::") != std::string::npos;
+    if (is_expression && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+    return program;
 }
 
 }  // namespace hearth::cuda

@@ -19,10 +19,11 @@ public:
     virtual Result<FunctionLease> load(const Place& place, const std::string& name) const = 0;
 };
 
-// `name`: of the kernel. If it is a name expression that the program lacks, it is added.
-std::unique_ptr<const KernelCode> code_of(Cache& cache, nvrtc::Program program, nvrtc::CompileOptions options,
-                                          const std::string& name);
+std::unique_ptr<const KernelCode> code_of(Cache& cache, nvrtc::Program program, nvrtc::CompileOptions options);
 std::unique_ptr<const KernelCode> code_of(Cache& cache, ptx::Program program, ptx::CompileOptions options);
 std::unique_ptr<const KernelCode> code_of(ByteView image);
+
+// The program in which a kernel of this name is found: if it is a name expression that the program lacks, it is added.
+nvrtc::Program with_name(nvrtc::Program program, const std::string& name);
 
 }  // namespace hearth::cuda
