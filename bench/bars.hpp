@@ -51,6 +51,7 @@ inline constexpr Bar k_bars[] = {
     {"bundle_hit.124k",                            Bar::Is::at_most,  1,    "x"},
     {"bundle_open.1e5_entries",                    Bar::Is::at_most,  2,    "x"},
     {"bundle_open.1e5_entries.fresh_process",      Bar::Is::at_most,  1000, "us"},
+    {"variants.*.settled",                         Bar::Is::at_most,  1.01, "x"},
     {"vram.lease",                                 Bar::Is::at_most,  100,  "ns"},
     {"vram.read.*k",                               Bar::Is::at_most,  1.15, "x"},
     {"vram.read_many.1024x1k",                     Bar::Is::at_most,  1.3,  "x"},

@@ -20,6 +20,7 @@ void bench_recipes(Report& report);
 void bench_run(Report& report);
 void bench_command(Report& report);
 void bench_kernel(Report& report);
+void bench_variants(Report& report);
 void bench_vram(Report& report);
 void bench_remote(Report& report);
 

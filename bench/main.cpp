@@ -66,7 +66,7 @@ int main(int argc, char** argv)
         } else {
             fmt::print(stderr,
                        "usage: hearth_bench [--json FILE] [--only "
-                       "memory|disk|bundle|scale|flight|policy|nvrtc|recipes|run|command|kernel|vram|remote]... "
+                       "memory|disk|bundle|scale|flight|policy|nvrtc|recipes|run|command|kernel|variants|vram|remote]... "
                        "[--quick] [--strict] | --bars\n");
             return 2;
         }
@@ -91,6 +91,7 @@ int main(int argc, char** argv)
     run("nvrtc", [&] { bench_nvrtc(report); });
     run("recipes", [&] { bench_recipes(report); });
     run("kernel", [&] { bench_kernel(report); });
+    run("variants", [&] { bench_variants(report); });
     run("vram", [&] { bench_vram(report); });
     run("command", [&] { bench_command(report); });
     // Loads the drop-in, which then watches NVRTC in the library's stead.

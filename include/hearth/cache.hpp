@@ -172,6 +172,8 @@ public:
     std::string directory() const;
     // CacheOptions::compile_time_limit; 0: none. If there is one, it is worth a copy to let a compile own its captures.
     std::chrono::milliseconds compile_time_limit() const noexcept;
+    // Launches after which a kernel's variants are measured (CacheOptions::variants_after); 0: never.
+    std::uint32_t variants_after() const noexcept;
     // Whether output that holds a program's path may hold one without its directory (CacheOptions::stable_paths).
     bool stable_paths() const noexcept;
     // Where compilers record what they are asked for; null: nowhere. docs/recipes.md.

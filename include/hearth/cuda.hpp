@@ -29,6 +29,8 @@ using Function = ::CUfunc_st*;
 using Stream = ::CUstream_st*;
 
 struct LoadedFunction;
+struct Variants;
+struct VariantRecord;
 
 // Blocks in a grid, or threads in a block. It keeps what it is given, so that launch() can refuse, with its value, what
 // no device has: a number below zero, or one above k_most. Nothing is cut to fewer bits on the way.
@@ -130,6 +132,10 @@ public:
     // "::", or is one of program.name_expressions. A name expression that is not among those is added to them.
     // If program.target is empty or "device", the kernel is compiled for the device that it is loaded on.
     Kernel(Cache& cache, nvrtc::Program program, std::string name, nvrtc::CompileOptions options = {});
+    // With other ways to compile and launch it, the best of which is found while it runs: hearth/variants.hpp. They
+    // concern launch(); function(), bind() and on() give the program as it is.
+    Kernel(Cache& cache, nvrtc::Program program, std::string name, Variants variants,
+           nvrtc::CompileOptions options = {});
     // From PTX or LTO-IR, which becomes a CUBIN through the cache: compiled once a fleet, and the driver only loads it.
     // `name` is a function's name in it. If program.target is empty or "device", it is compiled for the device that it
     // is loaded on, or for that chip alone where the PTX says so (sm_90a). What nvJitLink refuses is given to the
@@ -164,6 +170,9 @@ public:
         return launch_packed(config, detail::arguments(values...));
     }
     Status launch_packed(const LaunchConfig& config, std::span<const Argument> arguments) const;
+
+    // What is known of its variants, for each class of launches that this process has seen.
+    std::vector<VariantRecord> variants() const;
 
 private:
     struct State;

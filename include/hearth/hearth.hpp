@@ -40,4 +40,5 @@
 #include "hearth/tier.hpp"
 #include "hearth/trust.hpp"
 #include "hearth/units.hpp"
+#include "hearth/variants.hpp"
 #include "hearth/vram.hpp"

@@ -174,6 +174,7 @@ Result<Cache> Cache::open(CacheOptions options)
     chosen.max_parallel_compiles = *resolved.max_parallel_compiles;
     chosen.compile_time_limit = *resolved.compile_time_limit;
     chosen.flight_wait = *resolved.flight_wait;
+    chosen.variants_after = *resolved.variants_after;
     chosen.stable_paths = *resolved.stable_paths;
     chosen.race_under = *resolved.race_under;
     chosen.failure_ttl = *resolved.failure_ttl;

@@ -326,6 +326,9 @@ std::vector<SettingRow> setting_rows()
             k_duration, &CacheOptions::race_under, parse_duration, format_duration),
         flag("stable_paths", "HEARTH_STABLE_PATHS", "debug information names programs without their directories",
              &CacheOptions::stable_paths, Switch::off, Switch::on),
+        row("variants_after", "HEARTH_VARIANTS_AFTER",
+            "launches after which a kernel's declared variants are measured; 0: never", k_number,
+            &CacheOptions::variants_after, count, number_text),
         row("failure_ttl", "HEARTH_FAILURE_TTL", "how long a failed compile is remembered; 0: not at all", k_duration,
             &CacheOptions::failure_ttl, parse_duration, format_duration),
         row(
@@ -375,6 +378,7 @@ CacheOptions preset_options(Preset preset)
     options.compiling = Compiling::allowed;
     options.max_parallel_compiles = 0;
     options.compile_time_limit = std::chrono::milliseconds(0);
+    options.variants_after = 100;
     options.flight_wait = std::chrono::minutes(1);
     options.race_under = std::chrono::milliseconds(0);
     options.stable_paths = Switch::off;

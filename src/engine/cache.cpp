@@ -127,6 +127,11 @@ std::string Cache::directory() const
     return {};
 }
 
+std::uint32_t Cache::variants_after() const noexcept
+{
+    return parts().options.variants_after;
+}
+
 std::chrono::milliseconds Cache::compile_time_limit() const noexcept
 {
     return parts().options.compile_time_limit;

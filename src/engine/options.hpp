@@ -20,6 +20,7 @@ struct EngineOptions {
     std::uint32_t max_parallel_compiles = 0;
     std::chrono::milliseconds compile_time_limit{0};
     std::chrono::milliseconds flight_wait{60000};
+    std::uint32_t variants_after = 100;
     std::chrono::milliseconds race_under{0};
     Switch stable_paths = Switch::off;
     std::chrono::milliseconds failure_ttl{60000};

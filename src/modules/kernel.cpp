@@ -1,6 +1,7 @@
 #include "base/error.hpp"
 #include "hearth/cuda.hpp"
 #include "modules/kernel_code.hpp"
+#include "modules/variants/tuner.hpp"
 
 namespace hearth::cuda {
 
@@ -26,11 +27,19 @@ struct Kernel::State {
 
     const std::unique_ptr<const KernelCode> code;
     const std::string name;
+    std::shared_ptr<Tuner> tuner;  // null: it has no variants
     GrowingList<Slot> slots;
 
     State(std::unique_ptr<const KernelCode> its_code, std::string its_name)
         : code(std::move(its_code)), name(std::move(its_name))
     {
+    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State()
+    {
+        if (tuner)
+            tuner->finish();
     }
 
     // Null when it has not been loaded in the current context, or there is none.
@@ -65,6 +74,14 @@ Kernel::Kernel(std::unique_ptr<State> state) : m_state(std::move(state)) {}
 Kernel::Kernel(Cache& cache, nvrtc::Program program, std::string name, nvrtc::CompileOptions options)
     : m_state(std::make_unique<State>(code_of(cache, with_name(std::move(program), name), std::move(options)), name))
 {
+}
+
+Kernel::Kernel(Cache& cache, nvrtc::Program program, std::string name, Variants variants, nvrtc::CompileOptions options)
+    : Kernel(cache, program, std::move(name), options)
+{
+    if (!variants.others.empty())
+        m_state->tuner = std::make_shared<Tuner>(cache, with_name(std::move(program), m_state->name), m_state->name,
+                                                 std::move(variants), std::move(options));
 }
 
 Kernel::Kernel(Cache& cache, ptx::Program program, std::string name, ptx::CompileOptions options)
@@ -142,11 +159,26 @@ Result<Loaded> Kernel::on(int device) const
 
 Status Kernel::launch_packed(const LaunchConfig& config, std::span<const Argument> arguments) const
 {
+    if (m_state->tuner) {
+        const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
+        HEARTH_TRY(driver);
+        const auto first = [this]() -> Result<FunctionLease> {
+            const auto loaded = m_state->get();
+            HEARTH_TRY(loaded);
+            return **loaded;
+        };
+        return m_state->tuner->launch(**driver, first, config, arguments);
+    }
     if (const FunctionLease* found = m_state->find_here())
         return (*found)->launch(config, arguments);
     const auto loaded = m_state->load();
     HEARTH_TRY(loaded);
     return (**loaded)->launch(config, arguments);
+}
+
+std::vector<VariantRecord> Kernel::variants() const
+{
+    return m_state->tuner ? m_state->tuner->records() : std::vector<VariantRecord>{};
 }
 
 bool Loaded::alive() const noexcept

@@ -60,8 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                       options.disk_entries && options.max_age && options.compression && options.access &&
                       options.users && options.policy_name && options.promote_after && options.caching &&
                       options.compiling && options.max_parallel_compiles && options.compile_time_limit &&
-                      options.durable && options.flight_wait && options.failure_ttl && options.maintenance &&
-                      options.maintenance_interval && options.log_to,
+                      options.variants_after && options.durable && options.flight_wait && options.failure_ttl &&
+                      options.maintenance && options.maintenance_interval && options.log_to,
                   "every option is filled");
     fuzz::require(*options.compression >= 0 && *options.compression <= 19, "a value out of range is passed over");
     fuzz::require(options.directory->find('\0') == std::string::npos, "a path is a path");

@@ -1,5 +1,8 @@
 #include "command.hpp"
 
+#include "hearth/cache.hpp"
+#include "modules/variants/record.hpp"
+
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -171,6 +174,41 @@ std::string Command::put(const std::string& key, const std::string& bytes, const
     EXPECT_EQ(result.exit_code, 0) << result.err;
     const auto answer = nlohmann::json::parse(result.out, nullptr, false);
     return answer.is_object() ? answer.value("key", "") : "";
+}
+
+std::string Command::measure(const std::string& kernel, const std::string& winner, const std::string& entry)
+{
+    CacheOptions options;
+    options.directory = cache.string();
+    options.maintenance = Maintenance::by_hand;
+    Cache opened = Cache::open(options).value();
+    const auto measured = [&](const std::string& name, double microseconds) {
+        cuda::MeasuredVariant variant{.name = name};
+        variant.state = name == winner ? cuda::VariantState::winner : cuda::VariantState::measured;
+        variant.launches = 20;
+        variant.median = std::chrono::nanoseconds(static_cast<std::int64_t>(microseconds * 1e3));
+        variant.ratio = microseconds / 100;
+        variant.lowest = variant.ratio - 0.01;
+        variant.highest = variant.ratio + 0.01;
+        return variant;
+    };
+    const cuda::VariantRecord record{
+        .kernel = kernel,
+        .entry = Key::parse(entry).value_or(Key::of("entry", kernel)),
+        .shape = "threads<=1024 N=64",
+        .device = "NVIDIA H200",
+        .driver = "580.159.04",
+        .winner = winner,
+        .launches = 160,
+        .variants = {measured("first", 100),
+                     measured("tile 64", 75),
+                     {.name = "tile 512", .state = cuda::VariantState::dropped, .why = "too much shared memory"}}};
+    const Request question = cuda::question_of(record, {});
+    EXPECT_TRUE(
+        opened.insert(question, cuda::to_artifact(record, std::chrono::milliseconds(4)), {.kind = EntryKind::manifest})
+            .ok());
+    opened.flush();
+    return question.key().hex();
 }
 
 fs::path Command::write(const std::string& name, const std::string& bytes)

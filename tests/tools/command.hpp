@@ -38,6 +38,9 @@ protected:
     // Stores bytes under a key and expects that to work; answers the key's digits.
     std::string put(const std::string& key, const std::string& bytes, const std::vector<std::string>& more = {});
 
+    // Stores what a program would have measured of a kernel's variants; answers the key's digits.
+    std::string measure(const std::string& kernel, const std::string& winner, const std::string& entry = {});
+
     std::filesystem::path write(const std::string& name, const std::string& bytes);
     static std::string read(const std::filesystem::path& path);
     // The file that holds the largest entry.

@@ -157,6 +157,9 @@ TEST_F(JsonPage, lists_the_fields_of_every_command)
     expect_fields("exec --why", {{"exec", "--why", "--", "g++", "-c", file, "-o", "k.o"}});
     expect_fields("ls", {{"ls"}});
     expect_fields("show", {{"show", "k"}, {"show", "k.cu"}});
+    measure("gemm", "tile 64");
+    expect_fields("tune", {{"tune"}});
+    expect_fields("tune --clear", {{"tune", "--clear", "gemm"}});
     expect_fields("verify", {{"verify"}});
     expect_fields("export", {{"export", "e"}});
     expect_fields("import", {{"import", "e"}});

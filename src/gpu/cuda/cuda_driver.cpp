@@ -94,6 +94,7 @@ const char* find_functions(const base::SharedLibrary& library, CudaDriver& drive
     need(driver.destroy_event, "cuEventDestroy_v2");
     need(driver.record_event, "cuEventRecord");
     need(driver.query_event, "cuEventQuery");
+    need(driver.event_time, "cuEventElapsedTime");
     take(driver.context_id, "cuCtxGetId");
     take(driver.load_function, "cuFuncLoad");
     take(driver.parameter_info, "cuFuncGetParamInfo");

@@ -71,6 +71,7 @@ struct CudaDriver {
     int (*destroy_event)(CUevent_st* event);
     int (*record_event)(CUevent_st* event, CUstream_st* stream);
     int (*query_event)(CUevent_st* event);
+    int (*event_time)(float* milliseconds, CUevent_st* before, CUevent_st* after);
 
     // Null if the driver is too old for them; the number is the CUDA version that brought them.
     // A null context means the current one. No two contexts of a process have the same id, even if a handle is reused.
@@ -111,6 +112,7 @@ inline constexpr unsigned k_host_mapped = 2;
 inline constexpr int k_pointer_memory_type = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 inline constexpr unsigned k_memory_of_host = 1;  // CU_MEMORYTYPE_HOST: pinned; the driver knows no other host memory
 inline constexpr unsigned k_stream_non_blocking = 1;
+inline constexpr unsigned k_event_timing = 0;  // CU_EVENT_DEFAULT
 inline constexpr unsigned k_event_no_timing = 2;
 
 inline constexpr int k_capture_none = 0;     // CU_STREAM_CAPTURE_STATUS_NONE

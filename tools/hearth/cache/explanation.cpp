@@ -1,5 +1,6 @@
 #include "cache/explanation.hpp"
 
+#include "cache/variant_records.hpp"
 #include "hearth/admin.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
@@ -72,6 +73,8 @@ int tell_why(Cache& cache, const Explanation& why)
 {
     const Answer answer = answer_of(cache, why);
     tell(why, answer);
+    if (answer == Answer::hit)
+        print_winners(variant_records_of(cache, why.key));
     return exit_code_of(answer);
 }
 
@@ -90,6 +93,9 @@ int tell_why_as_json(Cache& cache, const Explanation& why, Json asked)
     asked.add("tiers", why.tiers);
     asked.add("nearest", why.nearest ? Json(why.nearest->key.hex()) : nullptr);
     asked.add("differences", differences);
+    asked.add("variants",
+              Json::array_of(answer == Answer::hit ? variant_records_of(cache, why.key) : std::vector<FoundRecord>{},
+                             as_json));
     print_json(asked);
     return exit_code_of(answer);
 }

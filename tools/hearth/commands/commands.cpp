@@ -24,6 +24,7 @@
     ROW("get", add_get)                                                                                                \
     ROW("ls", add_ls)                                                                                                  \
     ROW("show", add_show)                                                                                              \
+    ROW("tune", add_tune)                                                                                              \
     ROW("stats", add_stats)                                                                                            \
     ROW("top", add_top)                                                                                                \
     ROW("serve", add_serve)                                                                                            \

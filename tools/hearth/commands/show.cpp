@@ -2,6 +2,7 @@
 #include "cache/open_cache.hpp"
 #include "cache/rows.hpp"
 #include "cache/selection.hpp"
+#include "cache/variant_records.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/explain.hpp"
 #include "hearth/units.hpp"
@@ -31,6 +32,7 @@ struct Shown {
     std::vector<std::string> tiers;
     std::vector<Field> fields;
     std::vector<Dependency> dependencies;
+    std::vector<FoundRecord> variants;  // measured of it
 };
 
 std::string_view kind_name(FieldKind kind)
@@ -70,6 +72,7 @@ void print_as_json(const Shown& shown)
     object.add("dependencies", Json::array_of(shown.dependencies, [](const Dependency& one) -> Json {
                    return {{"kind", one.kind}, {"what", one.what}, {"value", one.value}};
                }));
+    object.add("variants", Json::array_of(shown.variants, as_json));
     print_json(object);
 }
 
@@ -118,6 +121,13 @@ void print_for_people(const Shown& shown)
     facts.add("tiers", printable(fmt::format("{}", fmt::join(shown.tiers, ", "))));
     facts.print();
 
+    if (!shown.variants.empty())
+        print_out("\n");
+    print_winners(shown.variants);
+    if (const auto record = cuda::variant_record(shown.artifact)) {
+        print_out("\n");
+        print_variants(*record);
+    }
     print_dependencies(shown.dependencies);
     print_out("\n");
     Table sections({{"SECTION"}, {"SIZE", Align::right}});
@@ -156,7 +166,12 @@ int run_show(const Globals& globals, const ShowArguments& arguments)
                              in_quotes(*arguments.selection.pattern)));
         return k_nothing;
     }
-    const Shown shown{*row, *found, tiers, Request(key, found->request).fields(), dependencies(*found)};
+    const Shown shown{*row,
+                      *found,
+                      tiers,
+                      Request(key, found->request).fields(),
+                      dependencies(*found),
+                      variant_records_of(uncounted, key)};
     if (arguments.json)
         print_as_json(shown);
     else

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "hearth/variants.hpp"
+
+namespace hearth::cuda {
+
+// The question that a record answers: this code, on this kind of device, with this driver, for this class of launches,
+// with these variants to choose from.
+Request question_of(const VariantRecord& record, const Variants& variants);
+
+// The record as an entry. `cost` is what finding out has cost: the policy weighs by it.
+Artifact to_artifact(const VariantRecord& record, std::chrono::nanoseconds cost);
+
+}  // namespace hearth::cuda

@@ -1,0 +1,94 @@
+// 54: what is kept of a measurement, and for what it holds.
+
+#include "modules/variants/record.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hearth::test {
+
+namespace {
+
+using namespace hearth::cuda;
+
+VariantRecord sample()
+{
+    return {.kernel = "gemm",
+            .entry = Key::of("entry"),
+            .shape = "threads<=1024 N=64",
+            .device = "NVIDIA H200",
+            .driver = "580.159.04",
+            .winner = "tile 64",
+            .launches = 160,
+            .variants = {{.name = "first",
+                          .state = VariantState::measured,
+                          .launches = 20,
+                          .median = std::chrono::microseconds(100)},
+                         {.name = "tile 64",
+                          .state = VariantState::winner,
+                          .launches = 20,
+                          .median = std::chrono::microseconds(80),
+                          .ratio = 0.8,
+                          .lowest = 0.79,
+                          .highest = 0.81},
+                         {.name = "tile 512", .state = VariantState::dropped, .why = "too much shared memory"}}};
+}
+
+}  // namespace
+
+TEST(VariantRecord, it_comes_back_from_its_entry_as_it_was)
+{
+    const VariantRecord before = sample();
+    const Artifact artifact = to_artifact(before, std::chrono::milliseconds(4));
+    const std::optional<VariantRecord> after = variant_record(artifact);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->kernel, before.kernel);
+    EXPECT_EQ(after->entry, before.entry);
+    EXPECT_EQ(after->shape, before.shape);
+    EXPECT_EQ(after->device, before.device);
+    EXPECT_EQ(after->driver, before.driver);
+    EXPECT_EQ(after->winner, before.winner);
+    EXPECT_EQ(after->launches, before.launches);
+    ASSERT_EQ(after->variants.size(), 3U);
+    EXPECT_EQ(after->variants[1].state, VariantState::winner);
+    EXPECT_EQ(after->variants[1].median, std::chrono::microseconds(80));
+    EXPECT_DOUBLE_EQ(after->variants[1].highest, 0.81);
+    EXPECT_EQ(after->variants[2].why, "too much shared memory");
+}
+
+TEST(VariantRecord, it_holds_for_this_code_device_driver_shape_and_choice_only)
+{
+    Variants variants{.others = {{.name = "tile 64", .options = {"-DTILE=64"}}}};
+    const Key key = question_of(sample(), variants);
+    const auto changed = [&](auto&& change) {
+        VariantRecord other = sample();
+        change(other);
+        return question_of(other, variants).key();
+    };
+    EXPECT_EQ(changed([](VariantRecord& record) { record.winner = "first"; }), key) << "an answer is no question";
+    EXPECT_NE(changed([](VariantRecord& record) { record.entry = Key::of("edited"); }), key);
+    EXPECT_NE(changed([](VariantRecord& record) { record.device = "NVIDIA H100"; }), key);
+    EXPECT_NE(changed([](VariantRecord& record) { record.driver = "590.10"; }), key);
+    EXPECT_NE(changed([](VariantRecord& record) { record.shape = "threads<=2048 N=64"; }), key);
+    variants.others[0].options = {"-DTILE=32"};
+    EXPECT_NE(question_of(sample(), variants).key(), key);
+}
+
+TEST(VariantRecord, what_is_no_record_gives_none_and_no_number_overflows)
+{
+    Artifact artifact = to_artifact(sample(), {});
+    for (const char* text : {"", "{}", "[1,2]", "not JSON", R"({"entry":"12"})"}) {
+        artifact.sections[0].data = Bytes::copy_of(text);
+        EXPECT_FALSE(variant_record(artifact)) << text;
+    }
+    artifact.sections[0].data =
+        Bytes::copy_of(R"({"entry":")" + Key::of("x").hex() +
+                       R"(","launches":-1e300,"variants":[{"median_ns":1e300,"state":"?"},7]})");
+    const std::optional<VariantRecord> odd = variant_record(artifact);
+    ASSERT_TRUE(odd);
+    EXPECT_EQ(odd->launches, 0U);
+    EXPECT_EQ(odd->variants.at(0).median.count(), 0);
+    artifact.metadata.compiler = "nvrtc 13.0";
+    EXPECT_FALSE(variant_record(artifact));
+}
+
+}  // namespace hearth::test

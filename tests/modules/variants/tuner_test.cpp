@@ -1,0 +1,475 @@
+// 54: hot kernels made faster in the background, with the real NVRTC and a device whose kernels take the time that a
+// test says. On a real one: variants_gpu_test.cpp.
+
+#include "modules/variants/tuner.hpp"
+
+#include "base/error.hpp"
+#include "hearth/admin.hpp"
+#include "hearth/cache.hpp"
+#include "modules/compile_here.hpp"
+#include "modules/fake_cuda.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/scratch_directory.hpp"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace hearth::test {
+
+namespace {
+
+using namespace hearth::cuda;
+
+// What the device does: modules are numbered in the order in which they are loaded, and a function is its module's.
+struct Device {
+    std::map<std::uintptr_t, double> time_us;  // of a launch, by module
+    std::map<std::uintptr_t, int> refuses;     // launches of these fail with that error
+    std::vector<std::uintptr_t> launched;      // modules, in order
+    std::vector<unsigned> blocks;              // the block's x of each launch
+    double now_us = 0;
+    std::map<std::uintptr_t, double> events;
+    std::uintptr_t last_event = 0;
+    int live_events = 0;
+    int recorded = 0;
+    bool behind = false;  // it has done nothing yet of what it was given
+    int capturing = gpu::cuda::k_capture_none;
+};
+Device* g_device = nullptr;
+
+class VariantTuner : public testing::Test {
+protected:
+    VariantTuner()
+    {
+        g_device = &m_device;
+        m_driver = m_cuda.driver();
+        m_driver.current_device = [](int* device) { return *device = 0; };
+        m_driver.device_attribute = [](int* value, int attribute, int) {
+            *value = attribute == gpu::cuda::k_compute_major ? 9 : attribute == gpu::cuda::k_compute_minor ? 0 : 99999;
+            return 0;
+        };
+        m_driver.device_name = [](char* name, int, int) {
+            std::strcpy(name, "A device");
+            return 0;
+        };
+        m_driver.driver_version = [](int* version) {
+            *version = 13000;
+            return 0;
+        };
+        m_driver.function = [](CUfunc_st** function, CUmod_st* module, const char*) {
+            *function = reinterpret_cast<CUfunc_st*>(module);
+            return 0;
+        };
+        m_driver.function_attribute = [](int* value, int, CUfunc_st*) { return *value = 0; };
+        m_driver.launch = [](CUfunc_st* function, unsigned, unsigned, unsigned, unsigned block, unsigned, unsigned,
+                             unsigned, CUstream_st*, void**, void**) {
+            const auto module = reinterpret_cast<std::uintptr_t>(function);
+            if (const auto refused = g_device->refuses.find(module); refused != g_device->refuses.end())
+                return refused->second;
+            g_device->launched.push_back(module);
+            g_device->blocks.push_back(block);
+            const auto time = g_device->time_us.find(module);
+            g_device->now_us += time != g_device->time_us.end() ? time->second : 100;
+            return 0;
+        };
+        m_driver.capture_status = [](CUstream_st*, int* status) {
+            *status = g_device->capturing;
+            return 0;
+        };
+        m_driver.create_event = [](CUevent_st** event, unsigned) {
+            *event = reinterpret_cast<CUevent_st*>(++g_device->last_event);
+            ++g_device->live_events;
+            return 0;
+        };
+        m_driver.destroy_event = [](CUevent_st*) {
+            --g_device->live_events;
+            return 0;
+        };
+        m_driver.record_event = [](CUevent_st* event, CUstream_st*) {
+            g_device->events[reinterpret_cast<std::uintptr_t>(event)] = g_device->now_us;
+            ++g_device->recorded;
+            return 0;
+        };
+        m_driver.query_event = [](CUevent_st*) { return g_device->behind ? gpu::cuda::k_not_ready : 0; };
+        m_driver.event_time = [](float* milliseconds, CUevent_st* before, CUevent_st* after) {
+            *milliseconds = static_cast<float>((g_device->events[reinterpret_cast<std::uintptr_t>(after)] -
+                                                g_device->events[reinterpret_cast<std::uintptr_t>(before)]) *
+                                               1e-3);
+            return 0;
+        };
+        m_context = m_cuda.make_context(1);
+        FakeCuda::make_current(m_context);
+    }
+    ~VariantTuner() override
+    {
+        m_tuner.reset();
+        m_cache.reset();
+        m_first.reset();
+        unload_unused_modules();
+        EXPECT_EQ(m_cuda.loaded(), 0U);
+        EXPECT_EQ(m_device.live_events, 0) << "all events are given back";
+        EXPECT_EQ(m_cuda.misuses(), 0);
+    }
+
+    // As a new process would begin; modules are numbered on.
+    void start(Variants variants, std::uint32_t after = 3)
+    {
+        if (m_tuner)
+            m_tuner->finish();
+        m_tuner.reset();
+        m_first.reset();
+        m_cache.reset();
+        unload_unused_modules();
+        CacheOptions options;
+        options.directory = m_scratch / "cache";
+        options.maintenance = Maintenance::by_hand;
+        options.variants_after = after;
+        m_cache.emplace(Cache::open(options).value());
+        m_tuner = std::make_shared<Tuner>(*m_cache, m_program, "fill", std::move(variants), nvrtc::CompileOptions{});
+        m_device.launched.clear();
+        m_device.blocks.clear();
+    }
+    Status launch(int n = 1000, unsigned block = 128)
+    {
+        float* out = nullptr;
+        return m_tuner->launch(
+            m_driver, [this] { return first(); }, {.grid = 8, .block = block}, cuda::detail::arguments(out, n));
+    }
+    Result<Tuner::Function> first()
+    {
+        if (!m_first) {
+            auto loaded = load_program(m_driver, m_context, *m_cache, m_program, {}, "fill");
+            HEARTH_TRY(loaded);
+            m_first = *std::move(loaded);
+        }
+        return m_first;
+    }
+    void launch_times(int times)
+    {
+        for (int i = 0; i < times; ++i)
+            ASSERT_TRUE(launch().ok());
+    }
+    // Launches until it is settled, with a pause for compilers now and then.
+    void run_until_settled(int n = 1000)
+    {
+        for (int i = 0; i < 100'000; ++i) {
+            ASSERT_TRUE(launch(n).ok());
+            if (!m_tuner->records().back().winner.empty())
+                return;
+            if (m_device.recorded == 0)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        FAIL() << "it is never settled";
+    }
+    VariantRecord record() { return m_tuner->records().at(0); }
+    std::uintptr_t last_launched() const { return m_device.launched.back(); }
+
+    static Variant variant(const std::string& name) { return {.name = name, .options = {"-DVALUE=" + name}}; }
+
+    const nvrtc::Program m_program{.source = R"(
+#ifndef VALUE
+#define VALUE 0
+#endif
+#if VALUE == 666
+#error this variant does not compile
+#endif
+extern "C" __global__ void fill(float* out, int n) { if (threadIdx.x < n) out[threadIdx.x] = VALUE; })"};
+    IsolatedEnvironment m_environment;
+    ScratchDirectory m_scratch;
+    Device m_device;
+    FakeCuda m_cuda;
+    gpu::CudaDriver m_driver;
+    gpu::CudaContext m_context;
+    std::optional<Cache> m_cache;
+    std::shared_ptr<Tuner> m_tuner;
+    Tuner::Function m_first;
+};
+
+#define SKIP_WITHOUT_NVRTC()                                                                                           \
+    if (const auto loaded = first(); !loaded)                                                                          \
+    GTEST_SKIP() << loaded.error().message
+
+}  // namespace
+
+TEST_F(VariantTuner, a_variant_that_is_faster_takes_over_and_the_next_process_starts_with_it)
+{
+    start({.others = {variant("1"), variant("2")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{1, 100}, {2, 102}, {3, 70}};
+    run_until_settled();
+    EXPECT_EQ(record().winner, "2");
+    EXPECT_EQ(record().variants.at(2).state, VariantState::winner);
+    EXPECT_NEAR(record().variants.at(2).ratio, 0.7, 0.01);
+    EXPECT_EQ(record().variants.at(1).state, VariantState::measured);
+    EXPECT_GE(record().launches, 3U);
+    EXPECT_EQ(record().device, "A device");
+    EXPECT_EQ(record().driver, "CUDA 13.0");
+    launch_times(5);
+    EXPECT_EQ(last_launched(), 3U);
+    const int timed = m_device.recorded;
+
+    start({.others = {variant("1"), variant("2")}});
+    launch_times(1);
+    EXPECT_EQ(m_device.launched.size(), 1U);
+    EXPECT_EQ(record().winner, "2");
+    EXPECT_EQ(record().launches, 0U) << "it was found";
+    EXPECT_NEAR(record().variants.at(2).ratio, 0.7, 0.01) << "with what was measured";
+    EXPECT_EQ(last_launched(), 5U) << "the second module of this process: the winner";
+    launch_times(200);
+    EXPECT_EQ(m_device.recorded, timed) << "nothing is timed again";
+    EXPECT_EQ(m_cuda.loads(), 5) << "and the other variant not even loaded";
+}
+
+TEST_F(VariantTuner, where_no_variant_is_better_the_first_stays_and_the_next_process_knows)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{1, 100}, {2, 99}};
+    run_until_settled();
+    EXPECT_EQ(record().winner, "first");
+    launch_times(3);
+    EXPECT_EQ(last_launched(), 1U);
+    start({.others = {variant("1")}});
+    launch_times(50);
+    EXPECT_EQ(record().winner, "first");
+    EXPECT_EQ(m_cuda.loads(), 3) << "only the first is loaded again";
+}
+
+TEST_F(VariantTuner, no_launch_is_added_or_repeated_and_until_then_the_first_runs)
+{
+    start({.others = {variant("1")}}, 50);
+    SKIP_WITHOUT_NVRTC();
+    launch_times(49);
+    EXPECT_EQ(m_device.launched, std::vector<std::uintptr_t>(49, 1)) << "nothing but the first";
+    EXPECT_EQ(m_device.recorded, 0);
+    run_until_settled();
+    EXPECT_EQ(m_device.launched.size(), record().launches);
+}
+
+TEST_F(VariantTuner, each_launch_of_a_variant_is_timed_beside_the_first_and_in_turn)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    EXPECT_EQ(std::count(m_device.launched.begin(), m_device.launched.end(), 2), 20);
+    EXPECT_EQ(record().variants.at(0).launches, 20U);
+    EXPECT_EQ(m_device.recorded, 80) << "two events each";
+}
+
+TEST_F(VariantTuner, a_variant_that_does_not_compile_is_dropped_with_the_reason_and_the_others_compete)
+{
+    start({.others = {variant("666"), variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{1, 100}, {2, 60}};
+    run_until_settled();
+    EXPECT_EQ(record().winner, "1");
+    EXPECT_EQ(record().variants.at(1).state, VariantState::dropped);
+    EXPECT_NE(record().variants.at(1).why.find("does not compile"), std::string::npos) << record().variants.at(1).why;
+}
+
+TEST_F(VariantTuner, a_variant_that_is_not_launched_is_dropped_and_the_program_gets_the_first)
+{
+    start({.others = {variant("1"), variant("2")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{1, 100}, {3, 60}};
+    m_device.refuses = {{2, 701}};  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+    run_until_settled();
+    EXPECT_EQ(record().winner, "2");
+    EXPECT_EQ(record().variants.at(1).state, VariantState::dropped);
+    EXPECT_EQ(m_device.launched.size(), record().launches) << "each launch has run once";
+    // One that has won, and is refused from some day on.
+    m_device.refuses = {{3, 701}};
+    launch_times(1);
+    EXPECT_EQ(last_launched(), 1U);
+    EXPECT_EQ(record().winner, "first");
+}
+
+TEST_F(VariantTuner, a_launch_that_the_first_would_not_do_either_is_the_programs_mistake)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    run_until_settled();
+    m_device.refuses = {{1, 1}, {2, 1}};
+    const Status refused = launch();
+    EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    EXPECT_EQ(record().variants.at(1).state, VariantState::measured);
+}
+
+TEST_F(VariantTuner, nothing_is_measured_inside_a_capture_or_after_one)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    m_device.capturing = 1;
+    launch_times(20);
+    EXPECT_TRUE(m_tuner->records().empty());
+    m_device.capturing = gpu::cuda::k_capture_none;
+    launch_times(500);
+    EXPECT_EQ(m_device.recorded, 0) << "a graph of it may be live";
+    EXPECT_EQ(m_device.launched, std::vector<std::uintptr_t>(520, 1));
+}
+
+TEST_F(VariantTuner, what_is_settled_runs_inside_a_capture)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    m_device.capturing = 1;
+    launch_times(1);
+    EXPECT_EQ(last_launched(), 2U);
+}
+
+TEST_F(VariantTuner, a_device_that_lags_behind_is_never_waited_for)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    m_device.behind = true;
+    for (int i = 0; i < 10'000 && m_device.recorded < 80; ++i) {
+        launch_times(1);
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    launch_times(100);
+    EXPECT_EQ(m_device.recorded, 80) << "no more than 20 rounds are out";
+    EXPECT_EQ(record().winner, "");
+    m_device.behind = false;
+    launch_times(2);
+    EXPECT_EQ(record().winner, "1");
+}
+
+TEST_F(VariantTuner, another_block_size_is_launched_with_the_programs_own_function)
+{
+    Variant large = variant("1");
+    large.relaunch = [](const LaunchConfig& asked, std::span<const Argument>) {
+        LaunchConfig config = asked;
+        config.block = 512;
+        return config;
+    };
+    start({.others = {large}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    launch_times(1);
+    EXPECT_EQ(m_device.blocks.back(), 512U);
+    EXPECT_EQ(m_device.blocks.front(), 128U);
+}
+
+TEST_F(VariantTuner, each_value_of_a_constant_has_its_own_kernel_and_its_own_winner)
+{
+    start({.others = {specialise({{"VALUE", 1}})}, .max_classes = 2});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}, {3, 200}};
+    run_until_settled(7);
+    m_device.recorded = 0;
+    run_until_settled(8);
+    ASSERT_EQ(m_tuner->records().size(), 2U);
+    EXPECT_EQ(m_tuner->records()[0].shape, "threads<=1024 VALUE=7");
+    EXPECT_EQ(m_tuner->records()[0].winner, "specialised");
+    EXPECT_EQ(m_tuner->records()[1].winner, "first");
+    ASSERT_TRUE(launch(7).ok());
+    EXPECT_EQ(last_launched(), 2U);
+    ASSERT_TRUE(launch(8).ok());
+    EXPECT_EQ(last_launched(), 1U);
+    for (int n = 100; n < 150; ++n)
+        ASSERT_TRUE(launch(n).ok());
+    EXPECT_EQ(m_tuner->records().size(), 2U) << "the number of classes is bounded";
+    EXPECT_EQ(last_launched(), 1U);
+}
+
+TEST_F(VariantTuner, with_variants_after_0_nothing_is_measured_but_a_known_winner_runs)
+{
+    start({.others = {variant("1")}}, 0);
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}, {3, 50}};
+    launch_times(300);
+    EXPECT_EQ(m_device.recorded, 0);
+    start({.others = {variant("1")}});
+    m_device.time_us = {{3, 50}};
+    run_until_settled();
+    start({.others = {variant("1")}}, 0);
+    launch_times(1);
+    EXPECT_EQ(record().winner, "1");
+}
+
+TEST_F(VariantTuner, another_driver_is_measured_anew)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    m_driver.driver_version = [](int* version) {
+        *version = 13010;
+        return 0;
+    };
+    start({.others = {variant("1")}});
+    launch_times(1);
+    EXPECT_EQ(record().winner, "");
+}
+
+TEST_F(VariantTuner, a_record_that_somebody_else_wrote_names_only_what_is_declared_here)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    m_tuner->finish();
+    // The same question with an answer that makes no sense. A worker may be storing it just now.
+    std::vector<Key> records;
+    for (int i = 0; i < 10'000 && records.empty(); ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+        admin::list(*m_cache, [&](const EntryRow& row) {
+            if (is_variant_record(row.metadata))
+                records.push_back(row.key);
+            return true;
+        });
+    ASSERT_EQ(records.size(), 1U);
+    Artifact artifact = *m_cache->peek(records[0], EntryKind::manifest);
+    std::string text(artifact.text("record"));
+    text.replace(text.find(R"("winner":"1")"), 12, R"("winner":"9")");
+    artifact.sections[0].data = Bytes::copy_of(text);
+    ASSERT_TRUE(m_cache->insert(records[0], artifact, {.kind = EntryKind::manifest}).ok());
+    start({.others = {variant("1")}});
+    launch_times(1);
+    EXPECT_EQ(record().winner, "") << "it is measured again";
+}
+
+TEST_F(VariantTuner, a_kernel_that_goes_while_its_variants_are_compiled_leaves_nothing_behind)
+{
+    start({.others = {variant("1"), variant("2"), variant("3")}}, 1);
+    SKIP_WITHOUT_NVRTC();
+    launch_times(2);
+    m_tuner.reset();
+    m_cache.reset();  // waits for what is being compiled
+    m_first.reset();
+    unload_unused_modules();
+    EXPECT_EQ(m_cuda.loaded(), 0U);
+}
+
+TEST_F(VariantTuner, threads_that_launch_at_once_all_launch_once)
+{
+    start({.others = {variant("1"), variant("2")}});
+    SKIP_WITHOUT_NVRTC();
+    static std::atomic<int> s_launches;
+    s_launches = 0;
+    m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream_st*,
+                         void**, void**) {
+        ++s_launches;
+        return 0;
+    };
+    m_driver.record_event = [](CUevent_st*, CUstream_st*) { return 0; };
+    m_driver.event_time = [](float* milliseconds, CUevent_st*, CUevent_st*) {
+        *milliseconds = 1;
+        return 0;
+    };
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([this] {
+            FakeCuda::make_current(m_context);
+            for (int n = 0; n < 2000; ++n)
+                EXPECT_TRUE(launch().ok());
+        });
+    threads.clear();
+    EXPECT_EQ(s_launches, 8000);
+}
+
+}  // namespace hearth::test

@@ -1,0 +1,85 @@
+// 54: what was measured of kernels' variants, as people see it.
+#include "command.hpp"
+
+#include "hearth/key.hpp"
+
+namespace hearth::test {
+
+using Tune = Command;
+
+TEST_F(Tune, lists_each_kernel_with_its_winner_and_what_it_gained)
+{
+    measure("gemm", "tile 64");
+    measure("copy", "first");
+    const std::string table = hearth({"tune"}).out;
+    EXPECT_NE(table.find("tile 64, 25.0 % faster"), std::string::npos) << table;
+    EXPECT_NE(table.find("no variant better"), std::string::npos) << table;
+    EXPECT_NE(table.find("580.159.04"), std::string::npos) << table;
+    EXPECT_LT(table.find("copy"), table.find("gemm")) << "by name";
+}
+
+TEST_F(Tune, one_kernel_is_shown_with_the_time_of_each_variant)
+{
+    measure("gemm", "tile 64");
+    measure("copy", "first");
+    const std::string table = hearth({"tune", "ge*"}).out;
+    EXPECT_EQ(table.find("copy"), std::string::npos) << table;
+    EXPECT_NE(table.find("0.740 to 0.760"), std::string::npos) << table;
+    EXPECT_NE(table.find("dropped: too much shared memory"), std::string::npos) << table;
+}
+
+TEST_F(Tune, json_has_everything_that_was_measured)
+{
+    const std::string key = measure("gemm", "tile 64");
+    const auto rows = json_lines_of({"tune", "--json"});
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].at("key"), key);
+    EXPECT_EQ(rows[0].at("winner"), "tile 64");
+    EXPECT_DOUBLE_EQ(rows[0].at("gain").get<double>(), 0.25);
+    EXPECT_EQ(rows[0].at("variants").size(), 3U);
+    EXPECT_DOUBLE_EQ(rows[0].at("variants")[1].at("median_seconds").get<double>(), 75e-6);
+}
+
+TEST_F(Tune, clears_what_it_is_told_and_only_that)
+{
+    measure("gemm", "tile 64");
+    measure("copy", "first");
+    put("kernel", "bytes");
+    EXPECT_EQ(hearth({"tune", "--clear"}).exit_code, 2) << "of what?";
+    EXPECT_NE(hearth({"tune", "--clear", "gemm"}).out.find("Removed 1 measurement"), std::string::npos);
+    EXPECT_EQ(json_lines_of({"tune", "--json"}).size(), 1U);
+    EXPECT_EQ(hearth({"tune", "--clear", "--all"}).exit_code, 0);
+    EXPECT_EQ(hearth({"tune"}).exit_code, 1);
+    EXPECT_EQ(hearth({"get", "kernel"}).out, "bytes");
+}
+
+TEST_F(Tune, says_what_to_do_where_nothing_was_measured)
+{
+    put("kernel", "bytes");
+    const ProcessResult none = hearth({"tune"});
+    EXPECT_EQ(none.exit_code, 1);
+    EXPECT_NE(none.err.find("docs/variants.md"), std::string::npos) << none.err;
+    measure("gemm", "first");
+    EXPECT_NE(hearth({"tune", "gemv"}).err.find("\"gemv\""), std::string::npos);
+}
+
+TEST_F(Tune, show_tells_the_winner_of_a_kernel_and_the_measurements_of_a_record)
+{
+    const std::string entry = put("kernel", "bytes");
+    const std::string record = measure("gemm", "tile 64", entry);
+    EXPECT_NE(hearth({"show", "kernel"}).out.find("variants  gemm: tile 64, 25.0 % faster"), std::string::npos);
+    EXPECT_NE(hearth({"show", record}).out.find("0.740 to 0.760"), std::string::npos);
+    EXPECT_EQ(json_of({"show", "kernel", "--json"}).at("variants").size(), 1U);
+}
+
+TEST_F(Tune, a_bundle_carries_what_was_measured)
+{
+    measure("gemm", "tile 64");
+    ASSERT_EQ(hearth({"bundle", "create", "all.bundle"}).exit_code, 0);
+    ASSERT_EQ(hearth({"clear", "--yes"}).exit_code, 0);
+    ASSERT_EQ(hearth({"tune"}).exit_code, 1);
+    ASSERT_EQ(hearth({"prewarm", "--bundle", "all.bundle"}).exit_code, 0);
+    EXPECT_NE(hearth({"tune"}).out.find("tile 64, 25.0 % faster"), std::string::npos);
+}
+
+}  // namespace hearth::test
