@@ -1,6 +1,7 @@
 // A loaded kernel by its handle, beside the variable that a program would otherwise keep it in; and, where there is a
 // GPU, from a request to a kernel that can be launched, beside what the driver alone takes for the same code.
 
+#include "base/digest.hpp"
 #include "benches.hpp"
 #include "gpu/cuda/cuda_context.hpp"
 #include "hearth/hearth.hpp"
@@ -151,6 +152,7 @@ public:
                             fmt::format("cuModuleLoadData of the same CUBIN ({} bytes)", cubin.size()), bare);
         m_report.add_beside("kernel_request.warm_disk.beside_ptx", ours, "us",
                             "cuModuleLoadData of its PTX, the driver's cache off", from_ptx);
+        ptx_without_handle(cache, ptx, lowered, from_ptx);
     }
 
 private:
@@ -161,6 +163,22 @@ private:
         options.directory = m_scratch.path("cache");
         options.maintenance = Maintenance::by_hand;
         return Cache::open(options).value();
+    }
+
+    // PTX for those who keep no handle.
+    void ptx_without_handle(Cache& cache, const std::string& ptx, const std::string& name, const Measured& by_driver)
+    {
+        if (const Result<cuda::Loaded> loaded = cuda::get_or_load(cache, ptx, name); !loaded)
+            return m_report.note(
+                fmt::format("ptx_get_or_load: skipped: {} {}", loaded.error().message, loaded.error().log));
+        cache.flush();
+        const auto get = [&] { keep(cuda::get_or_load(cache, ptx, name).value().function()); };
+        m_report.add_beside("ptx_get_or_load.warm_disk", median_us([] { cuda::unload_unused_modules(); }, get), "us",
+                            "cuModuleLoadData of the same PTX, the driver's cache off", by_driver);
+        const auto enter = [this] { m_driver.set_current(m_context); };
+        m_report.add_beside("ptx_get_or_load.loaded", calls(1, enter, get).inverse() * 1e3, "ns",
+                            fmt::format("SHA-256 of the same {} bytes", ptx.size()),
+                            calls(1, enter, [&] { keep(base::sha256(as_bytes(ptx))); }).inverse() * 1e3);
     }
 
     Measured bare_load_us(const void* image, const std::string& lowered)
@@ -200,7 +218,8 @@ void bench_kernel(Report& report)
 
     const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
     if (!driver) {
-        for (const char* row : {"kernel_function", "kernel_request.warm_disk", "kernel_request.warm_disk.beside_ptx"})
+        for (const char* row : {"kernel_function", "kernel_request.warm_disk", "kernel_request.warm_disk.beside_ptx",
+                                "ptx_get_or_load.warm_disk", "ptx_get_or_load.loaded"})
             report.note(fmt::format("{}: skipped: no GPU", row));
         report.note("kernel_handle: no GPU, so an empty handle was measured, which counts for no bar");
         report_loaded(report, "kernel_handle_without_gpu", {});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "hearth/nvrtc.hpp"
+#include "hearth/ptx.hpp"
 
 #include <algorithm>
 #include <array>
@@ -107,6 +108,7 @@ public:
 
 private:
     friend class Kernel;
+    friend struct LoadedFunction;
     Loaded(std::shared_ptr<const void> context, std::shared_ptr<const LoadedFunction> loaded, Function function)
         : m_context(std::move(context)), m_loaded(std::move(loaded)), m_function(function)
     {
@@ -134,7 +136,13 @@ public:
     // concern launch(); function(), bind() and on() give the program as it is.
     Kernel(Cache& cache, nvrtc::Program program, std::string name, Variants variants,
            nvrtc::CompileOptions options = {});
-    // From code that the caller has already: PTX text, or the bytes of a CUBIN, fat binary or PTX.
+    // From PTX or LTO-IR, which becomes a CUBIN through the cache: compiled once a fleet, and the driver only loads it.
+    // `name` is a function's name in it. If program.target is empty or "device", it is compiled for the device that it
+    // is loaded on, or for that chip alone where the PTX says so (sm_90a). What nvJitLink refuses is given to the
+    // driver, which may be newer, unless a linker is named.
+    Kernel(Cache& cache, ptx::Program program, std::string name, ptx::CompileOptions options = {});
+    // From code that the caller has already: PTX text, or the bytes of a CUBIN, fat binary or PTX. It goes past every
+    // cache of Hearth's: the driver compiles PTX anew in each process, unless its own cache has it.
     static Kernel from_image(std::string_view ptx, std::string name);
     static Kernel from_image(ByteView image, std::string name);
 
@@ -172,6 +180,15 @@ private:
 
     std::unique_ptr<State> m_state;
 };
+
+// A kernel of PTX for those who keep no handle: a lease for the current context, as from Kernel(cache, program, name).
+// Thread safety: all of it, from any thread. The cache is used for this call alone, and the text is not kept.
+// Cost once it is loaded in this context: the driver is asked which context is current, the text is digested, and the
+// module is looked up by that, under a lock that all threads share. No tier is asked and the text is not copied.
+// It is held only as long as the lease. Without one it stays loaded while ModuleLimits have room for it.
+HEARTH_API Result<Loaded> get_or_load(Cache& cache, std::string_view ptx, std::string_view name);
+HEARTH_API Result<Loaded> get_or_load(Cache& cache, const ptx::Program& program, std::string_view name,
+                                      const ptx::CompileOptions& options = {});
 
 // Limits for the modules this process has loaded, in all contexts. Beyond a limit, the least recently used module that
 // nobody holds is unloaded. A held module stays until its last lease ends. A Kernel holds what it has loaded.
@@ -211,6 +228,8 @@ struct PreloadReport {
 // the given kernels, or the given programs (their kernels are then found loaded), or the entries that were used most.
 HEARTH_API PreloadReport preload(std::span<const Kernel* const> kernels, const PreloadOptions& options = {});
 HEARTH_API PreloadReport preload(Cache& cache, std::span<const nvrtc::Program> programs,
+                                 const PreloadOptions& options = {});
+HEARTH_API PreloadReport preload(Cache& cache, std::span<const ptx::Program> programs,
                                  const PreloadOptions& options = {});
 HEARTH_API PreloadReport preload_hottest(Cache& cache, std::size_t count, const PreloadOptions& options = {});
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-// PTX text to a CUBIN, through the cache.
+// PTX text to a CUBIN, through the cache; hearth/cuda.hpp makes it a function.
 
 namespace hearth::ptx {
 

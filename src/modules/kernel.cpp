@@ -1,26 +1,11 @@
 #include "base/error.hpp"
 #include "hearth/cuda.hpp"
-#include "hearth/lasting.hpp"
-#include "modules/compile_here.hpp"
-#include "modules/loaded_function.hpp"
+#include "modules/kernel_code.hpp"
 #include "modules/variants/tuner.hpp"
-
-#include <algorithm>
-#include <fmt/format.h>
 
 namespace hearth::cuda {
 
 namespace {
-
-bool is_expression(const std::string& name)
-{
-    return name.find('<') != std::string::npos || name.find("::") != std::string::npos;
-}
-
-bool contains(const std::vector<std::string>& list, const std::string& item)
-{
-    return std::find(list.begin(), list.end(), item) != list.end();
-}
 
 Error context_gone(const std::string& name)
 {
@@ -32,122 +17,76 @@ Error context_gone(const std::string& name)
 
 }  // namespace
 
-// The kernel's functions, one for each context it was used in, form a list that only grows. So a reader needs neither a
-// lock nor an announcement. Functions of contexts that are gone stay in the list, a hundred bytes each: identities are
-// never used again, so nobody finds them.
+// The kernel's functions, one for each context it was used in. Those of contexts that are gone stay in the list, a few
+// hundred bytes each: identities are never used again, so nobody finds them.
 struct Kernel::State {
     struct Slot {
         std::uint64_t context;
-        std::shared_ptr<const LoadedFunction> loaded;
-        const Slot* next;
+        FunctionLease loaded;
     };
 
-    Cache* cache = nullptr;  // null: an image was given
-    nvrtc::Program program;
-    nvrtc::CompileOptions options;
-    Bytes image;
-    Key image_key;
-    std::string name;
+    const std::unique_ptr<const KernelCode> code;
+    const std::string name;
     std::shared_ptr<Tuner> tuner;  // null: it has no variants
-    std::atomic<const Slot*> slots{nullptr};
+    GrowingList<Slot> slots;
 
-    State() = default;
+    State(std::unique_ptr<const KernelCode> its_code, std::string its_name)
+        : code(std::move(its_code)), name(std::move(its_name))
+    {
+    }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State()
     {
         if (tuner)
             tuner->finish();
-        for (const Slot* slot = slots.load(std::memory_order_acquire); slot != nullptr;) {
-            const Slot* next = slot->next;
-            delete slot;
-            slot = next;
-        }
-    }
-
-    const std::shared_ptr<const LoadedFunction>* find(std::uint64_t context) const noexcept
-    {
-        // acquire: pairs with the release in publish(), so that the slot and all behind it are seen filled in.
-        for (const Slot* slot = slots.load(std::memory_order_acquire); slot != nullptr; slot = slot->next)
-            if (slot->context == context)
-                return &slot->loaded;
-        return nullptr;
     }
 
     // Null when it has not been loaded in the current context, or there is none.
-    const std::shared_ptr<const LoadedFunction>* find_here() const noexcept
+    const FunctionLease* find_here() const noexcept
     {
         const gpu::CudaDriver* driver = gpu::loaded_cuda_driver();
         unsigned long long context = 0;
-        if (driver == nullptr || slots.load(std::memory_order_relaxed) == nullptr ||
-            driver->context_id(nullptr, &context) != gpu::cuda::k_success)
+        if (driver == nullptr || slots.empty() || driver->context_id(nullptr, &context) != gpu::cuda::k_success)
             return nullptr;
-        return find(context);
+        const Slot* slot = slots.find([&](const Slot& other) { return other.context == context; });
+        return slot != nullptr ? &slot->loaded : nullptr;
     }
 
-    Result<const std::shared_ptr<const LoadedFunction>*> get()
+    Result<const FunctionLease*> get()
     {
-        if (const auto* found = find_here())
+        if (const FunctionLease* found = find_here())
             return found;
         return load();
     }
 
-    Result<const std::shared_ptr<const LoadedFunction>*> load()
+    Result<const FunctionLease*> load()
     {
-        const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
-        HEARTH_TRY(driver);
-        const Result<gpu::CudaContext> context = gpu::current_context(**driver);
-        HEARTH_TRY(context);
-        Result<std::shared_ptr<const LoadedFunction>> loaded =
-            cache != nullptr ? load_program(**driver, *context, *cache, program, options, name)
-                             : load_given(**driver, *context);
-        HEARTH_TRY(loaded);
-        return publish(context->id, *std::move(loaded));
-    }
-
-    Result<std::shared_ptr<const LoadedFunction>> load_given(const gpu::CudaDriver& driver,
-                                                             const gpu::CudaContext& context) const
-    {
-        Result<ModuleLease> module = ModuleTable::of_process().get(driver, context, image_key, image);
-        HEARTH_TRY(module);
-        return LoadedFunction::find(driver, *std::move(module), name, name);
-    }
-
-    const std::shared_ptr<const LoadedFunction>* publish(std::uint64_t context,
-                                                         std::shared_ptr<const LoadedFunction> loaded)
-    {
-        auto slot = std::make_unique<Slot>(Slot{context, std::move(loaded), nullptr});
-        const Slot* first = slots.load(std::memory_order_acquire);
-        do {
-            for (const Slot* other = first; other != nullptr; other = other->next)
-                if (other->context == context)
-                    return &other->loaded;  // another thread was faster, with the same module
-            slot->next = first;
-            // release: pairs with the acquire in find(). acquire on failure: what came in between is read.
-        } while (!slots.compare_exchange_weak(first, slot.get(), std::memory_order_release, std::memory_order_acquire));
-        return &slot.release()->loaded;
+        HEARTH_TRY_SET(const Place place, place_here());
+        HEARTH_TRY_SET(FunctionLease loaded, code->load(place, name));
+        const auto is_ours = [&](const Slot& other) { return other.context == place.context.id; };
+        return &slots.add(Slot{place.context.id, std::move(loaded)}, is_ours).loaded;
     }
 };
 
 Kernel::Kernel(std::unique_ptr<State> state) : m_state(std::move(state)) {}
 
 Kernel::Kernel(Cache& cache, nvrtc::Program program, std::string name, nvrtc::CompileOptions options)
-    : m_state(std::make_unique<State>())
+    : m_state(std::make_unique<State>(code_of(cache, with_name(std::move(program), name), std::move(options)), name))
 {
-    if (is_expression(name) && !contains(program.name_expressions, name))
-        program.name_expressions.push_back(name);
-    m_state->cache = &lasting(cache);
-    m_state->program = std::move(program);
-    m_state->options = std::move(options);
-    m_state->name = std::move(name);
 }
 
 Kernel::Kernel(Cache& cache, nvrtc::Program program, std::string name, Variants variants, nvrtc::CompileOptions options)
-    : Kernel(cache, std::move(program), std::move(name), std::move(options))
+    : Kernel(cache, program, std::move(name), options)
 {
     if (!variants.others.empty())
-        m_state->tuner =
-            std::make_shared<Tuner>(cache, m_state->program, m_state->name, std::move(variants), m_state->options);
+        m_state->tuner = std::make_shared<Tuner>(cache, with_name(std::move(program), m_state->name), m_state->name,
+                                                 std::move(variants), std::move(options));
+}
+
+Kernel::Kernel(Cache& cache, ptx::Program program, std::string name, ptx::CompileOptions options)
+    : m_state(std::make_unique<State>(code_of(cache, std::move(program), std::move(options)), std::move(name)))
+{
 }
 
 Kernel Kernel::from_image(std::string_view ptx, std::string name)
@@ -157,11 +96,7 @@ Kernel Kernel::from_image(std::string_view ptx, std::string name)
 
 Kernel Kernel::from_image(ByteView image, std::string name)
 {
-    auto state = std::make_unique<State>();
-    state->image = Bytes::copy_of(image);
-    state->image_key = Key::of("cuda image", image);
-    state->name = std::move(name);
-    return Kernel(std::move(state));
+    return Kernel(std::make_unique<State>(code_of(image), std::move(name)));
 }
 
 Kernel::Kernel(Kernel&&) noexcept = default;
@@ -175,7 +110,7 @@ const std::string& Kernel::name() const noexcept
 
 Result<Function> Kernel::function() const
 {
-    if (const auto* found = m_state->find_here())
+    if (const FunctionLease* found = m_state->find_here())
         return (*found)->function;
     const auto loaded = m_state->load();
     HEARTH_TRY(loaded);
@@ -192,7 +127,7 @@ Result<Loaded> Kernel::bind() const
 {
     const auto loaded = m_state->get();
     HEARTH_TRY(loaded);
-    return Loaded(nullptr, **loaded, (**loaded)->function);
+    return LoadedFunction::handle(**loaded);
 }
 
 Result<Loaded> Kernel::on(int device) const
@@ -227,14 +162,14 @@ Status Kernel::launch_packed(const LaunchConfig& config, std::span<const Argumen
     if (m_state->tuner) {
         const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
         HEARTH_TRY(driver);
-        const auto first = [this]() -> Result<std::shared_ptr<const LoadedFunction>> {
+        const auto first = [this]() -> Result<FunctionLease> {
             const auto loaded = m_state->get();
             HEARTH_TRY(loaded);
             return **loaded;
         };
         return m_state->tuner->launch(**driver, first, config, arguments);
     }
-    if (const auto* found = m_state->find_here())
+    if (const FunctionLease* found = m_state->find_here())
         return (*found)->launch(config, arguments);
     const auto loaded = m_state->load();
     HEARTH_TRY(loaded);

@@ -78,16 +78,14 @@ std::optional<std::vector<std::size_t>> sizes_of_arguments(const gpu::CudaDriver
     }
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const LoadedFunction>> LoadedFunction::find(const gpu::CudaDriver& driver, ModuleLease module,
-                                                                   std::string name, const std::string& symbol)
+Result<std::unique_ptr<const LoadedFunction>> ask_driver(const gpu::CudaDriver& driver, const LoadedModule& module,
+                                                         std::string name, std::string symbol)
 {
     const gpu::AllowedInCapture allowed(driver);
     CUfunc_st* function = nullptr;
-    int error = driver.function(&function, module->handle, symbol.c_str());
+    int error = driver.function(&function, module.handle, symbol.c_str());
     if (error == gpu::cuda::k_not_found)
-        return no_such_entry(driver, module->handle, name, symbol);
+        return no_such_entry(driver, module.handle, name, symbol);
     // The driver may put off loading a kernel's code until it is launched, which is too late inside a capture. Drivers
     // before 12.4 have no call for it and need none: CUDA's guide says of their lazy loading that a kernel is loaded
     // when cuModuleGetFunction is called.
@@ -97,12 +95,37 @@ Result<std::shared_ptr<const LoadedFunction>> LoadedFunction::find(const gpu::Cu
         return hearth::error(Code::unavailable, "The driver does not give kernel \"{}\": {}.", name,
                              describe(driver, error));
 
-    auto found = std::make_shared<LoadedFunction>();
+    auto found = std::make_unique<LoadedFunction>();
     found->driver = &driver;
-    found->module = std::move(module);
+    found->module = &module;
     found->name = std::move(name);
+    found->symbol = std::move(symbol);
     found->function = function;
-    return std::shared_ptr<const LoadedFunction>(std::move(found));
+    return std::unique_ptr<const LoadedFunction>(std::move(found));
+}
+
+}  // namespace
+
+Result<FunctionLease> LoadedFunction::find(const gpu::CudaDriver& driver, ModuleLease module, std::string_view name,
+                                           std::string_view symbol)
+{
+    const auto is_asked_for = [&](const std::unique_ptr<const LoadedFunction>& other) {
+        return other->name == name && other->symbol == symbol;
+    };
+    const std::unique_ptr<const LoadedFunction>* found = module->functions.find(is_asked_for);
+    if (found == nullptr) {
+        HEARTH_TRY_SET(std::unique_ptr<const LoadedFunction> asked,
+                       ask_driver(driver, *module, std::string(name), std::string(symbol)));
+        found = &module->functions.add(std::move(asked), is_asked_for);
+    }
+    const LoadedFunction* const function = found->get();
+    return FunctionLease(std::make_shared<ModuleLease>(std::move(module)), function);
+}
+
+Loaded LoadedFunction::handle(FunctionLease function)
+{
+    CUfunc_st* const pointer = function->function;
+    return {nullptr, std::move(function), pointer};
 }
 
 Result<const LaunchFacts*> LoadedFunction::find_facts() const

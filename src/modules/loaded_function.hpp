@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth::cuda {
@@ -18,8 +19,12 @@ struct LaunchFacts {
     std::uint32_t most_shared_bytes = 0;                     // dynamic, when asked for
 };
 
+struct LoadedFunction;
+// A function, and a lease on its module.
+using FunctionLease = std::shared_ptr<const LoadedFunction>;
+
 // A function of a loaded module. Immutable except for what its first launches find out.
-// Thread safety: all of it. Ownership: holds a lease on its module.
+// Thread safety: all of it. Ownership: its module's, in which it is remembered once it was asked for.
 // Cost: find() asks the driver for the function only; the first launch asks for the rest, which many programs that take
 // function() never need.
 struct LoadedFunction {
@@ -29,17 +34,20 @@ struct LoadedFunction {
     LoadedFunction& operator=(const LoadedFunction&) = delete;
 
     const gpu::CudaDriver* driver = nullptr;
-    ModuleLease module;
-    std::string name;  // as it was asked for
+    const LoadedModule* module = nullptr;
+    std::string name;    // as it was asked for
+    std::string symbol;  // in the module
     CUfunc_st* function = nullptr;
     // Null until the first launch. Two threads may both ask: the first one's are kept.
     mutable std::atomic<const LaunchFacts*> facts{nullptr};
     // The driver has been asked for most_shared_bytes. Two threads may both ask: it is the same number.
     mutable std::atomic<bool> all_shared{false};
 
-    // `symbol` is the function's name in the module. The module's context has to be current.
-    static Result<std::shared_ptr<const LoadedFunction>> find(const gpu::CudaDriver& driver, ModuleLease module,
-                                                              std::string name, const std::string& symbol);
+    // The module's context has to be current. Cost, from the second time on: one allocation, and the driver is not
+    // asked.
+    static Result<FunctionLease> find(const gpu::CudaDriver& driver, ModuleLease module, std::string_view name,
+                                      std::string_view symbol);
+    static Loaded handle(FunctionLease function);
 
     const gpu::CudaContext& context() const noexcept { return module->context; }
     // The module's context has to be current.

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "modules/image.hpp"
+#include "modules/loaded_function.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -31,6 +32,15 @@ Error load_error(const gpu::CudaDriver& driver, const LoadedImage& image, std::u
 
 }  // namespace
 
+LoadedModule::LoadedModule(ModuleTable& its_table, const gpu::CudaDriver& its_driver,
+                           const gpu::CudaContext& its_context, const Key& its_key, CUmod_st* its_handle,
+                           std::uint64_t its_bytes)
+    : table(its_table), driver(its_driver), context(its_context), key(its_key), handle(its_handle), bytes(its_bytes)
+{
+}
+
+LoadedModule::~LoadedModule() = default;
+
 ModuleLease::~ModuleLease()
 {
     if (m_module != nullptr)
@@ -55,11 +65,8 @@ Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::C
     {
         std::unique_lock lock(m_mutex);
         for (;;) {
-            if (const auto found = m_modules.find(id); found != m_modules.end()) {
-                ++m_stats.hits;
-                m_order.splice(m_order.begin(), m_order, found->second);
-                return lease(*found->second);
-            }
+            if (std::optional<ModuleLease> found = listed(id))
+                return *std::move(found);
             const auto [place, ours] = m_flights.try_emplace(id, flight);
             if (ours)
                 break;
@@ -101,6 +108,25 @@ Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::C
     release(victims);
     HEARTH_TRY(loaded);
     return ours;
+}
+
+std::optional<ModuleLease> ModuleTable::find(std::uint64_t context, const Key& key)
+{
+    const std::lock_guard lock(m_mutex);
+    return listed(Id{context, key});
+}
+
+void ModuleTable::also_by(const ModuleLease& module, const Key& other)
+{
+    const std::lock_guard lock(m_mutex);
+    const std::uint64_t context = module->context.id;
+    const auto found = m_modules.find(Id{context, module->key});
+    // It may have been evicted meanwhile, and loaded again for somebody else.
+    if (found == m_modules.end() || *found->second != &*module)
+        return;
+    const Order::iterator place = found->second;
+    if (m_modules.emplace(Id{context, other}, place).second)
+        (*place)->other_keys.push_back(other);
 }
 
 Result<CUmod_st*> ModuleTable::load(const gpu::CudaDriver& driver, const gpu::CudaContext& context, ByteView image,
@@ -164,6 +190,16 @@ void ModuleTable::forget_dead_contexts(const gpu::CudaDriver& driver, const gpu:
     release(gone);
 }
 
+std::optional<ModuleLease> ModuleTable::listed(const Id& id)
+{
+    const auto found = m_modules.find(id);
+    if (found == m_modules.end())
+        return std::nullopt;
+    ++m_stats.hits;
+    m_order.splice(m_order.begin(), m_order, found->second);
+    return lease(*found->second);
+}
+
 ModuleLease ModuleTable::lease(LoadedModule* module) noexcept
 {
     // relaxed: the mutex orders it with the table's reads of the count.
@@ -194,6 +230,8 @@ void ModuleTable::take_out(Order::iterator place)
     if (const auto modules = m_contexts.find(module->context.id); --modules->second.count == 0)
         m_contexts.erase(modules);
     m_modules.erase(Id{module->context.id, module->key});
+    for (const Key& other : module->other_keys)
+        m_modules.erase(Id{module->context.id, other});
     m_order.erase(place);
 }
 

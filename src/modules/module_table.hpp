@@ -3,6 +3,7 @@
 #include "base/fork.hpp"
 #include "gpu/cuda/cuda_context.hpp"
 #include "hearth/cuda.hpp"
+#include "modules/growing_list.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -14,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-// The loaded modules of a process: by context identity and artifact key, counted, within a budget.
+// The loaded modules of a process: by context identity and artifact key, counted, within a budget. A module may be
+// known by other keys too: what its code was compiled from, so that it is found before any tier is asked.
 //
 // A module's references are its leases, and one more while the table lists it. New references to a listed module are
 // only taken under the mutex. So if the table, under its mutex, sees one reference, nobody holds the module, and that
@@ -34,10 +36,10 @@ class ModuleTable;
 class LoadedModule {
 public:
     LoadedModule(ModuleTable& its_table, const gpu::CudaDriver& its_driver, const gpu::CudaContext& its_context,
-                 const Key& its_key, CUmod_st* its_handle, std::uint64_t its_bytes)
-        : table(its_table), driver(its_driver), context(its_context), key(its_key), handle(its_handle), bytes(its_bytes)
-    {
-    }
+                 const Key& its_key, CUmod_st* its_handle, std::uint64_t its_bytes);
+    ~LoadedModule();
+    LoadedModule(const LoadedModule&) = delete;
+    LoadedModule& operator=(const LoadedModule&) = delete;
 
     ModuleTable& table;
     const gpu::CudaDriver& driver;
@@ -47,6 +49,9 @@ public:
     const std::uint64_t bytes;
     std::atomic<std::uint32_t> references{1};  // the table's
     bool lost = false;                         // its context is gone; guarded by the table's mutex
+    std::vector<Key> other_keys;               // guarded by the table's mutex
+    // Those that were asked for. They end with the module, so whoever uses one holds a lease.
+    mutable GrowingList<std::unique_ptr<const LoadedFunction>> functions;
 };
 
 // Keeps a module loaded. Move-only.
@@ -73,7 +78,8 @@ private:
 
 // Thread safety: all of it. The mutex is never held over a call into the driver.
 // Ownership: the table must outlive its leases; the process's own is never destroyed.
-// Cost: get() of a loaded module takes the mutex and one probe; a kernel comes here once a context, not once a launch.
+// Cost: get() of a loaded module and find() take the mutex and one probe; a kernel comes here once a context, not once
+// a launch.
 class ModuleTable {
 public:
     // Another image for one that the driver has rejected, or why there is none.
@@ -91,6 +97,11 @@ public:
     // once, however many threads ask. The others wait for the one that loads.
     Result<ModuleLease> get(const gpu::CudaDriver& driver, const gpu::CudaContext& context, const Key& key,
                             ByteView image, const Replace& replace = {});
+
+    // The module that is known by `key` in a context, if it is loaded.
+    std::optional<ModuleLease> find(std::uint64_t context, const Key& key);
+    // From now on the module is found by `other` too, as long as it is listed here.
+    void also_by(const ModuleLease& module, const Key& other);
 
     void set_limits(const ModuleLimits& limits);
     void evict(const Key& key);
@@ -127,6 +138,7 @@ private:
                            const Replace& replace, std::uint64_t& bytes);
     void forget_dead_contexts(const gpu::CudaDriver& driver, const gpu::CudaContext& current);
 
+    std::optional<ModuleLease> listed(const Id& id);   // with m_mutex held
     ModuleLease lease(LoadedModule* module) noexcept;  // with m_mutex held
     bool over_budget() const noexcept;                 // with m_mutex held
     void put_in(LoadedModule* module);                 // with m_mutex held

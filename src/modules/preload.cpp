@@ -3,6 +3,7 @@
 #include "hearth/admin.hpp"
 #include "hearth/cuda.hpp"
 #include "modules/compile_here.hpp"
+#include "modules/ptx_module.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -17,21 +18,6 @@ namespace hearth::cuda {
 namespace {
 
 constexpr unsigned k_most_threads = 8;
-
-// What a preload works with: the driver, and the context that was current on the thread that asked for it.
-struct Place {
-    const gpu::CudaDriver* driver = nullptr;
-    gpu::CudaContext context;
-};
-
-Result<Place> place_here()
-{
-    const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
-    HEARTH_TRY(driver);
-    const Result<gpu::CudaContext> context = gpu::current_context(**driver);
-    HEARTH_TRY(context);
-    return Place{*driver, *context};
-}
 
 enum class Outcome : std::uint8_t { loaded, skipped };
 
@@ -113,11 +99,18 @@ PreloadReport preload(Cache& cache, std::span<const nvrtc::Program> programs, co
 {
     const Result<Place> place = place_here();
     return load_all(place, programs.size(), options, [&](std::size_t i) -> Result<Outcome> {
-        Result<CompiledHere> compiled = compile_here(*place->driver, cache, programs[i], {});
-        HEARTH_TRY(compiled);
-        const Result<ModuleLease> module =
-            load_here(ModuleTable::of_process(), *place->driver, place->context, cache, programs[i], {}, *compiled);
-        HEARTH_TRY(module);
+        HEARTH_TRY(load_here(ModuleTable::of_process(), *place, cache, [&](Cache& through) {
+            return compile_here(*place->driver, through, programs[i], nvrtc::CompileOptions{});
+        }));
+        return Outcome::loaded;
+    });
+}
+
+PreloadReport preload(Cache& cache, std::span<const ptx::Program> programs, const PreloadOptions& options)
+{
+    const Result<Place> place = place_here();
+    return load_all(place, programs.size(), options, [&](std::size_t i) -> Result<Outcome> {
+        HEARTH_TRY(load_ptx(ModuleTable::of_process(), *place, cache, {programs[i].text, programs[i], {}}));
         return Outcome::loaded;
     });
 }

@@ -10,7 +10,7 @@
 extern hearth::Cache cache;
 extern hearth::Key key;
 extern hearth::cuda::Kernel kernel;
-extern std::string text, source, compiler_version, ir;
+extern std::string text, source, compiler_version, ir, ptx;
 extern std::vector<std::string> options;
 extern unsigned blocks;
 extern hearth::cuda::Stream stream;

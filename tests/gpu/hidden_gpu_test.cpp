@@ -30,6 +30,15 @@ TEST_F(HiddenGpu, is_reported_with_what_hides_it)
         << missing;
 }
 
+TEST_F(HiddenGpu, has_no_kernels)
+{
+    Cache cache = Cache::open({.tiers = {memory(1_MiB)}, .maintenance = Maintenance::by_hand}).value();
+    const std::string ptx = ".version 7.0";
+    for (const Error& error : {cuda::get_or_load(cache, ptx, "k").error(),
+                               cuda::Kernel(cache, ptx::Program{.text = ptx}, "k").warm().error()})
+        EXPECT_NE(error.message.find("CUDA_VISIBLE_DEVICES is \"\""), std::string::npos) << error.message;
+}
+
 TEST_F(HiddenGpu, is_replaced_by_host_memory_that_says_why)
 {
     CacheOptions options;

@@ -26,15 +26,23 @@ protected:
         options.maintenance = Maintenance::by_hand;
         Cache cache = Cache::open(options).value();
         cuda::ModuleTable table;
-        Result<cuda::CompiledHere> compiled = cuda::compile_here(m_cuda.driver(), cache, program, {});
-        if (!compiled)
-            return compiled.error();
-        m_cubin = std::string(as_text(compiled->compiled.cubin()));
-        m_ptx = compiled->compiled.ptx();
+        std::optional<nvrtc::Outcome> outcome;
+        const auto compile = [&](Cache& through) {
+            Result<cuda::CompiledHere> compiled =
+                cuda::compile_here(m_cuda.driver(), through, program, nvrtc::CompileOptions{});
+            if (compiled) {
+                outcome = compiled->compiled.outcome();
+                m_cubin = std::string(as_text(compiled->compiled.artifact().bytes("cubin")));
+                m_ptx = compiled->compiled.artifact().text("ptx");
+            }
+            return compiled;
+        };
         m_cuda.in_load = [this](const std::string& image) { m_loaded = image; };
-        const auto module = cuda::load_here(table, m_cuda.driver(), m_context, cache, program, {}, *compiled);
-        EXPECT_EQ(module.ok(), m_cuda.rejected.empty());
-        return compiled->compiled.outcome();
+        const auto loaded = cuda::load_here(table, {&m_cuda.driver(), m_context}, cache, compile);
+        if (!outcome)
+            return loaded.error();
+        EXPECT_EQ(loaded.ok(), m_cuda.rejected.empty());
+        return *outcome;
     }
 
     ScratchDirectory m_scratch;

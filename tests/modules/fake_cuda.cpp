@@ -61,6 +61,27 @@ struct FakeFunctions {
         return g_fake->load(module, text);
     }
     static int unload(CUmod_st* module) { return g_fake->unload(module); }
+    static int function(CUfunc_st** function, CUmod_st* module, const char* name)
+    {
+        ++g_fake->m_functions;
+        *function = reinterpret_cast<CUfunc_st*>(module);
+        return g_fake->absent.contains(name) ? gpu::cuda::k_not_found : gpu::cuda::k_success;
+    }
+    static int function_attribute(int* value, int, CUfunc_st*)
+    {
+        *value = 0;
+        return gpu::cuda::k_success;
+    }
+    static int current_device(int* device)
+    {
+        *device = 0;
+        return gpu::cuda::k_success;
+    }
+    static int device_attribute(int* value, int attribute, int)
+    {
+        *value = attribute == gpu::cuda::k_compute_major ? 9 : 0;  // sm_90
+        return gpu::cuda::k_success;
+    }
     static int exchange_capture_mode(int*) { return gpu::cuda::k_success; }
     static int error_name(int, const char** text)
     {
@@ -83,6 +104,10 @@ FakeCuda::FakeCuda()
     m_driver.load = &FakeFunctions::load;
     m_driver.load_with_options = &FakeFunctions::load_with_options;
     m_driver.unload = &FakeFunctions::unload;
+    m_driver.function = &FakeFunctions::function;
+    m_driver.function_attribute = &FakeFunctions::function_attribute;
+    m_driver.current_device = &FakeFunctions::current_device;
+    m_driver.device_attribute = &FakeFunctions::device_attribute;
     m_driver.exchange_capture_mode = &FakeFunctions::exchange_capture_mode;
     m_driver.error_name = &FakeFunctions::error_name;
     m_driver.error_text = &FakeFunctions::error_text;

@@ -12,8 +12,8 @@
 
 namespace hearth::test {
 
-// A driver in memory that loads nothing: it counts, and notices when it is misused. For the accounting and the threads
-// of the module table alone; everything that launches is tested on a GPU.
+// A driver in memory, of a device that is an sm_90, which loads nothing: it counts, and notices when it is misused. For
+// what is loaded, how often and by which thread; everything that launches is tested on a GPU.
 // Thread safety: all of it. One at a time: a driver is functions without state of ours.
 class FakeCuda {
 public:
@@ -34,9 +34,12 @@ public:
     std::function<void(const std::string& image)> in_load;
     // Images that are rejected, with the log of the driver's compiler.
     std::map<std::string, std::string> rejected;
+    // Kernels that no module has; every other name is one.
+    std::set<std::string> absent;
 
     int loads() const { return m_loads; }
     int unloads() const { return m_unloads; }
+    int functions_asked_for() const { return m_functions; }
     std::size_t loaded() const;
     // Modules unloaded in the wrong context, twice, or after their context; contexts popped that were not pushed.
     int misuses() const { return m_misuses; }
@@ -54,6 +57,7 @@ private:
     std::uintptr_t m_last_module = 0;
     std::atomic<int> m_loads{0};
     std::atomic<int> m_unloads{0};
+    std::atomic<int> m_functions{0};
     std::atomic<int> m_misuses{0};
 };
 

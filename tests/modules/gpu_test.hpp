@@ -101,6 +101,28 @@ extern "C" __global__ void neg(const float* in, float* out, int n)
         out[threadIdx.x] = -in[threadIdx.x];
 })";
 
+// *x = *x OPERATION NUMBER, such as "add.f32 %f2, %f1, 0f3F800000;" (plus 1).
+inline std::string ptx_of(const std::string& name, const std::string& operation,
+                          const std::string& version_and_target = ".version 7.0\n.target sm_52")
+{
+    return version_and_target + R"(
+.address_size 64
+.visible .entry )" +
+           name + R"((.param .u64 x)
+{
+    .reg .b64 %rd<3>;
+    .reg .f32 %f<3>;
+    ld.param.u64 %rd1, [x];
+    cvta.to.global.u64 %rd2, %rd1;
+    ld.global.f32 %f1, [%rd2];
+    )" + operation +
+           R"(
+    st.global.f32 [%rd2], %f2;
+    ret;
+}
+)";
+}
+
 inline constexpr const char* k_scale = R"(
 namespace math {
 template <class T, int Factor>

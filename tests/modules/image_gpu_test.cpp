@@ -14,28 +14,6 @@ namespace {
 using cuda::Kernel;
 using Floats = std::vector<float>;
 
-// *x = *x OPERATION NUMBER
-std::string ptx(const std::string& name, const std::string& operation)
-{
-    return R"(.version 7.0
-.target sm_52
-.address_size 64
-.visible .entry )" +
-           name + R"((.param .u64 x)
-{
-    .reg .b64 %rd<3>;
-    .reg .f32 %f<3>;
-    ld.param.u64 %rd1, [x];
-    cvta.to.global.u64 %rd2, %rd1;
-    ld.global.f32 %f1, [%rd2];
-    )" + operation +
-           R"(
-    st.global.f32 [%rd2], %f2;
-    ret;
-}
-)";
-}
-
 class KernelImage : public GpuTest {
 protected:
     Floats run(const Kernel& kernel, float value)
@@ -62,8 +40,8 @@ protected:
 
 TEST_F(KernelImage, two_ptx_texts_are_two_functions)
 {
-    const Kernel plus_one = Kernel::from_image(ptx("plus_one", "add.f32 %f2, %f1, 0f3F800000;"), "plus_one");
-    const Kernel twice = Kernel::from_image(ptx("twice", "mul.f32 %f2, %f1, 0f40000000;"), "twice");
+    const Kernel plus_one = Kernel::from_image(ptx_of("plus_one", "add.f32 %f2, %f1, 0f3F800000;"), "plus_one");
+    const Kernel twice = Kernel::from_image(ptx_of("twice", "mul.f32 %f2, %f1, 0f40000000;"), "twice");
     EXPECT_EQ(run(plus_one, 5), Floats{6});
     EXPECT_EQ(run(twice, 5), Floats{10});
     EXPECT_NE(plus_one.function().value(), twice.function().value());
@@ -73,7 +51,7 @@ TEST_F(KernelImage, two_ptx_texts_are_two_functions)
 
 TEST_F(KernelImage, the_same_ptx_twice_is_one_module)
 {
-    const std::string text = ptx("plus_one", "add.f32 %f2, %f1, 0f3F800000;");
+    const std::string text = ptx_of("plus_one", "add.f32 %f2, %f1, 0f3F800000;");
     const Kernel first = Kernel::from_image(text, "plus_one");
     const Kernel second = Kernel::from_image(text, "plus_one");
     EXPECT_EQ(run(first, 1), Floats{2});
@@ -83,7 +61,7 @@ TEST_F(KernelImage, the_same_ptx_twice_is_one_module)
 
 TEST_F(KernelImage, invalid_ptx_gives_the_drivers_log)
 {
-    const Kernel kernel = Kernel::from_image(ptx("wrong", "frobnicate.f32 %f2, %f1;"), "wrong");
+    const Kernel kernel = Kernel::from_image(ptx_of("wrong", "frobnicate.f32 %f2, %f1;"), "wrong");
     const Status warm = kernel.warm();
     ASSERT_FALSE(warm.ok());
     EXPECT_EQ(warm.error().code, Code::other_version);

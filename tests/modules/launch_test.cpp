@@ -163,10 +163,10 @@ protected:
         m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              CUstream_st*, void**, void**) { return g_calls.emplace_back("cuLaunchKernel"), 0; };
     }
-    std::shared_ptr<const cuda::LoadedFunction> find()
+    std::shared_ptr<const cuda::LoadedFunction> find(int module_number)
     {
         cuda::ModuleLease module =
-            m_table.get(m_driver, m_context, Key::of("module", 1), as_bytes(std::string("image"))).value();
+            m_table.get(m_driver, m_context, Key::of("module", module_number), as_bytes(std::string("image"))).value();
         return cuda::LoadedFunction::find(m_driver, std::move(module), "fill", "fill").value();
     }
 
@@ -182,7 +182,7 @@ TEST_F(FoundFunctions, have_their_code_before_they_are_launched_also_where_the_d
         if (!has_load)
             m_driver.load_function = nullptr;
         g_calls.clear();
-        const std::shared_ptr<const cuda::LoadedFunction> function = find();
+        const std::shared_ptr<const cuda::LoadedFunction> function = find(has_load ? 1 : 2);
         std::vector<std::string> expected{"cuModuleGetFunction"};
         if (has_load)
             expected.emplace_back("cuFuncLoad");

@@ -68,6 +68,26 @@ TEST_F(ModuleTableTest, a_module_is_loaded_once_however_often_it_is_asked_for)
     EXPECT_EQ(stats.loaded_bytes, 10U);
 }
 
+TEST_F(ModuleTableTest, another_key_finds_the_module_as_long_as_it_is_listed)
+{
+    const auto by_other = [&](const gpu::CudaContext& context) {
+        return m_table.find(context.id, key(100)).has_value();
+    };
+    EXPECT_FALSE(by_other(m_context));
+    m_table.also_by(get(1), key(100));
+    EXPECT_EQ((*m_table.find(m_context.id, key(100)))->key, key(1));
+    EXPECT_FALSE(by_other(m_cuda.make_context(2))) << "it is not loaded there";
+    m_table.evict(key(1));
+    EXPECT_FALSE(by_other(m_context));
+    ModuleLease held = get(1);
+    m_table.evict(key(1));
+    m_table.also_by(held, key(100));
+    EXPECT_FALSE(by_other(m_context)) << "it is off the list";
+    static_cast<void>(get(1));
+    m_table.also_by(held, key(100));
+    EXPECT_FALSE(by_other(m_context)) << "and so it is when another of its kind is listed";
+}
+
 TEST_F(ModuleTableTest, many_threads_that_ask_at_once_load_it_once)
 {
     constexpr int k_threads = 16;

@@ -53,6 +53,18 @@ TEST_F(NoDriver, an_image_gives_an_error_too)
     expect_unavailable(kernel.function().error());
 }
 
+TEST_F(NoDriver, ptx_gives_an_error_and_is_not_compiled)
+{
+    Cache cache = open();
+    const ptx::Program program{.text = ".version 7.0"};
+    const cuda::Kernel kernel(cache, program, "nothing");
+    expect_unavailable(kernel.function().error());
+    expect_unavailable(cuda::get_or_load(cache, program.text, "nothing").error());
+    expect_unavailable(cuda::get_or_load(cache, program, "nothing").error());
+    EXPECT_EQ(cuda::preload(cache, std::span(&program, 1)).problems.size(), 1U);
+    EXPECT_EQ(cache.stats().lookups(), 0U);
+}
+
 TEST_F(NoDriver, preloading_says_why_it_loads_nothing)
 {
     Cache cache = open();

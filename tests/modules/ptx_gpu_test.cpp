@@ -1,0 +1,253 @@
+#include "gpu_test.hpp"
+#include "watch/manifest.hpp"
+
+#include <barrier>
+#include <thread>
+
+// PTX to a function, through the cache (48).
+
+namespace hearth::test {
+
+namespace {
+
+using cuda::get_or_load;
+using cuda::Kernel;
+using cuda::Loaded;
+using Floats = std::vector<float>;
+
+class PtxKernel : public GpuTest {
+protected:
+    // `kernel` is a Kernel or a lease of one; memory comes from the current context.
+    template <class Launched>
+    Floats run(const Launched& kernel, float value)
+    {
+        const DeviceFloats x(m_cuda, {value});
+        const Status launched = kernel.launch({.grid = 1, .block = 1}, x.pointer());
+        EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
+        return x.read();
+    }
+    Floats run(const Result<Loaded>& loaded, float value)
+    {
+        EXPECT_TRUE(loaded) << loaded.error().message << '\n' << loaded.error().log;
+        return loaded ? run(*loaded, value) : Floats{};
+    }
+    // Launches inside a capture, then the graph.
+    Floats captured(const Kernel& kernel, float value)
+    {
+        const DeviceFloats x(m_cuda, {value});
+        CUstream_st* stream = nullptr;
+        CUgraph_st* graph = nullptr;
+        CUgraphExec_st* executable = nullptr;
+        EXPECT_EQ(m_cuda.create_stream(&stream, 1), 0);
+        EXPECT_EQ(m_cuda.begin_capture(stream, 0), 0);  // global: the strictest
+        const Status launched = kernel.launch({.grid = 1, .block = 1, .stream = stream}, x.pointer());
+        EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
+        EXPECT_EQ(m_cuda.end_capture(stream, &graph), 0);
+        EXPECT_EQ(m_cuda.instantiate(&executable, graph, 0), 0);
+        EXPECT_EQ(m_cuda.launch_graph(executable, stream), 0);
+        EXPECT_EQ(m_cuda.wait_for_stream(stream), 0);
+        m_cuda.destroy_executable(executable);
+        m_cuda.destroy_graph(graph);
+        m_cuda.destroy_stream(stream);
+        return x.read();
+    }
+
+    const std::string m_plus_one = ptx_of("plus_one", "add.f32 %f2, %f1, 0f3F800000;");
+    const std::string m_twice = ptx_of("twice", "mul.f32 %f2, %f1, 0f40000000;");
+    const std::string m_bad = ptx_of("wrong", "frobnicate.f32 %f2, %f1;");
+};
+
+TEST_F(PtxKernel, ptx_text_becomes_a_function_and_is_compiled_once_for_all_processes)
+{
+    {
+        Cache cache = open();
+        const Kernel plus_one(cache, ptx::Program{.text = m_plus_one}, "plus_one");
+        const Kernel twice(cache, ptx::Program{.text = m_twice}, "twice");
+        EXPECT_EQ(plus_one.name(), "plus_one");
+        EXPECT_EQ(stats().loads, 0U) << "nothing happens until it is used";
+        EXPECT_EQ(run(plus_one, 5), Floats{6});
+        EXPECT_EQ(run(twice, 5), Floats{10});
+        EXPECT_EQ(cache.stats().compiles, 2U);
+        cache.flush();
+    }
+    cuda::unload_unused_modules();
+    // As the next process finds it: nothing in memory, no module loaded.
+    Cache cache = open();
+    EXPECT_EQ(run(Kernel(cache, ptx::Program{.text = m_plus_one}, "plus_one"), 5), Floats{6});
+    EXPECT_EQ(run(get_or_load(cache, m_twice, "twice"), 5), Floats{10});
+    EXPECT_EQ(cache.stats().compiles, 0U);
+    EXPECT_EQ(cache.stats().hits, 2U);
+    EXPECT_EQ(stats().loads, 4U);
+}
+
+TEST_F(PtxKernel, get_or_load_asks_no_tier_once_it_is_loaded)
+{
+    Cache cache = open();
+    EXPECT_EQ(run(get_or_load(cache, m_plus_one, "plus_one"), 5), Floats{6});
+    const std::uint64_t lookups = cache.stats().lookups();
+    const cuda::Function function = get_or_load(cache, m_plus_one, "plus_one").value().function();
+    for (float value = 0; value < 5; ++value) {
+        const Loaded loaded = get_or_load(cache, std::string(m_plus_one), "plus_one").value();
+        EXPECT_EQ(loaded.function(), function);
+        EXPECT_EQ(run(loaded, value), Floats{value + 1});
+    }
+    EXPECT_EQ(cache.stats().lookups(), lookups);
+    EXPECT_EQ(stats().loads, 1U);
+    EXPECT_EQ(stats().hits, 6U);
+    // A Kernel of the same text finds it loaded too.
+    EXPECT_EQ(run(Kernel(cache, ptx::Program{.text = m_plus_one}, "plus_one"), 5), Floats{6});
+    EXPECT_EQ(cache.stats().lookups(), lookups);
+    EXPECT_EQ(stats().loads, 1U);
+}
+
+TEST_F(PtxKernel, a_second_context_gets_a_module_of_its_own_and_compiles_nothing)
+{
+    Cache cache = open();
+    const Loaded first = get_or_load(cache, m_twice, "twice").value();
+    CUctx_st* other = make_context();
+    const Loaded second = get_or_load(cache, m_twice, "twice").value();
+    EXPECT_NE(first.function(), second.function());
+    EXPECT_EQ(run(second, 4), Floats{8});
+    EXPECT_EQ(cache.stats().compiles, 1U);
+    EXPECT_EQ(stats().loads, 2U);
+    ASSERT_EQ(m_driver->set_current(m_context), 0);
+    EXPECT_EQ(run(first, 4), Floats{8});
+    EXPECT_EQ(get_or_load(cache, m_twice, "twice")->function(), first.function());
+    ASSERT_EQ(m_driver->set_current(other), 0);
+    destroy_context(other);
+    EXPECT_FALSE(second.alive());
+    EXPECT_TRUE(first.alive());
+    ASSERT_EQ(m_driver->set_current(m_context), 0);
+}
+
+TEST_F(PtxKernel, without_a_context_the_error_says_what_to_do)
+{
+    Cache cache = open();
+    ASSERT_TRUE(get_or_load(cache, m_twice, "twice"));
+    std::thread([&] {
+        const Result<Loaded> loaded = get_or_load(cache, m_twice, "twice");
+        ASSERT_FALSE(loaded);
+        EXPECT_EQ(loaded.error().code, Code::unavailable);
+        EXPECT_NE(loaded.error().message.find("No CUDA context is current on this thread"), std::string::npos)
+            << loaded.error().message;
+    }).join();
+}
+
+TEST_F(PtxKernel, bad_ptx_is_an_error_with_the_compilers_log)
+{
+    Cache cache = open();
+    for (int i = 0; i < 2; ++i) {
+        const Result<Loaded> loaded = get_or_load(cache, m_bad, "wrong");
+        ASSERT_FALSE(loaded);
+        EXPECT_EQ(loaded.error().code, Code::compile_failed);
+        EXPECT_NE(loaded.error().log.find("frobnicate"), std::string::npos) << loaded.error().log;
+    }
+    EXPECT_EQ(stats().rejected, 0U) << "the driver was not asked to load it";
+    const Result<Loaded> misspelt = get_or_load(cache, m_twice, "thrice");
+    ASSERT_FALSE(misspelt);
+    EXPECT_EQ(misspelt.error().code, Code::not_found);
+}
+
+TEST_F(PtxKernel, without_nvjitlink_the_driver_compiles_it_once)
+{
+    const ptx::Program program{.text = m_plus_one};
+    const ptx::CompileOptions by_driver{.linker = ptx::Linker::driver};
+    for (const bool first : {true, false}) {
+        Cache cache = open();
+        EXPECT_EQ(run(get_or_load(cache, program, "plus_one", by_driver), 5), Floats{6});
+        EXPECT_EQ(run(Kernel(cache, program, "plus_one", by_driver), 6), Floats{7});
+        const ptx::Program here{.text = m_plus_one, .target = "device"};
+        if (const auto compiled = ptx::compile(cache, here, by_driver).value();
+            compiled.outcome() == ptx::Outcome::past_the_cache)
+            GTEST_SKIP() << "This driver's results are not kept: " << compiled.reason();
+        EXPECT_EQ(cache.stats().compiles, first ? 1U : 0U);
+        cache.flush();
+        cuda::unload_unused_modules();
+    }
+    EXPECT_EQ(stats().loads, 2U);
+}
+
+// As with PTX that is newer than the nvJitLink that is installed.
+TEST_F(PtxKernel, what_nvjitlink_refuses_the_driver_may_take)
+{
+    Cache cache = open();
+    const ptx::Program program{.text = m_twice, .options = {"-O4"}};
+    EXPECT_EQ(run(get_or_load(cache, program, "twice"), 5), Floats{10});
+    const Result<Loaded> refused = get_or_load(cache, program, "twice", {.linker = ptx::Linker::nvjitlink});
+    ASSERT_FALSE(refused) << "or this nvJitLink knows -O4, and shows nothing here";
+}
+
+TEST_F(PtxKernel, of_this_chip_alone_is_compiled_for_it)
+{
+    const std::string target = gpu::target_of_device(0).value();
+    if (target != "sm_90" && target != "sm_100")
+        GTEST_SKIP() << "PTX for " << target << "a alone is not known here.";
+    Cache cache = open();
+    const std::string text =
+        ptx_of("twice", "mul.f32 %f2, %f1, 0f40000000;",
+               (target == "sm_90" ? ".version 8.0\n.target " : ".version 8.6\n.target ") + target + "a");
+    EXPECT_EQ(run(get_or_load(cache, text, "twice"), 5), Floats{10});
+    EXPECT_EQ(run(Kernel(cache, ptx::Program{.text = text}, "twice", {.linker = ptx::Linker::driver}), 5), Floats{10});
+}
+
+TEST_F(PtxKernel, what_is_loaded_and_compiled_inside_a_capture_does_not_break_it)
+{
+    Cache cache = open();
+    const Kernel plus_one(cache, ptx::Program{.text = m_plus_one}, "plus_one");
+    EXPECT_EQ(captured(plus_one, 5), Floats{6});
+    const Kernel by_driver(cache, ptx::Program{.text = m_twice}, "twice", {.linker = ptx::Linker::driver});
+    EXPECT_EQ(captured(by_driver, 5), Floats{10});
+}
+
+TEST_F(PtxKernel, a_stored_image_that_is_rejected_is_compiled_again_once)
+{
+    Cache cache = open();
+    const ptx::Program program{.text = m_twice, .target = gpu::target_of_device(0).value()};
+    Artifact garbage;
+    garbage.sections.push_back({"cubin", Bytes::copy_of("this is no cubin")});
+    garbage.sections.push_back({"hearth.conditions", watch::encode_conditions({})});
+    ASSERT_TRUE(cache.insert(ptx::explain(cache, program).value().key, std::move(garbage)));
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(run(get_or_load(cache, m_twice, "twice"), 5), Floats{10});
+    EXPECT_EQ(stats().rejected, 1U);
+    EXPECT_EQ(stats().loads, 1U);
+    EXPECT_EQ(cache.stats().compiles, 1U);
+}
+
+TEST_F(PtxKernel, preloaded_ptx_is_found_loaded)
+{
+    Cache cache = open();
+    const ptx::Program programs[] = {{.text = m_plus_one}, {.text = m_twice}, {.text = m_bad}};
+    const cuda::PreloadReport report = cuda::preload(cache, programs);
+    EXPECT_EQ(report.loaded, 2U);
+    ASSERT_EQ(report.problems.size(), 1U);
+    EXPECT_NE(report.problems[0].find("does not compile"), std::string::npos) << report.problems[0];
+    const std::uint64_t lookups = cache.stats().lookups();
+    EXPECT_EQ(run(get_or_load(cache, m_plus_one, "plus_one"), 5), Floats{6});
+    EXPECT_EQ(run(Kernel(cache, programs[1], "twice"), 5), Floats{10});
+    EXPECT_EQ(cache.stats().lookups(), lookups);
+    EXPECT_EQ(stats().loads, 2U);
+}
+
+TEST_F(PtxKernel, sixteen_threads_that_ask_at_once_compile_and_load_once)
+{
+    constexpr int k_threads = 16;
+    Cache cache = open();
+    std::barrier together(k_threads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < k_threads; ++t)
+        threads.emplace_back([&] {
+            EXPECT_EQ(m_driver->set_current(m_context), 0);
+            together.arrive_and_wait();
+            for (int i = 0; i < 50; ++i)
+                EXPECT_EQ(run(get_or_load(cache, m_twice, "twice"), 3), Floats{6});
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(stats().loads, 1U);
+    EXPECT_EQ(cache.stats().compiles, 1U);
+}
+
+}  // namespace
+
+}  // namespace hearth::test
