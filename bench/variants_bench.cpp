@@ -27,7 +27,7 @@ constexpr const char* k_kernels = R"(
 #define ROWS 1
 #endif
 #ifndef BLOCK
-#define BLOCK 128
+#define BLOCK 32
 #endif
 // Square matrices. A block computes TILE x TILE elements, each thread ROWS of them, one below the other.
 extern "C" __global__ void gemm(const float* a, const float* b, float* c, int n)
@@ -163,8 +163,8 @@ public:
                                  .options = {fmt::format("-DBLOCK={}", block)},
                                  .relaunch = block_of(block, 1, block * 128, k_numbers, 1)};
         };
-        measure("reduce", {reducing(32), reducing(256), reducing(512), reducing(1024)},
-                {.grid = k_numbers / (128 * 128), .block = 128, .stream = m_stream}, m_buffers[0], m_buffers[1],
+        measure("reduce", {reducing(128), reducing(256), reducing(512), reducing(1024)},
+                {.grid = k_numbers / (32 * 128), .block = 32, .stream = m_stream}, m_buffers[0], m_buffers[1],
                 k_numbers);
         measure("stencil",
                 {cuda::specialise({{"RADIUS", 4}}, "radius constant"),

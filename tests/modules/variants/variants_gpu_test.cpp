@@ -11,17 +11,16 @@ namespace {
 
 using namespace hearth::cuda;
 
-// All variants compute the same; the more WORK, the longer it takes.
+// All variants compute the same; the more WORK, in cycles, the longer it takes.
 constexpr const char* k_squares = R"(
 #ifndef WORK
-#define WORK 20000
+#define WORK 200000
 #endif
 extern "C" __global__ void squares(float* out, int n)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    volatile float waste = 0;
-    for (int k = 0; k < WORK; ++k)
-        waste = waste + 1;
+    for (const long long start = clock64(); clock64() - start < WORK;)
+        ;
     if (i < n)
         out[i] += i * 2.0f;
 })";
@@ -74,7 +73,7 @@ protected:
 
 TEST_F(VariantsOnGpu, the_faster_variant_wins_every_launch_runs_once_and_the_next_start_has_the_winner)
 {
-    const Variants variants{.others = {with_work("30000"), with_work("10")}, .after_launches = 5};
+    const Variants variants{.others = {with_work("300000"), with_work("10")}, .after_launches = 5};
     {
         Cache cache = open();
         const Kernel kernel(cache, {.source = k_squares}, "squares", variants);
@@ -104,7 +103,7 @@ extern "C" __global__ void mark(float* out, int n)
 #ifdef N
     out[threadIdx.x] = N * 1000 + (N == n);
 #else
-    for (volatile int k = 0; k < 20000; ++k)
+    for (const long long start = clock64(); clock64() - start < 200000;)
         ;
     out[threadIdx.x] = n;
 #endif
