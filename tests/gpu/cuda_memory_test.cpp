@@ -246,6 +246,7 @@ TEST_F(CudaMemoryTest, an_insert_and_a_read_call_the_driver_no_more_than_they_mu
         EXPECT_TRUE(std::equal(bytes.view().begin(), bytes.view().end(), staging->bytes().begin()));
     }
     EXPECT_EQ(g_device.calls, (Calls{{"context id", 2}, {"capture mode", 2}, {"copy", 1}, {"finish", 1}}));
+    memory->free(block);
 }
 
 TEST_F(CudaMemoryTest, a_gathering_launches_once_for_each_start_and_waits_once_for_each_stream)
@@ -295,6 +296,7 @@ TEST_F(CudaMemoryTest, a_gathering_launches_once_for_each_start_and_waits_once_f
                                    bytes.view().begin() + static_cast<std::ptrdiff_t>(part.target + part.from.bytes),
                                    target->bytes().begin() + static_cast<std::ptrdiff_t>(part.target)))
                 << part.from.bytes;
+    memory->free(block);
 }
 
 TEST_F(CudaMemoryTest, memory_that_was_pinned_in_a_lost_context_is_not_lent_again)

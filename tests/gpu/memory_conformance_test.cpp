@@ -91,6 +91,50 @@ TEST_P(MemoryConformance, parts_of_a_block_do_not_touch_each_other)
         EXPECT_EQ(read({whole.block, i * unit, contents[i].size()}), contents[i].text()) << i;
 }
 
+TEST_P(MemoryConformance, the_sum_of_a_write_is_that_of_what_lies_there_then)
+{
+    for (const std::size_t size : {0U, 1U, 64U, 1000U, 65536U, 1048576U, 1048579U}) {
+        const DevicePart place = part(size);
+        base::MemorySum sum;
+        ASSERT_TRUE(m_memory->write_summed(place, sample_bytes(numbered_key(size), size), sum).ok()) << size;
+        const std::string there = read(place);
+        EXPECT_EQ(there, sample_bytes(numbered_key(size), size).text()) << size;
+        EXPECT_EQ(sum, base::sum_of(as_bytes(there))) << size;
+    }
+}
+
+// Where a device works in the background the starts run beside each other.
+TEST_P(MemoryConformance, a_gathering_has_what_all_its_starts_read_once_it_has_finished)
+{
+    constexpr std::size_t k_starts = 5;
+    constexpr std::size_t k_reads = 120;
+    const auto size_of = [](std::size_t i) -> std::size_t { return i % 50 == 9 ? 150001 : i % 50 == 5 ? 40007 : i; };
+    std::vector<std::unique_ptr<gpu::StagingBuffer>> targets;
+    std::vector<std::vector<gpu::RegionRead>> reads(k_starts);
+    const std::unique_ptr<gpu::Gathering> gathering = m_memory->begin_gathering();
+    for (std::size_t start = 0; start < k_starts; ++start) {
+        std::uint64_t target = 0;
+        for (std::size_t i = 0; i < k_reads; ++i) {
+            const std::size_t number = start * k_reads + i;
+            const DevicePart place = part(size_of(number));
+            write(place, sample_bytes(numbered_key(number), size_of(number)));
+            reads[start].push_back({{place.block.address, place.block.buffer, 0, size_of(number)}, target, number});
+            target += (size_of(number) + 15) / 16 * 16;
+        }
+        targets.push_back(m_memory->staging(target));
+        ASSERT_NE(targets.back(), nullptr);
+        const Status started = gathering->start(reads[start], *targets.back());
+        ASSERT_TRUE(started.ok()) << started.error().message;
+    }
+    const Status finished = gathering->finish();
+    ASSERT_TRUE(finished.ok()) << finished.error().message;
+    for (std::size_t start = 0; start < k_starts; ++start)
+        for (const auto& [from, target, number] : reads[start])
+            EXPECT_EQ(as_text(targets[start]->bytes().subspan(target, from.bytes)),
+                      sample_bytes(numbered_key(number), from.bytes).text())
+                << number;
+}
+
 TEST_P(MemoryConformance, a_gather_brings_every_part_to_its_place)
 {
     const std::uint64_t unit = m_memory->alignment();

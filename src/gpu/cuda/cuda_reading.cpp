@@ -97,7 +97,8 @@ public:
 
 private:
     std::span<GatherStep> table_for(std::span<const RegionRead> reads);
-    bool gather_small(std::span<const RegionRead> reads, std::span<std::byte> out, CUstream_st* stream);
+    bool gather_small(std::span<const RegionRead> reads, std::span<std::byte> out, CUstream_st* stream,
+                      std::size_t& left);
 
     CudaMemory& m_memory;
     std::vector<std::unique_ptr<StagingBuffer>> m_tables;  // read by kernels that are under way
@@ -124,9 +125,10 @@ std::span<GatherStep> CudaMemory::StreamGathering::table_for(std::span<const Reg
     return {reinterpret_cast<GatherStep*>(m_tables.back()->bytes().data()) + m_steps_used, steps};
 }
 
-// Copies what the kernel can: it takes sixteen bytes at a time, and leaves parts that are not aligned for that.
+// Copies what the kernel can: it takes sixteen bytes at a time, and leaves parts that are not aligned for that. `left`:
+// how many are too large for it.
 bool CudaMemory::StreamGathering::gather_small(std::span<const RegionRead> reads, std::span<std::byte> out,
-                                               CUstream_st* stream)
+                                               CUstream_st* stream, std::size_t& left)
 {
     const std::span<GatherStep> table = table_for(reads);
     if (table.empty())
@@ -136,9 +138,16 @@ bool CudaMemory::StreamGathering::gather_small(std::span<const RegionRead> reads
     std::uint64_t all_places = target;
     for (const auto& [from, place, number] : reads) {
         const std::uint64_t source = from.address + from.offset;
-        if (from.bytes > k_most_gathered)
+        if (from.bytes > k_most_gathered) {
+            ++left;
             continue;
+        }
         all_places |= source | place;
+        if (from.bytes <= k_gather_step) {  // as most are
+            *step = {source, target + place, from.bytes};
+            step += from.bytes != 0 ? 1 : 0;
+            continue;
+        }
         for (std::uint64_t at = 0; at < from.bytes; at += k_gather_step)
             *step++ = {source + at, target + place + at, std::min(k_gather_step, from.bytes - at)};
     }
@@ -164,10 +173,11 @@ Status CudaMemory::StreamGathering::start(std::span<const RegionRead> reads, std
         lane.emplace(m_memory);
     int error = lane->error();
     m_under_way = m_under_way || error == cuda::k_success;
+    std::size_t left = 0;
     const bool by_kernel = error == cuda::k_success && reads.size() > 1 &&
                            (pinned ? *pinned : m_memory.is_pinned(out)) && m_memory.gather_kernel() &&
-                           gather_small(reads, out, lane->stream());
-    for (const auto& [from, target, number] : reads)
+                           gather_small(reads, out, lane->stream(), left);
+    for (const auto& [from, target, number] : by_kernel&& left == 0 ? std::span<const RegionRead>{} : reads)
         if ((!by_kernel || from.bytes > k_most_gathered) && from.bytes != 0 && error == cuda::k_success)
             error = m_memory.m_driver.copy_to_host(out.data() + target, from.address + from.offset, from.bytes,
                                                    lane->stream());
