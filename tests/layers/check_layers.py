@@ -30,7 +30,7 @@ LAYERS = {
     "remote": {"base", "format", "policy"},
     "run_log": {"base", "json"},
     "recipes": {"base", "format"},
-    "modules": {"base", "gpu"},
+    "modules": {"base", "gpu", "json"},
     "engine": BELOW,
     "tiers/*": BELOW | {"remote"},
     "compilers/common": {"base", "format", "gpu", "watch"},
