@@ -1,7 +1,7 @@
 // A kernel that gets faster while it runs: a stencil whose radius is known only at run time. One variant has it
 // compiled in. Run it twice: the second process starts with what the first has found.
 
-#include "device_memory.hpp"
+#include "buffer_budget/device_memory.hpp"
 #include "hearth/variants.hpp"
 
 #include <cstdlib>

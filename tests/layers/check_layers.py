@@ -50,7 +50,7 @@ OUTSIDE = {
     "bench": set(LAYERS) | {"tests/support"},
 }
 # Where includes that are no public header's and no layer's are written from, besides the file's own folder.
-ROOTS = {"tools": ["tools/hearth"], "bench": ["bench", "tests"], "tests/support": ["tests"]}
+ROOTS = {"tools": ["tools/hearth"], "examples": ["examples"], "bench": ["bench", "tests"], "tests/support": ["tests"]}
 
 # The Cache and its options name everything below them, so what is below must not know them. Compilers are users of the
 # Cache, and so is what they stand on (compilers/common): they meet it at its public interface.
