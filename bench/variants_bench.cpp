@@ -140,7 +140,7 @@ public:
 
     void run()
     {
-        m_report.note("variants: | kernel | variant | median us | beside the first (99 % interval) | result |");
+        m_report.note("variants: | kernel | variant | median us | beside the first (99.9 % interval) | result |");
         constexpr int k_n = 2048;
         measure("gemm",
                 {{.name = "tile 32", .options = {"-DTILE=32"}, .relaunch = block_of(32, 32, 32, k_n, 2)},

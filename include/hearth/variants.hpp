@@ -22,11 +22,12 @@ struct Constant {
 
     std::string macro;
     std::size_t argument;  // its place among the kernel's arguments, counted from 0; the kernel still gets it
+                           // (all variants of a kernel together have at most 16 constants)
     Type type = Type::integer;
 };
 
 // From the launch that the program asks for to that which a variant needs for the same work. It is called at every
-// launch of its variant, on the launching thread.
+// launch of its variant, on the launching thread. A record does not know it: give a variant another name if it changes.
 using Relaunch = std::function<LaunchConfig(const LaunchConfig& asked, std::span<const Argument> arguments)>;
 
 struct Variant {
@@ -70,7 +71,7 @@ struct MeasuredVariant {
     std::uint32_t launches = 0;          // that were timed
     std::chrono::nanoseconds median{0};  // of those launches
     // Its time beside the first's of the same round: the median of all rounds, and the interval that holds the true
-    // median with a certainty of 99 %. 0: not measured. A variant wins if `highest` is at most 1 - least_gain.
+    // median with a certainty of 99.9 %. 0: not measured. A variant wins if `highest` is at most 1 - least_gain.
     double ratio = 0;
     double lowest = 0;
     double highest = 0;

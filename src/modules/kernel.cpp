@@ -27,7 +27,7 @@ struct Kernel::State {
 
     const std::unique_ptr<const KernelCode> code;
     const std::string name;
-    std::shared_ptr<Tuner> tuner;  // null: it has no variants
+    std::unique_ptr<Tuner> tuner;  // null: it has no variants
     GrowingList<Slot> slots;
 
     State(std::unique_ptr<const KernelCode> its_code, std::string its_name)
@@ -36,11 +36,7 @@ struct Kernel::State {
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    ~State()
-    {
-        if (tuner)
-            tuner->finish();
-    }
+    ~State() {}
 
     // Null when it has not been loaded in the current context, or there is none.
     const FunctionLease* find_here() const noexcept
@@ -80,7 +76,7 @@ Kernel::Kernel(Cache& cache, nvrtc::Program program, std::string name, Variants 
     : Kernel(cache, program, std::move(name), options)
 {
     if (!variants.others.empty())
-        m_state->tuner = std::make_shared<Tuner>(cache, with_name(std::move(program), m_state->name), m_state->name,
+        m_state->tuner = std::make_unique<Tuner>(cache, with_name(std::move(program), m_state->name), m_state->name,
                                                  std::move(variants), std::move(options));
 }
 

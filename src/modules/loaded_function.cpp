@@ -209,7 +209,9 @@ Status LoadedFunction::launch(const LaunchConfig& config, std::span<const Argume
                        size(config.block.y), size(config.block.z), config.shared_bytes, config.stream, values, nullptr);
     if (error == gpu::cuda::k_success)
         return {};
-    return Error{error == gpu::cuda::k_invalid_value ? Code::invalid_argument : Code::unavailable,
+    // These launches will never do, whatever else the device has to do.
+    const bool is_wrong = error == gpu::cuda::k_invalid_value || error == gpu::cuda::k_out_of_resources;
+    return Error{is_wrong ? Code::invalid_argument : Code::unavailable,
                  fmt::format("Kernel \"{}\" was not launched with a grid of {}x{}x{} blocks of {}x{}x{} threads and {} "
                              "bytes of dynamic shared memory: {}.",
                              name, config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,

@@ -152,12 +152,11 @@ int StatMany::look(const std::string& path, struct stat& status, int flags)
         struct statfs system {};
         directory.error = ::statfs(parent.c_str(), &system) == 0 ? 0 : errno;
         directory.on_network = directory.error == 0 && is_one_of(system, k_network);
-        directory.tells_of_changes = directory.error == 0 && is_one_of(system, k_tell_of_changes);
     }
     if (is_absence(directory.error))
         return directory.error;
     // To open and close it costs as much as a few walks.
-    if (++directory.asked == k_few_in_one || (directory.on_network && directory.asked == 1)) {
+    if (directory.fd < 0 && (++directory.asked == k_few_in_one || (directory.on_network && directory.asked == 1))) {
         directory.fd = ::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
         directory.error = directory.fd < 0 ? errno : 0;
     }
@@ -183,8 +182,25 @@ void StatMany::compare(Place& place) const
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
         return;
+    directory.absent = AbsentNames::of_process().find(path, identity_of(status));
+    directory.is_learnt_of = true;
+}
+
+// From here on names are looked for through one descriptor, and what is learnt is learnt of the directory behind it: by
+// its path it may be another one the next moment, and this one again after that.
+void StatMany::begin_to_learn(Place& place) const
+{
+    auto& [path, directory] = place;
+    if (!std::exchange(directory.is_learnt_of, false))
+        return;
+    if (directory.fd < 0)
+        directory.fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat status {};
+    struct statfs system {};
+    if (directory.fd < 0 || ::fstat(directory.fd, &status) != 0 || ::fstatfs(directory.fd, &system) != 0 ||
+        !is_one_of(system, k_tell_of_changes))
+        return;
     const FileIdentity identity = identity_of(status);
-    directory.absent = AbsentNames::of_process().find(path, identity);
     // One that changed just now may change again without showing it.
     if (is_older_than(identity, m_grain_ns))
         directory.identity = identity;
@@ -202,8 +218,9 @@ bool StatMany::is_absent(const std::string& path)
     Directory& directory = place.second;
     if (directory.absent && directory.absent->contains(name))
         return true;
+    begin_to_learn(place);
     const int error = look(path, status, AT_SYMLINK_NOFOLLOW);
-    if (error == ENOENT && directory.identity && directory.tells_of_changes)
+    if (error == ENOENT && directory.identity)
         directory.more_absent.emplace_back(name);
     return is_absence(error == 0 && S_ISLNK(status.st_mode) ? look(path, status, 0) : error);
 }

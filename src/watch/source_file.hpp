@@ -44,11 +44,11 @@ private:
         int error = 0;  // why nothing can be in it, or why there is no descriptor
         bool is_looked_at = false;
         bool on_network = false;
-        bool tells_of_changes = false;
         unsigned asked = 0;  // how often
         // For is_absent().
         bool is_compared = false;
-        std::optional<FileIdentity> identity;  // if what is absent shall be known
+        bool is_learnt_of = false;             // what is absent there shall be known
+        std::optional<FileIdentity> identity;  // of `fd`
         std::shared_ptr<const AbsentNames::Names> absent;
         std::vector<std::string> more_absent;
     };
@@ -56,6 +56,7 @@ private:
     int look(const std::string& path, struct stat& status, int flags);
     Place& directory_of(std::string_view path);
     void compare(Place& place) const;
+    void begin_to_learn(Place& place) const;
 
     const std::int64_t m_grain_ns;
     std::unordered_map<std::string, Directory, AbsentNames::Hash, std::equal_to<>> m_directories;

@@ -57,5 +57,6 @@ HEARTH_STAND_IN(cuEventCreate)
 HEARTH_STAND_IN(cuEventDestroy_v2)
 HEARTH_STAND_IN(cuEventRecord)
 HEARTH_STAND_IN(cuEventQuery)
+HEARTH_STAND_IN(cuEventElapsedTime)
 #undef HEARTH_STAND_IN
 }

@@ -133,6 +133,31 @@ TEST(AbsentNames, are_those_of_the_directory_that_is_at_the_path_now)
     EXPECT_FALSE(is_absent(scratch / "one/a", k_at_once));
 }
 
+// A link that leads elsewhere for a moment, and back: what was learnt there must not be believed of this one.
+TEST(AbsentNames, are_learnt_of_one_directory_whatever_its_path_leads_to_meanwhile)
+{
+    const ScratchDirectory scratch;
+    std::filesystem::create_directories(scratch / "a");
+    std::filesystem::create_directories(scratch / "b");
+    write_file(scratch / "a/x.h", "x");
+    const std::string link = scratch / "include";
+    const auto lead_to = [&](const char* target) {
+        std::filesystem::remove(link);
+        std::filesystem::create_directory_symlink(target, link);
+    };
+    lead_to("a");
+    ASSERT_TRUE(is_absent(link + "/first", k_at_once));
+    {
+        watch::StatMany checking(k_at_once);
+        EXPECT_TRUE(checking.is_absent(link + "/first"));
+        lead_to("b");
+        static_cast<void>(checking.is_absent(link + "/x.h"));
+        lead_to("a");
+    }
+    for (int i = 0; i < 3; ++i)
+        EXPECT_FALSE(is_absent(link + "/x.h", k_at_once)) << i;
+}
+
 TEST(AbsentNames, that_are_known_are_not_looked_for_again)
 {
     watch::AbsentNames names;

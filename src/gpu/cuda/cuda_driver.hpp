@@ -97,6 +97,7 @@ inline constexpr int k_unsupported_ptx = 222;
 inline constexpr int k_invalid_source = 300;
 inline constexpr int k_not_found = 500;
 inline constexpr int k_not_ready = 600;
+inline constexpr int k_out_of_resources = 701;  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
 inline constexpr int k_context_is_destroyed = 709;
 
 inline constexpr int k_compute_major = 75;  // CU_DEVICE_ATTRIBUTE_...

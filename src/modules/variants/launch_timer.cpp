@@ -29,6 +29,7 @@ bool LaunchTimer::has_room() const noexcept
 
 std::optional<LaunchTimer::Events> LaunchTimer::begin(CUstream_st* stream)
 {
+    const gpu::AllowedInCapture allowed(m_driver);
     Events events;
     if (!m_free.empty()) {
         events = m_free.back();
@@ -49,6 +50,7 @@ std::optional<LaunchTimer::Events> LaunchTimer::begin(CUstream_st* stream)
 
 void LaunchTimer::end(const Events& events, const Rounds::Turn& turn, CUstream_st* stream, Rounds& rounds)
 {
+    const gpu::AllowedInCapture allowed(m_driver);
     if (m_driver.record_event(events.after, stream) == gpu::cuda::k_success) {
         m_under_way.push_back({events, turn});
         return;
@@ -59,6 +61,7 @@ void LaunchTimer::end(const Events& events, const Rounds::Turn& turn, CUstream_s
 
 void LaunchTimer::collect(Rounds& rounds)
 {
+    const gpu::AllowedInCapture allowed(m_driver);
     while (!m_under_way.empty()) {
         const UnderWay& launch = m_under_way.front();
         const int state = m_driver.query_event(launch.events.after);

@@ -19,6 +19,7 @@ public:
         CUevent_st* after = nullptr;
     };
 
+    // Also while another thread's stream is captured: asking about an event would end that capture.
     LaunchTimer(const gpu::CudaDriver& driver, const gpu::CudaContext& context) : m_driver(driver), m_context(context)
     {
     }
@@ -28,6 +29,8 @@ public:
 
     // False: too many are under way.
     bool has_room() const noexcept;
+    // Nothing is under way.
+    bool is_empty() const noexcept { return m_under_way.empty(); }
     // None: the driver gives no events.
     std::optional<Events> begin(CUstream_st* stream);
     // After the launch.

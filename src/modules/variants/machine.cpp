@@ -21,7 +21,8 @@ std::string version_in_file_name(const gpu::CudaDriver& driver)
     if (error || at == std::string::npos)
         return {};
     std::string version = file.substr(at + 4);
-    return version == "1" ? std::string{} : version;
+    // On Windows' Linux it is libcuda.so.1.1, whatever the driver.
+    return version.starts_with("1.") || version == "1" ? std::string{} : version;
 }
 
 }  // namespace

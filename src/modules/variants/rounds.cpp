@@ -1,6 +1,7 @@
 #include "modules/variants/rounds.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace hearth::cuda {
 
@@ -10,7 +11,8 @@ constexpr std::size_t k_first_look = 20;
 constexpr std::size_t k_last_look = 60;
 constexpr std::size_t k_hopeless_after =
     6;  // a candidate that is really better loses so many in a row once in 64 times
-constexpr double k_uncertainty = 0.01;
+constexpr std::size_t k_most_rounds = 10'000;  // where launches fail again and again
+constexpr double k_uncertainty = 0.001;
 
 double middle_of(const std::vector<double>& sorted)
 {
@@ -40,8 +42,9 @@ std::size_t place_of_bound(std::size_t n)
 
 }  // namespace
 
-Rounds::Rounds(std::size_t candidates, double least_gain)
-    : m_most(1 - least_gain), m_live(candidates, true), m_hopeless(candidates, false), m_target(k_first_look)
+Rounds::Rounds(std::size_t candidates, double least_gain, std::uint32_t seed)
+    : m_most(1 - least_gain), m_live(candidates, true), m_hopeless(candidates, false), m_target(k_first_look),
+      m_random(seed)
 {
     m_settled = candidates < 2;
 }
@@ -50,26 +53,31 @@ std::optional<Rounds::Turn> Rounds::next()
 {
     if (m_settled)
         return std::nullopt;
-    const std::size_t count = m_live.size();
-    const auto turn_in = [&](std::size_t number) -> std::optional<Turn> {
-        Round& round = m_rounds[number];
-        for (std::size_t i = 0; i < count && !round.lost; ++i) {
-            const std::size_t candidate = (number + i) % count;
-            if (m_live[candidate] && !round.launched[candidate]) {
-                round.launched[candidate] = true;
-                return Turn{number, candidate};
-            }
+    const auto turn_in_last = [&]() -> std::optional<Turn> {
+        Round& round = m_rounds.back();
+        while (!round.lost && !round.to_launch.empty()) {
+            const std::size_t candidate = round.to_launch.back();
+            round.to_launch.pop_back();
+            if (m_live[candidate])
+                return Turn{m_rounds.size() - 1, candidate};
         }
         return std::nullopt;
     };
     if (!m_rounds.empty())
-        if (const std::optional<Turn> turn = turn_in(m_rounds.size() - 1))
+        if (const std::optional<Turn> turn = turn_in_last())
             return turn;
     const auto lost = std::count_if(m_rounds.begin(), m_rounds.end(), [](const Round& round) { return round.lost; });
     if (m_rounds.size() - static_cast<std::size_t>(lost) >= m_target)
         return std::nullopt;
-    m_rounds.push_back({std::vector<double>(count), std::vector<bool>(count), false});
-    return turn_in(m_rounds.size() - 1);
+    if (m_rounds.size() >= k_most_rounds) {
+        m_settled = m_gave_up = true;
+        return std::nullopt;
+    }
+    std::vector<std::size_t> order(m_live.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), m_random);
+    m_rounds.push_back({std::vector<double>(m_live.size()), std::move(order), false});
+    return turn_in_last();
 }
 
 void Rounds::add(const Turn& turn, double nanoseconds)
@@ -82,10 +90,14 @@ void Rounds::add(const Turn& turn, double nanoseconds)
 
 void Rounds::lose(const Turn& turn)
 {
+    cancel(turn);
+    if (++m_lost > k_last_look && !m_settled)
+        m_settled = m_gave_up = true;
+}
+
+void Rounds::cancel(const Turn& turn)
+{
     m_rounds[turn.round].lost = true;
-    // Where most times cannot be had, nothing will ever be proven.
-    if (++m_lost > k_last_look)
-        m_settled = true;
 }
 
 void Rounds::drop(std::size_t candidate)
@@ -132,22 +144,30 @@ void Rounds::judge()
         std::count_if(m_rounds.begin(), m_rounds.end(), [this](const Round& round) { return is_whole(round); }));
     if (whole < m_target)
         return;
-    double best = 1;
-    bool promising = false;
+    // The one that promises most has to prove it; others may only win if it cannot.
+    std::size_t promising = 0;
+    std::size_t proven = 0;
+    double most_promising = m_most;
+    double best_proven = m_most;
     for (std::size_t i = 1; i < m_live.size(); ++i) {
         if (!m_live[i])
             continue;
         const Times times = this->times(i);
-        promising |= times.ratio <= m_most;
-        if (times.highest <= m_most && times.ratio < best) {
-            best = times.ratio;
-            m_winner = i;
+        if (times.ratio <= most_promising) {
+            most_promising = times.ratio;
+            promising = i;
+        }
+        if (times.highest <= m_most && times.ratio <= best_proven) {
+            best_proven = times.ratio;
+            proven = i;
         }
     }
-    if (m_winner == 0 && promising && m_target < k_last_look)
+    if (promising != proven && m_target < k_last_look) {
         m_target += k_first_look;
-    else
-        m_settled = true;
+        return;
+    }
+    m_winner = proven;
+    m_settled = true;
 }
 
 Rounds::Times Rounds::times(std::size_t candidate) const

@@ -41,6 +41,8 @@ std::string value_of(const Constant& constant, const Argument& argument)
     // The lowest number has no spelling of its own: a minus, and then a number that is too large.
     if (value == INT64_MIN)
         return "(-9223372036854775807ll-1)";
+    if (value == INT32_MIN && argument.size == 4)
+        return "(-2147483647-1)";
     const char* const suffix = argument.size == 8 ? "ll" : "";
     return value < 0 ? fmt::format("({}{})", value, suffix) : fmt::format("{}{}", value, suffix);
 }

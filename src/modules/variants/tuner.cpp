@@ -1,8 +1,6 @@
 #include "modules/variants/tuner.hpp"
 
-#include "base/own_thread.hpp"
-#include "base/priority.hpp"
-#include "base/workers.hpp"
+#include "base/background.hpp"
 #include "hearth/lasting.hpp"
 #include "modules/compile_here.hpp"
 #include "modules/variants/launch_timer.hpp"
@@ -10,14 +8,16 @@
 #include "modules/variants/record.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <optional>
-#include <thread>
 
 namespace hearth::cuda {
 
 namespace {
 
 constexpr const char* k_first = "first";
+// What a first launch waits for a winner that is known: enough for one on this machine's disk.
+constexpr std::chrono::milliseconds k_wait_for_record(10);
 
 Status launch_as(const LoadedFunction& function, const Relaunch& relaunch, const LaunchConfig& asked,
                  std::span<const Argument> arguments)
@@ -67,7 +67,11 @@ struct Tuner::Class {
     std::atomic<bool> ready{false};  // everything is compiled, or dropped
     std::atomic<bool> to_store{false};
 
-    mutable std::mutex mutex;           // for what follows, but not for a `loaded` once it is settled or the first's
+    // For what follows, but not for a `loaded` once it is settled or the first's. A program's Relaunch is called while
+    // it is held, and may ask for records.
+    mutable std::recursive_mutex mutex;
+    std::condition_variable_any looked_up;
+    bool is_looked_up = false;          // the record, and its winner loaded
     std::vector<Candidate> candidates;  // the first, then as declared
     Rounds rounds;
     LaunchTimer timer;
@@ -84,6 +88,9 @@ Tuner::Tuner(Cache& cache, nvrtc::Program program, std::string name, Variants va
 
 Tuner::~Tuner()
 {
+    base::Background::of_process().forget(this);
+    for (Class* one = m_classes.load(std::memory_order_acquire); one != nullptr; one = one->next)
+        store(*one);
     for (Class* one = m_classes.load(std::memory_order_acquire); one != nullptr;) {
         Class* const next = one->next;
         delete one;
@@ -117,8 +124,12 @@ Status Tuner::launch(const gpu::CudaDriver& driver, const GetFirst& get_first, c
             return (*first)->launch(asked, arguments);
     }
     // acquire: pairs with the release in settle(): its module is seen loaded.
-    if (const Candidate* chosen = one->settled.load(std::memory_order_acquire))
+    if (const Candidate* chosen = one->settled.load(std::memory_order_acquire)) {
+        // Others of its launches may be in a graph that runs beside what is measured.
+        if (m_unsettled.load(std::memory_order_relaxed) > 0)
+            static_cast<void>(may_measure(driver, asked.stream));
         return launch_settled(*one, *chosen, asked, arguments);
+    }
     return launch_unsettled(*one, asked, arguments);
 }
 
@@ -126,7 +137,9 @@ Tuner::Class* Tuner::add(const gpu::CudaDriver& driver, const Shape& shape, cons
                          std::span<const Argument> arguments)
 {
     const gpu::CudaContext& context = first->context();
-    const std::lock_guard lock(m_adding);
+    std::unique_lock lock(m_adding, std::try_to_lock);
+    if (!lock)
+        return nullptr;
     if (Class* const known = find(context.id, shape))
         return known;
     std::uint32_t count = 0;
@@ -142,43 +155,69 @@ Tuner::Class* Tuner::add(const gpu::CudaDriver& driver, const Shape& shape, cons
         one->constants.push_back(define(constant, arguments[constant.argument]));
     one->machine = current_machine(driver);
     one->candidates.push_back({.name = k_first, .loaded = first});
-    for (const Variant& variant : m_variants.others)
-        one->candidates.push_back({.name = variant.name, .relaunch = variant.relaunch});
-    start_with_record(*one);
+    for (const Variant& variant : m_variants.others) {
+        Candidate candidate{.name = variant.name, .relaunch = variant.relaunch};
+        // A record tells them apart by their names.
+        if (std::any_of(one->candidates.begin(), one->candidates.end(),
+                        [&](const Candidate& other) { return other.name == variant.name; })) {
+            candidate.state = VariantState::dropped;
+            candidate.why = "Another variant has this name. Give each its own, and none that of the first.";
+            one->rounds.drop(one->candidates.size());
+        }
+        one->candidates.push_back(std::move(candidate));
+    }
     one->next = newest;
+    Class& added = *one;
+    m_unsettled.fetch_add(1, std::memory_order_relaxed);
     // release: pairs with the acquire in find().
-    m_classes.store(one.get(), std::memory_order_release);
-    return one.release();
+    m_classes.store(one.release(), std::memory_order_release);
+    lock.unlock();
+
+    base::Background& background = base::Background::of_process();
+    const bool is_soon = background.is_idle();  // and does not compile something else
+    const bool begun = background.submit(
+        this, [this, &added] { start_with_record(added); }, base::Background::Turn::next);
+    std::unique_lock class_lock(added.mutex);
+    if (begun && is_soon)
+        added.looked_up.wait_for(class_lock, k_wait_for_record, [&] { return added.is_looked_up; });
+    return &added;
 }
 
 void Tuner::start_with_record(Class& one)
 {
+    std::unique_lock lock(one.mutex);
     const Key question = question_of(record_of(one), m_variants);
+    lock.unlock();
     const Lookup kept = m_cache->peek(question, EntryKind::manifest);
-    if (!kept)
-        return;
-    one.found = variant_record(*kept);
-    if (!one.found)
-        return;
-    one.found->launches = 0;
-    for (std::size_t i = 0; i < one.candidates.size(); ++i) {
-        Candidate& candidate = one.candidates[i];
-        if (candidate.name != one.found->winner)
-            continue;
-        if (i == 0)
-            return settle(one, 0);
-        Result<Function> loaded = load(one, i);
-        if (!loaded) {
-            // It won elsewhere and cannot run here: no reason to measure anew in every process.
-            candidate.state = VariantState::dropped;
-            candidate.why = loaded.error().message;
-            one.found.reset();
-            return settle(one, 0);
-        }
-        candidate.loaded = *std::move(loaded);
-        return settle(one, i);
+    std::optional<VariantRecord> found = kept ? variant_record(*kept) : std::nullopt;
+    std::size_t winner = 0;
+    while (found && winner < one.candidates.size() && one.candidates[winner].name != found->winner)
+        ++winner;
+    Result<Function> loaded = Function{};
+    const bool is_ours = found && winner < one.candidates.size();  // it may name none of ours
+    if (is_ours && winner > 0) {
+        const gpu::ScopedContext context(one.driver, one.context);
+        if (context.ok())
+            loaded = load(one, winner);
     }
-    one.found.reset();  // it names none of ours
+
+    lock.lock();
+    one.is_looked_up = true;
+    one.looked_up.notify_all();
+    if (!is_ours || one.settled.load(std::memory_order_relaxed) != nullptr)
+        return;
+    if (winner > 0 && (!loaded || *loaded == nullptr)) {
+        // It won elsewhere and cannot run here: no reason to measure anew in every process.
+        Candidate& candidate = one.candidates[winner];
+        candidate.state = VariantState::dropped;
+        candidate.why = loaded ? "Its context is gone." : loaded.error().message;
+        return settle(one, 0);
+    }
+    found->launches = 0;
+    one.found = std::move(found);
+    if (winner > 0)
+        one.candidates[winner].loaded = *std::move(loaded);
+    settle(one, winner);
 }
 
 Result<Tuner::Function> Tuner::load(const Class& one, std::size_t candidate) const
@@ -188,46 +227,40 @@ Result<Tuner::Function> Tuner::load(const Class& one, std::size_t candidate) con
     program.options.insert(program.options.end(), variant.options.begin(), variant.options.end());
     for (std::size_t i = 0; i < m_constants.size(); ++i)
         if (std::any_of(variant.constants.begin(), variant.constants.end(), [&](const Constant& constant) {
-                return constant.macro == m_constants[i].macro && constant.argument == m_constants[i].argument;
+                return constant.macro == m_constants[i].macro && constant.argument == m_constants[i].argument &&
+                       constant.type == m_constants[i].type;
             }))
             program.options.push_back(one.constants[i]);
     return load_program(one.driver, one.context, *m_cache, program, m_options, m_name);
 }
 
-void Tuner::begin_compiling(Class& one)
+// One variant a piece of work, so that others have their turn.
+void Tuner::compile(Class& one, std::size_t candidate)
 {
-    m_cache->run_later([self = shared_from_this(), &one](const Status& status) {
-        if (!status.ok())
-            return;
-        // A thread cannot step forward again, and the cache's workers serve others, too.
-        std::thread thread;
-        const base::Workers::StepAside waiting;
-        if (base::try_start_thread(thread, [&] {
-                base::step_back();
-                self->compile(one);
-            }))
-            thread.join();
-    });
-}
-
-void Tuner::compile(Class& one)
-{
-    const gpu::ScopedContext context(one.driver, one.context);
-    for (std::size_t i = 1; i < m_variants.others.size() + 1 && context.ok(); ++i) {
-        Result<Function> loaded = load(one, i);
-        const std::lock_guard lock(one.mutex);
-        Candidate& candidate = one.candidates[i];
-        if (loaded) {
-            candidate.loaded = *std::move(loaded);
-            continue;
-        }
-        candidate.state = VariantState::dropped;
-        candidate.why = loaded.error().message;
-        candidate.lasting_reason = loaded.error().code == Code::compile_failed;
-        one.rounds.drop(i);
+    if (one.settled.load(std::memory_order_acquire) != nullptr)
+        return;
+    if (candidate == one.candidates.size()) {
+        // release: pairs with the acquire in launch_unsettled().
+        one.ready.store(true, std::memory_order_release);
+        return;
     }
-    // release: pairs with the acquire in launch_unsettled(). A context that is gone has no launches either.
-    one.ready.store(context.ok(), std::memory_order_release);
+    Candidate& compiled = one.candidates[candidate];
+    if (compiled.state != VariantState::dropped) {
+        const gpu::ScopedContext context(one.driver, one.context);
+        if (!context.ok())
+            return;  // there will be no more launches
+        Result<Function> loaded = load(one, candidate);
+        const std::lock_guard lock(one.mutex);
+        if (loaded) {
+            compiled.loaded = *std::move(loaded);
+        } else {
+            compiled.state = VariantState::dropped;
+            compiled.why = loaded.error().message;
+            compiled.lasting_reason = loaded.error().code == Code::compile_failed;
+            one.rounds.drop(candidate);
+        }
+    }
+    base::Background::of_process().submit(this, [this, &one, candidate] { compile(one, candidate + 1); });
 }
 
 // Not while the launch becomes part of a graph, and not after that.
@@ -249,7 +282,7 @@ Status Tuner::launch_unsettled(Class& one, const LaunchConfig& asked, std::span<
         return as_asked();
     const std::uint64_t count = one.launches.fetch_add(1, std::memory_order_relaxed) + 1;
     if (count == m_after)
-        begin_compiling(one);
+        base::Background::of_process().submit(this, [this, &one] { compile(one, 1); });
     // acquire: pairs with the release in compile(): the candidates are seen loaded.
     if (count < m_after || !one.ready.load(std::memory_order_acquire))
         return as_asked();
@@ -264,6 +297,8 @@ Status Tuner::launch_timed(Class& one, const LaunchConfig& asked, std::span<cons
         return first.launch(asked, arguments);  // by another thread, just now
     one.timer.collect(one.rounds);
     if (one.rounds.settled()) {
+        if (!one.timer.is_empty())
+            return first.launch(asked, arguments);  // what is let go has to have ended
         one.settled_after = one.launches.load(std::memory_order_relaxed);
         settle(one, one.rounds.winner());
         store_later(one);
@@ -284,13 +319,14 @@ Status Tuner::launch_timed(Class& one, const LaunchConfig& asked, std::span<cons
         return launched;
     }
     one.timer.give_back(*events);
-    one.rounds.lose(*turn);
+    one.rounds.cancel(*turn);
     if (turn->candidate == 0)
         return launched;
     Status instead = first.launch(asked, arguments);
     if (instead.ok()) {  // otherwise the launch was at fault, and not the variant
         candidate.state = VariantState::dropped;
         candidate.why = launched.error().message;
+        candidate.lasting_reason = launched.error().code == Code::invalid_argument;
         one.rounds.drop(turn->candidate);
     }
     return instead;
@@ -320,39 +356,34 @@ void Tuner::settle(Class& one, std::size_t winner)
         if (candidate.state == VariantState::waiting)
             candidate.state = i == winner ? VariantState::winner : VariantState::measured;
     }
+    m_unsettled.fetch_sub(1, std::memory_order_relaxed);
     // release: pairs with the acquire in launch().
     one.settled.store(&one.candidates[winner], std::memory_order_release);
 }
 
-// On a worker: a launch does not wait for a disk.
+// In the background: a launch does not wait for a disk.
 void Tuner::store_later(Class& one)
 {
+    if (one.rounds.gave_up())
+        return;
     for (const Candidate& candidate : one.candidates)
         if (candidate.state == VariantState::dropped && !candidate.lasting_reason)
             return;  // the next process may have more luck
     one.to_store.store(true, std::memory_order_relaxed);
-    m_cache->run_later([self = shared_from_this(), &one](const Status& status) {
-        if (status.ok())
-            self->store(one);
-    });
+    base::Background::of_process().submit(
+        this, [this, &one] { store(one); }, base::Background::Turn::next);
 }
 
 void Tuner::store(Class& one)
 {
     if (!one.to_store.exchange(false, std::memory_order_relaxed))
         return;
-    std::unique_lock lock(one.mutex);
+    std::unique_lock<std::recursive_mutex> lock(one.mutex);
     const VariantRecord record = record_of(one);
     const std::chrono::nanoseconds cost(static_cast<std::int64_t>(one.rounds.total_ns()));
     lock.unlock();
     static_cast<void>(
         m_cache->insert(question_of(record, m_variants), to_artifact(record, cost), {.kind = EntryKind::manifest}));
-}
-
-void Tuner::finish()
-{
-    for (Class* one = m_classes.load(std::memory_order_acquire); one != nullptr; one = one->next)
-        store(*one);
 }
 
 VariantRecord Tuner::record_of(const Class& one) const

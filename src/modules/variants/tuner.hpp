@@ -11,17 +11,20 @@ namespace hearth::cuda {
 
 // Finds the best variant of one kernel while it is launched, for each class of launches by itself:
 //
-//   first launch      its record is looked up in the cache: if there is one, its winner runs from now on
-//   launch N          the variants are compiled and loaded, on a thread that steps back
+//   first launch      its record is looked up in the cache, in the background. If there is one, its winner is loaded,
+//   and
+//                     runs from then on; the launch waits some milliseconds for that, and runs as the program asks if
+//                     they were not enough
+//   launch N          the variants are compiled and loaded, in the background
 //   when they are     every launch is a timed turn of one candidate (Rounds), until that is settled
 //   settled           the winner runs, and the record is stored
 //
 // Inside a stream capture the first runs, or what is settled. Once a launch was captured, nothing is measured any more:
 // a graph that holds the kernel may be running beside the launches that would be timed.
-// Thread safety: all of it; of several launches of a class at once, one is timed. Ownership: work in the background
-// keeps it alive, and the cache waits for such work when it is closed.
+// Thread safety: all of it; of several launches of a class at once, one is timed. Ownership: the cache outlives it. Its
+// destructor waits for what is being compiled or loaded for it, which is one variant at most.
 // Cost: once settled, the class of a launch is looked up, with no lock and nothing written.
-class Tuner : public std::enable_shared_from_this<Tuner> {
+class Tuner {
 public:
     using Function = std::shared_ptr<const LoadedFunction>;
     // The kernel as the program has it, in the current context.
@@ -36,8 +39,6 @@ public:
     Status launch(const gpu::CudaDriver& driver, const GetFirst& get_first, const LaunchConfig& asked,
                   std::span<const Argument> arguments);
     std::vector<VariantRecord> records() const;
-    // Stores what no worker has come to yet. For the kernel's end, while its cache is open.
-    void finish();
 
 private:
     struct Candidate;
@@ -46,10 +47,10 @@ private:
     Class* find(std::uint64_t context, const Shape& shape) const noexcept;
     Class* add(const gpu::CudaDriver& driver, const Shape& shape, const Function& first,
                std::span<const Argument> arguments);
+    // In the background:
     void start_with_record(Class& one);
-
-    void begin_compiling(Class& one);
-    void compile(Class& one);
+    void compile(Class& one, std::size_t candidate);
+    void store(Class& one);
     Result<Function> load(const Class& one, std::size_t candidate) const;
 
     bool may_measure(const gpu::CudaDriver& driver, Stream stream);
@@ -59,7 +60,6 @@ private:
                           std::span<const Argument> arguments);
     void settle(Class& one, std::size_t winner);
     void store_later(Class& one);
-    void store(Class& one);
     VariantRecord record_of(const Class& one) const;
 
     Cache* const m_cache;
@@ -70,6 +70,7 @@ private:
     const std::vector<Constant> m_constants;
     const std::uint32_t m_after;  // launches of a class; 0: nothing is ever measured
     std::atomic<bool> m_captured{false};
+    std::atomic<int> m_unsettled{0};  // classes
 
     // A list that only grows, so that a launch reads it without a lock.
     std::atomic<Class*> m_classes{nullptr};

@@ -12,7 +12,9 @@
 #include "support/scratch_directory.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace hearth::test {
 
@@ -33,6 +35,8 @@ struct Device {
     int recorded = 0;
     bool behind = false;  // it has done nothing yet of what it was given
     int capturing = gpu::cuda::k_capture_none;
+    std::atomic<bool> relaxed = false;  // the thread's capture mode; tests that look at it have one thread
+    int strict_queries = 0;
 };
 Device* g_device = nullptr;
 
@@ -89,7 +93,15 @@ protected:
             ++g_device->recorded;
             return 0;
         };
-        m_driver.query_event = [](CUevent_st*) { return g_device->behind ? gpu::cuda::k_not_ready : 0; };
+        m_driver.query_event = [](CUevent_st*) {
+            g_device->strict_queries += g_device->relaxed ? 0 : 1;
+            return g_device->behind ? gpu::cuda::k_not_ready : 0;
+        };
+        m_driver.exchange_capture_mode = [](int* mode) {
+            const bool before = g_device->relaxed.exchange(*mode == gpu::cuda::k_capture_relaxed);
+            *mode = before ? gpu::cuda::k_capture_relaxed : 0;
+            return 0;
+        };
         m_driver.event_time = [](float* milliseconds, CUevent_st* before, CUevent_st* after) {
             *milliseconds = static_cast<float>((g_device->events[reinterpret_cast<std::uintptr_t>(after)] -
                                                 g_device->events[reinterpret_cast<std::uintptr_t>(before)]) *
@@ -113,8 +125,6 @@ protected:
     // As a new process would begin; modules are numbered on.
     void start(Variants variants, std::uint32_t after = 3)
     {
-        if (m_tuner)
-            m_tuner->finish();
         m_tuner.reset();
         m_first.reset();
         m_cache.reset();
@@ -124,7 +134,7 @@ protected:
         options.maintenance = Maintenance::by_hand;
         options.variants_after = after;
         m_cache.emplace(Cache::open(options).value());
-        m_tuner = std::make_shared<Tuner>(*m_cache, m_program, "fill", std::move(variants), nvrtc::CompileOptions{});
+        m_tuner = std::make_unique<Tuner>(*m_cache, m_program, "fill", std::move(variants), nvrtc::CompileOptions{});
         m_device.launched.clear();
         m_device.blocks.clear();
     }
@@ -143,6 +153,14 @@ protected:
         }
         return m_first;
     }
+    // The first launch of a class, and then some until its record has been looked up, or long enough.
+    void launch_until_known()
+    {
+        for (int i = 0; i < 5000 && (m_tuner->records().empty() || record().winner.empty()); ++i) {
+            ASSERT_TRUE(launch().ok());
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
     void launch_times(int times)
     {
         for (int i = 0; i < times; ++i)
@@ -159,6 +177,17 @@ protected:
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
         FAIL() << "it is never settled";
+    }
+    std::vector<Key> stored()
+    {
+        m_tuner.reset();
+        std::vector<Key> records;
+        admin::list(*m_cache, [&](const EntryRow& row) {
+            if (is_variant_record(row.metadata))
+                records.push_back(row.key);
+            return true;
+        });
+        return records;
     }
     VariantRecord record() { return m_tuner->records().at(0); }
     std::uintptr_t last_launched() const { return m_device.launched.back(); }
@@ -180,7 +209,7 @@ extern "C" __global__ void fill(float* out, int n) { if (threadIdx.x < n) out[th
     gpu::CudaDriver m_driver;
     gpu::CudaContext m_context;
     std::optional<Cache> m_cache;
-    std::shared_ptr<Tuner> m_tuner;
+    std::unique_ptr<Tuner> m_tuner;
     Tuner::Function m_first;
 };
 
@@ -208,13 +237,12 @@ TEST_F(VariantTuner, a_variant_that_is_faster_takes_over_and_the_next_process_st
     const int timed = m_device.recorded;
 
     start({.others = {variant("1"), variant("2")}});
-    launch_times(1);
-    EXPECT_EQ(m_device.launched.size(), 1U);
+    launch_until_known();
     EXPECT_EQ(record().winner, "2");
     EXPECT_EQ(record().launches, 0U) << "it was found";
     EXPECT_NEAR(record().variants.at(2).ratio, 0.7, 0.01) << "with what was measured";
-    EXPECT_EQ(last_launched(), 5U) << "the second module of this process: the winner";
     launch_times(200);
+    EXPECT_EQ(last_launched(), 5U) << "the second module of this process: the winner";
     EXPECT_EQ(m_device.recorded, timed) << "nothing is timed again";
     EXPECT_EQ(m_cuda.loads(), 5) << "and the other variant not even loaded";
 }
@@ -229,6 +257,7 @@ TEST_F(VariantTuner, where_no_variant_is_better_the_first_stays_and_the_next_pro
     launch_times(3);
     EXPECT_EQ(last_launched(), 1U);
     start({.others = {variant("1")}});
+    launch_until_known();
     launch_times(50);
     EXPECT_EQ(record().winner, "first");
     EXPECT_EQ(m_cuda.loads(), 3) << "only the first is loaded again";
@@ -265,6 +294,19 @@ TEST_F(VariantTuner, a_variant_that_does_not_compile_is_dropped_with_the_reason_
     EXPECT_EQ(record().winner, "1");
     EXPECT_EQ(record().variants.at(1).state, VariantState::dropped);
     EXPECT_NE(record().variants.at(1).why.find("does not compile"), std::string::npos) << record().variants.at(1).why;
+}
+
+TEST_F(VariantTuner, of_two_variants_with_one_name_the_second_is_dropped)
+{
+    Variant other = variant("2");
+    other.name = "1";
+    start({.others = {variant("1"), other}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{1, 100}, {2, 60}};
+    run_until_settled();
+    EXPECT_EQ(record().winner, "1");
+    EXPECT_EQ(record().variants.at(2).state, VariantState::dropped);
+    EXPECT_EQ(m_cuda.loads(), 2);
 }
 
 TEST_F(VariantTuner, a_variant_that_is_not_launched_is_dropped_and_the_program_gets_the_first)
@@ -388,7 +430,7 @@ TEST_F(VariantTuner, with_variants_after_0_nothing_is_measured_but_a_known_winne
     m_device.time_us = {{3, 50}};
     run_until_settled();
     start({.others = {variant("1")}}, 0);
-    launch_times(1);
+    launch_until_known();
     EXPECT_EQ(record().winner, "1");
 }
 
@@ -413,15 +455,9 @@ TEST_F(VariantTuner, a_record_that_somebody_else_wrote_names_only_what_is_declar
     SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
     run_until_settled();
-    m_tuner->finish();
-    // The same question with an answer that makes no sense. A worker may be storing it just now.
-    std::vector<Key> records;
-    for (int i = 0; i < 10'000 && records.empty(); ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1)))
-        admin::list(*m_cache, [&](const EntryRow& row) {
-            if (is_variant_record(row.metadata))
-                records.push_back(row.key);
-            return true;
-        });
+    m_tuner.reset();
+    // The same question with an answer that makes no sense.
+    const std::vector<Key> records = stored();
     ASSERT_EQ(records.size(), 1U);
     Artifact artifact = *m_cache->peek(records[0], EntryKind::manifest);
     std::string text(artifact.text("record"));
@@ -433,16 +469,160 @@ TEST_F(VariantTuner, a_record_that_somebody_else_wrote_names_only_what_is_declar
     EXPECT_EQ(record().winner, "") << "it is measured again";
 }
 
+TEST_F(VariantTuner, a_winner_whose_code_is_gone_is_compiled_in_the_background_while_the_first_runs)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    m_tuner.reset();
+    std::vector<Key> code;
+    admin::list(*m_cache, [&](const EntryRow& row) {
+        const std::vector<std::string>& options = row.metadata.options;
+        if (std::find(options.begin(), options.end(), "-DVALUE=1") != options.end())
+            code.push_back(row.key);
+        return true;
+    });
+    ASSERT_EQ(code.size(), 1U);
+    ASSERT_TRUE(m_cache->remove(code[0]));
+    start({.others = {variant("1")}});
+    std::vector<std::thread::id> loading;
+    m_cuda.in_load = [&](const std::string&) { loading.push_back(std::this_thread::get_id()); };
+    launch_until_known();
+    m_cuda.in_load = nullptr;
+    EXPECT_EQ(record().winner, "1");
+    ASSERT_EQ(loading.size(), 2U) << "the first, and the winner";
+    EXPECT_EQ(loading[0], std::this_thread::get_id());
+    EXPECT_NE(loading[1], std::this_thread::get_id());
+}
+
+// Asking about an event in the usual mode would end the captures of other threads.
+TEST_F(VariantTuner, events_are_asked_about_so_that_captures_of_other_threads_go_on)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    run_until_settled();
+    EXPECT_GT(m_device.recorded, 0);
+    EXPECT_EQ(m_device.strict_queries, 0);
+}
+
+TEST_F(VariantTuner, one_macro_of_two_types_is_compiled_in_as_each_variant_says)
+{
+    nvrtc::Program program = m_program;
+    const Variants variants{.others = {specialise({{"VALUE", 1, Constant::Type::integer}}, "signed"),
+                                       specialise({{"VALUE", 1, Constant::Type::natural}}, "unsigned")}};
+    start(variants);
+    SKIP_WITHOUT_NVRTC();
+    run_until_settled(7);
+    m_tuner.reset();
+    std::vector<std::string> defined;
+    admin::list(*m_cache, [&](const EntryRow& row) {
+        std::string all;
+        for (const std::string& option : row.metadata.options)
+            all += option.starts_with("-DVALUE") ? option : "";
+        if (!all.empty())
+            defined.push_back(all);
+        return true;
+    });
+    std::sort(defined.begin(), defined.end());
+    EXPECT_EQ(defined, (std::vector<std::string>{"-DVALUE=7", "-DVALUE=7u"}));
+}
+
+TEST_F(VariantTuner, launches_of_the_program_that_fail_prove_nothing_and_leave_no_record)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    for (int i = 0; i < 10'000 && m_device.recorded < 4; ++i) {
+        launch_times(1);
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    m_device.refuses = {{1, 700}, {2, 700}};  // CUDA_ERROR_ILLEGAL_ADDRESS
+    for (int i = 0; i < 500; ++i)
+        EXPECT_FALSE(launch().ok());
+    EXPECT_EQ(record().winner, "");
+    EXPECT_EQ(stored().size(), 0U);
+}
+
+TEST_F(VariantTuner, a_variant_that_is_refused_for_a_reason_that_passes_is_tried_again_by_the_next_process)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.refuses = {{2, 2}};  // CUDA_ERROR_OUT_OF_MEMORY
+    run_until_settled();
+    EXPECT_EQ(record().winner, "first");
+    EXPECT_EQ(stored().size(), 0U);
+}
+
+TEST_F(VariantTuner, a_captured_launch_of_one_class_ends_the_measuring_of_the_others)
+{
+    start({.others = {specialise({{"VALUE", 1}})}});
+    SKIP_WITHOUT_NVRTC();
+    run_until_settled(7);
+    ASSERT_TRUE(launch(8).ok());
+    m_device.capturing = 1;
+    ASSERT_TRUE(launch(7).ok());
+    m_device.capturing = gpu::cuda::k_capture_none;
+    m_device.recorded = 0;
+    for (int i = 0; i < 300; ++i)
+        ASSERT_TRUE(launch(8).ok());
+    EXPECT_EQ(m_device.recorded, 0);
+}
+
+TEST_F(VariantTuner, the_programs_function_may_ask_what_is_known)
+{
+    Variant asking = variant("1");
+    asking.relaunch = [this](const LaunchConfig& asked, std::span<const Argument>) {
+        EXPECT_EQ(m_tuner->records().size(), 1U);
+        return asked;
+    };
+    start({.others = {asking}});
+    SKIP_WITHOUT_NVRTC();
+    run_until_settled();
+}
+
 TEST_F(VariantTuner, a_kernel_that_goes_while_its_variants_are_compiled_leaves_nothing_behind)
 {
     start({.others = {variant("1"), variant("2"), variant("3")}}, 1);
     SKIP_WITHOUT_NVRTC();
     launch_times(2);
-    m_tuner.reset();
-    m_cache.reset();  // waits for what is being compiled
+    m_tuner.reset();  // waits for what is being compiled
+    m_cache.reset();
     m_first.reset();
     unload_unused_modules();
     EXPECT_EQ(m_cuda.loaded(), 0U);
+}
+
+// NVRTC's own destructors would pull the ground from under a compile that nobody waits for.
+TEST_F(VariantTuner, a_process_that_ends_while_variants_are_compiled_ends_well)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    std::string heavy = m_program.source;
+    heavy += R"(
+template <int N> struct F { __device__ static float f(float x) { return F<N-1>::f(x) * x + F<N-1>::f(x + VALUE); } };
+template <> struct F<0> { __device__ static float f(float x) { return x + 1; } };
+extern "C" __global__ void big(float* o) { o[threadIdx.x] = F<9>::f(o[threadIdx.x]); })";
+    for (int delay_ms = 0; delay_ms < 400; delay_ms += 50) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            std::vector<Variant> many;
+            for (int i = 0; i < 20; ++i)
+                many.push_back(variant(std::to_string(::getpid() * 100 + i)));
+            m_tuner.release();  // the parent's, with a thread that did not come along
+            auto* const tuner = new Tuner(Cache::shared(), {.source = heavy}, "fill",
+                                          Variants{.others = many, .after_launches = 1}, nvrtc::CompileOptions{});
+            float* out = nullptr;
+            const int n = 1;
+            for (int i = 0; i < 2; ++i)
+                static_cast<void>(tuner->launch(
+                    m_driver, [this] { return first(); }, {.grid = 8, .block = 128}, cuda::detail::arguments(out, n)));
+            std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+            std::exit(0);
+        }
+        int status = -1;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0) << "after " << delay_ms << " ms";
+    }
 }
 
 TEST_F(VariantTuner, threads_that_launch_at_once_all_launch_once)

@@ -95,7 +95,7 @@ void print_variants(const cuda::VariantRecord& record)
     Table table({{"VARIANT"},
                  {"MEDIAN", Align::right},
                  {"BESIDE FIRST", Align::right},
-                 {"99 % INTERVAL"},
+                 {"99.9 % INTERVAL"},
                  {"TIMED", Align::right},
                  {"RESULT"}});
     for (const cuda::MeasuredVariant& variant : record.variants)

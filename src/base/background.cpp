@@ -1,0 +1,142 @@
+#include "base/background.hpp"
+
+#include "base/own_thread.hpp"
+#include "base/priority.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace hearth::base {
+
+namespace {
+
+// At namespace scope and never destroyed: it is used while the process ends.
+Background& g_background = *new Background;
+
+constexpr int k_most_handlers = 8;
+
+bool is_main_thread()
+{
+    return ::syscall(SYS_gettid) == ::getpid();
+}
+
+// A variable of the main thread, which goes before any other destructor runs.
+struct EndOfMainThread {
+    EndOfMainThread() = default;
+    ~EndOfMainThread()
+    {
+        if (is_main_thread())
+            g_background.end();
+    }
+    EndOfMainThread(const EndOfMainThread&) = delete;
+    EndOfMainThread& operator=(const EndOfMainThread&) = delete;
+
+    bool is_there = false;
+};
+thread_local EndOfMainThread t_end_of_main_thread;
+
+}  // namespace
+
+Background& Background::of_process()
+{
+    return g_background;
+}
+
+// In a forked child there is no such thread, and what it ran is nobody's.
+Background::Background()
+    : m_fork([this] {
+          m_waiting.clear();
+          m_running = nullptr;
+          m_thread = {};
+      })
+{
+}
+
+bool Background::submit(const void* owner, Work work, Turn turn)
+{
+    if (is_main_thread())
+        t_end_of_main_thread.is_there = true;
+    std::unique_lock lock(m_mutex);
+    if (m_ending)
+        return false;
+    if (turn == Turn::next)
+        m_waiting.push_front({owner, std::move(work)});
+    else
+        m_waiting.push_back({owner, std::move(work)});
+    if (m_thread != std::thread::id{})
+        return true;
+    std::thread thread;
+    if (!try_start_thread(thread, [this] { run(); })) {
+        m_waiting.clear();
+        return false;
+    }
+    m_thread = thread.get_id();
+    thread.detach();
+    // Again for each of the first threads: what a compiler set up in an earlier one goes after that.
+    if (m_handlers < k_most_handlers) {
+        ++m_handlers;
+        std::atexit([] { g_background.end(); });
+    }
+    return true;
+}
+
+bool Background::is_idle()
+{
+    const std::lock_guard lock(m_mutex);
+    return m_running == nullptr && m_waiting.empty();
+}
+
+void Background::run()
+{
+    step_back();
+    std::unique_lock lock(m_mutex);
+    while (!m_waiting.empty()) {
+        Piece piece = std::move(m_waiting.front());
+        m_waiting.pop_front();
+        m_running = piece.owner;
+        lock.unlock();
+        try {
+            piece.work();
+        } catch (...) {
+            // Nobody waits for it, so there is nobody to tell.
+        }
+        piece.work = nullptr;
+        lock.lock();
+        m_running = nullptr;
+        m_ended.notify_all();
+    }
+    m_thread = {};
+}
+
+void Background::wait_for_running(std::unique_lock<ForkSafeMutex>& lock, const void* owner)
+{
+    if (m_thread == std::this_thread::get_id())
+        return;
+    m_ended.wait(lock, [&] { return m_running == nullptr || (owner != nullptr && m_running != owner); });
+}
+
+void Background::forget(const void* owner)
+{
+    std::deque<Piece> dropped;  // destroyed without the lock
+    std::unique_lock lock(m_mutex);
+    for (Piece& piece : m_waiting)
+        if (piece.owner == owner)
+            dropped.push_back(std::move(piece));
+    std::erase_if(m_waiting, [&](const Piece& piece) { return piece.owner == owner; });
+    wait_for_running(lock, owner);
+    lock.unlock();
+}
+
+void Background::end()
+{
+    std::deque<Piece> dropped;
+    std::unique_lock lock(m_mutex);
+    m_ending = true;
+    dropped.swap(m_waiting);
+    wait_for_running(lock, nullptr);
+    lock.unlock();
+}
+
+}  // namespace hearth::base

@@ -1,0 +1,141 @@
+#include "base/background.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <gtest/gtest.h>
+#include <latch>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+using base::Background;
+
+// Whatever was submitted before has run.
+void wait_for_all(Background& background)
+{
+    static int s_owner;
+    std::latch done(1);
+    ASSERT_TRUE(background.submit(&s_owner, [&] { done.count_down(); }));
+    done.wait();
+}
+
+}  // namespace
+
+TEST(Background, runs_one_piece_at_a_time_in_order_and_what_is_next_first)
+{
+    Background& background = Background::of_process();
+    std::latch begin(1);
+    std::string order;
+    int owner = 0;
+    ASSERT_TRUE(background.submit(&owner, [&] { begin.wait(); }));
+    for (const char piece : {'a', 'b'})
+        ASSERT_TRUE(background.submit(&owner, [&order, piece] { order += piece; }));
+    ASSERT_TRUE(background.submit(
+        &owner, [&order] { order += 'n'; }, Background::Turn::next));
+    begin.count_down();
+    wait_for_all(background);
+    EXPECT_EQ(order, "nab");
+}
+
+TEST(Background, forgets_what_waits_of_an_owner_and_waits_for_what_runs)
+{
+    Background& background = Background::of_process();
+    std::latch running(1);
+    std::atomic<bool> ended = false;
+    int mine = 0;
+    int other = 0;
+    std::atomic<int> others = 0;
+    ASSERT_TRUE(background.submit(&mine, [&] {
+        running.count_down();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        ended = true;
+    }));
+    ASSERT_TRUE(background.submit(&mine, [&] { ADD_FAILURE() << "this was forgotten"; }));
+    ASSERT_TRUE(background.submit(&other, [&] { ++others; }));
+    running.wait();
+    background.forget(&mine);
+    EXPECT_TRUE(ended);
+    wait_for_all(background);
+    EXPECT_EQ(others, 1);
+}
+
+TEST(Background, work_may_forget_its_own_owner_and_submit_more)
+{
+    Background& background = Background::of_process();
+    int owner = 0;
+    std::latch done(1);
+    ASSERT_TRUE(background.submit(&owner, [&] {
+        background.forget(&owner);
+        background.submit(&owner, [&] { done.count_down(); });
+    }));
+    done.wait();
+    background.forget(&owner);
+}
+
+TEST(Background, an_exception_ends_its_own_piece_only)
+{
+    Background& background = Background::of_process();
+    int owner = 0;
+    ASSERT_TRUE(background.submit(&owner, [] { throw 1; }));
+    wait_for_all(background);
+}
+
+TEST(Background, the_end_of_the_process_waits_for_what_runs)
+{
+    int pipe_ends[2];
+    ASSERT_EQ(::pipe(pipe_ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        static int s_owner;
+        static int s_out;
+        s_out = pipe_ends[1];
+        static std::atomic<bool> s_begun = false;
+        Background::of_process().submit(&s_owner, [] {
+            s_begun = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            [[maybe_unused]] const auto written = ::write(s_out, "x", 1);
+        });
+        Background::of_process().submit(&s_owner, [] { ::_exit(7); });  // not begun any more
+        while (!s_begun)
+            std::this_thread::yield();
+        std::exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ::close(pipe_ends[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(pipe_ends[0], &byte, 1), 1) << "it ended before";
+    ::close(pipe_ends[0]);
+}
+
+TEST(Background, a_forked_child_has_none_of_its_parents_work_and_can_have_its_own)
+{
+    Background& background = Background::of_process();
+    std::latch running(1);
+    std::latch go_on(1);
+    int owner = 0;
+    ASSERT_TRUE(background.submit(&owner, [&] {
+        running.count_down();
+        go_on.wait();
+    }));
+    running.wait();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        background.forget(&owner);  // it would wait for ever for what runs in the parent
+        std::latch done(1);
+        background.submit(&owner, [&] { done.count_down(); });
+        done.wait();
+        ::_exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    go_on.count_down();
+    background.forget(&owner);
+}
+
+}  // namespace hearth::test
