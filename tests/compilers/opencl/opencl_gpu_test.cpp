@@ -46,7 +46,7 @@ protected:
         std::filesystem::create_directory(pocl);
         // Caches of the drivers' own would answer in the place of ours.
         ProcessOptions options{.environment = {{"HEARTH_TEST_OPENCL_DEVICE", std::to_string(device)},
-                                               {"CUDA_CACHE_DISABLE", "1"},
+                                               {"HOME", m_scratch.path()},
                                                {"POCL_KERNEL_CACHE", "0"},
                                                {"POCL_CACHE_DIR", pocl}},
                                .limit = k_limit};
@@ -69,6 +69,8 @@ TEST_P(OpenClPlatform, compiles_a_kernel_once_and_the_next_process_gets_it_from_
     if (first.timed_out && compile(*device, Through::nothing).timed_out)
         GTEST_SKIP() << "This OpenCL takes more than " << k_limit.count()
                      << " s for a kernel of five lines, without Hearth too. Nothing was shown.";
+    if (first.err.find("There is no OpenCL device") != std::string::npos)
+        GTEST_SKIP() << "This process sees that OpenCL and a fresh one does not. Nothing was shown. " << first.err;
     ASSERT_FALSE(first.timed_out) << "Through Hearth the compile took more than " << k_limit.count()
                                   << " s, and without it less.";
     ASSERT_EQ(first.exit_code, 0) << first.err;
