@@ -1,7 +1,7 @@
 // 54: what was measured of kernels' variants, as people see it.
 #include "command.hpp"
 
-#include "hearth/key.hpp"
+#include "support/redis_server.hpp"
 
 namespace hearth::test {
 
@@ -79,6 +79,21 @@ TEST_F(Tune, a_bundle_carries_what_was_measured)
     ASSERT_EQ(hearth({"clear", "--yes"}).exit_code, 0);
     ASSERT_EQ(hearth({"tune"}).exit_code, 1);
     ASSERT_EQ(hearth({"prewarm", "--bundle", "all.bundle"}).exit_code, 0);
+    EXPECT_NE(hearth({"tune"}).out.find("tile 64, 25.0 % faster"), std::string::npos);
+}
+
+TEST_F(Tune, a_server_carries_what_was_measured)
+{
+    if (!has_redis())
+        GTEST_SKIP() << "No redis-server is installed.";
+    const RedisServer server;
+    const ProcessOptions remote{.environment = {{"HEARTH_REMOTE", "redis://127.0.0.1:" + std::to_string(server.port())},
+                                                {"HEARTH_DIR", cache.string()}}};
+    measure("gemm", "tile 64");
+    ASSERT_EQ(hearth({"push"}, remote).exit_code, 0);
+    ASSERT_EQ(hearth({"clear", "--yes"}).exit_code, 0);
+    ASSERT_EQ(hearth({"tune"}).exit_code, 1);
+    ASSERT_EQ(hearth({"pull"}, remote).exit_code, 0);
     EXPECT_NE(hearth({"tune"}).out.find("tile 64, 25.0 % faster"), std::string::npos);
 }
 
