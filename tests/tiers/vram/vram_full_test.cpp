@@ -69,7 +69,8 @@ protected:
     static std::uint64_t reserved(Cache& cache)
     {
         std::uint64_t sum = 0;
-        for (const device::PartitionUsage& partition : cache.vram().report()->partitions)
+        const Result<device::Report> report = cache.vram().report();
+        for (const device::PartitionUsage& partition : report->partitions)
             sum += partition.reserved_bytes;
         return sum;
     }
