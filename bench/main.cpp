@@ -64,10 +64,11 @@ int main(int argc, char** argv)
             print_bars();
             return 0;
         } else {
-            fmt::print(stderr,
-                       "usage: hearth_bench [--json FILE] [--only "
-                       "memory|disk|bundle|scale|flight|policy|nvrtc|recipes|run|command|kernel|variants|vram|remote]... "
-                       "[--quick] [--strict] | --bars\n");
+            fmt::print(
+                stderr,
+                "usage: hearth_bench [--json FILE] [--only "
+                "memory|disk|bundle|scale|flight|policy|nvrtc|recipes|run|command|kernel|variants|vram|remote]... "
+                "[--quick] [--strict] | --bars\n");
             return 2;
         }
     }

@@ -86,7 +86,8 @@ struct CacheOptions {
     // A compile that is expected to take less than this, and owns its captures (GetOptions), begins while servers are
     // still being asked; the first result counts. 0: never.
     std::optional<std::chrono::milliseconds> race_under{};
-    // Launches of a kernel that declares variants (hearth/variants.hpp) before they are compiled and measured: 0: never.
+    // Launches of a kernel that declares variants (hearth/variants.hpp) before they are compiled and measured: 0:
+    // never.
     std::optional<std::uint32_t> variants_after{};
     std::optional<std::chrono::milliseconds> failure_ttl{};  // how long a failed compile is remembered; 0: not at all
     std::optional<Maintenance> maintenance{};

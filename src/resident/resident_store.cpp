@@ -54,8 +54,10 @@ ResidentStore::ResidentStore(std::string name, const Clock& clock, std::unique_p
 ResidentTable::Held ResidentStore::find_carefully(const Key& key, ResidentTable::Held found, Miss& why)
 {
     why = Miss::absent;
-    if (!found.node)
-        found = make_sure(key, m_table.find_again(key));
+    if (!found.node) {
+        const ResidentTable::Protected sure = make_sure(key, m_table.find_again(key));
+        found = {sure.node, sure.slot};
+    }
     if (!found.node)
         return {};
     Node& node = *found.node;
