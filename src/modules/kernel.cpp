@@ -36,7 +36,7 @@ struct Kernel::State {
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    ~State() {}
+    ~State() = default;
 
     // Null when it has not been loaded in the current context, or there is none.
     const FunctionLease* find_here() const noexcept
