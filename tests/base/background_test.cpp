@@ -1,7 +1,6 @@
 #include "base/background.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <gtest/gtest.h>
 #include <latch>
 #include <sys/wait.h>
@@ -20,6 +19,15 @@ void wait_for_all(Background& background)
     std::latch done(1);
     ASSERT_TRUE(background.submit(&s_owner, [&] { done.count_down(); }));
     done.wait();
+}
+
+// Until the other thread is about to do something, and then long enough that it would be done if it did not wait.
+void wait_for(const std::atomic<bool>& about_to)
+{
+    while (!about_to)
+        std::this_thread::yield();
+    for (int i = 0; i < 10'000; ++i)
+        std::this_thread::yield();
 }
 
 }  // namespace
@@ -44,18 +52,20 @@ TEST(Background, forgets_what_waits_of_an_owner_and_waits_for_what_runs)
 {
     Background& background = Background::of_process();
     std::latch running(1);
+    std::atomic<bool> forgetting = false;
     std::atomic<bool> ended = false;
     int mine = 0;
     int other = 0;
     std::atomic<int> others = 0;
     ASSERT_TRUE(background.submit(&mine, [&] {
         running.count_down();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        wait_for(forgetting);
         ended = true;
     }));
     ASSERT_TRUE(background.submit(&mine, [&] { ADD_FAILURE() << "this was forgotten"; }));
     ASSERT_TRUE(background.submit(&other, [&] { ++others; }));
     running.wait();
+    forgetting = true;
     background.forget(&mine);
     EXPECT_TRUE(ended);
     wait_for_all(background);
@@ -93,14 +103,16 @@ TEST(Background, the_end_of_the_process_waits_for_what_runs)
         static int s_out;
         s_out = pipe_ends[1];
         static std::atomic<bool> s_begun = false;
+        static std::atomic<bool> s_ending = false;
         Background::of_process().submit(&s_owner, [] {
             s_begun = true;
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            wait_for(s_ending);
             [[maybe_unused]] const auto written = ::write(s_out, "x", 1);
         });
         Background::of_process().submit(&s_owner, [] { ::_exit(7); });  // not begun any more
         while (!s_begun)
             std::this_thread::yield();
+        s_ending = true;
         std::exit(0);
     }
     int status = -1;

@@ -3,6 +3,7 @@
 
 #include "modules/variants/tuner.hpp"
 
+#include "base/background.hpp"
 #include "base/error.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
@@ -12,6 +13,7 @@
 #include "support/scratch_directory.hpp"
 
 #include <gtest/gtest.h>
+#include <latch>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -153,28 +155,36 @@ protected:
         }
         return m_first;
     }
-    // The first launch of a class, and then some until its record has been looked up, or long enough.
+    // Whatever is to be done in the background has been done.
+    static void wait_for_background()
+    {
+        base::Background& background = base::Background::of_process();
+        while (!background.is_idle()) {
+            std::latch done(1);
+            if (!background.submit(&done, [&] { done.count_down(); }))
+                return;
+            done.wait();
+        }
+    }
+    // The first launch of a class, and that its record has been looked up.
     void launch_until_known()
     {
-        for (int i = 0; i < 60'000 && (m_tuner->records().empty() || record().winner.empty()); ++i) {
-            ASSERT_TRUE(launch().ok());
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
+        ASSERT_TRUE(launch().ok());
+        wait_for_background();
     }
     void launch_times(int times)
     {
         for (int i = 0; i < times; ++i)
             ASSERT_TRUE(launch().ok());
     }
-    // Launches until it is settled, with a pause for compilers now and then.
+    // Launches until it is settled; compilers are waited for.
     void run_until_settled(int n = 1000)
     {
         for (int i = 0; i < 100'000; ++i) {
             ASSERT_TRUE(launch(n).ok());
             if (!m_tuner->records().back().winner.empty())
                 return;
-            if (m_device.recorded == 0)
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            wait_for_background();
         }
         FAIL() << "it is never settled";
     }
@@ -368,9 +378,9 @@ TEST_F(VariantTuner, a_device_that_lags_behind_is_never_waited_for)
     SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
     m_device.behind = true;
-    for (int i = 0; i < 300'000 && m_device.recorded < 80; ++i) {
+    for (int i = 0; i < 1000 && m_device.recorded < 80; ++i) {
         launch_times(1);
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        wait_for_background();
     }
     launch_times(100);
     EXPECT_EQ(m_device.recorded, 80) << "no more than 20 rounds are out";
@@ -532,9 +542,9 @@ TEST_F(VariantTuner, launches_of_the_program_that_fail_prove_nothing_and_leave_n
 {
     start({.others = {variant("1")}});
     SKIP_WITHOUT_NVRTC();
-    for (int i = 0; i < 300'000 && m_device.recorded < 4; ++i) {
+    for (int i = 0; i < 1000 && m_device.recorded < 4; ++i) {
         launch_times(1);
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        wait_for_background();
     }
     m_device.refuses = {{1, 700}, {2, 700}};  // CUDA_ERROR_ILLEGAL_ADDRESS
     for (int i = 0; i < 500; ++i)
