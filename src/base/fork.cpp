@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <pthread.h>
+#include <set>
 #include <unordered_set>
 
 namespace hearth::base {
@@ -21,7 +22,8 @@ constinit std::atomic<ForkRegistry*> g_others{nullptr};
 // Never destroyed: locks and guards may live in statics of any library.
 struct ForkRegistry {
     std::mutex mutex;
-    std::array<std::unordered_set<ForkSafeMutex*>, static_cast<std::size_t>(LockLevel::end)> locks;
+    // Ordered, so that two locks of one level are always taken in the same order: a table's changes as it grows.
+    std::array<std::set<ForkSafeMutex*>, static_cast<std::size_t>(LockLevel::end)> locks;
     std::unordered_set<ForkGuard*> guards;
     std::atomic<std::uint64_t> begun_and_ended{0};
 
@@ -77,7 +79,7 @@ struct ForkRegistry {
         other.guards.merge(guards);
     }
 
-    std::unordered_set<ForkSafeMutex*>& at(LockLevel level) { return locks[static_cast<std::size_t>(level)]; }
+    std::set<ForkSafeMutex*>& at(LockLevel level) { return locks[static_cast<std::size_t>(level)]; }
 };
 
 void* fork_registry()
