@@ -1,6 +1,6 @@
 // A real GPU that the program fills beside the cache.
 
-#include "gpu/cuda/cuda_context.hpp"
+#include "gpu_fixture.hpp"
 #include "hearth/hearth.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/sample_entries.hpp"
@@ -16,24 +16,12 @@ namespace {
 
 constexpr std::uint64_t k_entries = 512;
 
-class VramFullGpu : public testing::Test {
+class VramFullGpu : public GpuFixture {
 protected:
-    void SetUp() override
-    {
-        const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
-        if (!driver)
-            GTEST_SKIP() << driver.error().message;
-        m_driver = *driver;
-        ASSERT_EQ(m_driver->primary_retain(&m_context, 0), 0);
-        ASSERT_EQ(m_driver->set_current(m_context), 0);
-    }
     void TearDown() override
     {
-        if (m_driver == nullptr)
-            return;
         free_all();
-        m_driver->set_current(nullptr);
-        m_driver->primary_release(0);
+        GpuFixture::TearDown();
     }
 
     Cache open()
@@ -90,8 +78,6 @@ protected:
         m_taken.clear();
     }
 
-    const gpu::CudaDriver* m_driver = nullptr;
-    CUctx_st* m_context = nullptr;
     std::vector<std::uint64_t> m_taken;
     IsolatedEnvironment m_environment;
     ScratchDirectory m_scratch;

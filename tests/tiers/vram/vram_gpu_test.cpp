@@ -1,7 +1,7 @@
 // Device memory on a real GPU: kernels read what leases point to, in place.
 
 #include "base/shared_library.hpp"
-#include "gpu/cuda/cuda_context.hpp"
+#include "gpu_fixture.hpp"
 #include "hearth/hearth.hpp"
 #include "support/device_memories.hpp"
 #include "support/isolated_environment.hpp"
@@ -33,24 +33,12 @@ extern "C" __global__ void check(const unsigned char* bytes, unsigned long long 
     }
 })";
 
-class VramGpu : public testing::Test {
+class VramGpu : public GpuFixture {
 protected:
-    void SetUp() override
-    {
-        const Result<const gpu::CudaDriver*> driver = gpu::cuda_driver();
-        if (!driver)
-            GTEST_SKIP() << driver.error().message;
-        m_driver = *driver;
-        ASSERT_EQ(m_driver->primary_retain(&m_context, 0), 0);
-        ASSERT_EQ(m_driver->set_current(m_context), 0);
-    }
     void TearDown() override
     {
-        if (m_driver == nullptr)
-            return;
         cuda::unload_unused_modules();
-        m_driver->set_current(nullptr);
-        m_driver->primary_release(0);
+        GpuFixture::TearDown();
     }
 
     Cache open(VramOptions options)
@@ -74,8 +62,6 @@ protected:
         return key.hash() ^ (version * 0xD1B54A32D192ED03U) ^ size;
     }
 
-    const gpu::CudaDriver* m_driver = nullptr;
-    CUctx_st* m_context = nullptr;
     IsolatedEnvironment m_environment;
     ScratchDirectory m_scratch;
 };
