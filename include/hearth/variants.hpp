@@ -31,7 +31,7 @@ struct Constant {
 using Relaunch = std::function<LaunchConfig(const LaunchConfig& asked, std::span<const Argument> arguments)>;
 
 struct Variant {
-    std::string name;                    // "tile 64": unique among its kernel's; "first" is the program's own
+    std::string name;                    // "tile 64": one of its own; "first" is the program as it is
     std::vector<std::string> options{};  // behind the program's: "-DTILE=64", "-maxrregcount=64", "--use_fast_math"
     std::vector<Constant> constants{};   // a shape class for each set of values, at most Variants::max_classes
     Relaunch relaunch{};                 // empty: launched as the program asks
@@ -51,7 +51,7 @@ struct Variants {
     std::vector<Variant> others{};
     // Launches of a class before its variants are compiled. Empty: CacheOptions::variants_after (100; 0: never).
     std::optional<std::uint32_t> after_launches{};
-    double least_gain = 0.03;        // a variant has to be this much faster to take over, for certain
+    double least_gain = 0.03;        // a variant has to be this much faster to take over, for certain: 0 to 1
     std::uint32_t max_classes = 32;  // in one context; what comes later runs as the program asks
     ShapeClass shape_class{};
 };
@@ -76,6 +76,7 @@ struct MeasuredVariant {
     double lowest = 0;
     double highest = 0;
     std::string why{};  // it was dropped
+    Key entry{};        // its compiled program, where that is known
 };
 
 // What is known about one class of launches. Kept as an entry of the cache once it is settled: the next process, on any

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,6 +51,8 @@ Background::Background()
           m_waiting.clear();
           m_running = nullptr;
           m_thread = {};
+          // Those who waited in the parent are not here, and it would wait for them.
+          std::construct_at(&m_ended);
       })
 {
 }
@@ -90,7 +93,7 @@ bool Background::is_idle()
 
 void Background::run()
 {
-    step_back();
+    step_back(Waited::at_the_end);
     std::unique_lock lock(m_mutex);
     while (!m_waiting.empty()) {
         Piece piece = std::move(m_waiting.front());

@@ -1,7 +1,7 @@
 #include "json/json.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace hearth {
@@ -129,7 +129,11 @@ std::string JsonValue::text_of(std::string_view name) const
 double JsonValue::number_of(std::string_view name) const
 {
     const JsonValue* const member = find(name);
-    return member != nullptr && member->kind == Kind::number ? std::strtod(member->text.c_str(), nullptr) : 0;
+    double value = 0;
+    // strtod() would take the host program's decimal point.
+    if (member != nullptr && member->kind == Kind::number)
+        std::from_chars(member->text.data(), member->text.data() + member->text.size(), value);
+    return value;
 }
 
 std::string_view to_string(JsonValue::Kind kind)

@@ -1,5 +1,9 @@
 #include "json/json.hpp"
 
+#include "support/scratch_directory.hpp"
+
+#include <clocale>
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 namespace hearth {
@@ -18,6 +22,42 @@ TEST(Json, what_was_written_is_read_again)
     EXPECT_EQ(read.find("flag")->text, "true");
     EXPECT_EQ(read.find("nothing")->kind, Kind::null);
     EXPECT_EQ(read.find("list")->kind, Kind::array);
+}
+
+// A locale with a decimal comma, made for this test.
+class CommaLocale {
+public:
+    CommaLocale()
+    {
+        const std::string made = m_scratch / "de_DE.UTF-8";
+        if (std::system(("localedef -i de_DE -f UTF-8 " + made + " >/dev/null 2>&1").c_str()) < 0)
+            return;
+        ::setenv("LOCPATH", m_scratch.path().c_str(), 1);
+        m_set = std::setlocale(LC_NUMERIC, "de_DE.UTF-8") != nullptr;
+    }
+    ~CommaLocale()
+    {
+        std::setlocale(LC_NUMERIC, "C");
+        ::unsetenv("LOCPATH");
+    }
+    CommaLocale(const CommaLocale&) = delete;
+    CommaLocale& operator=(const CommaLocale&) = delete;
+    bool is_set() const { return m_set; }
+
+private:
+    test::ScratchDirectory m_scratch;
+    bool m_set = false;
+};
+
+TEST(Json, numbers_are_read_and_written_the_same_in_a_program_with_a_decimal_comma)
+{
+    const CommaLocale comma;
+    if (!comma.is_set())
+        GTEST_SKIP() << "localedef cannot make de_DE.UTF-8 here.";
+    ASSERT_EQ(std::strtod("0,75", nullptr), 0.75);
+    const Json written{{"ratio", 0.75}};
+    EXPECT_EQ(written.text(), R"({"ratio":0.75})");
+    EXPECT_EQ(JsonValue::parse(written.text()).number_of("ratio"), 0.75);
 }
 
 TEST(Json, text_is_one_line_of_ascii_whatever_bytes_it_holds)

@@ -82,13 +82,51 @@ TEST_F(Tune, a_bundle_carries_what_was_measured)
     EXPECT_NE(hearth({"tune"}).out.find("tile 64, 25.0 % faster"), std::string::npos);
 }
 
-TEST_F(Tune, a_server_carries_what_was_measured)
+TEST_F(Tune, what_a_bundle_has_is_not_cleared_and_that_is_said)
 {
-    if (!has_redis())
-        GTEST_SKIP() << "No redis-server is installed.";
-    const RedisServer server;
-    const ProcessOptions remote{.environment = {{"HEARTH_REMOTE", "redis://127.0.0.1:" + std::to_string(server.port())},
-                                                {"HEARTH_DIR", cache.string()}}};
+    measure("gemm", "tile 64");
+    ASSERT_EQ(hearth({"bundle", "create", "all.bundle"}).exit_code, 0);
+    const ProcessOptions bundled{
+        .environment = {{"HEARTH_BUNDLES", (scratch / "all.bundle").string()}, {"HEARTH_DIR", cache.string()}}};
+    const ProcessResult both = hearth({"tune", "--clear", "gemm"}, bundled);
+    EXPECT_EQ(both.exit_code, 0);
+    EXPECT_EQ(both.out, "Removed 1 measurement.\n");
+    EXPECT_NE(both.err.find("1 of them is in a bundle, which cannot be changed"), std::string::npos) << both.err;
+    const ProcessResult only_there = hearth({"tune", "--clear", "gemm"}, bundled);
+    EXPECT_EQ(only_there.exit_code, 1) << only_there.out;
+    EXPECT_NE(only_there.err.find("in a bundle"), std::string::npos) << only_there.err;
+    EXPECT_NE(hearth({"tune"}, bundled).out.find("tile 64"), std::string::npos);
+}
+
+class TuneWithServer : public Command {
+protected:
+    void SetUp() override
+    {
+        if (!has_redis())
+            GTEST_SKIP() << "No redis-server is installed.";
+        m_server.emplace();
+        remote.environment = {{"HEARTH_REMOTE", "redis://127.0.0.1:" + std::to_string(m_server->port())},
+                              {"HEARTH_DIR", cache.string()}};
+    }
+
+    ProcessOptions remote;
+    std::optional<RedisServer> m_server;
+};
+
+TEST_F(TuneWithServer, clearing_reaches_the_server_too)
+{
+    measure("gemm", "tile 64");
+    ASSERT_EQ(hearth({"push"}, remote).exit_code, 0);
+    const ProcessResult cleared = hearth({"tune", "--clear", "gemm"}, remote);
+    EXPECT_NE(cleared.out.find("Removed 1 measurement, from this machine and its servers: measured anew"),
+              std::string::npos)
+        << cleared.out;
+    ASSERT_EQ(hearth({"pull"}, remote).exit_code, 0);
+    EXPECT_EQ(hearth({"tune"}, remote).exit_code, 1) << "nobody has it any more";
+}
+
+TEST_F(TuneWithServer, it_carries_what_was_measured)
+{
     measure("gemm", "tile 64");
     ASSERT_EQ(hearth({"push"}, remote).exit_code, 0);
     ASSERT_EQ(hearth({"clear", "--yes"}).exit_code, 0);

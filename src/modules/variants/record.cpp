@@ -19,7 +19,8 @@ Json as_json(const MeasuredVariant& variant)
     return {{"name", variant.name},         {"state", to_string(variant.state)},
             {"launches", variant.launches}, {"median_ns", variant.median.count()},
             {"ratio", variant.ratio},       {"lowest", variant.lowest},
-            {"highest", variant.highest},   {"why", variant.why}};
+            {"highest", variant.highest},   {"why", variant.why},
+            {"entry", variant.entry.hex()}};
 }
 
 // Numbers of a file that anybody may have written: only those that are numbers of their type.
@@ -46,6 +47,7 @@ MeasuredVariant variant_of(const JsonValue& object)
     variant.lowest = object.number_of("lowest");
     variant.highest = object.number_of("highest");
     variant.why = object.text_of("why");
+    variant.entry = Key::parse(object.text_of("entry")).value_or(Key{});
     return variant;
 }
 
@@ -84,24 +86,30 @@ std::optional<VariantRecord> variant_record(const Artifact& artifact)
 
 Request question_of(const VariantRecord& record, const Variants& variants)
 {
-    std::vector<std::string> declared;
-    for (const Variant& variant : variants.others) {
-        std::string text = variant.name;
-        for (const std::string& option : variant.options)
-            text += "\n" + option;
-        for (const Constant& constant : variant.constants)
-            text += fmt::format("\n{}={}", constant.macro, constant.argument);
-        declared.push_back(std::move(text));
-    }
-    return KeyBuilder("kernel variants")
-        .text("kernel", record.kernel)
+    KeyBuilder question("kernel variants");
+    question.text("kernel", record.kernel)
         .text("entry", record.entry.hex())
         .text("device", record.device)
         .text("driver", record.driver)
         .text("shape", record.shape)
-        .list("variants", declared)
-        .number("least gain per mille", static_cast<std::uint64_t>(std::max(0.0, variants.least_gain) * 1000))
-        .build();
+        .text("least gain", fmt::format("{:a}", variants.least_gain));
+    for (const Variant& variant : variants.others) {
+        question.text("variant", variant.name).list("options", variant.options);
+        for (const Constant& constant : variant.constants)
+            question.text("constant", constant.macro)
+                .number("argument", constant.argument)
+                .number("type", static_cast<std::uint64_t>(constant.type));
+    }
+    return question.build();
+}
+
+bool answers(const VariantRecord& found, const VariantRecord& asked)
+{
+    const auto same_name = [](const MeasuredVariant& a, const MeasuredVariant& b) { return a.name == b.name; };
+    return found.kernel == asked.kernel && found.entry == asked.entry && found.shape == asked.shape &&
+           found.device == asked.device && found.driver == asked.driver &&
+           std::ranges::equal(found.variants, asked.variants, same_name) &&
+           std::ranges::find(found.variants, found.winner, &MeasuredVariant::name) != found.variants.end();
 }
 
 Artifact to_artifact(const VariantRecord& record, std::chrono::nanoseconds cost)

@@ -8,6 +8,10 @@ namespace hearth::cuda {
 // with these variants to choose from.
 Request question_of(const VariantRecord& record, const Variants& variants);
 
+// Whether what was found, which anybody may have written, is about what was asked: kernel, machine, class, and a winner
+// that is one of the variants.
+bool answers(const VariantRecord& found, const VariantRecord& asked);
+
 // The record as an entry. `cost` is what finding out has cost: the policy weighs by it.
 Artifact to_artifact(const VariantRecord& record, std::chrono::nanoseconds cost);
 

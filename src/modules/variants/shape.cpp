@@ -49,15 +49,20 @@ std::string value_of(const Constant& constant, const Argument& argument)
 
 }  // namespace
 
+std::size_t place_of(const Constant& constant, std::span<const Constant> constants)
+{
+    const auto found = std::ranges::find_if(constants, [&](const Constant& other) {
+        return other.argument == constant.argument && other.macro == constant.macro && other.type == constant.type;
+    });
+    return static_cast<std::size_t>(found - constants.begin());
+}
+
 std::vector<Constant> all_constants(const Variants& variants)
 {
     std::vector<Constant> all;
     for (const Variant& variant : variants.others)
         for (const Constant& constant : variant.constants)
-            if (std::none_of(all.begin(), all.end(), [&](const Constant& other) {
-                    return other.argument == constant.argument && other.macro == constant.macro &&
-                           other.type == constant.type;
-                }))
+            if (all.size() < k_most_constants && place_of(constant, all) == all.size())
                 all.push_back(constant);
     return all;
 }
@@ -65,8 +70,6 @@ std::vector<Constant> all_constants(const Variants& variants)
 std::optional<Shape> shape_of(const Variants& variants, std::span<const Constant> constants, const LaunchConfig& asked,
                               std::span<const Argument> arguments)
 {
-    if (constants.size() > k_most_constants)
-        return std::nullopt;
     Shape shape;
     if (variants.shape_class) {
         try {
@@ -83,10 +86,11 @@ std::optional<Shape> shape_of(const Variants& variants, std::span<const Constant
             return std::nullopt;  // the launch will be refused
         shape.threads = std::bit_ceil(static_cast<std::uint64_t>(threads));
     }
-    for (const Constant& constant : constants) {
-        if (constant.argument >= arguments.size() || !is_number(constant, arguments[constant.argument]))
-            return std::nullopt;
-        shape.values[shape.count++] = bits_of(arguments[constant.argument]);
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+        if (constants[i].argument < arguments.size() && is_number(constants[i], arguments[constants[i].argument]))
+            shape.values[i] = bits_of(arguments[constants[i].argument]);
+        else
+            shape.missing |= 1U << i;
     }
     return shape;
 }
@@ -94,8 +98,9 @@ std::optional<Shape> shape_of(const Variants& variants, std::span<const Constant
 std::string describe(const Shape& shape, std::span<const Constant> constants, std::span<const Argument> arguments)
 {
     std::string text = shape.threads > 0 ? fmt::format("threads<={}", shape.threads) : shape.text;
-    for (const Constant& constant : constants)
-        text += fmt::format(" {}={}", constant.macro, value_of(constant, arguments[constant.argument]));
+    for (std::size_t i = 0; i < constants.size(); ++i)
+        if (!shape.misses(i))
+            text += fmt::format(" {}={}", constants[i].macro, value_of(constants[i], arguments[constants[i].argument]));
     return text;
 }
 

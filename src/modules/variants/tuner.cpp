@@ -1,6 +1,7 @@
 #include "modules/variants/tuner.hpp"
 
 #include "base/background.hpp"
+#include "base/fork.hpp"
 #include "hearth/lasting.hpp"
 #include "modules/compile_here.hpp"
 #include "modules/variants/launch_timer.hpp"
@@ -8,7 +9,8 @@
 #include "modules/variants/record.hpp"
 
 #include <algorithm>
-#include <condition_variable>
+#include <fmt/format.h>
+#include <future>
 #include <optional>
 
 namespace hearth::cuda {
@@ -19,37 +21,73 @@ constexpr const char* k_first = "first";
 // What a first launch waits for a winner that is known: enough for one on this machine's disk.
 constexpr std::chrono::milliseconds k_wait_for_record(10);
 
-Status launch_as(const LoadedFunction& function, const Relaunch& relaunch, const LaunchConfig& asked,
-                 std::span<const Argument> arguments)
+// The launch that a variant needs for what the program asks.
+Result<LaunchConfig> config_for(const Relaunch* relaunch, const LaunchConfig& asked,
+                                std::span<const Argument> arguments)
 {
-    if (!relaunch)
-        return function.launch(asked, arguments);
+    if (relaunch == nullptr || !*relaunch)
+        return asked;
     LaunchConfig config;
     try {
-        config = relaunch(asked, arguments);
+        config = (*relaunch)(asked, arguments);
     } catch (...) {
-        return Error{Code::invalid_argument, "Its function for the launch has thrown an exception.", {}};
+        return Error{Code::unavailable, "Its function for the launch has thrown an exception.", {}};
     }
     config.stream = asked.stream;
-    return function.launch(config, arguments);
+    return config;
+}
+
+void tell_times(const Rounds::Times& times, MeasuredVariant& variant)
+{
+    variant.launches = times.launches;
+    variant.median = std::chrono::nanoseconds(static_cast<std::int64_t>(times.median_ns));
+    variant.ratio = times.ratio;
+    variant.lowest = times.lowest;
+    variant.highest = times.highest;
+}
+
+// Whether another process would fail the same way.
+bool is_lasting(Code code)
+{
+    return code == Code::compile_failed || code == Code::not_found || code == Code::other_version ||
+           code == Code::invalid_argument;
+}
+
+Variants checked(Variants variants)
+{
+    if (!(variants.least_gain >= 0 && variants.least_gain < 1))
+        variants.least_gain = Variants{}.least_gain;
+    return variants;
 }
 
 }  // namespace
 
 struct Tuner::Candidate {
-    std::string name;
-    Relaunch relaunch{};
-    Function loaded{};  // null: not yet, or dropped
-    VariantState state = VariantState::waiting;
-    std::string why{};
-    bool lasting_reason = true;  // it would be dropped again by the next process
+    MeasuredVariant told;                // what is known of it
+    const Relaunch* relaunch = nullptr;  // of the program's own declaration
+    Function loaded{};                   // null: not yet, or dropped
+    bool lasting_reason = true;          // it would be dropped again by the next process
+
+    void drop(std::string why, bool lasting)
+    {
+        told.state = VariantState::dropped;
+        told.why = std::move(why);
+        lasting_reason = lasting;
+    }
+};
+
+// Until a class is settled.
+struct Tuner::Measuring {
+    Rounds rounds;
+    LaunchTimer timer;
 };
 
 struct Tuner::Class {
     Class(const gpu::CudaDriver& its_driver, const gpu::CudaContext& its_context, Shape its_shape,
           const Variants& variants)
         : driver(its_driver), context(its_context), shape(std::move(its_shape)),
-          rounds(variants.others.size() + 1, variants.least_gain), timer(its_driver, its_context)
+          measuring(new Measuring{Rounds(variants.others.size() + 1, variants.least_gain),
+                                  LaunchTimer(its_driver, its_context)})
     {
     }
 
@@ -57,31 +95,37 @@ struct Tuner::Class {
     const gpu::CudaContext context;
     const Shape shape;
     std::string text;                    // of the shape
-    std::vector<std::string> constants;  // "-DN=4096", by m_constants
+    std::vector<std::string> constants;  // "-DN=4096", by m_constants; empty: it is missing
     Machine machine;
     Class* next = nullptr;
 
     // Points into `candidates`. Once set, it changes only to the first, if the driver will not launch what it was.
     std::atomic<const Candidate*> settled{nullptr};
     std::atomic<std::uint64_t> launches{0};
-    std::atomic<bool> ready{false};  // everything is compiled, or dropped
-    std::atomic<bool> to_store{false};
+    std::atomic<bool> ready{false};   // everything is compiled, or dropped
+    std::atomic<bool> timing{false};  // a thread is about to time its launch: the others' run as asked
+    std::promise<void> looked_up;     // the record, and its winner loaded
 
-    // For what follows, but not for a `loaded` once it is settled or the first's. A program's Relaunch is called while
-    // it is held, and may ask for records.
-    mutable std::recursive_mutex mutex;
-    std::condition_variable_any looked_up;
-    bool is_looked_up = false;          // the record, and its winner loaded
-    std::vector<Candidate> candidates;  // the first, then as declared
-    Rounds rounds;
-    LaunchTimer timer;
+    // For what follows, but not for a `loaded` once it is settled or the first's. While it is held, nothing of the
+    // program's is called, nothing of the cache's, and nothing goes that has locks of its own.
+    mutable base::ForkSafeMutex mutex{base::LockLevel::engine};
+    std::vector<Candidate> candidates;     // the first, then as declared
+    std::unique_ptr<Measuring> measuring;  // null: it is settled
+    std::size_t winner = 0;
     std::uint64_t settled_after = 0;
-    std::optional<VariantRecord> found;  // an earlier process's
+    std::optional<VariantRecord> to_store;
+    std::chrono::nanoseconds cost{0};  // of finding out
+};
+
+// What goes when a class is settled, when its lock is no longer held.
+struct Tuner::LetGo {
+    std::vector<Function> functions;
+    std::unique_ptr<Measuring> measuring;
 };
 
 Tuner::Tuner(Cache& cache, nvrtc::Program program, std::string name, Variants variants, nvrtc::CompileOptions options)
-    : m_cache(&lasting(cache)), m_program(std::move(program)), m_name(std::move(name)), m_variants(std::move(variants)),
-      m_options(std::move(options)), m_constants(all_constants(m_variants)),
+    : m_cache(&lasting(cache)), m_program(std::move(program)), m_name(std::move(name)),
+      m_variants(checked(std::move(variants))), m_options(std::move(options)), m_constants(all_constants(m_variants)),
       m_after(m_variants.after_launches.value_or(m_cache->variants_after()))
 {
 }
@@ -115,22 +159,26 @@ Status Tuner::launch(const gpu::CudaDriver& driver, const GetFirst& get_first, c
     Class* one = nullptr;
     if (shape && driver.context_id != nullptr && driver.context_id(nullptr, &context) == gpu::cuda::k_success)
         one = find(context, *shape);
+    // acquire: pairs with the release in settle(): its module is seen loaded.
+    const Candidate* const chosen = one != nullptr ? one->settled.load(std::memory_order_acquire) : nullptr;
+    // Whatever launch is captured: its graph may run beside what is measured.
+    const bool is_plain =
+        (chosen != nullptr && m_captured.load(std::memory_order_relaxed)) || is_outside_captures(driver, asked.stream);
+    if (chosen != nullptr)
+        return launch_settled(*one, *chosen, asked, arguments);
     if (one == nullptr) {
         const Result<Function> first = get_first();
         HEARTH_TRY(first);
-        if (shape && may_measure(driver, asked.stream))
+        if (shape && is_plain)
             one = add(driver, *shape, *first, arguments);
         if (one == nullptr)
             return (*first)->launch(asked, arguments);
+        if (const Candidate* const known = one->settled.load(std::memory_order_acquire))
+            return launch_settled(*one, *known, asked, arguments);
     }
-    // acquire: pairs with the release in settle(): its module is seen loaded.
-    if (const Candidate* chosen = one->settled.load(std::memory_order_acquire)) {
-        // Others of its launches may be in a graph that runs beside what is measured.
-        if (m_unsettled.load(std::memory_order_relaxed) > 0)
-            static_cast<void>(may_measure(driver, asked.stream));
-        return launch_settled(*one, *chosen, asked, arguments);
-    }
-    return launch_unsettled(*one, asked, arguments);
+    if (is_plain && m_after != 0 && !m_captured.load(std::memory_order_relaxed))
+        return launch_unsettled(*one, asked, arguments);
+    return one->candidates.front().loaded->launch(asked, arguments);
 }
 
 Tuner::Class* Tuner::add(const gpu::CudaDriver& driver, const Shape& shape, const Function& first,
@@ -151,24 +199,22 @@ Tuner::Class* Tuner::add(const gpu::CudaDriver& driver, const Shape& shape, cons
 
     auto one = std::make_unique<Class>(driver, context, shape, m_variants);
     one->text = describe(shape, m_constants, arguments);
-    for (const Constant& constant : m_constants)
-        one->constants.push_back(define(constant, arguments[constant.argument]));
+    for (std::size_t i = 0; i < m_constants.size(); ++i)
+        one->constants.push_back(shape.misses(i) ? std::string()
+                                                 : define(m_constants[i], arguments[m_constants[i].argument]));
     one->machine = current_machine(driver);
-    one->candidates.push_back({.name = k_first, .loaded = first});
+    one->candidates.push_back({.told = {.name = k_first, .entry = first->module->key}, .loaded = first});
     for (const Variant& variant : m_variants.others) {
-        Candidate candidate{.name = variant.name, .relaunch = variant.relaunch};
-        // A record tells them apart by their names.
-        if (std::any_of(one->candidates.begin(), one->candidates.end(),
-                        [&](const Candidate& other) { return other.name == variant.name; })) {
-            candidate.state = VariantState::dropped;
-            candidate.why = "Another variant has this name. Give each its own, and none that of the first.";
-            one->rounds.drop(one->candidates.size());
+        Candidate candidate{.told = {.name = variant.name}, .relaunch = &variant.relaunch};
+        if (std::string mistake = mistake_in(variant, *one); !mistake.empty()) {
+            candidate.drop(std::move(mistake), true);
+            one->measuring->rounds.drop(one->candidates.size());
         }
         one->candidates.push_back(std::move(candidate));
     }
     one->next = newest;
     Class& added = *one;
-    m_unsettled.fetch_add(1, std::memory_order_relaxed);
+    std::future<void> looked_up = added.looked_up.get_future();
     // release: pairs with the acquire in find().
     m_classes.store(one.release(), std::memory_order_release);
     lock.unlock();
@@ -177,47 +223,85 @@ Tuner::Class* Tuner::add(const gpu::CudaDriver& driver, const Shape& shape, cons
     const bool is_soon = background.is_idle();  // and does not compile something else
     const bool begun = background.submit(
         this, [this, &added] { start_with_record(added); }, base::Background::Turn::next);
-    std::unique_lock class_lock(added.mutex);
     if (begun && is_soon)
-        added.looked_up.wait_for(class_lock, k_wait_for_record, [&] { return added.is_looked_up; });
+        looked_up.wait_for(k_wait_for_record);
     return &added;
 }
 
-void Tuner::start_with_record(Class& one)
+// Why a declaration cannot be tried in this class; empty: it can.
+std::string Tuner::mistake_in(const Variant& variant, const Class& one) const
 {
-    std::unique_lock lock(one.mutex);
-    const Key question = question_of(record_of(one), m_variants);
-    lock.unlock();
+    if (variant.name.empty())
+        return "It has no name, by which a record could tell it from others. Give it one.";
+    if (std::any_of(one.candidates.begin(), one.candidates.end(),
+                    [&](const Candidate& other) { return other.told.name == variant.name; }))
+        return "Another variant has this name. Give each its own, and none that of the first.";
+    for (const Constant& constant : variant.constants) {
+        const std::size_t place = place_of(constant, m_constants);
+        if (place == m_constants.size())
+            return fmt::format("The kernel's variants have more than {} constants, and {} is one too many.",
+                               k_most_constants, constant.macro);
+        if (one.shape.misses(place))
+            return fmt::format("Its constant {} is argument {} (counted from 0), which this launch does not have, or "
+                               "which is no number of its type.",
+                               constant.macro, constant.argument);
+    }
+    return {};
+}
+
+// What is kept under that question, here or on a server; a use of it, and from now on it is here.
+std::optional<VariantRecord> Tuner::known_record(const VariantRecord& asked)
+{
+    const Request question = question_of(asked, m_variants);
     const Lookup kept = m_cache->peek(question, EntryKind::manifest);
     std::optional<VariantRecord> found = kept ? variant_record(*kept) : std::nullopt;
-    std::size_t winner = 0;
-    while (found && winner < one.candidates.size() && one.candidates[winner].name != found->winner)
-        ++winner;
-    Result<Function> loaded = Function{};
-    const bool is_ours = found && winner < one.candidates.size();  // it may name none of ours
-    if (is_ours && winner > 0) {
-        const gpu::ScopedContext context(one.driver, one.context);
-        if (context.ok())
-            loaded = load(one, winner);
-    }
+    if (!found || !answers(*found, asked))
+        return std::nullopt;
+    if (!m_cache->touch(question))
+        static_cast<void>(m_cache->insert(question, *kept, {.kind = EntryKind::derived}));
+    return found;
+}
 
-    lock.lock();
-    one.is_looked_up = true;
-    one.looked_up.notify_all();
-    if (!is_ours || one.settled.load(std::memory_order_relaxed) != nullptr)
-        return;
-    if (winner > 0 && (!loaded || *loaded == nullptr)) {
-        // It won elsewhere and cannot run here: no reason to measure anew in every process.
-        Candidate& candidate = one.candidates[winner];
-        candidate.state = VariantState::dropped;
-        candidate.why = loaded ? "Its context is gone." : loaded.error().message;
-        return settle(one, 0);
+// On the thread that compiles variants, and before it does: nothing is being measured.
+void Tuner::start_with_record(Class& one)
+{
+    LetGo let_go;
+    const VariantRecord asked = [&] {
+        const std::lock_guard lock(one.mutex);
+        return record_of(one);
+    }();
+    if (const std::optional<VariantRecord> found = known_record(asked)) {
+        const auto winner = static_cast<std::size_t>(
+            std::ranges::find(found->variants, found->winner, &MeasuredVariant::name) - found->variants.begin());
+        Result<Function> loaded = Function{};
+        if (winner > 0) {
+            const gpu::ScopedContext context(one.driver, one.context);
+            if (context.ok())
+                loaded = load(one, winner);
+        }
+        take_over(one, *found, winner, std::move(loaded), let_go);
     }
-    found->launches = 0;
-    one.found = std::move(found);
-    if (winner > 0)
-        one.candidates[winner].loaded = *std::move(loaded);
-    settle(one, winner);
+    one.looked_up.set_value();
+}
+
+void Tuner::take_over(Class& one, const VariantRecord& found, std::size_t winner, Result<Function> loaded,
+                      LetGo& let_go)
+{
+    const bool is_there = winner == 0 || (loaded && *loaded != nullptr);
+    // A header that only the variant includes has changed since.
+    if (is_there && winner > 0 && (*loaded)->module->key != found.variants[winner].entry)
+        return;
+    const std::lock_guard lock(one.mutex);
+    for (std::size_t i = 0; i < one.candidates.size(); ++i)
+        one.candidates[i].told = found.variants[i];
+    if (is_there) {
+        if (winner > 0)
+            one.candidates[winner].loaded = *std::move(loaded);
+        return settle(one, winner, let_go);
+    }
+    // It won elsewhere and cannot run here: no reason to measure anew in every process.
+    one.candidates[winner].drop(loaded ? "Its context is gone." : loaded.error().message, false);
+    settle(one, 0, let_go);
 }
 
 Result<Tuner::Function> Tuner::load(const Class& one, std::size_t candidate) const
@@ -225,12 +309,8 @@ Result<Tuner::Function> Tuner::load(const Class& one, std::size_t candidate) con
     const Variant& variant = m_variants.others[candidate - 1];
     nvrtc::Program program = m_program;
     program.options.insert(program.options.end(), variant.options.begin(), variant.options.end());
-    for (std::size_t i = 0; i < m_constants.size(); ++i)
-        if (std::any_of(variant.constants.begin(), variant.constants.end(), [&](const Constant& constant) {
-                return constant.macro == m_constants[i].macro && constant.argument == m_constants[i].argument &&
-                       constant.type == m_constants[i].type;
-            }))
-            program.options.push_back(one.constants[i]);
+    for (const Constant& constant : variant.constants)
+        program.options.push_back(one.constants[place_of(constant, m_constants)]);
     return load_program(one.driver, one.context, *m_cache, program, m_options, m_name);
 }
 
@@ -245,7 +325,7 @@ void Tuner::compile(Class& one, std::size_t candidate)
         return;
     }
     Candidate& compiled = one.candidates[candidate];
-    if (compiled.state != VariantState::dropped) {
+    if (compiled.told.state != VariantState::dropped) {
         const gpu::ScopedContext context(one.driver, one.context);
         if (!context.ok())
             return;  // there will be no more launches
@@ -253,18 +333,17 @@ void Tuner::compile(Class& one, std::size_t candidate)
         const std::lock_guard lock(one.mutex);
         if (loaded) {
             compiled.loaded = *std::move(loaded);
+            compiled.told.entry = compiled.loaded->module->key;
         } else {
-            compiled.state = VariantState::dropped;
-            compiled.why = loaded.error().message;
-            compiled.lasting_reason = loaded.error().code == Code::compile_failed;
-            one.rounds.drop(candidate);
+            compiled.drop(loaded.error().message, is_lasting(loaded.error().code));
+            one.measuring->rounds.drop(candidate);
         }
     }
     base::Background::of_process().submit(this, [this, &one, candidate] { compile(one, candidate + 1); });
 }
 
-// Not while the launch becomes part of a graph, and not after that.
-bool Tuner::may_measure(const gpu::CudaDriver& driver, Stream stream)
+// Notes it where the launch becomes part of a graph.
+bool Tuner::is_outside_captures(const gpu::CudaDriver& driver, Stream stream)
 {
     int status = gpu::cuda::k_capture_none;
     // An error: the default stream while another is captured.
@@ -278,56 +357,90 @@ bool Tuner::may_measure(const gpu::CudaDriver& driver, Stream stream)
 Status Tuner::launch_unsettled(Class& one, const LaunchConfig& asked, std::span<const Argument> arguments)
 {
     const auto as_asked = [&] { return one.candidates.front().loaded->launch(asked, arguments); };
-    if (m_after == 0 || !may_measure(one.driver, asked.stream) || m_captured.load(std::memory_order_relaxed))
-        return as_asked();
     const std::uint64_t count = one.launches.fetch_add(1, std::memory_order_relaxed) + 1;
     if (count == m_after)
         base::Background::of_process().submit(this, [this, &one] { compile(one, 1); });
     // acquire: pairs with the release in compile(): the candidates are seen loaded.
     if (count < m_after || !one.ready.load(std::memory_order_acquire))
         return as_asked();
-    const std::unique_lock lock(one.mutex, std::try_to_lock);
-    return lock ? launch_timed(one, asked, arguments) : as_asked();
+    // acquire, and release below: the next sees what this one has left. Also for a launch of this kernel by the
+    // program's own Relaunch.
+    if (one.timing.exchange(true, std::memory_order_acquire))
+        return as_asked();
+    struct Timing {
+        std::atomic<bool>& is;
+        ~Timing() { is.store(false, std::memory_order_release); }
+    } const timing{one.timing};
+    return launch_timed(one, asked, arguments);
+}
+
+// Whose turn it is; none if nobody's is to be timed now. Settles the class when its time has come.
+std::optional<Rounds::Turn> Tuner::next_turn(Class& one)
+{
+    LetGo let_go;
+    {
+        const std::lock_guard lock(one.mutex);
+        if (one.measuring == nullptr)
+            return std::nullopt;
+        Rounds& rounds = one.measuring->rounds;
+        LaunchTimer& timer = one.measuring->timer;
+        timer.collect(rounds);
+        if (!rounds.settled())
+            return timer.has_room() ? rounds.next() : std::nullopt;
+        if (!timer.is_empty())
+            return std::nullopt;  // what is let go has to have ended
+        one.settled_after = one.launches.load(std::memory_order_relaxed);
+        one.cost = std::chrono::nanoseconds(static_cast<std::int64_t>(rounds.total_ns()));
+        const bool is_proven = !rounds.gave_up();
+        for (std::size_t i = 0; i < one.candidates.size(); ++i)
+            tell_times(rounds.times(i), one.candidates[i].told);
+        settle(one, rounds.winner(), let_go);
+        // What was dropped for a reason that passes may do better in the next process.
+        if (is_proven && std::ranges::all_of(one.candidates, &Candidate::lasting_reason))
+            one.to_store = record_of(one);
+    }
+    // In the background: a launch does not wait for a disk.
+    base::Background::of_process().submit(
+        this, [this, &one] { store(one); }, base::Background::Turn::next);
+    return std::nullopt;
 }
 
 Status Tuner::launch_timed(Class& one, const LaunchConfig& asked, std::span<const Argument> arguments)
 {
     const LoadedFunction& first = *one.candidates.front().loaded;
-    if (one.settled.load(std::memory_order_relaxed) != nullptr)
-        return first.launch(asked, arguments);  // by another thread, just now
-    one.timer.collect(one.rounds);
-    if (one.rounds.settled()) {
-        if (!one.timer.is_empty())
-            return first.launch(asked, arguments);  // what is let go has to have ended
-        one.settled_after = one.launches.load(std::memory_order_relaxed);
-        settle(one, one.rounds.winner());
-        store_later(one);
-        return first.launch(asked, arguments);
-    }
-    const std::optional<Rounds::Turn> turn = one.timer.has_room() ? one.rounds.next() : std::nullopt;
+    const std::optional<Rounds::Turn> turn = next_turn(one);
     if (!turn)
         return first.launch(asked, arguments);
-    const std::optional<LaunchTimer::Events> events = one.timer.begin(asked.stream);
-    if (!events) {
-        one.rounds.lose(*turn);
-        return first.launch(asked, arguments);
-    }
+    // Only the thread that times a launch settles the class, so nothing of it goes meanwhile.
     Candidate& candidate = one.candidates[turn->candidate];
-    Status launched = launch_as(*candidate.loaded, candidate.relaunch, asked, arguments);
-    if (launched.ok()) {
-        one.timer.end(*events, *turn, asked.stream, one.rounds);
-        return launched;
+    const Result<LaunchConfig> config = config_for(candidate.relaunch, asked, arguments);
+    std::optional<LaunchTimer::Events> events;
+    if (config) {
+        const std::lock_guard lock(one.mutex);
+        events = one.measuring->timer.begin(asked.stream);
+        if (!events)
+            one.measuring->rounds.lose(*turn);
     }
-    one.timer.give_back(*events);
-    one.rounds.cancel(*turn);
-    if (turn->candidate == 0)
+    if (config && !events)
+        return first.launch(asked, arguments);
+    Status launched = config ? candidate.loaded->launch(*config, arguments) : Status(config.error());
+    {
+        const std::lock_guard lock(one.mutex);
+        if (launched.ok()) {
+            one.measuring->timer.end(*events, *turn, asked.stream, one.measuring->rounds);
+        } else {
+            if (events)
+                one.measuring->timer.give_back(*events);
+            one.measuring->rounds.cancel(*turn);
+        }
+    }
+    if (launched.ok() || turn->candidate == 0)
         return launched;
     Status instead = first.launch(asked, arguments);
     if (instead.ok()) {  // otherwise the launch was at fault, and not the variant
-        candidate.state = VariantState::dropped;
-        candidate.why = launched.error().message;
-        candidate.lasting_reason = launched.error().code == Code::invalid_argument;
-        one.rounds.drop(turn->candidate);
+        const std::lock_guard lock(one.mutex);
+        candidate.drop(launched.error().message, is_lasting(launched.error().code));
+        one.measuring->rounds.drop(turn->candidate);
     }
     return instead;
 }
@@ -335,82 +448,64 @@ Status Tuner::launch_timed(Class& one, const LaunchConfig& asked, std::span<cons
 Status Tuner::launch_settled(Class& one, const Candidate& chosen, const LaunchConfig& asked,
                              std::span<const Argument> arguments)
 {
-    Status launched = launch_as(*chosen.loaded, chosen.relaunch, asked, arguments);
-    const Candidate& first = one.candidates.front();
-    if (launched.ok() || &chosen == &first)
+    const Result<LaunchConfig> config = config_for(chosen.relaunch, asked, arguments);
+    Status launched = config ? chosen.loaded->launch(*config, arguments) : Status(config.error());
+    const std::size_t place = static_cast<std::size_t>(&chosen - one.candidates.data());
+    if (launched.ok() || place == 0)
         return launched;
+    const Candidate& first = one.candidates.front();
     Status instead = first.loaded->launch(asked, arguments);
-    if (instead.ok())
+    // For this once, unless the driver would refuse it again.
+    if (instead.ok() && is_lasting(launched.error().code)) {
+        const std::lock_guard lock(one.mutex);
+        one.candidates[place].drop(launched.error().message, true);
+        one.winner = 0;
         one.settled.store(&first, std::memory_order_release);
+    }
     return instead;
 }
 
-// The others are let go. What they launched has ended, since its time is known; and their modules stay loaded while
-// there is room.
-void Tuner::settle(Class& one, std::size_t winner)
+// With the lock. The others are let go. What they launched has ended, since its time is known; and their modules stay
+// loaded while there is room.
+void Tuner::settle(Class& one, std::size_t winner, LetGo& let_go)
 {
+    one.winner = winner;
     for (std::size_t i = 0; i < one.candidates.size(); ++i) {
         Candidate& candidate = one.candidates[i];
         if (i != 0 && i != winner)
-            candidate.loaded.reset();
-        if (candidate.state == VariantState::waiting)
-            candidate.state = i == winner ? VariantState::winner : VariantState::measured;
+            let_go.functions.push_back(std::move(candidate.loaded));
+        if (candidate.told.state == VariantState::waiting)
+            candidate.told.state = i == winner ? VariantState::winner : VariantState::measured;
     }
-    m_unsettled.fetch_sub(1, std::memory_order_relaxed);
+    let_go.measuring = std::move(one.measuring);
     // release: pairs with the acquire in launch().
     one.settled.store(&one.candidates[winner], std::memory_order_release);
 }
 
-// In the background: a launch does not wait for a disk.
-void Tuner::store_later(Class& one)
-{
-    if (one.rounds.gave_up())
-        return;
-    for (const Candidate& candidate : one.candidates)
-        if (candidate.state == VariantState::dropped && !candidate.lasting_reason)
-            return;  // the next process may have more luck
-    one.to_store.store(true, std::memory_order_relaxed);
-    base::Background::of_process().submit(
-        this, [this, &one] { store(one); }, base::Background::Turn::next);
-}
-
 void Tuner::store(Class& one)
 {
-    if (!one.to_store.exchange(false, std::memory_order_relaxed))
-        return;
-    std::unique_lock<std::recursive_mutex> lock(one.mutex);
-    const VariantRecord record = record_of(one);
-    const std::chrono::nanoseconds cost(static_cast<std::int64_t>(one.rounds.total_ns()));
+    std::unique_lock lock(one.mutex);
+    const std::optional<VariantRecord> record = std::exchange(one.to_store, std::nullopt);
     lock.unlock();
-    static_cast<void>(
-        m_cache->insert(question_of(record, m_variants), to_artifact(record, cost), {.kind = EntryKind::manifest}));
+    if (record)
+        static_cast<void>(m_cache->insert(question_of(*record, m_variants), to_artifact(*record, one.cost),
+                                          {.kind = EntryKind::manifest}));
 }
 
+// With the lock.
 VariantRecord Tuner::record_of(const Class& one) const
 {
-    if (one.found)
-        return *one.found;
     VariantRecord record{.kernel = m_name,
-                         .entry = one.candidates.front().loaded->module->key,
+                         .entry = one.candidates.front().told.entry,
                          .shape = one.text,
                          .device = one.machine.device,
                          .driver = one.machine.driver,
-                         .winner = {},
+                         .winner = one.measuring ? std::string() : one.candidates[one.winner].told.name,
                          .launches = one.settled_after};
-    const Candidate* const settled = one.settled.load(std::memory_order_acquire);
-    if (settled != nullptr)
-        record.winner = settled->name;
     for (std::size_t i = 0; i < one.candidates.size(); ++i) {
-        const Candidate& candidate = one.candidates[i];
-        const Rounds::Times times = one.rounds.times(i);
-        record.variants.push_back({.name = candidate.name,
-                                   .state = candidate.state,
-                                   .launches = times.launches,
-                                   .median = std::chrono::nanoseconds(static_cast<std::int64_t>(times.median_ns)),
-                                   .ratio = times.ratio,
-                                   .lowest = times.lowest,
-                                   .highest = times.highest,
-                                   .why = candidate.why});
+        record.variants.push_back(one.candidates[i].told);
+        if (one.measuring)
+            tell_times(one.measuring->rounds.times(i), record.variants.back());
     }
     return record;
 }

@@ -2,19 +2,20 @@
 
 #include "hearth/variants.hpp"
 #include "modules/loaded_function.hpp"
+#include "modules/variants/rounds.hpp"
 #include "modules/variants/shape.hpp"
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace hearth::cuda {
 
 // Finds the best variant of one kernel while it is launched, for each class of launches by itself:
 //
-//   first launch      its record is looked up in the cache, in the background. If there is one, its winner is loaded,
-//   and
-//                     runs from then on; the launch waits some milliseconds for that, and runs as the program asks if
-//                     they were not enough
+//   first launch      its record is looked up in the cache, in the background. If there is one, its winner is loaded
+//                     and runs from then on; the launch waits some milliseconds for that, and runs as the program asks
+//                     if they were not enough
 //   launch N          the variants are compiled and loaded, in the background
 //   when they are     every launch is a timed turn of one candidate (Rounds), until that is settled
 //   settled           the winner runs, and the record is stored
@@ -42,24 +43,29 @@ public:
 
 private:
     struct Candidate;
+    struct Measuring;
     struct Class;
+    struct LetGo;
 
     Class* find(std::uint64_t context, const Shape& shape) const noexcept;
     Class* add(const gpu::CudaDriver& driver, const Shape& shape, const Function& first,
                std::span<const Argument> arguments);
+    std::string mistake_in(const Variant& variant, const Class& one) const;
     // In the background:
     void start_with_record(Class& one);
+    std::optional<VariantRecord> known_record(const VariantRecord& asked);
+    void take_over(Class& one, const VariantRecord& found, std::size_t winner, Result<Function> loaded, LetGo& let_go);
     void compile(Class& one, std::size_t candidate);
     void store(Class& one);
     Result<Function> load(const Class& one, std::size_t candidate) const;
 
-    bool may_measure(const gpu::CudaDriver& driver, Stream stream);
+    bool is_outside_captures(const gpu::CudaDriver& driver, Stream stream);
     Status launch_unsettled(Class& one, const LaunchConfig& asked, std::span<const Argument> arguments);
+    std::optional<Rounds::Turn> next_turn(Class& one);
     Status launch_timed(Class& one, const LaunchConfig& asked, std::span<const Argument> arguments);
     Status launch_settled(Class& one, const Candidate& chosen, const LaunchConfig& asked,
                           std::span<const Argument> arguments);
-    void settle(Class& one, std::size_t winner);
-    void store_later(Class& one);
+    void settle(Class& one, std::size_t winner, LetGo& let_go);
     VariantRecord record_of(const Class& one) const;
 
     Cache* const m_cache;
@@ -70,7 +76,6 @@ private:
     const std::vector<Constant> m_constants;
     const std::uint32_t m_after;  // launches of a class; 0: nothing is ever measured
     std::atomic<bool> m_captured{false};
-    std::atomic<int> m_unsettled{0};  // classes
 
     // A list that only grows, so that a launch reads it without a lock.
     std::atomic<Class*> m_classes{nullptr};

@@ -29,7 +29,8 @@ VariantRecord sample()
                           .median = std::chrono::microseconds(80),
                           .ratio = 0.8,
                           .lowest = 0.79,
-                          .highest = 0.81},
+                          .highest = 0.81,
+                          .entry = Key::of("tiled")},
                          {.name = "tile 512", .state = VariantState::dropped, .why = "too much shared memory"}}};
 }
 
@@ -53,6 +54,7 @@ TEST(VariantRecord, it_comes_back_from_its_entry_as_it_was)
     EXPECT_EQ(after->variants[1].median, std::chrono::microseconds(80));
     EXPECT_DOUBLE_EQ(after->variants[1].highest, 0.81);
     EXPECT_EQ(after->variants[2].why, "too much shared memory");
+    EXPECT_EQ(after->variants[1].entry, Key::of("tiled"));
 }
 
 TEST(VariantRecord, it_holds_for_this_code_device_driver_shape_and_choice_only)
@@ -69,8 +71,45 @@ TEST(VariantRecord, it_holds_for_this_code_device_driver_shape_and_choice_only)
     EXPECT_NE(changed([](VariantRecord& record) { record.device = "NVIDIA H100"; }), key);
     EXPECT_NE(changed([](VariantRecord& record) { record.driver = "590.10"; }), key);
     EXPECT_NE(changed([](VariantRecord& record) { record.shape = "threads<=2048 N=64"; }), key);
-    variants.others[0].options = {"-DTILE=32"};
-    EXPECT_NE(question_of(sample(), variants).key(), key);
+    const auto declared = [&](auto&& change) {
+        Variants others = variants;
+        change(others);
+        return question_of(sample(), others).key();
+    };
+    using Type = Constant::Type;
+    EXPECT_NE(declared([](Variants& other) { other.others[0].options = {"-DTILE=32"}; }), key);
+    EXPECT_NE(declared([](Variants& other) { other.least_gain = 0.0309; }), key);
+    EXPECT_NE(declared([](Variants& other) {
+                  other.others[0].options = {"-DA", "-DB"};
+              }),
+              declared([](Variants& other) { other.others[0].options = {"-DA\n-DB"}; }));
+    EXPECT_NE(declared([](Variants& other) {
+                  other.others[0].constants = {{"N", 1, Type::natural}};
+              }),
+              declared([](Variants& other) {
+                  other.others[0].constants = {{"N", 1, Type::integer}};
+              }));
+}
+
+// Anybody may have written what a server or a bundle has.
+TEST(VariantRecord, it_answers_only_what_was_asked)
+{
+    const auto changed = [](auto&& change) {
+        VariantRecord other = sample();
+        change(other);
+        return answers(other, sample());
+    };
+    EXPECT_TRUE(changed([](VariantRecord& record) { record.variants[1].ratio = 0.5; }));
+    EXPECT_TRUE(changed([](VariantRecord& record) { record.winner = "first"; }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { record.winner = "tile 99"; }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { record.winner.clear(); }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { record.kernel = "gemv"; }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { record.entry = Key::of("edited"); }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { record.device = "NVIDIA H100"; }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { record.driver = "1.0"; }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { record.shape = "threads<=4"; }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { record.variants.pop_back(); }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { std::swap(record.variants[0], record.variants[1]); }));
 }
 
 TEST(VariantRecord, what_is_no_record_gives_none_and_no_number_overflows)

@@ -41,8 +41,24 @@ TEST(VariantShape, another_value_of_a_constant_is_another_class_though_only_one_
     EXPECT_EQ(shape(variants, {}, pointer, 7), shape(variants, {}, pointer, 7));
     EXPECT_NE(shape(variants, {}, pointer, 7), shape(variants, {}, pointer, 6));
     EXPECT_NE(shape(variants, {}, pointer, 7), shape(variants, {}, pointer, 7 - (1 << 30)));
-    EXPECT_EQ(shape(variants, {}, pointer), std::nullopt) << "the launch will be refused";
-    EXPECT_EQ(shape(variants, {}, pointer, std::array<int, 3>{}), std::nullopt) << "that is no number";
+}
+
+TEST(VariantShape, a_constant_without_a_number_is_missed_and_the_others_are_not)
+{
+    const Variants variants{.others = {specialise({{"N", 1}}), specialise({{"M", 0}}, "m")}};
+    EXPECT_EQ(shape(variants, {}, 7, 8)->missing, 0U);
+    EXPECT_TRUE(shape(variants, {}, 7)->misses(0)) << "there is no argument 1";
+    EXPECT_FALSE(shape(variants, {}, 7)->misses(1));
+    EXPECT_TRUE(shape(variants, {}, 7, std::array<int, 3>{})->misses(0)) << "that is no number";
+    EXPECT_NE(shape(variants, {}, 7), shape(variants, {}, 7, 0)) << "0 is a value";
+}
+
+TEST(VariantShape, there_are_so_many_constants_and_no_more)
+{
+    std::vector<Constant> many;
+    for (std::size_t i = 0; i < k_most_constants + 3; ++i)
+        many.push_back({"N" + std::to_string(i), i});
+    EXPECT_EQ(all_constants({.others = {specialise(many)}}).size(), k_most_constants);
 }
 
 TEST(VariantShape, the_programs_own_function_decides_and_may_fail)

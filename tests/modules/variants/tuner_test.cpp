@@ -12,8 +12,11 @@
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
 
+#include <barrier>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <latch>
+#include <stdexcept>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -41,6 +44,7 @@ struct Device {
     int strict_queries = 0;
 };
 Device* g_device = nullptr;
+std::atomic<int> g_launches = 0;
 
 class VariantTuner : public testing::Test {
 protected:
@@ -155,6 +159,22 @@ protected:
         }
         return m_first;
     }
+    // From several at once. Each launch takes the same time, and is only counted.
+    void let_threads_launch()
+    {
+        g_launches = 0;
+        m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             CUstream_st*, void**, void**) {
+            ++g_launches;
+            return 0;
+        };
+        m_driver.record_event = [](CUevent_st*, CUstream_st*) { return 0; };
+        m_driver.query_event = [](CUevent_st*) { return 0; };
+        m_driver.event_time = [](float* milliseconds, CUevent_st*, CUevent_st*) {
+            *milliseconds = 1;
+            return 0;
+        };
+    }
     // Whatever is to be done in the background has been done.
     static void wait_for_background()
     {
@@ -204,7 +224,7 @@ protected:
 
     static Variant variant(const std::string& name) { return {.name = name, .options = {"-DVALUE=" + name}}; }
 
-    const nvrtc::Program m_program{.source = R"(
+    nvrtc::Program m_program{.source = R"(
 #ifndef VALUE
 #define VALUE 0
 #endif
@@ -590,6 +610,256 @@ TEST_F(VariantTuner, the_programs_function_may_ask_what_is_known)
     run_until_settled();
 }
 
+// Each in a launch of a class of its own, at the same moment.
+TEST_F(VariantTuner, two_threads_may_ask_in_the_programs_function_what_is_known)
+{
+    std::barrier<> both(2);
+    std::atomic<bool> at_once = false;
+    Variant asking = variant("1");
+    asking.relaunch = [&](const LaunchConfig& asked, std::span<const Argument>) {
+        if (at_once)
+            both.arrive_and_wait();
+        EXPECT_EQ(m_tuner->records().size(), 2U);
+        return asked;
+    };
+    start({.others = {asking}}, 2);
+    SKIP_WITHOUT_NVRTC();
+    let_threads_launch();
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_TRUE(launch(1000, 128).ok());
+        ASSERT_TRUE(launch(1000, 1024).ok());
+        wait_for_background();
+    }
+    at_once = true;
+    const auto one_turn_of_each = [this](unsigned block) {
+        FakeCuda::make_current(m_context);
+        for (int i = 0; i < 2; ++i)
+            EXPECT_TRUE(launch(1000, block).ok());
+    };
+    std::jthread small([&] { one_turn_of_each(128); });
+    std::jthread large([&] { one_turn_of_each(1024); });
+}
+
+TEST_F(VariantTuner, the_programs_function_may_launch_the_kernel)
+{
+    int depth = 0;
+    Variant launching = variant("1");
+    launching.relaunch = [&](const LaunchConfig& asked, std::span<const Argument>) {
+        if (depth++ == 0) {
+            for (int i = 0; i < 60; ++i)
+                EXPECT_TRUE(launch().ok());
+            unload_unused_modules();
+        }
+        --depth;
+        return asked;
+    };
+    start({.others = {launching}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 900}};
+    run_until_settled();
+    EXPECT_EQ(record().winner, "first");
+}
+
+TEST_F(VariantTuner, a_forked_child_can_ask_what_is_known_while_the_parent_times_a_launch)
+{
+    std::latch inside(1);
+    std::latch forked(1);
+    std::atomic<bool> waits = false;
+    Variant slow = variant("1");
+    slow.relaunch = [&](const LaunchConfig& asked, std::span<const Argument>) {
+        if (waits.exchange(false)) {
+            inside.count_down();
+            forked.wait();
+        }
+        return asked;
+    };
+    start({.others = {slow}}, 2);
+    SKIP_WITHOUT_NVRTC();
+    let_threads_launch();
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(launch().ok());
+        wait_for_background();
+    }
+    waits = true;
+    std::jthread launching([&] {
+        FakeCuda::make_current(m_context);
+        while (waits)
+            EXPECT_TRUE(launch().ok());
+    });
+    inside.wait();
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(m_tuner->records().size() == 1 ? 0 : 1);
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    forked.count_down();
+}
+
+TEST_F(VariantTuner, a_winner_whose_own_header_was_edited_is_measured_anew)
+{
+    const auto write = [&](const char* text) { std::ofstream(m_scratch / "tile.h") << text; };
+    write("#define VALUE 1\n");
+    m_program.source = "#ifdef FAST\n#include \"tile.h\"\n#endif\n" + m_program.source;
+    m_program.options = {"-I" + m_scratch.path()};
+    const Variants variants{.others = {{.name = "fast", .options = {"-DFAST"}}}};
+    start(variants);
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    start(variants);
+    launch_until_known();
+    EXPECT_EQ(record().winner, "fast");
+    write("#define VALUE 2\n");
+    start(variants);
+    launch_until_known();
+    EXPECT_EQ(record().winner, "") << "that code was never measured";
+    run_until_settled();
+    EXPECT_EQ(record().winner, "first") << "and it is no better";
+}
+
+TEST_F(VariantTuner, a_record_that_is_used_counts_as_used)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    for (int i = 0; i < 2; ++i) {
+        start({.others = {variant("1")}});
+        launch_until_known();
+        EXPECT_EQ(record().launches, 0U) << "it was found";
+    }
+    const std::vector<Key> records = stored();
+    ASSERT_EQ(records.size(), 1U);
+    m_cache->flush();
+    EXPECT_GE(admin::info(*m_cache, records[0])->uses, 2U);
+}
+
+TEST_F(VariantTuner, what_was_proven_is_stored_whatever_happens_before_it_is)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    for (int i = 0; i < 1000 && m_device.recorded < 80; ++i) {
+        launch_times(1);
+        wait_for_background();
+    }
+    std::latch busy(1);
+    std::latch go_on(1);
+    int other = 0;
+    base::Background::of_process().submit(&other, [&] {
+        busy.count_down();
+        go_on.wait();
+    });
+    busy.wait();
+    launch_times(2);
+    EXPECT_EQ(record().winner, "1");
+    m_device.refuses = {{2, 701}};  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+    launch_times(1);
+    m_device.refuses = {};
+    go_on.count_down();
+    wait_for_background();
+    start({.others = {variant("1")}});
+    launch_until_known();
+    EXPECT_EQ(record().winner, "1");
+    EXPECT_EQ(record().launches, 0U) << "it was found";
+}
+
+TEST_F(VariantTuner, a_winner_that_is_refused_for_a_reason_that_passes_runs_again_at_the_next_launch)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    m_device.refuses = {{2, 2}};  // CUDA_ERROR_OUT_OF_MEMORY
+    launch_times(1);
+    EXPECT_EQ(last_launched(), 1U);
+    m_device.refuses = {};
+    launch_times(1);
+    EXPECT_EQ(last_launched(), 2U);
+    EXPECT_EQ(record().winner, "1");
+}
+
+TEST_F(VariantTuner, a_known_winner_that_the_driver_refuses_is_told_as_dropped_with_the_reason)
+{
+    start({.others = {variant("1")}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    start({.others = {variant("1")}});
+    launch_until_known();
+    launch_times(1);
+    m_device.refuses = {{last_launched(), 701}};
+    launch_times(2);
+    EXPECT_EQ(record().winner, "first");
+    EXPECT_EQ(record().variants.at(1).state, VariantState::dropped);
+    EXPECT_NE(record().variants.at(1).why, "");
+    EXPECT_NEAR(record().variants.at(1).ratio, 0.5, 0.01) << "what was measured is still told";
+}
+
+TEST_F(VariantTuner, a_variant_without_the_kernel_is_dropped_for_the_next_process_too)
+{
+    start({.others = {variant("1"), variant("2")}});
+    SKIP_WITHOUT_NVRTC();
+    m_driver.function = [](CUfunc_st** function, CUmod_st* module, const char*) {
+        *function = reinterpret_cast<CUfunc_st*>(module);
+        return reinterpret_cast<std::uintptr_t>(module) == 2 ? gpu::cuda::k_not_found : 0;
+    };
+    m_device.time_us = {{3, 50}};
+    run_until_settled();
+    EXPECT_EQ(record().variants.at(1).state, VariantState::dropped);
+    EXPECT_EQ(stored().size(), 1U);
+}
+
+TEST_F(VariantTuner, a_mistaken_declaration_is_dropped_with_the_reason_and_the_others_compete)
+{
+    Variant nameless = variant("2");
+    nameless.name.clear();
+    start({.others = {variant("1"), specialise({{"N", 9}}), nameless}});
+    SKIP_WITHOUT_NVRTC();
+    m_device.time_us = {{2, 50}};
+    run_until_settled();
+    EXPECT_EQ(record().winner, "1");
+    EXPECT_EQ(record().variants.at(2).state, VariantState::dropped);
+    EXPECT_NE(record().variants.at(2).why.find("N is argument 9"), std::string::npos) << record().variants.at(2).why;
+    EXPECT_EQ(record().variants.at(3).state, VariantState::dropped);
+    EXPECT_NE(record().variants.at(3).why.find("no name"), std::string::npos) << record().variants.at(3).why;
+}
+
+TEST_F(VariantTuner, a_captured_launch_ends_the_measuring_of_classes_that_come_later)
+{
+    start({.others = {specialise({{"VALUE", 1}})}});
+    SKIP_WITHOUT_NVRTC();
+    run_until_settled(7);
+    m_device.capturing = 1;
+    ASSERT_TRUE(launch(7).ok());
+    m_device.capturing = gpu::cuda::k_capture_none;
+    m_device.recorded = 0;
+    for (int i = 0; i < 30; ++i) {
+        ASSERT_TRUE(launch(8).ok());
+        wait_for_background();
+    }
+    EXPECT_EQ(m_device.recorded, 0);
+}
+
+TEST_F(VariantTuner, a_captured_launch_without_a_class_ends_the_measuring_too)
+{
+    Variants variants{.others = {variant("1")}};
+    variants.shape_class = [](const LaunchConfig& asked, std::span<const Argument>) -> std::string {
+        return asked.block.x == 64 ? throw std::runtime_error("no class") : "all";
+    };
+    start(variants);
+    SKIP_WITHOUT_NVRTC();
+    m_device.capturing = 1;
+    ASSERT_TRUE(launch(1000, 64).ok());
+    m_device.capturing = gpu::cuda::k_capture_none;
+    for (int i = 0; i < 30; ++i) {
+        ASSERT_TRUE(launch().ok());
+        wait_for_background();
+    }
+    EXPECT_EQ(m_device.recorded, 0);
+}
+
 TEST_F(VariantTuner, a_kernel_that_goes_while_its_variants_are_compiled_leaves_nothing_behind)
 {
     start({.others = {variant("1"), variant("2"), variant("3")}}, 1);
@@ -642,18 +912,7 @@ TEST_F(VariantTuner, threads_that_launch_at_once_all_launch_once)
 {
     start({.others = {variant("1"), variant("2")}});
     SKIP_WITHOUT_NVRTC();
-    static std::atomic<int> s_launches;
-    s_launches = 0;
-    m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream_st*,
-                         void**, void**) {
-        ++s_launches;
-        return 0;
-    };
-    m_driver.record_event = [](CUevent_st*, CUstream_st*) { return 0; };
-    m_driver.event_time = [](float* milliseconds, CUevent_st*, CUevent_st*) {
-        *milliseconds = 1;
-        return 0;
-    };
+    let_threads_launch();
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i)
         threads.emplace_back([this] {
@@ -662,7 +921,7 @@ TEST_F(VariantTuner, threads_that_launch_at_once_all_launch_once)
                 EXPECT_TRUE(launch().ok());
         });
     threads.clear();
-    EXPECT_EQ(s_launches, 8000);
+    EXPECT_EQ(g_launches, 8000);
 }
 
 }  // namespace hearth::test

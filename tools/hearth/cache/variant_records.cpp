@@ -7,6 +7,7 @@
 #include "terminal/times.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace hearth::cli {
@@ -24,7 +25,14 @@ const cuda::MeasuredVariant* winner_of(const cuda::VariantRecord& record)
 double gain_of(const cuda::VariantRecord& record)
 {
     const cuda::MeasuredVariant* const winner = winner_of(record);
-    return winner != nullptr && winner->ratio > 0 ? 1 - winner->ratio : 0;
+    // Anybody may have written it: no winner takes longer, or no time.
+    return winner != nullptr && winner->ratio > 0 && winner->ratio <= 1 ? 1 - winner->ratio : 0;
+}
+
+// Numbers that nobody has measured must not fill the screen.
+std::string show_ratio(double ratio)
+{
+    return std::abs(ratio) < 1000 ? fmt::format("{:.3f}", ratio) : fmt::format("{:.0e}", ratio);
 }
 
 }  // namespace
@@ -100,8 +108,8 @@ void print_variants(const cuda::VariantRecord& record)
                  {"RESULT"}});
     for (const cuda::MeasuredVariant& variant : record.variants)
         table.add({printable(variant.name), variant.launches == 0 ? "-" : show_duration(variant.median),
-                   variant.ratio > 0 ? fmt::format("{:.3f}", variant.ratio) : "-",
-                   variant.highest > 0 ? fmt::format("{:.3f} to {:.3f}", variant.lowest, variant.highest) : "-",
+                   variant.ratio > 0 ? show_ratio(variant.ratio) : "-",
+                   variant.highest > 0 ? show_ratio(variant.lowest) + " to " + show_ratio(variant.highest) : "-",
                    std::to_string(variant.launches),
                    variant.why.empty() ? std::string(to_string(variant.state))
                                        : fmt::format("{}: {}", to_string(variant.state), printable(variant.why))});

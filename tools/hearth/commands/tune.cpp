@@ -9,6 +9,7 @@
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace hearth::cli {
@@ -32,28 +33,58 @@ void print_table(const std::vector<FoundRecord>& records)
     table.print();
 }
 
-// What is cleared is measured anew by the next process that launches the kernel.
-int clear(Cache& cache, const std::vector<FoundRecord>& records, bool json)
+bool has_server(Cache& cache)
 {
+    return std::ranges::any_of(admin::tiers(cache), [](const TierStatus& tier) { return tier.traits.remote; });
+}
+
+// Bundles hold it too, and cannot be changed.
+bool is_in_bundle(Cache& cache, const Key& key)
+{
+    const std::vector<TierStatus> tiers = admin::tiers(cache);
+    return std::ranges::any_of(admin::where(cache, key), [&](const std::string& name) {
+        return std::ranges::any_of(tiers,
+                                   [&](const TierStatus& tier) { return tier.name == name && tier.traits.fixed; });
+    });
+}
+
+// On this machine and on its servers, so that the next process measures anew.
+int clear(const Globals& globals, const std::vector<FoundRecord>& records, std::uint64_t in_bundles, bool json)
+{
+    Cache cache = open_cache(globals, Use::change, Remotes::yes);
     std::uint64_t removed = 0;
     for (const FoundRecord& found : records)
         removed += cache.remove(found.key) ? 1 : 0;
     if (json)
-        print_json({{"removed_entries", removed}});
-    else
-        print_out("Removed {}: measured anew by the next process that launches {}.\n",
-                  count_of(removed, "measurement", "measurements"), removed == 1 ? "it" : "them");
-    return k_done;
+        print_json({{"removed_entries", removed}, {"left_in_bundles", in_bundles}});
+    else if (removed > 0)
+        print_out("Removed {}{}{}\n", count_of(removed, "measurement", "measurements"),
+                  has_server(cache) ? ", from this machine and its servers" : "",
+                  in_bundles > 0 ? "."
+                                 : fmt::format(": measured anew by the next process that launches {}.",
+                                               removed == 1 ? "it" : "them"));
+    if (in_bundles > 0)
+        complain(fmt::format("{} in a bundle, which cannot be changed: still believed while HEARTH_BUNDLES names it. "
+                             "Build the bundle anew after the kernel was measured again.",
+                             in_bundles == 1 ? "1 of them is" : fmt::format("{} of them are", in_bundles)));
+    return removed > 0 ? k_done : k_nothing;
 }
 
 int run_tune(const Globals& globals, const TuneArguments& arguments)
 {
     if (arguments.clear && arguments.kernel.empty() && !arguments.all)
         fail_usage("Say what to clear: a KERNEL, as in 'hearth tune --clear gemm', or --all.");
-    Cache cache = open_cache(globals, arguments.clear ? Use::change : Use::look);
-    const std::vector<FoundRecord> records = variant_records(cache, [&](const FoundRecord& found) {
-        return arguments.kernel.empty() || glob_matches(arguments.kernel, found.record.kernel);
-    });
+    std::uint64_t in_bundles = 0;
+    const std::vector<FoundRecord> records = [&] {
+        Cache cache = open_cache(globals, Use::look);
+        std::vector<FoundRecord> wanted = variant_records(cache, [&](const FoundRecord& found) {
+            return arguments.kernel.empty() || glob_matches(arguments.kernel, found.record.kernel);
+        });
+        if (arguments.clear)
+            for (const FoundRecord& found : wanted)
+                in_bundles += is_in_bundle(cache, found.key) ? 1 : 0;
+        return wanted;
+    }();
     if (records.empty()) {
         complain(arguments.kernel.empty()
                      ? "No kernel's variants were measured yet. docs/variants.md shows how a kernel declares them."
@@ -62,7 +93,7 @@ int run_tune(const Globals& globals, const TuneArguments& arguments)
         return k_nothing;
     }
     if (arguments.clear)
-        return clear(cache, records, arguments.json);
+        return clear(globals, records, in_bundles, arguments.json);
     if (arguments.json) {
         for (const FoundRecord& found : records)
             print_json(as_json(found));
@@ -83,7 +114,7 @@ void add_tune(Command& command)
     command.describe("Shows which variants of kernels were measured, and which won; or forgets it.",
                      "  hearth tune\n"
                      "  hearth tune gemm                   one kernel, with the time of each variant\n"
-                     "  hearth tune --clear 'gemm*'        the next process measures anew\n"
+                     "  hearth tune --clear 'gemm*'        here and on the servers: the next process measures anew\n"
                      "  hearth tune --json | jq .winner",
                      "A program declares variants of a kernel (hearth/variants.hpp); the best is found while it runs.");
     auto& arguments = command.runs(run_tune);
