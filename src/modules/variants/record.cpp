@@ -106,10 +106,11 @@ Request question_of(const VariantRecord& record, const Variants& variants)
 bool answers(const VariantRecord& found, const VariantRecord& asked)
 {
     const auto same_name = [](const MeasuredVariant& a, const MeasuredVariant& b) { return a.name == b.name; };
+    const auto winner = std::ranges::find(asked.variants, found.winner, &MeasuredVariant::name);
     return found.kernel == asked.kernel && found.entry == asked.entry && found.shape == asked.shape &&
            found.device == asked.device && found.driver == asked.driver &&
-           std::ranges::equal(found.variants, asked.variants, same_name) &&
-           std::ranges::find(found.variants, found.winner, &MeasuredVariant::name) != found.variants.end();
+           std::ranges::equal(found.variants, asked.variants, same_name) && winner != asked.variants.end() &&
+           winner->state != VariantState::dropped;
 }
 
 Artifact to_artifact(const VariantRecord& record, std::chrono::nanoseconds cost)

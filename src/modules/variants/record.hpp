@@ -9,7 +9,7 @@ namespace hearth::cuda {
 Request question_of(const VariantRecord& record, const Variants& variants);
 
 // Whether what was found, which anybody may have written, is about what was asked: kernel, machine, class, and a winner
-// that is one of the variants.
+// that can be tried.
 bool answers(const VariantRecord& found, const VariantRecord& asked);
 
 // The record as an entry. `cost` is what finding out has cost: the policy weighs by it.

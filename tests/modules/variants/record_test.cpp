@@ -102,6 +102,7 @@ TEST(VariantRecord, it_answers_only_what_was_asked)
     EXPECT_TRUE(changed([](VariantRecord& record) { record.variants[1].ratio = 0.5; }));
     EXPECT_TRUE(changed([](VariantRecord& record) { record.winner = "first"; }));
     EXPECT_FALSE(changed([](VariantRecord& record) { record.winner = "tile 99"; }));
+    EXPECT_FALSE(changed([](VariantRecord& record) { record.winner = "tile 512"; })) << "a mistake in its declaration";
     EXPECT_FALSE(changed([](VariantRecord& record) { record.winner.clear(); }));
     EXPECT_FALSE(changed([](VariantRecord& record) { record.kernel = "gemv"; }));
     EXPECT_FALSE(changed([](VariantRecord& record) { record.entry = Key::of("edited"); }));
