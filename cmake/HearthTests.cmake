@@ -28,8 +28,8 @@ add_custom_target(hearth_tests)
 function(hearth_test_support)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
   add_library(hearth_test_support STATIC ${sources})
-  # A check of every pointer that test code follows doubles that code, and the library is what is tested. (A library of
-  # options: those of a library come in the order of linking, and these have to come after what they take back.)
+  # A check of every pointer that test code follows doubles that code, and the library is what is tested. A compiler
+  # takes the last option that says something, and options of libraries come in the order in which those are linked.
   add_library(hearth_test_checks INTERFACE)
   if(HEARTH_SANITIZE MATCHES "undefined")
     target_compile_options(hearth_test_checks INTERFACE -fno-sanitize=null,alignment)
@@ -44,6 +44,11 @@ function(hearth_test_support)
     PROPERTIES COMPILE_OPTIONS -O2 SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
   # A precompiled header works only for sources with the same flags, and -fPIC is not -fPIE.
   set_target_properties(hearth_test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+endfunction()
+
+# In processes of this program AddressSanitizer looks for leaks (CMakePresets.json).
+function(hearth_search_leaks name)
+  file(WRITE "${PROJECT_BINARY_DIR}/leak_search/${name}" "detect_leaks=1\n")
 endfunction()
 
 function(hearth_test name)
@@ -100,8 +105,10 @@ function(hearth_test name)
       "${tsan}:allocator_may_return_null=1;NODEVICE_SELECT=1")
     # The search for leaks takes four seconds at each exit on aarch64. So it is made in the test program, whose name the
     # preset looks up here, and not in the hundreds of processes that test programs start.
-    if(NOT ARG_FOREIGN_LEAKS)
-      file(WRITE "${PROJECT_BINARY_DIR}/leak_search/${name}" "detect_leaks=1\n")
+    if(ARG_FOREIGN_LEAKS)
+      file(REMOVE "${PROJECT_BINARY_DIR}/leak_search/${name}")
+    else()
+      hearth_search_leaks(${name})
     endif()
     return()
   endif()

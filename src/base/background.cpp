@@ -51,8 +51,10 @@ Background::Background()
           m_waiting.clear();
           m_running = nullptr;
           m_thread = {};
-          // Those who waited in the parent are not here, and it would wait for them.
-          std::construct_at(&m_ended);
+          // Replaced, not destroyed: its destructor would wait for those who waited in the parent.
+          if (m_waiters > 0)
+              std::construct_at(&m_ended);
+          m_waiters = 0;
       })
 {
 }
@@ -117,7 +119,9 @@ void Background::wait_for_running(std::unique_lock<ForkSafeMutex>& lock, const v
 {
     if (m_thread == std::this_thread::get_id())
         return;
+    ++m_waiters;
     m_ended.wait(lock, [&] { return m_running == nullptr || (owner != nullptr && m_running != owner); });
+    --m_waiters;
 }
 
 void Background::forget(const void* owner)

@@ -10,8 +10,8 @@
 
 namespace hearth::base {
 
-// One thread of the process for what nobody waits for, but for the end of the process. It leaves the processor to
-// others, is started when there is work and ends when there is none.
+// One thread of the process for work that only the end of its owner, or of the process, waits for. It leaves the
+// processor to others, is started when there is work and ends when there is none.
 //
 // A process must not end while a compiler runs in it: the compiler's own destructors would pull the ground from under
 // it. So the end of the process waits for the piece of work that runs, and the others are not begun. exit() runs the
@@ -49,6 +49,7 @@ private:
 
     ForkSafeMutex m_mutex{LockLevel::engine};
     std::condition_variable_any m_ended;
+    int m_waiters = 0;
     std::deque<Piece> m_waiting;
     const void* m_running = nullptr;  // whose
     std::thread::id m_thread{};       // none: there is no thread

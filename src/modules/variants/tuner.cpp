@@ -215,14 +215,14 @@ Tuner::Class* Tuner::add(const gpu::CudaDriver& driver, const Shape& shape, cons
     one->next = newest;
     Class& added = *one;
     std::future<void> looked_up = added.looked_up.get_future();
-    // release: pairs with the acquire in find().
-    m_classes.store(one.release(), std::memory_order_release);
-    lock.unlock();
-
+    // Before any thread can find the class, so that the record is looked up before variants are compiled.
     base::Background& background = base::Background::of_process();
     const bool is_soon = background.is_idle();  // and does not compile something else
     const bool begun = background.submit(
         this, [this, &added] { start_with_record(added); }, base::Background::Turn::next);
+    // release: pairs with the acquire in find().
+    m_classes.store(one.release(), std::memory_order_release);
+    lock.unlock();
     if (begun && is_soon)
         looked_up.wait_for(k_wait_for_record);
     return &added;
@@ -249,7 +249,7 @@ std::string Tuner::mistake_in(const Variant& variant, const Class& one) const
     return {};
 }
 
-// What is kept under that question, here or on a server; a use of it, and from now on it is here.
+// What is kept under that question, here or on a server. That counts as a use, and a server's record is copied here.
 std::optional<VariantRecord> Tuner::known_record(const VariantRecord& asked)
 {
     const Request question = question_of(asked, m_variants);
@@ -262,7 +262,7 @@ std::optional<VariantRecord> Tuner::known_record(const VariantRecord& asked)
     return found;
 }
 
-// On the thread that compiles variants, and before it does: nothing is being measured.
+// On the thread that compiles variants, and before it compiles those of this class: nothing is being measured.
 void Tuner::start_with_record(Class& one)
 {
     LetGo let_go;
@@ -294,6 +294,7 @@ void Tuner::take_over(Class& one, const VariantRecord& found, std::size_t winner
     const std::lock_guard lock(one.mutex);
     for (std::size_t i = 0; i < one.candidates.size(); ++i)
         one.candidates[i].told = found.variants[i];
+    one.candidates.front().told.entry = found.entry;
     if (is_there) {
         if (winner > 0)
             one.candidates[winner].loaded = *std::move(loaded);
@@ -411,7 +412,7 @@ Status Tuner::launch_timed(Class& one, const LaunchConfig& asked, std::span<cons
     const std::optional<Rounds::Turn> turn = next_turn(one);
     if (!turn)
         return first.launch(asked, arguments);
-    // Only the thread that times a launch settles the class, so nothing of it goes meanwhile.
+    // Once variants are compiled, only the thread that times a launch settles the class: nothing of it goes meanwhile.
     Candidate& candidate = one.candidates[turn->candidate];
     const Result<LaunchConfig> config = config_for(candidate.relaunch, asked, arguments);
     std::optional<LaunchTimer::Events> events;

@@ -24,7 +24,8 @@ namespace hearth::cuda {
 // a graph that holds the kernel may be running beside the launches that would be timed.
 // Thread safety: all of it; of several launches of a class at once, one is timed. Ownership: the cache outlives it. Its
 // destructor waits for what is being compiled or loaded for it, which is one variant at most.
-// Cost: once settled, the class of a launch is looked up, with no lock and nothing written.
+// Cost: once settled, the class of a launch is looked up, with no lock and nothing written; and until one was captured,
+// the driver is asked whether this one is.
 class Tuner {
 public:
     using Function = std::shared_ptr<const LoadedFunction>;

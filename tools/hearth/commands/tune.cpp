@@ -33,40 +33,55 @@ void print_table(const std::vector<FoundRecord>& records)
     table.print();
 }
 
-bool has_server(Cache& cache)
+// Where measurements still are that were to be cleared.
+struct Left {
+    std::uint64_t in_bundles = 0;
+    std::uint64_t on_servers = 0;
+};
+
+Left left_of(const Globals& globals, const std::vector<FoundRecord>& records)
 {
-    return std::ranges::any_of(admin::tiers(cache), [](const TierStatus& tier) { return tier.traits.remote; });
+    Left left;
+    Cache cache = open_cache(globals, Use::look, Remotes::yes);
+    const std::vector<TierStatus> tiers = admin::tiers(cache);
+    for (const FoundRecord& found : records) {
+        const std::vector<std::string> places = admin::where(cache, found.key);
+        const auto is_in = [&](bool TierTraits::*kind) {
+            return std::ranges::any_of(tiers, [&](const TierStatus& tier) {
+                return tier.traits.*kind && std::ranges::find(places, tier.name) != places.end();
+            });
+        };
+        left.in_bundles += is_in(&TierTraits::fixed) ? 1 : 0;
+        left.on_servers += is_in(&TierTraits::remote) ? 1 : 0;
+    }
+    return left;
 }
 
-// Bundles hold it too, and cannot be changed.
-bool is_in_bundle(Cache& cache, const Key& key)
+void say_what_is_left(std::uint64_t count, std::string_view where, std::string_view what_to_do)
 {
-    const std::vector<TierStatus> tiers = admin::tiers(cache);
-    return std::ranges::any_of(admin::where(cache, key), [&](const std::string& name) {
-        return std::ranges::any_of(tiers,
-                                   [&](const TierStatus& tier) { return tier.name == name && tier.traits.fixed; });
-    });
+    if (count > 0)
+        complain(fmt::format("{} still {} that cannot be changed from here, and still believed. {}",
+                             count == 1 ? "1 measurement is" : fmt::format("{} measurements are", count), where,
+                             what_to_do));
 }
 
 // On this machine and on its servers, so that the next process measures anew.
-int clear(const Globals& globals, const std::vector<FoundRecord>& records, std::uint64_t in_bundles, bool json)
+int clear(const Globals& globals, const std::vector<FoundRecord>& records, bool json)
 {
-    Cache cache = open_cache(globals, Use::change, Remotes::yes);
     std::uint64_t removed = 0;
-    for (const FoundRecord& found : records)
-        removed += cache.remove(found.key) ? 1 : 0;
+    {
+        Cache cache = open_cache(globals, Use::change, Remotes::yes);
+        for (const FoundRecord& found : records)
+            removed += cache.remove(found.key) ? 1 : 0;
+    }
+    const Left left = left_of(globals, records);
     if (json)
-        print_json({{"removed_entries", removed}, {"left_in_bundles", in_bundles}});
-    else if (removed > 0)
-        print_out("Removed {}{}{}\n", count_of(removed, "measurement", "measurements"),
-                  has_server(cache) ? ", from this machine and its servers" : "",
-                  in_bundles > 0 ? "."
-                                 : fmt::format(": measured anew by the next process that launches {}.",
-                                               removed == 1 ? "it" : "them"));
-    if (in_bundles > 0)
-        complain(fmt::format("{} in a bundle, which cannot be changed: still believed while HEARTH_BUNDLES names it. "
-                             "Build the bundle anew after the kernel was measured again.",
-                             in_bundles == 1 ? "1 of them is" : fmt::format("{} of them are", in_bundles)));
+        print_json(
+            {{"removed_entries", removed}, {"left_in_bundles", left.in_bundles}, {"left_on_servers", left.on_servers}});
+    else
+        print_out("Removed {}.\n", count_of(removed, "measurement", "measurements"));
+    say_what_is_left(left.in_bundles, "in a bundle", "Build that anew when the kernel was measured again.");
+    say_what_is_left(left.on_servers, "on a server", "Clear it from where that server can be written.");
     return removed > 0 ? k_done : k_nothing;
 }
 
@@ -74,16 +89,11 @@ int run_tune(const Globals& globals, const TuneArguments& arguments)
 {
     if (arguments.clear && arguments.kernel.empty() && !arguments.all)
         fail_usage("Say what to clear: a KERNEL, as in 'hearth tune --clear gemm', or --all.");
-    std::uint64_t in_bundles = 0;
     const std::vector<FoundRecord> records = [&] {
         Cache cache = open_cache(globals, Use::look);
-        std::vector<FoundRecord> wanted = variant_records(cache, [&](const FoundRecord& found) {
+        return variant_records(cache, [&](const FoundRecord& found) {
             return arguments.kernel.empty() || glob_matches(arguments.kernel, found.record.kernel);
         });
-        if (arguments.clear)
-            for (const FoundRecord& found : wanted)
-                in_bundles += is_in_bundle(cache, found.key) ? 1 : 0;
-        return wanted;
     }();
     if (records.empty()) {
         complain(arguments.kernel.empty()
@@ -93,7 +103,7 @@ int run_tune(const Globals& globals, const TuneArguments& arguments)
         return k_nothing;
     }
     if (arguments.clear)
-        return clear(globals, records, in_bundles, arguments.json);
+        return clear(globals, records, arguments.json);
     if (arguments.json) {
         for (const FoundRecord& found : records)
             print_json(as_json(found));
