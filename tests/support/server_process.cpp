@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <netinet/in.h>
+#include <random>
 #include <sstream>
+#include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -41,15 +43,21 @@ int local_socket(std::uint16_t port, sockaddr_in& address)
 
 }  // namespace
 
+// Below those that the system gives to whoever connects: it might give one away before the server has taken it.
 std::uint16_t free_port()
 {
-    sockaddr_in address{};
-    const int fd = local_socket(0, address);
-    ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    socklen_t size = sizeof address;
-    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-    ::close(fd);
-    return ntohs(address.sin_port);
+    thread_local std::mt19937 t_random{std::random_device{}()};
+    std::uniform_int_distribution<std::uint16_t> below(10'000, 32'767);
+    for (int tries = 0; tries < 1000; ++tries) {
+        const std::uint16_t port = below(t_random);
+        sockaddr_in address{};
+        const int fd = local_socket(port, address);
+        const int bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+        ::close(fd);
+        if (bound == 0)
+            return port;
+    }
+    throw std::runtime_error("No port of this machine is free, or no socket can be had.");
 }
 
 bool answers(std::uint16_t port, std::chrono::seconds limit)

@@ -16,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+from ports import free_port
+
 _COMMAND = os.environ["HEARTH_COMMAND"]
 _LEASE = 1024  # F_SETLEASE of Linux
 _LONG = 60  # seconds that nothing here takes
@@ -507,12 +509,6 @@ class Bundles(CarryTest):
             file.write(bytes([byte[0] ^ 1]))
         self.carry("restore", self.tree, "--bundle", "caches.bundle", code=3)
         self.assertFalse(os.path.exists(self.tree))
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 class Servers(CarryTest):

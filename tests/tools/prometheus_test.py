@@ -10,14 +10,8 @@ import unittest
 import urllib.error
 import urllib.parse
 
+from ports import free_port
 from serving import CacheTest, get
-
-
-def free_port():
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 class Scraped(CacheTest):
