@@ -1,12 +1,9 @@
 #include "modules/variants/tuner.hpp"
 
 #include "base/background.hpp"
-#include "base/fork.hpp"
+#include "base/error.hpp"
 #include "hearth/lasting.hpp"
-#include "modules/compile_here.hpp"
-#include "modules/variants/launch_timer.hpp"
-#include "modules/variants/machine.hpp"
-#include "modules/variants/record.hpp"
+#include "modules/variants/tuned_class.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -46,13 +43,6 @@ void tell_times(const Rounds::Times& times, MeasuredVariant& variant)
     variant.highest = times.highest;
 }
 
-// Whether another process would fail the same way.
-bool is_lasting(Code code)
-{
-    return code == Code::compile_failed || code == Code::not_found || code == Code::other_version ||
-           code == Code::invalid_argument;
-}
-
 Variants checked(Variants variants)
 {
     if (!(variants.least_gain >= 0 && variants.least_gain < 1))
@@ -61,67 +51,6 @@ Variants checked(Variants variants)
 }
 
 }  // namespace
-
-struct Tuner::Candidate {
-    MeasuredVariant told;                // what is known of it
-    const Relaunch* relaunch = nullptr;  // of the program's own declaration
-    Function loaded{};                   // null: not yet, or dropped
-    bool lasting_reason = true;          // it would be dropped again by the next process
-
-    void drop(std::string why, bool lasting)
-    {
-        told.state = VariantState::dropped;
-        told.why = std::move(why);
-        lasting_reason = lasting;
-    }
-};
-
-// Until a class is settled.
-struct Tuner::Measuring {
-    Rounds rounds;
-    LaunchTimer timer;
-};
-
-struct Tuner::Class {
-    Class(const gpu::CudaDriver& its_driver, const gpu::CudaContext& its_context, Shape its_shape,
-          const Variants& variants)
-        : driver(its_driver), context(its_context), shape(std::move(its_shape)),
-          measuring(new Measuring{Rounds(variants.others.size() + 1, variants.least_gain),
-                                  LaunchTimer(its_driver, its_context)})
-    {
-    }
-
-    const gpu::CudaDriver& driver;
-    const gpu::CudaContext context;
-    const Shape shape;
-    std::string text;                    // of the shape
-    std::vector<std::string> constants;  // "-DN=4096", by m_constants; empty: it is missing
-    Machine machine;
-    Class* next = nullptr;
-
-    // Points into `candidates`. Once set, it changes only to the first, if the driver will not launch what it was.
-    std::atomic<const Candidate*> settled{nullptr};
-    std::atomic<std::uint64_t> launches{0};
-    std::atomic<bool> ready{false};   // everything is compiled, or dropped
-    std::atomic<bool> timing{false};  // a thread is about to time its launch: the others' run as asked
-    std::promise<void> looked_up;     // the record, and its winner loaded
-
-    // For what follows, but not for a `loaded` once it is settled or the first's. While it is held, nothing of the
-    // program's is called, nothing of the cache's, and nothing goes that has locks of its own.
-    mutable base::ForkSafeMutex mutex{base::LockLevel::engine};
-    std::vector<Candidate> candidates;     // the first, then as declared
-    std::unique_ptr<Measuring> measuring;  // null: it is settled
-    std::size_t winner = 0;
-    std::uint64_t settled_after = 0;
-    std::optional<VariantRecord> to_store;
-    std::chrono::nanoseconds cost{0};  // of finding out
-};
-
-// What goes when a class is settled, when its lock is no longer held.
-struct Tuner::LetGo {
-    std::vector<Function> functions;
-    std::unique_ptr<Measuring> measuring;
-};
 
 Tuner::Tuner(Cache& cache, nvrtc::Program program, std::string name, Variants variants, nvrtc::CompileOptions options)
     : m_cache(&lasting(cache)), m_program(std::move(program)), m_name(std::move(name)),
@@ -247,100 +176,6 @@ std::string Tuner::mistake_in(const Variant& variant, const Class& one) const
                                constant.macro, constant.argument);
     }
     return {};
-}
-
-// What is kept under that question, here or on a server. That counts as a use, and a server's record is copied here.
-std::optional<VariantRecord> Tuner::known_record(const VariantRecord& asked)
-{
-    const Request question = question_of(asked, m_variants);
-    const Lookup kept = m_cache->peek(question, EntryKind::manifest);
-    std::optional<VariantRecord> found = kept ? variant_record(*kept) : std::nullopt;
-    if (!found || !answers(*found, asked))
-        return std::nullopt;
-    if (!m_cache->touch(question))
-        static_cast<void>(m_cache->insert(question, *kept, {.kind = EntryKind::derived}));
-    return found;
-}
-
-// On the thread that compiles variants, and before it compiles those of this class: nothing is being measured.
-void Tuner::start_with_record(Class& one)
-{
-    LetGo let_go;
-    const VariantRecord asked = [&] {
-        const std::lock_guard lock(one.mutex);
-        return record_of(one);
-    }();
-    if (const std::optional<VariantRecord> found = known_record(asked)) {
-        const auto winner = static_cast<std::size_t>(
-            std::ranges::find(found->variants, found->winner, &MeasuredVariant::name) - found->variants.begin());
-        Result<Function> loaded = Function{};
-        if (winner > 0) {
-            const gpu::ScopedContext context(one.driver, one.context);
-            if (context.ok())
-                loaded = load(one, winner);
-        }
-        take_over(one, *found, winner, std::move(loaded), let_go);
-    }
-    one.looked_up.set_value();
-}
-
-void Tuner::take_over(Class& one, const VariantRecord& found, std::size_t winner, Result<Function> loaded,
-                      LetGo& let_go)
-{
-    const bool is_there = winner == 0 || (loaded && *loaded != nullptr);
-    // A header that only the variant includes has changed since.
-    if (is_there && winner > 0 && (*loaded)->module->key != found.variants[winner].entry)
-        return;
-    const std::lock_guard lock(one.mutex);
-    for (std::size_t i = 0; i < one.candidates.size(); ++i)
-        one.candidates[i].told = found.variants[i];
-    one.candidates.front().told.entry = found.entry;
-    if (is_there) {
-        if (winner > 0)
-            one.candidates[winner].loaded = *std::move(loaded);
-        return settle(one, winner, let_go);
-    }
-    // It won elsewhere and cannot run here: no reason to measure anew in every process.
-    one.candidates[winner].drop(loaded ? "Its context is gone." : loaded.error().message, false);
-    settle(one, 0, let_go);
-}
-
-Result<Tuner::Function> Tuner::load(const Class& one, std::size_t candidate) const
-{
-    const Variant& variant = m_variants.others[candidate - 1];
-    nvrtc::Program program = m_program;
-    program.options.insert(program.options.end(), variant.options.begin(), variant.options.end());
-    for (const Constant& constant : variant.constants)
-        program.options.push_back(one.constants[place_of(constant, m_constants)]);
-    return load_program(one.driver, one.context, *m_cache, program, m_options, m_name);
-}
-
-// One variant a piece of work, so that others have their turn.
-void Tuner::compile(Class& one, std::size_t candidate)
-{
-    if (one.settled.load(std::memory_order_acquire) != nullptr)
-        return;
-    if (candidate == one.candidates.size()) {
-        // release: pairs with the acquire in launch_unsettled().
-        one.ready.store(true, std::memory_order_release);
-        return;
-    }
-    Candidate& compiled = one.candidates[candidate];
-    if (compiled.told.state != VariantState::dropped) {
-        const gpu::ScopedContext context(one.driver, one.context);
-        if (!context.ok())
-            return;  // there will be no more launches
-        Result<Function> loaded = load(one, candidate);
-        const std::lock_guard lock(one.mutex);
-        if (loaded) {
-            compiled.loaded = *std::move(loaded);
-            compiled.told.entry = compiled.loaded->module->key;
-        } else {
-            compiled.drop(loaded.error().message, is_lasting(loaded.error().code));
-            one.measuring->rounds.drop(candidate);
-        }
-    }
-    base::Background::of_process().submit(this, [this, &one, candidate] { compile(one, candidate + 1); });
 }
 
 // Notes it where the launch becomes part of a graph.
@@ -481,16 +316,6 @@ void Tuner::settle(Class& one, std::size_t winner, LetGo& let_go)
     let_go.measuring = std::move(one.measuring);
     // release: pairs with the acquire in launch().
     one.settled.store(&one.candidates[winner], std::memory_order_release);
-}
-
-void Tuner::store(Class& one)
-{
-    std::unique_lock lock(one.mutex);
-    const std::optional<VariantRecord> record = std::exchange(one.to_store, std::nullopt);
-    lock.unlock();
-    if (record)
-        static_cast<void>(m_cache->insert(question_of(*record, m_variants), to_artifact(*record, one.cost),
-                                          {.kind = EntryKind::manifest}));
 }
 
 // With the lock.

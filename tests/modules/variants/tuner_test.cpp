@@ -204,6 +204,12 @@ protected:
             wait_for_background();
         }
     }
+    // So many events: two for each launch that is timed.
+    void launch_until_recorded(int events)
+    {
+        for (int i = 0; i < 1000 && m_device.recorded < events; ++i)
+            launch_and_wait(1);
+    }
     // Launches until it is settled; compilers are waited for.
     void run_until_settled(int n = 1000)
     {
@@ -409,10 +415,7 @@ TEST_F(VariantTuner, a_device_that_lags_behind_is_never_waited_for)
     SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
     m_device.behind = true;
-    for (int i = 0; i < 1000 && m_device.recorded < 80; ++i) {
-        launch_times(1);
-        wait_for_background();
-    }
+    launch_until_recorded(80);
     launch_times(100);
     EXPECT_EQ(m_device.recorded, 80) << "no more than 20 rounds are out";
     EXPECT_EQ(record().winner, "");
@@ -573,10 +576,7 @@ TEST_F(VariantTuner, launches_of_the_program_that_fail_prove_nothing_and_leave_n
 {
     start({.others = {variant("1")}});
     SKIP_WITHOUT_NVRTC();
-    for (int i = 0; i < 1000 && m_device.recorded < 4; ++i) {
-        launch_times(1);
-        wait_for_background();
-    }
+    launch_until_recorded(4);
     m_device.refuses = {{1, 700}, {2, 700}};  // CUDA_ERROR_ILLEGAL_ADDRESS
     for (int i = 0; i < 500; ++i)
         EXPECT_FALSE(launch().ok());
@@ -747,10 +747,7 @@ TEST_F(VariantTuner, what_was_proven_is_stored_whatever_happens_before_it_is)
     start({.others = {variant("1")}});
     SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
-    for (int i = 0; i < 1000 && m_device.recorded < 80; ++i) {
-        launch_times(1);
-        wait_for_background();
-    }
+    launch_until_recorded(80);
     std::latch busy(1);
     std::latch go_on(1);
     int other = 0;
