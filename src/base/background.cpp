@@ -51,7 +51,9 @@ Background::Background()
           m_waiting.clear();
           m_running = nullptr;
           m_thread = {};
-          // Replaced, not destroyed: its destructor would wait for those who waited in the parent.
+          // Replaced, not destroyed: a thread would have to be joined, and those who waited are in the parent.
+          std::construct_at(&m_to_join);
+          std::construct_at(&m_to_join_first);
           if (m_waiters > 0)
               std::construct_at(&m_ended);
           m_waiters = 0;
@@ -78,7 +80,7 @@ bool Background::submit(const void* owner, Work work, Turn turn)
         return false;
     }
     m_thread = thread.get_id();
-    thread.detach();
+    m_to_join_first = std::exchange(m_to_join, std::move(thread));
     // Again for each of the first threads: what a compiler set up in an earlier one goes after that.
     if (m_handlers < k_most_handlers) {
         ++m_handlers;
@@ -97,6 +99,11 @@ void Background::run()
 {
     step_back(Waited::at_the_end);
     std::unique_lock lock(m_mutex);
+    if (std::thread before = std::move(m_to_join_first); before.joinable()) {
+        lock.unlock();
+        before.join();
+        lock.lock();
+    }
     while (!m_waiting.empty()) {
         Piece piece = std::move(m_waiting.front());
         m_waiting.pop_front();
@@ -120,7 +127,7 @@ void Background::wait_for_running(std::unique_lock<ForkSafeMutex>& lock, const v
     if (m_thread == std::this_thread::get_id())
         return;
     ++m_waiters;
-    m_ended.wait(lock, [&] { return m_running == nullptr || (owner != nullptr && m_running != owner); });
+    m_ended.wait(lock, [&] { return m_running != owner; });
     --m_waiters;
 }
 
@@ -142,8 +149,12 @@ void Background::end()
     std::unique_lock lock(m_mutex);
     m_ending = true;
     dropped.swap(m_waiting);
-    wait_for_running(lock, nullptr);
+    if (m_thread == std::this_thread::get_id())
+        return;
+    std::thread ending = std::move(m_to_join);
     lock.unlock();
+    if (ending.joinable())
+        ending.join();
 }
 
 }  // namespace hearth::base

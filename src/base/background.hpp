@@ -14,9 +14,10 @@ namespace hearth::base {
 // processor to others, is started when there is work and ends when there is none.
 //
 // A process must not end while a compiler runs in it: the compiler's own destructors would pull the ground from under
-// it. So the end of the process waits for the piece of work that runs, and the others are not begun. exit() runs the
-// destructors of its thread's variables first, so the main thread has one once it has submitted work. For other threads
-// there is a handler, which comes too late for what a compiler has set up after it was registered.
+// it, and from under what it has kept for its thread. So the end of the process waits for the piece of work that runs
+// and until the thread is gone; other pieces are not begun. exit() runs the destructors of its thread's variables
+// first, so the main thread has one once it has submitted work. For other threads there is a handler, which comes too
+// late for what a compiler has set up after it was registered.
 // Thread safety: all of it.
 class Background {
 public:
@@ -52,7 +53,9 @@ private:
     int m_waiters = 0;
     std::deque<Piece> m_waiting;
     const void* m_running = nullptr;  // whose
-    std::thread::id m_thread{};       // none: there is no thread
+    std::thread::id m_thread{};       // that takes what waits; none: there is no thread, or it is ending
+    std::thread m_to_join;
+    std::thread m_to_join_first;  // by the new thread, so that nobody who submits waits for the end of the old one
     bool m_ending = false;
     int m_handlers = 0;
     const ForkGuard m_fork;

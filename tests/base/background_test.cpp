@@ -30,6 +30,40 @@ void wait_for(const std::atomic<bool>& about_to)
         std::this_thread::yield();
 }
 
+// In a child that ends once it has begun.
+std::atomic<bool> g_begun = false;
+std::atomic<bool> g_ending = false;
+int g_pipe[2];
+
+void write_byte()
+{
+    EXPECT_EQ(::write(g_pipe[1], "x", 1), 1);
+}
+
+// What `work` writes until the process that submitted it is gone.
+int written_by_a_process_that_ends(void (*work)())
+{
+    EXPECT_EQ(::pipe(g_pipe), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        static int s_owner;
+        Background::of_process().submit(&s_owner, work);
+        while (!g_begun)
+            std::this_thread::yield();
+        Background::of_process().submit(&s_owner, [] { ::_exit(7); });  // not begun any more
+        g_ending = true;
+        std::exit(0);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ::close(g_pipe[1]);
+    char bytes[9];
+    const auto written = static_cast<int>(::read(g_pipe[0], bytes, sizeof bytes));
+    ::close(g_pipe[0]);
+    return written;
+}
+
 }  // namespace
 
 TEST(Background, runs_one_piece_at_a_time_in_order_and_what_is_next_first)
@@ -95,33 +129,29 @@ TEST(Background, an_exception_ends_its_own_piece_only)
 
 TEST(Background, the_end_of_the_process_waits_for_what_runs)
 {
-    int pipe_ends[2];
-    ASSERT_EQ(::pipe(pipe_ends), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        static int s_owner;
-        static int s_out;
-        s_out = pipe_ends[1];
-        static std::atomic<bool> s_begun = false;
-        static std::atomic<bool> s_ending = false;
-        Background::of_process().submit(&s_owner, [] {
-            s_begun = true;
-            wait_for(s_ending);
-            [[maybe_unused]] const auto written = ::write(s_out, "x", 1);
-        });
-        Background::of_process().submit(&s_owner, [] { ::_exit(7); });  // not begun any more
-        while (!s_begun)
-            std::this_thread::yield();
-        s_ending = true;
-        std::exit(0);
-    }
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-    ::close(pipe_ends[1]);
-    char byte = 0;
-    EXPECT_EQ(::read(pipe_ends[0], &byte, 1), 1) << "it ended before";
-    ::close(pipe_ends[0]);
+    EXPECT_EQ(written_by_a_process_that_ends([] {
+                  g_begun = true;
+                  wait_for(g_ending);
+                  write_byte();
+              }),
+              1);
+}
+
+TEST(Background, the_end_of_the_process_waits_for_the_destructors_of_the_threads_variables)
+{
+    EXPECT_EQ(written_by_a_process_that_ends([] {
+                  static thread_local struct Kept {
+                      bool is_used = false;
+                      ~Kept()
+                      {
+                          g_begun = true;
+                          wait_for(g_ending);
+                          write_byte();
+                      }
+                  } t_kept;
+                  t_kept.is_used = true;
+              }),
+              1);
 }
 
 TEST(Background, a_forked_child_has_none_of_its_parents_work_and_can_have_its_own)
