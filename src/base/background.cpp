@@ -1,5 +1,6 @@
 #include "base/background.hpp"
 
+#include "base/of_process.hpp"
 #include "base/own_thread.hpp"
 #include "base/priority.hpp"
 
@@ -12,9 +13,6 @@
 namespace hearth::base {
 
 namespace {
-
-// At namespace scope and never destroyed: it is used while the process ends.
-Background& g_background = *new Background;
 
 constexpr int k_most_handlers = 8;
 
@@ -29,7 +27,7 @@ struct EndOfMainThread {
     ~EndOfMainThread()
     {
         if (is_main_thread())
-            g_background.end();
+            Background::of_process().end();
     }
     EndOfMainThread(const EndOfMainThread&) = delete;
     EndOfMainThread& operator=(const EndOfMainThread&) = delete;
@@ -42,7 +40,7 @@ thread_local EndOfMainThread t_end_of_main_thread;
 
 Background& Background::of_process()
 {
-    return g_background;
+    return base::of_process<Background>();
 }
 
 // In a forked child there is no such thread, and what it ran is nobody's.
@@ -51,9 +49,10 @@ Background::Background()
           m_waiting.clear();
           m_running = nullptr;
           m_thread = {};
-          // Replaced, not destroyed: a thread would have to be joined, and those who waited are in the parent.
-          std::construct_at(&m_to_join);
-          std::construct_at(&m_to_join_first);
+          for (std::thread* const gone : {&m_to_join, &m_to_join_first})
+              if (gone->joinable())
+                  gone->detach();
+          // Replaced, not destroyed: its destructor would wait for those who waited in the parent.
           if (m_waiters > 0)
               std::construct_at(&m_ended);
           m_waiters = 0;
@@ -84,7 +83,7 @@ bool Background::submit(const void* owner, Work work, Turn turn)
     // Again for each of the first threads: what a compiler set up in an earlier one goes after that.
     if (m_handlers < k_most_handlers) {
         ++m_handlers;
-        std::atexit([] { g_background.end(); });
+        std::atexit([] { of_process().end(); });
     }
     return true;
 }

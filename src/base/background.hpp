@@ -24,7 +24,6 @@ public:
     using Work = std::function<void()>;
     enum class Turn : std::uint8_t { last, next };
 
-    // Never destroyed.
     static Background& of_process();
 
     Background();

@@ -1,5 +1,7 @@
 #include "base/clock.hpp"
 
+#include "base/of_process.hpp"
+
 #include <ctime>
 
 namespace hearth::base {
@@ -9,9 +11,7 @@ const Clock& system_clock()
     struct System final : Clock {
         WallTime now() const override { return std::chrono::system_clock::now(); }
     };
-    // Never destroyed: a drop-in library still works when the program's static objects are gone.
-    static const System& clock = *new System;
-    return clock;
+    return of_process<System>();
 }
 
 WallTime coarse_time()

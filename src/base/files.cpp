@@ -1,5 +1,6 @@
 #include "base/files.hpp"
 
+#include "base/of_process.hpp"
 #include "base/signal_guard.hpp"
 
 #include <algorithm>
@@ -120,8 +121,7 @@ public:
 
 Files& system_files()
 {
-    static SystemFiles& files = *new SystemFiles;  // never destroyed, as the clock is
-    return files;
+    return of_process<SystemFiles>();
 }
 
 FileHandle& FileHandle::operator=(FileHandle&& other) noexcept

@@ -1,5 +1,6 @@
 #include "base/fork.hpp"
 
+#include "base/of_process.hpp"
 #include "base/slow_mutex.hpp"
 
 #include <array>
@@ -19,7 +20,6 @@ constinit std::atomic<ForkRegistry*> g_others{nullptr};
 
 }  // namespace
 
-// Never destroyed: locks and guards may live in statics of any library.
 struct ForkRegistry {
     std::mutex mutex;
     // Ordered, so that two locks of one level are always taken in the same order: a table's changes as it grows.
@@ -27,14 +27,7 @@ struct ForkRegistry {
     std::unordered_set<ForkGuard*> guards;
     std::atomic<std::uint64_t> begun_and_ended{0};
 
-    static ForkRegistry& own()
-    {
-        static ForkRegistry* registry = [] {
-            ::pthread_atfork([] { own().before(); }, [] { own().in_parent(); }, [] { own().in_child(); });
-            return new ForkRegistry;
-        }();
-        return *registry;
-    }
+    static ForkRegistry& own() { return of_process<ForkRegistry>(); }
 
     static ForkRegistry& instance()
     {
@@ -81,6 +74,14 @@ struct ForkRegistry {
 
     std::set<ForkSafeMutex*>& at(LockLevel level) { return locks[static_cast<std::size_t>(level)]; }
 };
+
+namespace {
+
+[[maybe_unused]] const int g_at_fork =
+    ::pthread_atfork([] { ForkRegistry::own().before(); }, [] { ForkRegistry::own().in_parent(); },
+                     [] { ForkRegistry::own().in_child(); });
+
+}  // namespace
 
 void* fork_registry()
 {

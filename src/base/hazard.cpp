@@ -1,6 +1,7 @@
 #include "base/hazard.hpp"
 
 #include "base/fork.hpp"
+#include "base/of_process.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -11,7 +12,7 @@
 
 namespace hearth::base {
 
-// One for the process and never destroyed: leases may outlive every cache, and threads outlive main().
+// One for the process.
 struct HazardDomain {
     ForkSafeMutex mutex{LockLevel::reclaim};  // guards all that follows
     HazardSlot* slots = nullptr;
@@ -163,13 +164,8 @@ namespace {
 
 HazardDomain& domain()
 {
-    static auto* instance = new HazardDomain;
-    return *instance;
+    return of_process<HazardDomain>();
 }
-
-// Created when the library is loaded: if a fork came while another thread creates it, the child would wait for that
-// thread.
-[[maybe_unused]] const HazardDomain& g_domain_made_early = domain();
 
 // Lets a thread keep free slots from now on, and gives them back when it ends.
 struct SlotsOfThread {

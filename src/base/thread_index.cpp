@@ -1,6 +1,7 @@
 #include "base/thread_index.hpp"
 
 #include "base/fork.hpp"
+#include "base/of_process.hpp"
 
 #include <mutex>
 #include <set>
@@ -15,16 +16,10 @@ struct Numbers {
     std::size_t next = 0;
 };
 
-// Never destroyed: threads may end after main() has.
 Numbers& numbers()
 {
-    static auto* instance = new Numbers;
-    return *instance;
+    return of_process<Numbers>();
 }
-
-// Created when the library is loaded: if a fork came while another thread creates it, the child would wait for that
-// thread.
-[[maybe_unused]] const Numbers& g_numbers_made_early = numbers();
 
 // Gives the number back when the thread ends.
 struct Holder {

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/of_process.hpp"
 #include "engine/parts.hpp"
 #include "hearth/lasting.hpp"
 #include "hearth/vram.hpp"
@@ -17,19 +18,21 @@ Error moved_from()
 
 }  // namespace
 
-// One without tiers for the process, never destroyed: what a Cache that was moved from stands on.
+// One without tiers for the process: what a Cache that was moved from stands on.
 Cache::Parts& Cache::no_parts()
 {
-    static auto* const none = [] {
-        engine::EngineOptions options;
-        options.policy = gdsf();
-        options.clock = &base::system_clock();
-        auto* const parts = new Parts(std::move(options));
-        // So that this lasting cache, too, answers with errors.
-        [[gnu::used]] static auto* const never_used = new Cache(std::move(parts->lasting.cache));
-        return parts;
-    }();
-    return *none;
+    struct NoParts {
+        static engine::EngineOptions options()
+        {
+            engine::EngineOptions options;
+            options.policy = gdsf();
+            options.clock = &base::system_clock();
+            return options;
+        }
+        Parts parts{options()};
+        Cache moved_from = std::move(parts.lasting.cache);  // so that this lasting cache, too, answers with errors
+    };
+    return base::made_once<NoParts>().parts;
 }
 
 Cache::Cache(std::unique_ptr<Parts> parts) : m_parts(std::move(parts)) {}

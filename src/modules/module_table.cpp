@@ -1,6 +1,7 @@
 #include "modules/module_table.hpp"
 
 #include "base/error.hpp"
+#include "base/of_process.hpp"
 #include "modules/image.hpp"
 #include "modules/loaded_function.hpp"
 
@@ -15,13 +16,8 @@ namespace {
 
 ModuleTable& process_table()
 {
-    static auto* instance = new ModuleTable;
-    return *instance;
+    return base::of_process<ModuleTable>();
 }
-
-// Created when the library is loaded: if a fork came while another thread creates it, the child would wait for that
-// thread.
-[[maybe_unused]] const ModuleTable& g_made_early = process_table();
 
 Error load_error(const gpu::CudaDriver& driver, const LoadedImage& image, std::uint64_t bytes)
 {

@@ -1,5 +1,7 @@
 #include "resident/resident_table.hpp"
 
+#include "base/of_process.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -36,8 +38,7 @@ void Node::operator delete(void* node) noexcept
 
 const Artifact& Node::about() const noexcept
 {
-    static const Artifact k_none;
-    return k_none;
+    return base::of_process<const Artifact>();
 }
 
 ResidentTable::ResidentTable()

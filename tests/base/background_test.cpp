@@ -1,5 +1,7 @@
 #include "base/background.hpp"
 
+#include "support/forks.hpp"
+
 #include <atomic>
 #include <gtest/gtest.h>
 #include <latch>
@@ -156,9 +158,7 @@ TEST(Background, the_end_of_the_process_waits_for_the_destructors_of_the_threads
 
 TEST(Background, a_forked_child_has_none_of_its_parents_work_and_can_have_its_own)
 {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "ThreadSanitizer takes threads of a forked child for those that the parent had.";
-#endif
+    SKIP_FORKS_WITH_THREADS();
     Background& background = Background::of_process();
     std::latch running(1);
     std::latch go_on(1);

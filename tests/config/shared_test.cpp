@@ -1,5 +1,6 @@
 #include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
+#include "support/forks.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
 
@@ -24,9 +25,7 @@ class Shared : public testing::Test {
 protected:
     void SetUp() override
     {
-#if defined(__SANITIZE_THREAD__)
-        GTEST_SKIP() << "ThreadSanitizer does not follow a process that forks and starts threads";
-#endif
+        SKIP_FORKS_WITH_THREADS();
         m_environment.set("HEARTH_DIR", m_scratch / "cache");
     }
     // Whether `work` succeeds in a process that then ends by exit(). One that hangs is ended by its alarm.

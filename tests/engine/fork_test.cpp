@@ -1,5 +1,6 @@
 #include "cache_test.hpp"
 #include "hearth/admin.hpp"
+#include "support/forks.hpp"
 #include "support/scale.hpp"
 
 #include <atomic>
@@ -19,12 +20,7 @@ namespace {
 
 class Forks : public CacheTest {
 protected:
-    void SetUp() override
-    {
-#if defined(__SANITIZE_THREAD__)
-        GTEST_SKIP() << "ThreadSanitizer does not follow a fork of a process with threads";
-#endif
-    }
+    void SetUp() override { SKIP_FORKS_WITH_THREADS(); }
     // Whether `work` succeeds in a forked child. A child that hangs is ended by its alarm.
     static bool in_child(const std::function<bool()>& work)
     {
@@ -106,10 +102,7 @@ TEST_F(Forks, a_child_that_a_maker_starts_does_not_hold_the_makers_flight)
 
 TEST_F(Forks, a_fork_in_the_middle_of_other_threads_work_leaves_the_child_working)
 {
-#if defined(__SANITIZE_ADDRESS__)
-    GTEST_SKIP()
-        << "AddressSanitizer's allocator stays locked in a child that is forked while another thread allocates";
-#endif
+    SKIP_FORKS_BESIDE_THREADS();
     CacheOptions silent = options();
     silent.tiers = {memory_named("fast", 5000), disk_here(50'000)};
     silent.on_evict = {};  // the test's own lock might be held when the process forks

@@ -4,6 +4,7 @@
 #include "hearth/bundle.hpp"
 #include "hearth/prewarm.hpp"
 #include "hooked_tier.hpp"
+#include "support/forks.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -404,9 +405,7 @@ TEST_F(Prewarming, a_cache_may_be_moved_while_it_works)
 
 TEST_F(Prewarming, a_forked_child_has_a_handle_that_says_stopped)
 {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "ThreadSanitizer does not follow a fork of a process with threads";
-#endif
+    SKIP_FORKS_WITH_THREADS();
     put_on_disk(1, 3, 10'000);
     Cache cache = open_usual();
     std::optional<Prewarm> slow = prewarm(cache, numbered_keys(1, 3), {.bytes_per_second = 1});
@@ -436,9 +435,7 @@ TEST_F(Prewarming, a_forked_child_has_a_handle_that_says_stopped)
 
 TEST_F(Prewarming, a_child_that_leaves_with_a_handle_and_a_cache_open_ends_both)
 {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "ThreadSanitizer does not follow a fork of a process with threads";
-#endif
+    SKIP_FORKS_WITH_THREADS();
     put_on_disk(1, 3, 10'000);
     std::optional<Cache> cache = open_usual();
     std::optional<Prewarm> slow = prewarm(*cache, numbered_keys(1, 3), {.bytes_per_second = 1});

@@ -6,7 +6,7 @@
 The build already refuses an include of a layer that was not linked (cmake/HearthLayers.cmake). This looks at the whole
 tree without a compiler, so it also sees a layer that links what it should not, headers nobody compiles, and cycles. With
 a build folder it looks at the compiled layers too: a function that is declared in a public header may be defined in a
-layer that its caller must not need.
+layer that its caller must not need, and a static of a function is no good in a process that forks.
 """
 
 import collections
@@ -252,11 +252,23 @@ def check_calls(build):
     return problems
 
 
+def check_statics(build):
+    """Statics of functions of the library that a first caller makes under a lock of the language's, as sentences."""
+    objects = [str(path) for part in ("src", "proxy") for path in pathlib.Path(build, part).rglob("*.o")]
+    listing = subprocess.run(["readelf", "-sW", *objects], capture_output=True, text=True).stdout if objects else ""
+    # A guard of a function's (_ZGVZ); one of a thread's own variable has the type TLS.
+    guards = sorted(set(re.findall(r" OBJECT .* _ZGVZ(N?K?6hearth\S*)$", listing, re.MULTILINE)))
+    names = subprocess.run(["c++filt"], input="\n".join("_ZZ" + name for name in guards), capture_output=True,
+                           text=True).stdout.split("\n")
+    return [f"{name} is made by its first caller, and a child that is forked meanwhile waits for ever: use "
+            "base/of_process.hpp" for name in sorted(names) if name]
+
+
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
     problems, count = check(root)
     if len(sys.argv) > 2:
-        problems += check_calls(sys.argv[2])
+        problems += check_calls(sys.argv[2]) + check_statics(sys.argv[2])
     for problem in problems:
         print(problem)
     if count == 0:

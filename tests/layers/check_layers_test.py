@@ -131,6 +131,29 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn("base: text.cpp calls name_of(int), which is defined in engine", found[0])
 
+    @unittest.skipUnless(shutil.which("c++") and shutil.which("readelf"), "needs a compiler")
+    def test_a_static_that_its_first_caller_makes_is_caught(self):
+        source = """
+            int made();
+            namespace hearth::base {
+            int table() { static int s_table = made(); return s_table; }
+            int constant() { static int s_constant = 7; return ++s_constant; }
+            int of_thread() { static thread_local int t_own = made(); return t_own; }
+            struct Node { int about() const { static int s_about = made(); return s_about; } };
+            int about() { return Node().about(); }
+            template <class T> inline int g_at_load = made();
+            int at_load() { return g_at_load<int>; }
+            }"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "src/CMakeFiles/hearth_base.dir/x.cpp")
+            path.parent.mkdir(parents=True)
+            path.write_text(source)
+            subprocess.run(["c++", "-std=c++17", "-c", str(path), "-o", f"{path}.o"], check=True)
+            found = check_layers.check_statics(folder)
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("hearth::base::Node::about() const::s_about is made by its first caller", found[0])
+        self.assertIn("hearth::base::table()::s_table is made by its first caller", found[1])
+
     def test_a_cycle_is_caught(self):
         found = self.problems({"src/base/a.hpp": '#include "base/b.hpp"', "src/base/b.hpp": '#include "base/c.hpp"',
                                "src/base/c.hpp": '#include "base/a.hpp"'})

@@ -1,5 +1,7 @@
 #include "remote/hedge.hpp"
 
+#include "support/forks.hpp"
+
 #include <atomic>
 #include <gtest/gtest.h>
 #include <latch>
@@ -96,9 +98,7 @@ TEST(Hedge, two_failures_are_a_failure)
 
 TEST(Hedge, works_in_a_forked_child)
 {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "ThreadSanitizer knows no threads in a forked child of a threaded process";
-#endif
+    SKIP_FORKS_WITH_THREADS();
     Hedge hedge;
     const Hedge::Ask ask = [] { return Hedge::Answer(text("x")); };
     ASSERT_TRUE(hedge.first_of_two(ask, 1h).ok());

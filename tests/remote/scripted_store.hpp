@@ -17,6 +17,7 @@ struct ScriptedServer {
     std::map<std::string, Bytes> objects;
     std::atomic<int> failing{0};  // a Code and one, for every request; 0: none
     std::atomic<bool> hold_writes{false};
+    std::atomic<bool> holds{false};  // a write
     std::atomic<std::uint64_t> requests{0};
     std::atomic<std::uint64_t> opened{0};
     std::atomic<std::uint64_t> forks{0};
@@ -141,8 +142,10 @@ private:
     }
     Status put_one(const remotes::Object& object)
     {
-        while (m_server->hold_writes)
+        while (m_server->hold_writes) {
+            m_server->holds = true;
             std::this_thread::yield();
+        }
         if (const std::optional<Error> error = failure())
             return *error;
         m_server->put(object.name, Bytes::copy_of(object.bytes));

@@ -6,6 +6,7 @@
 #include "support/isolated_environment.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
+#include "support/threads.hpp"
 
 #include <csignal>
 #include <filesystem>
@@ -19,19 +20,14 @@ namespace {
 
 using test::numbered_key;
 
-// Of every thread of this process but the calling one, what it has blocked; bit 0 is signal 1.
-std::vector<std::uint64_t> masks_of_other_threads()
+// What a thread of this process has blocked; bit 0 is signal 1.
+std::uint64_t mask_of(const std::string& thread)
 {
-    std::vector<std::uint64_t> masks;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-        if (task.path().filename() == std::to_string(::gettid()))
-            continue;
-        std::ifstream status(task.path() / "status");
-        for (std::string line; std::getline(status, line);)
-            if (line.starts_with("SigBlk:"))
-                masks.push_back(std::stoull(line.substr(7), nullptr, 16));
-    }
-    return masks;
+    std::ifstream status("/proc/self/task/" + thread + "/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("SigBlk:"))
+            return std::stoull(line.substr(7), nullptr, 16);
+    return 0;
 }
 
 }  // namespace
@@ -41,7 +37,7 @@ TEST(Signals, no_thread_of_a_cache_takes_those_of_its_host)
     const test::IsolatedEnvironment environment;
     const test::ScratchDirectory scratch;
     const auto server = std::make_shared<test::ScriptedServer>();
-    const std::size_t others = masks_of_other_threads().size();  // sanitizers have some
+    const std::set<std::string> others = test::threads();  // sanitizers have some
     CacheOptions options;
     options.directory = scratch / "cache";
     options.maintenance = Maintenance::background;
@@ -57,12 +53,12 @@ TEST(Signals, no_thread_of_a_cache_takes_those_of_its_host)
     // A worker, the thread that sends, and the one that keeps order.
     ASSERT_TRUE(cache.get_or_compile_async(numbered_key(1), [] { return "made"; }).get().ok());
     cache.flush();
-    const std::vector<std::uint64_t> masks = masks_of_other_threads();
-    EXPECT_EQ(masks.size(), others + 3);
-    std::size_t blocked = 0;
-    for (const std::uint64_t mask : masks)
-        blocked += (mask >> (SIGTERM - 1) & 1U) != 0 && (mask >> (SIGUSR1 - 1) & 1U) != 0 ? 1 : 0;
-    EXPECT_GE(blocked, 3U);
+    const std::set<std::string> own = test::threads_since(others);
+    EXPECT_EQ(own.size(), 3U);
+    for (const std::string& thread : own) {
+        EXPECT_NE(mask_of(thread) >> (SIGTERM - 1) & 1U, 0U);
+        EXPECT_NE(mask_of(thread) >> (SIGUSR1 - 1) & 1U, 0U);
+    }
 }
 
 }  // namespace hearth::remotes

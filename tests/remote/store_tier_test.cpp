@@ -350,6 +350,8 @@ TEST_F(StoreTierTest, a_forked_child_begins_with_an_empty_queue_and_goes_on)
     m_server->hold_writes = true;
     for (std::uint64_t i = 0; i < 10; ++i)
         put(*tier, i);
+    while (!m_server->holds)
+        std::this_thread::yield();  // until the thread that sends is where it has none of the server's locks
     const pid_t child = ::fork();
     if (child == 0) {
         ::alarm(20);

@@ -56,7 +56,7 @@ class Scraped(CacheTest):
         stats = self.stats()
         self.assertGreater(stats["hits"], 100)
         self.assertAlmostEqual(value, stats["hit_rate"], places=12)
-        self.assertEqual(ask('up{job="hearth"}'), 1)
+        self.assertEqual(ask('max_over_time(up{job="hearth"}[1h])'), 1)
 
 
 if __name__ == "__main__":

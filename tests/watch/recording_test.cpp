@@ -1,3 +1,4 @@
+#include "support/forks.hpp"
 #include "support/scratch_directory.hpp"
 #include "watched_nvrtc.hpp"
 
@@ -110,6 +111,7 @@ TEST_F(Recordings, of_threads_hold_what_each_of_them_asked)
 
 TEST_F(Recordings, go_on_in_a_child_that_was_forked_meanwhile)
 {
+    SKIP_FORKS_BESIDE_THREADS();
     write_file(m_scratch / "b/v.h", "");
     std::atomic<bool> ended{false};
     std::thread busy([&] {

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/fork.hpp"
+#include "base/of_process.hpp"
 
 #include <mutex>
 #include <string>
@@ -16,16 +17,14 @@ namespace {
 
 thread_local Thread t_thread;
 
-// Never destroyed: threads outlive main().
+struct WaitsMutex : base::ForkSafeMutex {
+    WaitsMutex() : ForkSafeMutex(base::LockLevel::engine) {}
+};
+
 base::ForkSafeMutex& mutex()
 {
-    static auto* const instance = new base::ForkSafeMutex(base::LockLevel::engine);
-    return *instance;
+    return base::of_process<WaitsMutex>();
 }
-
-// Made when the library is loaded: were a fork to come while another thread makes it, the child would wait for that
-// thread.
-[[maybe_unused]] const base::ForkSafeMutex& g_made_early = mutex();
 
 }  // namespace
 

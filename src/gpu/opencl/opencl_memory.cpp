@@ -1,6 +1,7 @@
 // Device memory as OpenCL buffers. Writes are done when they return, so nothing has to be ordered after them.
 
 #include "base/error.hpp"
+#include "base/of_process.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/driver_process.hpp"
 #include "gpu/opencl/opencl_devices.hpp"
@@ -22,11 +23,11 @@ cl_mem cl_buffer_of(const DevicePart& part)
     return static_cast<cl_mem>(part.block.buffer);
 }
 
-// Created when the driver is first used, and not before: it is then that a fork takes it away.
-const DriverProcess& opencl_process()
+struct OpenClProcess : DriverProcess {};
+
+DriverProcess& opencl_process()
 {
-    static const auto* const process = new DriverProcess;
-    return *process;
+    return base::of_process<OpenClProcess>();
 }
 
 // A marker in the caller's queue.

@@ -1,4 +1,5 @@
 #include "base/error.hpp"
+#include "base/of_process.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/driver_process.hpp"
 #include "gpu/plain_staging.hpp"
@@ -37,11 +38,11 @@ constexpr std::uint64_t up_to_word(std::uint64_t bytes)
     return down_to_word(bytes + k_word - 1);
 }
 
-// Created when the library is first used, and not before: it is then that a fork takes it away.
-const DriverProcess& webgpu_process()
+struct WebGpuProcess : DriverProcess {};
+
+DriverProcess& webgpu_process()
 {
-    static const auto* const process = new DriverProcess;
-    return *process;
+    return base::of_process<WebGpuProcess>();
 }
 
 wgpu::Buffer wgpu_buffer_of(const DevicePart& part)

@@ -1,6 +1,8 @@
 #include "tiers/http/transfer.hpp"
 
 #include "base/error.hpp"
+#include "base/fork.hpp"
+#include "base/of_process.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -8,13 +10,18 @@
 #include <new>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace hearth::tiers::http {
 
 namespace {
 
-constinit std::once_flag g_once;
-constinit bool g_ready = false;
+// A fork waits for the lock: a child finds libcurl ready or untouched, never half made.
+struct Curl {
+    base::ForkSafeMutex mutex{base::LockLevel::counters};
+    bool begun = false;
+    bool ready = false;
+};
 
 constexpr long k_max_redirects = 3;
 // Only the beginning of an error page is useful, and the page may never end.
@@ -52,9 +59,12 @@ bool has_known_end(CURL* curl)
 
 bool curl_ready()
 {
+    Curl& curl = base::of_process<Curl>();
+    const std::lock_guard lock(curl.mutex);
     // Never cleaned up: another user of libcurl in this process may outlive us.
-    std::call_once(g_once, [] { g_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK; });
-    return g_ready;
+    if (!std::exchange(curl.begun, true))
+        curl.ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    return curl.ready;
 }
 
 void SocketBook::attach(CURL* handle)

@@ -1,5 +1,7 @@
 #include "tiers/vram/parked_leases.hpp"
 
+#include "base/of_process.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <mutex>
@@ -9,8 +11,7 @@ namespace hearth::tiers {
 
 ParkedLeases& ParkedLeases::of_process()
 {
-    static auto* const leases = new ParkedLeases;  // never destroyed: a lease may end as late as it likes
-    return *leases;
+    return base::of_process<ParkedLeases>();
 }
 
 void ParkedLeases::park(std::unique_ptr<gpu::StreamPoint> point, base::HazardSlot* slot)

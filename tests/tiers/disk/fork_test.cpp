@@ -1,4 +1,5 @@
 #include "disk_fixture.hpp"
+#include "support/forks.hpp"
 #include "support/forwarding_files.hpp"
 
 #include <atomic>
@@ -40,9 +41,7 @@ using DiskFork = DiskTest;
 
 TEST_F(DiskFork, does_not_wait_for_a_rebuild_and_the_child_finds_and_stores)
 {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "ThreadSanitizer does not follow a fork of a process with threads";
-#endif
+    SKIP_FORKS_WITH_THREADS();
     HeldListing files;
     m_environment.files = &files;
     const auto tier = open();

@@ -1,5 +1,7 @@
 #include "redis_fixture.hpp"
 
+#include "support/forks.hpp"
+
 #include <atomic>
 #include <sys/wait.h>
 #include <thread>
@@ -11,9 +13,7 @@ namespace hearth::test {
 TEST(RedisFork, a_child_works_on_whatever_other_threads_were_doing)
 {
     HEARTH_NEEDS_REDIS();
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "AddressSanitizer's allocator may be locked by another thread when a process forks.";
-#endif
+    SKIP_FORKS_BESIDE_THREADS();
     const RedisServer server;
     remotes::StoreOptions options = options_for(local_url(server.port()));
     options.max_connections = 2;

@@ -1,7 +1,9 @@
 #include "rogue_server.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <map>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -39,9 +41,11 @@ RogueServer::~RogueServer()
 void RogueServer::serve()
 {
     std::vector<pollfd> all = {{m_stop, POLLIN, 0}, {m_listener, POLLIN, 0}};
+    std::map<int, int> requests;  // by descriptor
     while (::poll(all.data(), all.size(), -1) >= 0 && all[0].revents == 0) {
         if (all[1].revents != 0) {
             all.push_back({::accept4(m_listener, nullptr, nullptr, SOCK_CLOEXEC), POLLIN, 0});
+            requests[all.back().fd] = 0;
             m_connections.fetch_add(1);
         }
         for (std::size_t i = 2; i < all.size(); ++i) {
@@ -49,6 +53,8 @@ void RogueServer::serve()
                 continue;
             std::array<char, 65536> asked;
             const ssize_t got = ::recv(all[i].fd, asked.data(), asked.size(), 0);
+            if (got > 0)
+                m_most_requests = std::max(m_most_requests.load(), ++requests[all[i].fd]);
             if (got > 0)
                 ::send(all[i].fd, m_answer.data(), m_answer.size(), MSG_NOSIGNAL);
             if (got > 0 && m_then == Then::stay)

@@ -19,6 +19,8 @@ public:
 
     std::uint16_t port() const { return m_port; }
     int connections() const { return m_connections.load(); }
+    // That one connection has sent, as far as they came one by one.
+    int most_requests() const { return m_most_requests.load(); }
 
 private:
     void serve();
@@ -29,6 +31,7 @@ private:
     int m_stop = -1;
     std::uint16_t m_port = 0;
     std::atomic<int> m_connections{0};
+    std::atomic<int> m_most_requests{0};
     std::thread m_thread;
 };
 

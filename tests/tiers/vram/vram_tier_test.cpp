@@ -1,5 +1,6 @@
 #include "hearth/hearth.hpp"
 #include "support/device_memories.hpp"
+#include "support/forks.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scale.hpp"
 #include "support/scratch_directory.hpp"
@@ -385,6 +386,7 @@ TEST_P(VramCache, threads_that_insert_evict_and_read_never_see_a_wrong_byte)
 // A driver's threads do not come along into a child: there its memory is lost, and nothing is asked of the driver.
 TEST_P(VramCache, a_child_forked_while_others_store_finds_or_misses_and_goes_on)
 {
+    SKIP_FORKS_BESIDE_THREADS();
     CacheOptions options;
     options.tiers = {vram({.backend = m_backend, .devices = {m_device}, .max_bytes = 1_MiB})};
     options.maintenance = Maintenance::by_hand;
@@ -439,6 +441,7 @@ INSTANTIATE_TEST_SUITE_P(all, VramCache, all_memories(), name_of);
 // A child has one thread; what the others were doing must not keep it waiting.
 TEST(VramFork, a_child_forked_while_others_store_goes_on)
 {
+    SKIP_FORKS_BESIDE_THREADS();
     Cache cache = Cache::open({.tiers = {vram({.backend = Backend::host, .max_bytes = 200'000})},
                                .maintenance = Maintenance::by_hand})
                       .value();
