@@ -49,6 +49,7 @@ Background::Background()
           m_waiting.clear();
           m_running = nullptr;
           m_thread = {};
+          // They are not here: this only forgets them.
           for (std::thread* const gone : {&m_to_join, &m_to_join_first})
               if (gone->joinable())
                   gone->detach();
@@ -126,7 +127,7 @@ void Background::wait_for_running(std::unique_lock<ForkSafeMutex>& lock, const v
     if (m_thread == std::this_thread::get_id())
         return;
     ++m_waiters;
-    m_ended.wait(lock, [&] { return m_running != owner; });
+    m_ended.wait(lock, [&] { return m_running == nullptr || (owner != nullptr && m_running != owner); });
     --m_waiters;
 }
 
@@ -148,11 +149,12 @@ void Background::end()
     std::unique_lock lock(m_mutex);
     m_ending = true;
     dropped.swap(m_waiting);
-    if (m_thread == std::this_thread::get_id())
-        return;
+    wait_for_running(lock, nullptr);
     std::thread ending = std::move(m_to_join);
     lock.unlock();
-    if (ending.joinable())
+    if (ending.get_id() == std::this_thread::get_id())
+        ending.detach();
+    else if (ending.joinable())
         ending.join();
 }
 

@@ -27,7 +27,13 @@ struct ForkRegistry {
     std::unordered_set<ForkGuard*> guards;
     std::atomic<std::uint64_t> begun_and_ended{0};
 
-    static ForkRegistry& own() { return of_process<ForkRegistry>(); }
+    static ForkRegistry& own()
+    {
+        static constinit std::atomic_flag s_is_told;
+        if (!s_is_told.test_and_set())
+            ::pthread_atfork([] { own().before(); }, [] { own().in_parent(); }, [] { own().in_child(); });
+        return of_process<ForkRegistry>();
+    }
 
     static ForkRegistry& instance()
     {
@@ -74,14 +80,6 @@ struct ForkRegistry {
 
     std::set<ForkSafeMutex*>& at(LockLevel level) { return locks[static_cast<std::size_t>(level)]; }
 };
-
-namespace {
-
-[[maybe_unused]] const int g_at_fork =
-    ::pthread_atfork([] { ForkRegistry::own().before(); }, [] { ForkRegistry::own().in_parent(); },
-                     [] { ForkRegistry::own().in_child(); });
-
-}  // namespace
 
 void* fork_registry()
 {

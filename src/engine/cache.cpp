@@ -22,6 +22,8 @@ Error moved_from()
 Cache::Parts& Cache::no_parts()
 {
     struct NoParts {
+        ~NoParts() { static_cast<void>(moved_from.m_parts.release()); }  // a lasting cache owns nothing
+
         static engine::EngineOptions options()
         {
             engine::EngineOptions options;

@@ -1,17 +1,12 @@
 #include "watch/absent_names.hpp"
 
+#include "base/of_process.hpp"
+
 namespace hearth::watch {
-
-namespace {
-
-// At namespace scope and never destroyed: as other memories of compilers, for processes that fork and that end.
-AbsentNames& g_absent_names = *new AbsentNames;
-
-}  // namespace
 
 AbsentNames& AbsentNames::of_process()
 {
-    return g_absent_names;
+    return base::of_process<AbsentNames>();
 }
 
 bool AbsentNames::is_known(const std::string& directory)

@@ -4,8 +4,10 @@
 #include "hearth/vram.hpp"
 
 #include <algorithm>
+#include <barrier>
 #include <future>
 #include <stdexcept>
+#include <thread>
 
 // What callbacks may do, and what a cache does that is being closed or was moved from.
 
@@ -174,6 +176,23 @@ TEST_F(Reentrance, a_policy_that_is_none_is_an_error_and_the_old_one_stays)
     EXPECT_TRUE(holds(cache, 1, 10));
     EXPECT_TRUE(admin::set_policy(cache, "memory", lru()).ok());
     EXPECT_TRUE(holds(cache, 1, 10));
+}
+
+TEST_F(Reentrance, several_caches_that_were_moved_from_may_be_asked_first_at_once)
+{
+    std::vector<Cache> from;
+    std::vector<Cache> to;
+    for (int i = 0; i < 4; ++i) {
+        from.push_back(Cache::open({.tiers = {memory(1_MiB)}}).value());
+        to.push_back(std::move(from.back()));
+    }
+    std::barrier<> all(4);
+    std::vector<std::jthread> threads;
+    for (Cache& one : from)
+        threads.emplace_back([&] {
+            all.arrive_and_wait();
+            EXPECT_FALSE(one.find(numbered_key(1)).hit());
+        });
 }
 
 TEST_F(Reentrance, a_cache_that_was_moved_from_answers_with_errors)

@@ -257,7 +257,7 @@ def check_statics(build):
     objects = [str(path) for part in ("src", "proxy") for path in pathlib.Path(build, part).rglob("*.o")]
     listing = subprocess.run(["readelf", "-sW", *objects], capture_output=True, text=True).stdout if objects else ""
     # A guard of a function's (_ZGVZ); one of a thread's own variable has the type TLS.
-    guards = sorted(set(re.findall(r" OBJECT .* _ZGVZ(N?K?6hearth\S*)$", listing, re.MULTILINE)))
+    guards = sorted(set(re.findall(r" OBJECT .* _ZGVZ(\S+)$", listing, re.MULTILINE)))
     names = subprocess.run(["c++filt"], input="\n".join("_ZZ" + name for name in guards), capture_output=True,
                            text=True).stdout.split("\n")
     return [f"{name} is made by its first caller, and a child that is forked meanwhile waits for ever: use "

@@ -1,17 +1,12 @@
 #include "compilers/common/first_results.hpp"
 
+#include "base/of_process.hpp"
+
 namespace hearth::compilers {
-
-namespace {
-
-// At namespace scope and never destroyed: as other memories of compilers, for processes that fork and that end.
-FirstResults& g_first_results = *new FirstResults;
-
-}  // namespace
 
 FirstResults& FirstResults::of_process()
 {
-    return g_first_results;
+    return base::of_process<FirstResults>();
 }
 
 std::shared_ptr<const FirstResults::Known> FirstResults::find(const Key& question, const std::string& directory) const
