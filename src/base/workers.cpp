@@ -58,6 +58,8 @@ struct Workers::State : std::enable_shared_from_this<State> {
             lock.unlock();
             run(task, Call::run);
             task = nullptr;  // before the lock is taken again: what it owns may submit more, or close the cache
+            if (t_of_this_thread != this)
+                return;  // the task has forked, and this is the child: nothing of these Workers is here
             lock.lock();
         }
     }

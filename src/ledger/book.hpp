@@ -104,6 +104,8 @@ private:
     std::size_t m_in_motion = 0;       // buffers, and keys that are on their way in
     std::unordered_set<Key> m_coming;  // keys that are on their way in
     Stats m_stats;
+    // In a child nobody is left of those who waited, and the destructor would wait for them.
+    const base::ForkGuard m_fork{[this] { std::construct_at(&m_changed); }};
 };
 
 // A buffer in motion. It is put back at the end, unless it has left. Everything here needs the book's lock.

@@ -46,6 +46,18 @@ std::uintptr_t this_thread()
     return static_cast<std::uintptr_t>(::pthread_self());
 }
 
+// A recording lies on the stack of its thread, which is not in a child that another one forks: its place is free there,
+// before a new thread gets the same stack and the same number.
+[[maybe_unused]] const base::ForkGuard& g_of_others = *new base::ForkGuard([] {
+    for (Place& place : g_places) {
+        place.writers = 0;
+        if (place.owner != this_thread()) {
+            place.log = nullptr;
+            place.owner = 0;
+        }
+    }
+});
+
 std::size_t take_place()
 {
     for (std::size_t i = 0; i < g_places.size(); ++i) {

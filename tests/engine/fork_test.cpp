@@ -1,5 +1,6 @@
 #include "cache_test.hpp"
 #include "hearth/admin.hpp"
+#include "hooked_tier.hpp"
 #include "support/forks.hpp"
 #include "support/scale.hpp"
 
@@ -98,6 +99,38 @@ TEST_F(Forks, a_child_that_a_maker_starts_does_not_hold_the_makers_flight)
                                         return "made";
                                     })
                     .ok());
+}
+
+// Another thread may be in that tier, with a lock of the program's own.
+TEST_F(Forks, a_fork_does_not_call_the_programs_own_tiers)
+{
+    int notes = 0;
+    CacheOptions own = options();
+    own.tiers = {hooked(memory(0), {.note = [&] { ++notes; }})};
+    Cache cache = open(own);
+    put(cache, 1, 10);
+    notes = 0;
+    EXPECT_TRUE(in_child([&] { return notes == 0 && cache.stats().stores == 0 && notes > 0; }));
+}
+
+TEST_F(Forks, a_child_that_a_maker_starts_on_a_worker_may_return_from_it)
+{
+    SKIP_FORKS_BESIDE_THREADS();
+    Cache cache = open_usual();
+    pid_t child = -1;
+    EXPECT_TRUE(cache
+                    .get_or_compile_async(numbered_key(1),
+                                          [&] {
+                                              child = ::fork();
+                                              if (child == 0)
+                                                  ::alarm(60);
+                                              return "made";
+                                          })
+                    .get()
+                    .ok());
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
 }
 
 TEST_F(Forks, a_fork_in_the_middle_of_other_threads_work_leaves_the_child_working)

@@ -19,6 +19,7 @@ struct TierHooks {
     std::function<void(const Key&)> contains{};
     std::function<void(const FlightAttempt&)> flight_tried{};
     std::function<void(std::stop_token)> maintain{};
+    std::function<void()> note{};
     std::optional<TierTraits> traits{};
 };
 
@@ -88,6 +89,12 @@ public:
         if (m_hooks.flight_tried)
             m_hooks.flight_tried(attempt);
         return attempt;
+    }
+    std::string note() override
+    {
+        if (m_hooks.note)
+            m_hooks.note();
+        return m_inner->note();
     }
     Bytes read_note(std::string_view name) override { return m_inner->read_note(name); }
     bool update_note(std::string_view name, const std::function<Bytes(ByteView)>& edit) override

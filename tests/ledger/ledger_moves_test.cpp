@@ -1,9 +1,12 @@
 #include "program.hpp"
+#include "support/forks.hpp"
 
 #include <future>
 #include <latch>
 #include <stdexcept>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 // Moves that the program refuses, callbacks that use the ledger, and threads that meet a buffer in motion.
 
@@ -272,6 +275,27 @@ TEST_F(HeldUpMove, everything_else_goes_on_meanwhile)
     EXPECT_TRUE(let_go());
     EXPECT_EQ(m_program.tier_of(2), 0);
     m_program.expect_exact();
+}
+
+TEST_F(HeldUpMove, a_child_that_is_forked_while_somebody_waits_can_end_its_ledger)
+{
+    SKIP_FORKS_BESIDE_THREADS();
+    auto lease = std::async(std::launch::async, [this] { return m_program.ledger().lease(numbered_key(1)).tier(); });
+    for (int fork = 0; fork < 20; ++fork) {  // by one of these the other thread does wait
+        for (int i = 0; i < 1000; ++i)
+            std::this_thread::yield();
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(20);
+            std::destroy_at(&m_program.ledger());
+            ::_exit(0);
+        }
+        int status = -1;
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    EXPECT_TRUE(let_go());
+    EXPECT_EQ(lease.get(), 1U);
 }
 
 TEST_F(HeldUpMove, who_needs_the_room_waits_until_it_can_be_had)

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <latch>
 #include <set>
 #include <sys/wait.h>
 #include <thread>
@@ -134,6 +135,35 @@ TEST_F(Recordings, go_on_in_a_child_that_was_forked_meanwhile)
     }
     ended = true;
     busy.join();
+}
+
+// Its threads get the stacks, and the numbers, of those that are not there.
+TEST(RecordingForks, a_thread_of_a_child_has_a_recording_of_its_own)
+{
+    SKIP_FORKS_WITH_THREADS();
+    std::latch begun(1);
+    std::latch go_on(1);
+    std::jthread other([&] {
+        watch::Recording recording;
+        begun.count_down();
+        go_on.wait();
+    });
+    begun.wait();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(20);
+        int events = 0;
+        std::thread([&] {
+            watch::Recording recording;
+            watch::note({.asked = Asked::variable, .name = "X"});
+            recording.finish().for_each([&](const Event&) { ++events; });
+        }).join();
+        ::_exit(events == 1 ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    go_on.count_down();
 }
 
 TEST_F(Recordings, leave_errno_and_answers_as_they_were)

@@ -42,6 +42,7 @@ Error failure(Code code, std::string_view doing, const char* function, cl_int er
 
 Result<Context> Context::open(const Device& device)
 {
+    HEARTH_TRY(ContextState::check());
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
     HEARTH_TRY(api);
     auto state = std::make_shared<ContextState>(*api, device);
@@ -59,6 +60,7 @@ Result<Context> Context::open(const Device& device)
 
 Result<Context> Context::adopt(void* context, void* device, void* queue)
 {
+    HEARTH_TRY(ContextState::check());
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
     HEARTH_TRY(api);
     auto* const id = static_cast<cl_context>(context);
@@ -101,13 +103,16 @@ void* Context::queue() const noexcept
 
 Result<Buffer> Context::buffer(std::size_t size) const
 {
+    HEARTH_TRY(ContextState::check());
     cl_int error = CL_SUCCESS;
     cl_mem handle = m_state->api->create_buffer(m_state->context, CL_MEM_READ_WRITE, size, nullptr, &error);
     if (handle == nullptr)
         return failure(Code::no_space, fmt::format("No buffer of {} bytes on \"{}\"", size, m_state->device.name),
                        "clCreateBuffer", error);
-    std::shared_ptr<void> owner(
-        handle, [context = m_state](void* doomed) { context->api->release_mem(static_cast<cl_mem>(doomed)); });
+    std::shared_ptr<void> owner(handle, [context = m_state](void* doomed) {
+        if (!context->is_lost())
+            context->api->release_mem(static_cast<cl_mem>(doomed));
+    });
     return Buffer(m_state, std::move(owner), size);
 }
 
@@ -121,6 +126,7 @@ Result<Buffer> Context::buffer(ByteView data) const
 
 Status Context::finish() const
 {
+    HEARTH_TRY(ContextState::check());
     if (const cl_int error = m_state->api->finish(m_state->queue); error != CL_SUCCESS)
         return failure(Code::io, fmt::format("What was launched on \"{}\" did not finish", m_state->device.name),
                        "clFinish", error);
@@ -132,6 +138,7 @@ Status Buffer::write(ByteView data) const
     if (data.size() > m_size)
         return error(Code::invalid_argument, "{} bytes do not fit a buffer of {}. Make it larger.", data.size(),
                      m_size);
+    HEARTH_TRY(ContextState::check());
     if (const cl_int error = m_context->api->enqueue_write(m_context->queue, static_cast<cl_mem>(m_handle.get()),
                                                            CL_TRUE, 0, data.size(), data.data(), 0, nullptr, nullptr);
         error != CL_SUCCESS)
@@ -147,6 +154,7 @@ Status Buffer::read(std::span<std::byte> out) const
                      m_size);
     if (out.empty())
         return {};
+    HEARTH_TRY(ContextState::check());
     if (const cl_int error = m_context->api->enqueue_read(m_context->queue, static_cast<cl_mem>(m_handle.get()),
                                                           CL_TRUE, 0, out.size(), out.data(), 0, nullptr, nullptr);
         error != CL_SUCCESS)

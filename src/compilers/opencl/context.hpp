@@ -1,12 +1,14 @@
 #pragma once
 
 #include "compilers/opencl/device.hpp"
+#include "gpu/opencl/opencl_process.hpp"
 
 #include <memory>
 #include <string>
 
 namespace hearth::opencl {
 
+// In a child of a process that used the driver nothing of it is asked or released (gpu/driver_process.hpp).
 struct ContextState {
     ContextState(std::shared_ptr<const cl::Api> its_api, Device its_device)
         : api(std::move(its_api)), device(std::move(its_device))
@@ -14,6 +16,8 @@ struct ContextState {
     }
     ~ContextState()
     {
+        if (is_lost())
+            return;
         if (queue != nullptr)
             api->release_queue(queue);
         if (context != nullptr)
@@ -22,6 +26,8 @@ struct ContextState {
     ContextState(const ContextState&) = delete;
     ContextState& operator=(const ContextState&) = delete;
 
+    static Status check() { return gpu::opencl_process().check("OpenCL"); }
+    static bool is_lost() { return gpu::opencl_process().unusable(); }
     cl_device_id device_id() const { return static_cast<cl_device_id>(device.id); }
 
     const std::shared_ptr<const cl::Api> api;

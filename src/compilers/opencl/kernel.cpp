@@ -67,6 +67,7 @@ Result<std::shared_ptr<const KernelState>> make_kernel(const std::shared_ptr<Pro
     if (!program->program)
         return Error{Code::compile_failed, fmt::format("Kernel \"{}\" cannot be had: its program did not build.", name),
                      std::string(program->artifact->text("log"))};
+    HEARTH_TRY(ContextState::check());
     const cl::Api& api = *program->context->api;
     cl_int error = CL_SUCCESS;
     cl_kernel id = api.create_kernel(program->program.id(), name.c_str(), &error);
@@ -107,6 +108,7 @@ Status Kernel::launch_with(const Launch& range, std::span<const Argument> argume
     if (range.global.x == 0)
         return error(Code::invalid_argument, "Kernel \"{}\" is launched over no work-items. Give a global size.", name);
     HEARTH_TRY(check_range(name, range, program.context->device.address_bits));
+    HEARTH_TRY(ContextState::check());
     // An argument belongs to the cl_kernel until the next launch: two threads must not set theirs in turns.
     std::unique_lock setting(m_state->launching);
     for (std::size_t i = 0; i < arguments.size(); ++i)

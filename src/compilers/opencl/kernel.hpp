@@ -16,6 +16,8 @@ struct KernelState {
     }
     ~KernelState()
     {
+        if (program->context->is_lost())
+            return;
         program->context->api->release_kernel(id);
         program->dropped(name);
     }

@@ -14,7 +14,10 @@ std::shared_ptr<_cl_program> owner_of(const std::shared_ptr<const ContextState>&
 {
     if (id == nullptr)
         return nullptr;
-    return {id, [context](cl_program doomed) { context->api->release_program(doomed); }};
+    return {id, [context](cl_program doomed) {
+                if (!context->is_lost())
+                    context->api->release_program(doomed);
+            }};
 }
 
 // Errors that depend only on source and options. Every other error may not happen the next time.

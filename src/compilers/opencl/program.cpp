@@ -62,6 +62,8 @@ struct Job {
 
 ProgramState::~ProgramState()
 {
+    if (context->is_lost())
+        return;
     {
         const std::lock_guard lock(m_mutex);
         if (!m_grown || !watches_launches())
@@ -131,6 +133,7 @@ Status ProgramState::store_again()
         return error(Code::invalid_argument, "{}",
                      artifact->failed() ? "A program that did not build has no binary to store."
                                         : fmt::format("This program is not stored: {}.", reason));
+    HEARTH_TRY(ContextState::check());
     const std::lock_guard storing(m_storing);
     std::string launches;
     std::size_t count = 0;
@@ -170,6 +173,7 @@ std::uint64_t rejected_binaries() noexcept
 
 Result<Program> build(Cache& cache, const Context& context, const Source& source, const BuildOptions& options)
 {
+    HEARTH_TRY(ContextState::check());
     HEARTH_TRY_SET(const compilers::Question question, question_of(context.device(), source));
     const auto job = std::make_shared<Job>(context.state(), source);
     const auto state = std::make_shared<ProgramState>(context.state(), source, question.request);

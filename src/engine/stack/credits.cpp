@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace hearth::engine {
 
@@ -29,17 +31,21 @@ void Credits::tell()
         });
     }
     const WallTime now = m_clock.now();
-    const std::lock_guard lock(m_mutex);
+    std::vector<std::pair<Key, std::uint32_t>> news;
+    std::unique_lock lock(m_mutex);
     for (const auto& [key, use] : used) {
         std::uint32_t& told = m_told[key];
         // A saturated count no longer grows: if the entry was used since the last time, that counts as one use.
         const bool saturated = use.uses >= Resident::k_max_uses;
         if (use.uses > told || (saturated && use.last > m_told_at))
-            keeper->touch(key, std::max<std::uint32_t>(use.uses - std::min(use.uses, told), 1));
+            news.emplace_back(key, std::max<std::uint32_t>(use.uses - std::min(use.uses, told), 1));
         told = use.uses;
     }
     m_told_at = now;
     std::erase_if(m_told, [&](const auto& item) { return !used.contains(item.first); });
+    lock.unlock();  // the keeper may be a tier of the program's own
+    for (const auto& [key, uses] : news)
+        keeper->touch(key, uses);
 }
 
 void Credits::forget()

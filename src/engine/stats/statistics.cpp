@@ -21,14 +21,21 @@ Statistics::Statistics(const Tiers& tiers, const Counters& counters, Journal& jo
         m_names.emplace_back(place.name);
 }
 
-Stats Statistics::counted() const
+// Asks no tier of the program's own: this is called in the middle of a fork, where another thread may have been in it.
+Stats Statistics::counts() const
 {
     Stats stats = m_counters.sums(m_names);
-    for (std::size_t i = 0; i < m_tiers.size(); ++i) {
-        stats.tiers[i].note = m_tiers[i]->note();
+    for (std::size_t i = 0; i < m_tiers.size(); ++i)
         if (m_tiers[i].remote)
             stats.tiers[i].stores = m_tiers[i].remote->report().sent;
-    }
+    return stats;
+}
+
+Stats Statistics::counted() const
+{
+    Stats stats = counts();
+    for (std::size_t i = 0; i < m_tiers.size(); ++i)
+        stats.tiers[i].note = m_tiers[i]->note();
     return stats;
 }
 
@@ -110,7 +117,7 @@ void Statistics::write_now_and_then(std::uint64_t now_ns)
 
 void Statistics::forget()
 {
-    Stats now = counted();
+    Stats now = counts();
     const std::lock_guard lock(m_mutex);
     m_base = now;
     m_written = std::move(now);

@@ -31,6 +31,7 @@ public:
     void write_now_and_then(std::uint64_t now_ns);
 
 private:
+    Stats counts() const;
     Stats counted() const;
     Stats since(const Stats& earlier);
     void forget();

@@ -1,10 +1,9 @@
 // Device memory as OpenCL buffers. Writes are done when they return, so nothing has to be ordered after them.
 
 #include "base/error.hpp"
-#include "base/of_process.hpp"
 #include "gpu/device_memory.hpp"
-#include "gpu/driver_process.hpp"
 #include "gpu/opencl/opencl_devices.hpp"
+#include "gpu/opencl/opencl_process.hpp"
 #include "gpu/plain_staging.hpp"
 
 #include <algorithm>
@@ -21,13 +20,6 @@ constexpr std::uint64_t k_least_alignment = 128;
 cl_mem cl_buffer_of(const DevicePart& part)
 {
     return static_cast<cl_mem>(part.block.buffer);
-}
-
-struct OpenClProcess : DriverProcess {};
-
-DriverProcess& opencl_process()
-{
-    return base::of_process<OpenClProcess>();
 }
 
 // A marker in the caller's queue.

@@ -203,9 +203,9 @@ std::string VramTier::note()
     const Partitions& all = partitions();
     if (all.empty())
         return {};
+    const auto memory = all.front()->memory();  // not under the lock: it may go with this, and has locks of its own
     const std::lock_guard lock(m_mutex);
-    std::string note =
-        fmt::format("{}: {}", to_string(all.front()->memory()->device().backend), all.front()->memory()->device().name);
+    const std::string note = fmt::format("{}: {}", to_string(memory->device().backend), memory->device().name);
     return m_fallback.empty() ? note : fmt::format("{} ({})", note, m_fallback);
 }
 

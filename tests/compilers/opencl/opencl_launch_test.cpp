@@ -1,8 +1,11 @@
 #include "hearth/admin.hpp"
 #include "opencl_test.hpp"
+#include "support/forks.hpp"
 
 #include <atomic>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace hearth::test {
 
@@ -41,6 +44,35 @@ kernel void sums(global int* out, local int* row)
     const opencl::Buffer out = context().buffer(2 * sizeof(int)).value();
     EXPECT_EQ(refusal(sums.launch({.global = {4, 2}, .local = {4, 1}}, out, opencl::LocalMemory{4 * sizeof(int)})), "");
     EXPECT_EQ(out.read_as<int>().value(), (std::vector<int>{6, 46}));
+}
+
+// The driver's threads are not there, and whatever would wait for them has to be left alone.
+TEST_F(OpenClLaunches, in_a_forked_child_are_refused_and_everything_ends)
+{
+    SKIP_FORKS_WITH_THREADS();
+    Cache cache = open();
+    std::optional<opencl::Program> program = build(cache, saxpy_source());
+    std::optional<opencl::Kernel> fill = program->kernel("fill").value();
+    std::optional<opencl::Buffer> out = context().buffer(4 * sizeof(int)).value();
+    ASSERT_EQ(refusal(fill->launch({.global = 4}, *out, 5)), "");
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        const bool refused =
+            refusal(fill->launch({.global = 4}, *out, 5)).find("before this process was forked") != std::string::npos &&
+            !opencl::build(cache, context(), saxpy_source()).ok() && !program->kernel("fill").ok() &&
+            !program->store_again().ok() && !context().finish().ok() && !out->read_as<int>().ok() &&
+            !context().buffer(4).ok() && !opencl::Context::open(context().device()).ok();
+        fill.reset();
+        out.reset();
+        program.reset();
+        m_context.reset();
+        ::_exit(refused ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(refusal(fill->launch({.global = 4}, *out, 6)), "") << "the parent goes on";
 }
 
 TEST_F(OpenClLaunches, arguments_are_counted_and_sized)

@@ -16,6 +16,7 @@ namespace {
 
 // What is fetched from a server at once, in bytes.
 constexpr std::uint64_t k_fetched_at_once = 16_MiB;
+constexpr int k_most_asks = 10;
 
 // What is evicted first is what was cheap to get for its size. What a content took to compile is not known: it counts
 // for less than kernels usually do, since the tool's own directory still has it.
@@ -108,16 +109,22 @@ Choose among(std::vector<Key> keys)
     };
 }
 
-// The server's reference as it is now. What an earlier pull brought is forgotten first.
+// The server's reference as it is now. What an earlier pull brought is forgotten first; and another process that asks
+// at the same time forgets what came just now, so then it is asked for again.
 Result<std::optional<Key>> ask_server(Cache& cache, const std::string& remote, const Key& reference)
 {
-    cache.remove(reference, Reach::this_machine);
-    HEARTH_TRY_SET(const TransferReport report, admin::fetch(cache, remote, {reference}));
-    if (report.rejected != 0)
-        return error(Code::denied, "The note on the server that names the capture was not taken. {}",
-                     report.problems.front());
-    const Lookup found = is_here(cache, reference) ? cache.peek(reference, EntryKind::derived) : Lookup();
-    return found ? Key::parse(found->text()) : std::nullopt;
+    for (int attempt = 0; attempt < k_most_asks; ++attempt) {
+        cache.remove(reference, Reach::this_machine);
+        HEARTH_TRY_SET(const TransferReport report, admin::fetch(cache, remote, {reference}));
+        if (report.rejected != 0)
+            return error(Code::denied, "The note on the server that names the capture was not taken. {}",
+                         report.problems.front());
+        if (const Lookup found = is_here(cache, reference) ? cache.peek(reference, EntryKind::derived) : Lookup())
+            return Key::parse(found->text());
+        if (report.entries + report.already_there == 0)
+            break;
+    }
+    return std::optional<Key>();
 }
 
 Status send_reference(Cache& cache, const std::string& remote, const Wanted& wanted, const Key& reference,
