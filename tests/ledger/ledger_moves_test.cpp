@@ -281,7 +281,7 @@ TEST_F(HeldUpMove, a_child_that_is_forked_while_somebody_waits_can_end_its_ledge
 {
     SKIP_FORKS_BESIDE_THREADS();
     auto lease = std::async(std::launch::async, [this] { return m_program.ledger().lease(numbered_key(1)).tier(); });
-    for (int fork = 0; fork < 20; ++fork) {  // by one of these the other thread does wait
+    for (int fork = 0; fork < 20 && !HasFailure(); ++fork) {  // by one of these the other thread does wait
         for (int i = 0; i < 1000; ++i)
             std::this_thread::yield();
         const pid_t child = ::fork();
