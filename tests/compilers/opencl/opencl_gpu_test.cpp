@@ -6,6 +6,7 @@
 #include "support/process.hpp"
 #include "support/scratch_directory.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <optional>
@@ -15,6 +16,13 @@
 namespace hearth::test {
 
 namespace {
+
+// As it was before this process asked for a platform. The loader that comes with CUDA then cuts the list off at its
+// first colon, in the environment itself, and a process started later would see that one platform only.
+const std::optional<std::string> g_icd_files = [] {
+    const char* const files = std::getenv("OCL_ICD_FILENAMES");
+    return files ? std::optional<std::string>(files) : std::nullopt;
+}();
 
 struct Platform {
     const char* name;  // of the test
@@ -46,6 +54,7 @@ protected:
         std::filesystem::create_directory(pocl);
         // Caches of the drivers' own would answer in the place of ours.
         ProcessOptions options{.environment = {{"HEARTH_TEST_OPENCL_DEVICE", std::to_string(device)},
+                                               {"OCL_ICD_FILENAMES", g_icd_files},
                                                {"HOME", m_scratch.path()},
                                                {"POCL_KERNEL_CACHE", "0"},
                                                {"POCL_CACHE_DIR", pocl}},
@@ -69,8 +78,6 @@ TEST_P(OpenClPlatform, compiles_a_kernel_once_and_the_next_process_gets_it_from_
     if (first.timed_out && compile(*device, Through::nothing).timed_out)
         GTEST_SKIP() << "This OpenCL takes more than " << k_limit.count()
                      << " s for a kernel of five lines, without Hearth too. Nothing was shown.";
-    if (first.err.find("There is no OpenCL device") != std::string::npos)
-        GTEST_SKIP() << "This process sees that OpenCL and a fresh one does not. Nothing was shown. " << first.err;
     ASSERT_FALSE(first.timed_out) << "Through Hearth the compile took more than " << k_limit.count()
                                   << " s, and without it less.";
     ASSERT_EQ(first.exit_code, 0) << first.err;
