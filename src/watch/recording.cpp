@@ -38,6 +38,13 @@ std::atomic<std::size_t> g_places_used{0};  // those from here on were never tak
 struct AllWatched {
     base::ForkSafeMutex mutex{base::LockLevel::engine};
     std::map<void*, std::unique_ptr<const WatchedLibrary>> by_handle;
+
+    const WatchedLibrary* find(void* handle)
+    {
+        const std::lock_guard lock(mutex);
+        const auto found = by_handle.find(handle);
+        return found == by_handle.end() ? nullptr : found->second.get();
+    }
 };
 AllWatched& g_watched = *new AllWatched;
 
@@ -117,10 +124,10 @@ const EventLog& Recording::finish()
 
 Result<const WatchedLibrary*> WatchedLibrary::watch(void* handle)
 {
-    const std::lock_guard lock(g_watched.mutex);
-    if (const auto found = g_watched.by_handle.find(handle); found != g_watched.by_handle.end())
-        return found->second.get();
-
+    if (const WatchedLibrary* const known = g_watched.find(handle))
+        return known;
+    // The loader is asked without the lock. It may wait for a library that is being loaded, which may wait for a fork
+    // (glibc before 2.36, if the library has handlers for forks), and the fork waits for the lock.
     HEARTH_TRY_SET(const ImportTable imports, ImportTable::of(handle));
     std::vector<std::string_view> names;
     names.reserve(imports.slots().size());
@@ -134,13 +141,19 @@ Result<const WatchedLibrary*> WatchedLibrary::watch(void* handle)
         const Recorder* const recorder = recorder_of(slot.name);
         if (recorder == nullptr)
             continue;
-        void* const target = imports.target(slot);
+        originals.emplace_back(recorder, imports.target(slot));
+        watched->m_slots.push_back({slot, recorder->function});
+    }
+
+    const std::lock_guard lock(g_watched.mutex);
+    if (const auto found = g_watched.by_handle.find(handle); found != g_watched.by_handle.end())
+        return found->second.get();  // another thread was faster
+    for (std::size_t i = 0; i < originals.size(); ++i) {
+        const auto& [recorder, target] = originals[i];
         void* const before = recorder->original->load(std::memory_order_acquire);
         if (target == nullptr || (before != nullptr && before != target))
             return error(Code::unavailable, "its import \"{}\" leads to another function than that of other compilers",
-                         slot.name);
-        originals.emplace_back(recorder, target);
-        watched->m_slots.push_back({slot, recorder->function});
+                         watched->m_slots[i].slot.name);
     }
     for (const auto& [recorder, target] : originals)
         recorder->original->store(target, std::memory_order_release);
