@@ -537,10 +537,10 @@ class Servers(CarryTest):
         port = free_port()
         os.makedirs(self.path("nginx", "files"))
         os.chmod(self.scratch, 0o755)
-        user = "user root;" if os.geteuid() == 0 else ""
         write(
             self.path("nginx", "nginx.conf"),
-            f"""daemon off; {user} pid {self.path("nginx", "pid")}; error_log {self.path("nginx", "errors")};
+            f"""daemon off; master_process off; pid {self.path("nginx", "pid")};
+            error_log {self.path("nginx", "errors")};
             events {{}}
             http {{ access_log off; client_max_body_size 0; client_body_temp_path {self.path("nginx", "body")};
               proxy_temp_path {self.path("nginx", "p")}; fastcgi_temp_path {self.path("nginx", "f")};
