@@ -1,5 +1,6 @@
 #include "recipes/recorder.hpp"
 
+#include "base/of_process.hpp"
 #include "recipes/recipe_data.hpp"
 
 #include <algorithm>
@@ -28,22 +29,20 @@ struct Recorders {
     std::map<std::string, std::unique_ptr<Recorder>> all;
 };
 
-// At namespace scope: a process that forks while another thread creates it would wait for that thread.
-Recorders& g_recorders = *new Recorders;
-
 }  // namespace
 
 Recorder& Recorder::of(const std::string& path)
 {
+    auto& recorders = base::of_process<Recorders>();
     {
-        const std::lock_guard lock(g_recorders.mutex);
-        if (const auto found = g_recorders.all.find(path); found != g_recorders.all.end())
+        const std::lock_guard lock(recorders.mutex);
+        if (const auto found = recorders.all.find(path); found != recorders.all.end())
             return *found->second;
     }
     // Created, and destroyed if another thread was first, while no lock is held.
     auto fresh = std::make_unique<Recorder>(base::system_files(), path);
-    const std::lock_guard lock(g_recorders.mutex);
-    const auto [place, first] = g_recorders.all.try_emplace(path);
+    const std::lock_guard lock(recorders.mutex);
+    const auto [place, first] = recorders.all.try_emplace(path);
     if (first)
         place->second = std::move(fresh);
     return *place->second;

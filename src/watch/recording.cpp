@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/fork.hpp"
+#include "base/of_process.hpp"
 #include "watch/recorders.hpp"
 
 #include <algorithm>
@@ -33,8 +34,6 @@ struct Place {
 std::array<Place, k_most_recordings> g_places;
 std::atomic<std::size_t> g_places_used{0};  // those from here on were never taken
 
-// At namespace scope and never destroyed: a child that is forked while another thread makes it would wait for that
-// thread, and threads may still compile while the program ends.
 struct AllWatched {
     base::ForkSafeMutex mutex{base::LockLevel::engine};
     std::map<void*, std::unique_ptr<const WatchedLibrary>> by_handle;
@@ -46,7 +45,6 @@ struct AllWatched {
         return found == by_handle.end() ? nullptr : found->second.get();
     }
 };
-AllWatched& g_watched = *new AllWatched;
 
 std::uintptr_t this_thread()
 {
@@ -124,7 +122,8 @@ const EventLog& Recording::finish()
 
 Result<const WatchedLibrary*> WatchedLibrary::watch(void* handle)
 {
-    if (const WatchedLibrary* const known = g_watched.find(handle))
+    auto& all = base::of_process<AllWatched>();
+    if (const WatchedLibrary* const known = all.find(handle))
         return known;
     // The loader is asked without the lock. It may wait for a library that is being loaded, which may wait for a fork
     // (glibc before 2.36, if the library has handlers for forks), and the fork waits for the lock.
@@ -145,8 +144,8 @@ Result<const WatchedLibrary*> WatchedLibrary::watch(void* handle)
         watched->m_slots.push_back({slot, recorder->function});
     }
 
-    const std::lock_guard lock(g_watched.mutex);
-    if (const auto found = g_watched.by_handle.find(handle); found != g_watched.by_handle.end())
+    const std::lock_guard lock(all.mutex);
+    if (const auto found = all.by_handle.find(handle); found != all.by_handle.end())
         return found->second.get();  // another thread was faster
     for (std::size_t i = 0; i < originals.size(); ++i) {
         const auto& [recorder, target] = originals[i];
@@ -159,7 +158,7 @@ Result<const WatchedLibrary*> WatchedLibrary::watch(void* handle)
         recorder->original->store(target, std::memory_order_release);
     for (const Watched& one : watched->m_slots)
         HEARTH_TRY(imports.replace(one.slot, one.recorder));
-    return g_watched.by_handle.emplace(handle, std::move(watched)).first->second.get();
+    return all.by_handle.emplace(handle, std::move(watched)).first->second.get();
 }
 
 bool WatchedLibrary::is_watched() const

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/fork.hpp"
+#include "base/of_process.hpp"
 #include "base/text.hpp"
 #include "compilers/common/file_facts.hpp"
 #include "compilers/common/known_texts.hpp"
@@ -210,8 +211,6 @@ private:
     Environment m_last;
 };
 
-LastEnvironment& g_last_environment = *new LastEnvironment;
-
 // What asked_at_load() found last.
 class LastAsked {
 public:
@@ -238,8 +237,6 @@ private:
     Environment m_environment;
     std::vector<std::string> m_asked;
 };
-
-LastAsked& g_last_asked = *new LastAsked;
 
 }  // namespace
 
@@ -370,7 +367,7 @@ Result<watch::Conditions> depends_on(const watch::EventLog& log, const watch::Pl
 
 Environment environment_now()
 {
-    return g_last_environment.now();
+    return base::of_process<LastEnvironment>().now();
 }
 
 std::vector<std::string> asked_at_load(Cache& cache, const std::string& library,
@@ -381,13 +378,14 @@ std::vector<std::string> asked_at_load(Cache& cache, const std::string& library,
                              : fact_of_file(cache, "variables", library, find_names);
     if (names.empty())
         return {};
-    if (std::optional<std::vector<std::string>> known = g_last_asked.find(names, environment))
+    auto& last = base::of_process<LastAsked>();
+    if (std::optional<std::vector<std::string>> known = last.find(names, environment))
         return *std::move(known);
     std::vector<std::string> asked;
     for (const std::string& variable : *environment)
         if (has_line(names.text(), std::string_view(variable).substr(0, variable.find('='))))
             asked.push_back(variable);
-    g_last_asked.remember(names, environment, asked);
+    last.remember(names, environment, asked);
     return asked;
 }
 

@@ -6,6 +6,7 @@
 #include "base/files.hpp"
 #include "base/fork.hpp"
 #include "base/hex.hpp"
+#include "base/of_process.hpp"
 #include "hearth/libraries.hpp"
 #include "watch/recorders.hpp"
 #include "watch/source_file.hpp"
@@ -54,9 +55,6 @@ private:
     std::map<FactId, Bytes> m_known;
 };
 
-// At namespace scope and never destroyed: as other memories of compilers, for processes that fork and that end.
-KnownFacts& g_known_facts = *new KnownFacts;
-
 }  // namespace
 
 Bytes fact_of_file(Cache& cache, std::string_view what, const std::string& path,
@@ -70,12 +68,13 @@ Bytes fact_of_file(Cache& cache, std::string_view what, const std::string& path,
                    const std::function<std::string()>& find_out)
 {
     const FactId id{std::string(what), file, cache.directory()};
-    if (std::optional<Bytes> known = g_known_facts.find(id))
+    auto& known_facts = base::of_process<KnownFacts>();
+    if (std::optional<Bytes> known = known_facts.find(id))
         return *std::move(known);
     const Key key =
         Key::of("hearth file fact", what, file.device, file.inode, file.size, file.modified_ns, file.changed_ns);
     if (const Lookup known = cache.peek(key, EntryKind::derived))
-        return g_known_facts.remember(id, Bytes::copy_of(known->text()));
+        return known_facts.remember(id, Bytes::copy_of(known->text()));
     std::string fact;
     if (!watch::is_settled(file))
         return Bytes::copy_of(find_out());
@@ -93,7 +92,7 @@ Bytes fact_of_file(Cache& cache, std::string_view what, const std::string& path,
                              },
                              {.kind = EntryKind::derived});
     if (made)
-        return g_known_facts.remember(id, Bytes::copy_of((*made)->text()));
+        return known_facts.remember(id, Bytes::copy_of((*made)->text()));
     return Bytes::copy_of(fact.empty() ? find_out() : fact);
 }
 

@@ -1,6 +1,7 @@
 #include "compilers/common/known_texts.hpp"
 
 #include "base/fork.hpp"
+#include "base/of_process.hpp"
 #include "base/wire.hpp"
 
 #include <cstring>
@@ -43,10 +44,6 @@ private:
     std::map<base::Sha256, std::shared_ptr<const TextFacts>> m_known;
 };
 
-// At namespace scope: a process that forks while another thread creates it would wait for that thread. Never destroyed:
-// threads may still compile while the program ends.
-TextsOfProcess& g_texts_of_process = *new TextsOfProcess;
-
 Key key_of_texts(std::string_view directory)
 {
     return Key::of("hearth texts of a directory", directory);
@@ -65,10 +62,10 @@ std::optional<base::Sha256> KnownTexts::digest_of(const std::string& path, const
     File& known = found->second;
     std::shared_ptr<const TextFacts>& facts = m_found[known.digest];
     if (facts == nullptr)
-        facts = g_texts_of_process.find(known.digest);
+        facts = base::of_process<TextsOfProcess>().find(known.digest);
     if (facts == nullptr)
         if (std::optional<TextFacts> decoded = TextFacts::decode(as_bytes(known.facts)))
-            facts = g_texts_of_process.remember(known.digest, *std::move(decoded));
+            facts = base::of_process<TextsOfProcess>().remember(known.digest, *std::move(decoded));
     known.is_used = facts != nullptr;
     return known.is_used ? std::optional(known.digest) : std::nullopt;
 }
@@ -77,9 +74,9 @@ std::shared_ptr<const TextFacts> KnownTexts::facts_of(const watch::ReadText& tex
 {
     std::shared_ptr<const TextFacts>& facts = m_found[text.digest];
     if (facts == nullptr)
-        facts = g_texts_of_process.find(text.digest);
+        facts = base::of_process<TextsOfProcess>().find(text.digest);
     if (facts == nullptr)
-        facts = g_texts_of_process.remember(text.digest, TextFacts::of_source(text.text));
+        facts = base::of_process<TextsOfProcess>().remember(text.digest, TextFacts::of_source(text.text));
     return facts;
 }
 

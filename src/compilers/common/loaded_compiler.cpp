@@ -3,6 +3,7 @@
 #include "base/elf.hpp"
 #include "base/error.hpp"
 #include "base/fork.hpp"
+#include "base/of_process.hpp"
 
 #include <fmt/format.h>
 #include <map>
@@ -13,21 +14,19 @@ namespace hearth::compilers {
 
 namespace {
 
-// At namespace scope and never destroyed: a child that is forked while another thread makes it would wait for that
-// thread, and threads may still compile while the program ends.
 struct Loaded {
     base::ForkSafeMutex mutex{base::LockLevel::engine};
     std::map<std::string, std::unique_ptr<LoadedCompiler>, std::less<>> by_path;
 };
-Loaded& g_loaded = *new Loaded;
 
 }  // namespace
 
 LoadedCompiler* LoadedCompiler::find(const std::string& path)
 {
-    const std::lock_guard lock(g_loaded.mutex);
-    const auto found = g_loaded.by_path.find(path);
-    return found == g_loaded.by_path.end() ? nullptr : found->second.get();
+    auto& all = base::of_process<Loaded>();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.by_path.find(path);
+    return found == all.by_path.end() ? nullptr : found->second.get();
 }
 
 Result<LoadedCompiler*> LoadedCompiler::load(const std::string& path)
@@ -44,8 +43,9 @@ Result<LoadedCompiler*> LoadedCompiler::load(const std::string& path)
     else
         made->m_why_not_watched = watched.error().message;
     // Of two threads that load it at once, both watch one image: the first one's is kept.
-    const std::lock_guard lock(g_loaded.mutex);
-    return g_loaded.by_path.emplace(path, std::move(made)).first->second.get();
+    auto& all = base::of_process<Loaded>();
+    const std::lock_guard lock(all.mutex);
+    return all.by_path.emplace(path, std::move(made)).first->second.get();
 }
 
 std::string LoadedCompiler::why_not_kept(const std::string& build) const

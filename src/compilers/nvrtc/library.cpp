@@ -6,6 +6,7 @@
 #include "base/files.hpp"
 #include "base/fork.hpp"
 #include "base/hex.hpp"
+#include "base/of_process.hpp"
 #include "base/shared_library.hpp"
 #include "base/text.hpp"
 #include "base/wire.hpp"
@@ -36,8 +37,7 @@ enum NvrtcResult : int {
     k_bad_name = 10
 };
 
-// Never destroyed: threads may still compile while the program ends.
-gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
+struct KnownLibraries : gpu::LibraryMemo<Identity> {};
 
 // None, with the reason in `why`, if it is not a library that could be loaded. A known file is not opened again.
 std::optional<Identity> identify_library(Cache& cache, const std::string& path, std::string& why)
@@ -94,7 +94,7 @@ Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
     if (const char* path = std::getenv("HEARTH_NVRTC"); configured.empty() && path != nullptr)
         configured = path;
     base::FileStat now;
-    if (std::optional<Identity> known = g_known.find(configured, &now)) {
+    if (std::optional<Identity> known = base::of_process<KnownLibraries>().find(configured, &now)) {
         if (now.type == base::FileType::file)  // and no link, whose file may be another by now
             known->file = {now.device, now.inode, now.size, now.modified.time_since_epoch().count(),
                            now.changed.time_since_epoch().count()};
@@ -108,7 +108,7 @@ Result<Identity> identify(Cache& cache, const std::string& configured_by_caller)
         if (!identity)
             passed_over.push_back(fmt::format("{} ({})", path, why));
         else
-            g_known.remember(configured, *identity);
+            base::of_process<KnownLibraries>().remember(configured, *identity);
         return identity;
     };
     std::error_code ignored;

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/fork.hpp"
+#include "base/of_process.hpp"
 #include "base/text.hpp"
 
 #include <map>
@@ -19,12 +20,10 @@ struct Made {
     bool had_messages = false;  // those about its headers are not told again
 };
 
-// At namespace scope and never destroyed, as LoadedCompiler's.
 struct AllMade {
     base::ForkSafeMutex mutex{base::LockLevel::engine};
     std::map<std::string, Made> by_file;
 };
-AllMade& g_made = *new AllMade;
 
 struct Told {
     std::string used;
@@ -121,10 +120,11 @@ Result<std::shared_ptr<const watch::EventLog>> with_precompiled(const watch::Eve
         return error(Code::unavailable, "what NVRTC tells about its precompiled headers is not understood");
     const auto all = std::make_shared<watch::EventLog>();
     bool had_messages = !log.empty();
-    const std::lock_guard lock(g_made.mutex);
+    auto& all_made = base::of_process<AllMade>();
+    const std::lock_guard lock(all_made.mutex);
     if (!told.used.empty()) {
-        const auto found = g_made.by_file.find(told.used);
-        if (found == g_made.by_file.end())
+        const auto found = all_made.by_file.find(told.used);
+        if (found == all_made.by_file.end())
             return error(Code::unavailable, "it uses a precompiled header of a compile that went past the cache");
         const Made& made = found->second;
         if (made.had_messages)
@@ -135,7 +135,7 @@ Result<std::shared_ptr<const watch::EventLog>> with_precompiled(const watch::Eve
     }
     copy(asked, *all);
     if (!told.created.empty())
-        g_made.by_file.insert_or_assign(told.created, Made{all, working_directory, had_messages});
+        all_made.by_file.insert_or_assign(told.created, Made{all, working_directory, had_messages});
     return std::shared_ptr<const watch::EventLog>(all);
 }
 

@@ -1,6 +1,7 @@
 #include "base/elf.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/of_process.hpp"
 #include "compilers/ptx/linker.hpp"
 #include "gpu/library_memo.hpp"
 #include "hearth/libraries.hpp"
@@ -19,8 +20,7 @@ constexpr const char* k_configured = "HEARTH_NVJITLINK";
 constexpr const char* k_driver = "libcuda.so.1";
 constexpr const char* k_driver_compiler = "libnvidia-ptxjitcompiler.so.1";  // what the driver compiles PTX with
 
-// Never destroyed: threads may still compile while the program ends.
-gpu::LibraryMemo<Identity>& g_known = *new gpu::LibraryMemo<Identity>;
+struct KnownLinkers : gpu::LibraryMemo<Identity> {};
 
 Error unusable(const std::string& path, const std::string& why)
 {
@@ -36,7 +36,7 @@ Result<std::optional<Identity>> find_nvjitlink(Cache& cache, const std::string& 
     std::string configured = configured_by_caller;
     if (const char* path = std::getenv(k_configured); configured.empty() && path != nullptr)
         configured = path;
-    if (std::optional<Identity> known = g_known.find(configured))
+    if (std::optional<Identity> known = base::of_process<KnownLinkers>().find(configured))
         return known;
 
     std::error_code ignored;
@@ -50,7 +50,7 @@ Result<std::optional<Identity>> find_nvjitlink(Cache& cache, const std::string& 
             mismatch = "a file that cannot be read";
         if (mismatch.empty()) {
             Identity identity{Linker::nvjitlink, path, std::move(build)};
-            g_known.remember(configured, identity);
+            base::of_process<KnownLinkers>().remember(configured, identity);
             return std::optional(std::move(identity));
         }
         if (!configured.empty())
