@@ -62,7 +62,7 @@ using MakeFunction = std::function<Result<Handle>()>;
 struct Options {
     std::vector<Tier> tiers;  // fastest first
     MoveFunction move;
-    LogSink log{};  // is told when a policy throws
+    LogSink log{};  // is told when a policy throws, and must not call the ledger
 };
 
 struct Buffer {
@@ -172,7 +172,9 @@ class Book;
 // nothing: for_each() tells what there is to free. A forked child must not use it. Failure: nothing throws. With an
 // Error nothing has changed, except that moves that were made by then stay made. A victim that the program refuses to
 // move stays, and others are asked, up to eight; then the error says why. Limits hold at all times: a buffer counts
-// from before it is made until after it is freed, in each tier that it is in. Cost: lease() is one probe for each tier
+// from before it is made until after it was moved away, in each tier that it is in. What add() replaces, and what
+// remove() takes out, no longer counts and is the program's to free: where both do not fit, remove and free it before
+// add(). Cost: lease() is one probe for each tier
 // and one atomic addition, without a lock, unless the policy wants every touch. A change is O(1) under one lock, and
 // O(1) for each victim and each leased buffer that is passed over.
 class HEARTH_API Ledger {

@@ -56,7 +56,8 @@ public:
     std::size_t size() const noexcept { return m_size; }  // in bytes
     void* handle() const noexcept { return m_handle.get(); }
 
-    // Both wait for what was launched before, and until the copy is done.
+    // Both wait for what was launched before in the context's queue, and until the copy is done. What was launched in
+    // another queue has to be finished by the caller.
     Status write(ByteView data) const;
     Status read(std::span<std::byte> out) const;
     // As many values as the buffer holds.

@@ -44,7 +44,8 @@ inline Variant specialise(std::vector<Constant> constants, std::string name = "s
 }
 
 // Launches are compared only with launches of the same class. Without a function of one's own that is the number of
-// threads, to the next power of two, and the values of all constants.
+// threads, to the next power of two, and the values of all constants. It returns text (UTF-8), as names are: a record
+// of other bytes is not found again.
 using ShapeClass = std::function<std::string(const LaunchConfig& asked, std::span<const Argument> arguments)>;
 
 struct Variants {

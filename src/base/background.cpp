@@ -47,6 +47,7 @@ Background& Background::of_process()
 Background::Background()
     : m_fork([this] {
           m_waiting.clear();
+          m_leaving.clear();
           m_running = nullptr;
           m_thread = {};
           // They are not here: this only forgets them.
@@ -66,7 +67,7 @@ bool Background::submit(const void* owner, Work work, Turn turn)
     if (is_main_thread())
         t_end_of_main_thread.is_there = true;
     std::unique_lock lock(m_mutex);
-    if (m_ending)
+    if (m_ending || std::ranges::find(m_leaving, owner) != m_leaving.end())
         return false;
     if (turn == Turn::next)
         m_waiting.push_front({owner, std::move(work)});
@@ -135,11 +136,18 @@ void Background::forget(const void* owner)
 {
     std::deque<Piece> dropped;  // destroyed without the lock
     std::unique_lock lock(m_mutex);
+    // What runs may submit more before it ends. If it is what calls this, it knows.
+    const bool is_work = m_thread == std::this_thread::get_id();
+    if (!is_work)
+        m_leaving.push_back(owner);
     for (Piece& piece : m_waiting)
         if (piece.owner == owner)
             dropped.push_back(std::move(piece));
     std::erase_if(m_waiting, [&](const Piece& piece) { return piece.owner == owner; });
-    wait_for_running(lock, owner);
+    if (!is_work) {
+        wait_for_running(lock, owner);
+        m_leaving.erase(std::ranges::find(m_leaving, owner));
+    }
     lock.unlock();
 }
 

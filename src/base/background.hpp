@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <thread>
+#include <vector>
 
 namespace hearth::base {
 
@@ -30,11 +31,11 @@ public:
     Background(const Background&) = delete;
     Background& operator=(const Background&) = delete;
 
-    // `owner` is only compared. False: no thread can be had, or the process is ending.
+    // `owner` is only compared. False: no thread can be had, the owner is being forgotten, or the process is ending.
     bool submit(const void* owner, Work work, Turn turn = Turn::last);
     // Nothing runs, and nothing waits.
     bool is_idle();
-    // Of this owner nothing runs any more, or will. Waits for what runs, unless that is what calls this.
+    // Of this owner nothing runs any more, or will. Waits for the piece that runs, unless that is what calls this.
     void forget(const void* owner);
     // Of nobody.
     void end();
@@ -51,8 +52,9 @@ private:
     std::condition_variable_any m_ended;
     int m_waiters = 0;
     std::deque<Piece> m_waiting;
-    const void* m_running = nullptr;  // whose
-    std::thread::id m_thread{};       // that takes what waits; none: there is no thread, or it is ending
+    std::vector<const void*> m_leaving;  // owners that are being forgotten
+    const void* m_running = nullptr;     // whose
+    std::thread::id m_thread{};          // that takes what waits; none: there is no thread, or it is ending
     std::thread m_to_join;
     std::thread m_to_join_first;  // by the new thread, so that nobody who submits waits for the end of the old one
     bool m_ending = false;

@@ -9,8 +9,8 @@ namespace hearth::ledger {
 
 namespace {
 
-// So often a call waits for what others have in motion before it says that there is no room.
-constexpr int k_most_waits = 1000;
+// So often a call makes room that others then take before it says that there is none.
+constexpr int k_most_attempts = 1000;
 
 Lease lease_of(BufferNode& node, std::size_t tier, base::HazardSlot* slot) noexcept
 {
@@ -89,12 +89,16 @@ Book::Place Book::settled(Lock& lock, const Key& key)
 template <class Attempt>
 Status Book::until_nobody_is_in_the_way(Lock& lock, Attempt&& attempt)
 {
-    for (int waits = 0;; ++waits) {
-        const std::optional<Refusal> refusal = attempt();
+    for (int attempts = 0;;) {
+        Operation operation{lock};
+        const std::optional<Refusal> refusal = attempt(operation);
         if (!refusal)
             return {};
-        if (refusal->by != Refusal::By::others || waits == k_most_waits)
+        if (refusal->by != Refusal::By::others || attempts == k_most_attempts)
             return refusal->error;
+        // Who only waits may be woken by many that are not in the way.
+        if (operation.told != 0 || m_in_motion == 0)
+            ++attempts;
         if (m_in_motion != 0)
             wait_for_change(lock);
     }
@@ -180,10 +184,8 @@ Result<Added> Book::add(const Key& key, const Buffer& buffer, const MakeFunction
     HEARTH_TRY(known(buffer.tier));
     Added added;
     Lock lock(m_mutex);
-    const Status status = until_nobody_is_in_the_way(lock, [&] {
-        Operation operation{lock};
-        return try_add(operation, key, buffer, make, added);
-    });
+    const Status status = until_nobody_is_in_the_way(
+        lock, [&](Operation& operation) { return try_add(operation, key, buffer, make, added); });
     HEARTH_TRY(status);
     return added;
 }
@@ -241,8 +243,7 @@ Status Book::move_to(const Key& key, std::size_t tier)
     HEARTH_TRY(in_callback());
     HEARTH_TRY(known(tier));
     Lock lock(m_mutex);
-    return until_nobody_is_in_the_way(lock, [&]() -> std::optional<Refusal> {
-        Operation operation{lock};
+    return until_nobody_is_in_the_way(lock, [&](Operation& operation) -> std::optional<Refusal> {
         const Place place = settled(lock, key);
         if (!place.node)
             return Refusal{Refusal::By::program, error(Code::not_found, "Buffer {} is not in the ledger.", key.hex())};
@@ -264,10 +265,7 @@ Status Book::set_limits(std::size_t tier, const Limits& limits)
                      limits.max_age.count());
     Lock lock(m_mutex);
     m_tiers[tier]->store.change_limits(limits);
-    return until_nobody_is_in_the_way(lock, [&] {
-        Operation operation{lock};
-        return make_room(operation, tier, nullptr);
-    });
+    return until_nobody_is_in_the_way(lock, [&](Operation& operation) { return make_room(operation, tier, nullptr); });
 }
 
 Limits Book::limits(std::size_t tier) const

@@ -56,7 +56,7 @@ ModuleTable& ModuleTable::of_process()
 Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::CudaContext& context, const Key& key,
                                      ByteView image, const Replace& replace)
 {
-    const Id id{context.id, key};
+    const ModuleId id{context.id, key, base::sum_of(image)};
     const auto flight = std::make_shared<Flight>();
     {
         std::unique_lock lock(m_mutex);
@@ -73,11 +73,10 @@ Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::C
         }
     }
 
-    std::uint64_t bytes = image.size();
-    const Result<CUmod_st*> loaded = [&]() -> Result<CUmod_st*> {
+    const Result<Loaded> loaded = [&]() -> Result<Loaded> {
         try {
             forget_dead_contexts(driver, context);
-            return load(driver, context, image, replace, bytes);
+            return load(driver, context, image, id.image, replace);
         } catch (const std::exception& error) {
             // Whoever waits for this flight must be told.
             return hearth::error(Code::unavailable, "A module could not be loaded: {}.", error.what());
@@ -90,10 +89,13 @@ Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::C
         m_flights.erase(id);
         flight->landed = true;
         if (loaded) {
-            put_in(new LoadedModule(*this, driver, context, key, *loaded, bytes));
+            // Not `key`: replace() may have changed what it refers to.
+            put_in(new LoadedModule(*this, driver, context, id.key, loaded->handle, loaded->bytes));
+            list(m_order.begin(), id);
+            list(m_order.begin(), {id.context, id.key, loaded->image});
             ++m_stats.loads;
             ++m_stats.loaded;
-            m_stats.loaded_bytes += bytes;
+            m_stats.loaded_bytes += loaded->bytes;
             ours = lease(m_order.front());
             take_victims(victims);
         } else {
@@ -109,25 +111,21 @@ Result<ModuleLease> ModuleTable::get(const gpu::CudaDriver& driver, const gpu::C
 std::optional<ModuleLease> ModuleTable::find(std::uint64_t context, const Key& key)
 {
     const std::lock_guard lock(m_mutex);
-    return listed(Id{context, key});
+    return listed({context, key});
 }
 
 void ModuleTable::also_by(const ModuleLease& module, const Key& other)
 {
     const std::lock_guard lock(m_mutex);
-    const std::uint64_t context = module->context.id;
-    const auto found = m_modules.find(Id{context, module->key});
-    // It may have been evicted meanwhile, and loaded again for somebody else.
-    if (found == m_modules.end() || *found->second != &*module)
-        return;
-    const Order::iterator place = found->second;
-    if (m_modules.emplace(Id{context, other}, place).second)
-        (*place)->other_keys.push_back(other);
+    // It may have been evicted meanwhile.
+    if (!module->ids.empty())
+        list(m_modules.find(module->ids.front())->second, {module->context.id, other});
 }
 
-Result<CUmod_st*> ModuleTable::load(const gpu::CudaDriver& driver, const gpu::CudaContext& context, ByteView image,
-                                    const Replace& replace, std::uint64_t& bytes)
+Result<ModuleTable::Loaded> ModuleTable::load(const gpu::CudaDriver& driver, const gpu::CudaContext& context,
+                                              ByteView image, const base::MemorySum& sum, const Replace& replace)
 {
+    Loaded made{nullptr, image.size(), sum};
     const gpu::AllowedInCapture allowed(driver);
     LoadedImage loaded = load_image(driver, image);
     Bytes other;
@@ -136,21 +134,23 @@ Result<CUmod_st*> ModuleTable::load(const gpu::CudaDriver& driver, const gpu::Cu
             const std::lock_guard lock(m_mutex);
             ++m_stats.rejected;
         }
-        const Error rejection = load_error(driver, loaded, bytes);
+        const Error rejection = load_error(driver, loaded, made.bytes);
         if (!may_replace)
             return rejection;
         Result<Bytes> found = replace(rejection);
         HEARTH_TRY(found);
         other = *std::move(found);
-        bytes = other.size();
+        made.bytes = other.size();
+        made.image = base::sum_of(other);
         loaded = load_image(driver, other);
     }
+    made.handle = loaded.module;
     if (loaded.error == gpu::cuda::k_success)
-        return loaded.module;
+        return made;
     // Another thread may have destroyed the context since this one looked it up.
     if (!is_alive(driver, context))
         return error(Code::unavailable, "The CUDA context was destroyed while a module was loaded into it.");
-    return load_error(driver, loaded, bytes);
+    return load_error(driver, loaded, made.bytes);
 }
 
 // A destroyed context takes its modules along; here they are taken off the table. This is done when something is
@@ -186,7 +186,7 @@ void ModuleTable::forget_dead_contexts(const gpu::CudaDriver& driver, const gpu:
     release(gone);
 }
 
-std::optional<ModuleLease> ModuleTable::listed(const Id& id)
+std::optional<ModuleLease> ModuleTable::listed(const ModuleId& id)
 {
     const auto found = m_modules.find(id);
     if (found == m_modules.end())
@@ -212,22 +212,26 @@ bool ModuleTable::over_budget() const noexcept
 void ModuleTable::put_in(LoadedModule* module)
 {
     m_order.push_front(module);
-    m_modules.emplace(Id{module->context.id, module->key}, m_order.begin());
     m_listed_bytes += module->bytes;
     ModulesOfContext& modules = m_contexts[module->context.id];
     modules.context = module->context;
     ++modules.count;
 }
 
+void ModuleTable::list(Order::iterator place, const ModuleId& id)
+{
+    if (m_modules.emplace(id, place).second)
+        (*place)->ids.push_back(id);
+}
+
 void ModuleTable::take_out(Order::iterator place)
 {
-    const LoadedModule* module = *place;
+    LoadedModule* module = *place;
     m_listed_bytes -= module->bytes;
     if (const auto modules = m_contexts.find(module->context.id); --modules->second.count == 0)
         m_contexts.erase(modules);
-    m_modules.erase(Id{module->context.id, module->key});
-    for (const Key& other : module->other_keys)
-        m_modules.erase(Id{module->context.id, other});
+    for (const ModuleId& id : std::exchange(module->ids, {}))
+        m_modules.erase(id);
     m_order.erase(place);
 }
 

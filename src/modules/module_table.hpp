@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/fork.hpp"
+#include "base/memory_sum.hpp"
 #include "gpu/cuda/cuda_context.hpp"
 #include "hearth/cuda.hpp"
 #include "modules/growing_list.hpp"
@@ -15,8 +16,10 @@
 #include <utility>
 #include <vector>
 
-// The loaded modules of a process: by context identity and artifact key, counted, within a budget. A module may be
-// known by other keys too: what its code was compiled from, so that it is found before any tier is asked.
+// The loaded modules of a process: by context identity, artifact key and what the image holds, counted, within a
+// budget. A key alone does not name an image: where an entry was removed, or nothing is kept, the next result of the
+// same question has its key, and another header may have gone into it. A module may be known by other keys too: all
+// that its code was compiled from, so that it is found before any tier is asked.
 //
 // A module's references are its leases, and one more while the table lists it. New references to a listed module are
 // only taken under the mutex. So if the table, under its mutex, sees one reference, nobody holds the module, and that
@@ -32,6 +35,13 @@
 namespace hearth::cuda {
 
 class ModuleTable;
+
+struct ModuleId {
+    std::uint64_t context;
+    Key key;
+    base::MemorySum image{};  // none: the key stands for it
+    friend bool operator==(const ModuleId&, const ModuleId&) = default;
+};
 
 class LoadedModule {
 public:
@@ -49,7 +59,7 @@ public:
     const std::uint64_t bytes;
     std::atomic<std::uint32_t> references{1};  // the table's
     bool lost = false;                         // its context is gone; guarded by the table's mutex
-    std::vector<Key> other_keys;               // guarded by the table's mutex
+    std::vector<ModuleId> ids;                 // by which it is listed; guarded by the table's mutex
     // Those that were asked for. They end with the module, so whoever uses one holds a lease.
     mutable GrowingList<std::unique_ptr<const LoadedFunction>> functions;
 };
@@ -93,8 +103,8 @@ public:
     // The process's own, for the machine's driver.
     static ModuleTable& of_process();
 
-    // The module of `key` in `context`, which has to be the current one. If it is not there, it is loaded from `image`:
-    // once, however many threads ask. The others wait for the one that loads.
+    // The module of `key` with this image in `context`, which has to be the current one. If it is not there, it is
+    // loaded: once, however many threads ask. The others wait for the one that loads.
     Result<ModuleLease> get(const gpu::CudaDriver& driver, const gpu::CudaContext& context, const Key& key,
                             ByteView image, const Replace& replace = {});
 
@@ -111,15 +121,10 @@ public:
 private:
     friend class ModuleLease;
 
-    struct Id {
-        std::uint64_t context;
-        Key key;
-        friend bool operator==(const Id&, const Id&) = default;
-    };
     struct IdHash {
-        std::size_t operator()(const Id& id) const noexcept
+        std::size_t operator()(const ModuleId& id) const noexcept
         {
-            return id.key.hash() ^ (id.context * 0x9e3779b97f4a7c15U);
+            return id.key.hash() ^ (id.context * 0x9e3779b97f4a7c15U) ^ id.image.first;
         }
     };
     using Order = std::list<LoadedModule*>;
@@ -134,16 +139,22 @@ private:
     };
     using Victims = std::vector<LoadedModule*>;
 
-    Result<CUmod_st*> load(const gpu::CudaDriver& driver, const gpu::CudaContext& context, ByteView image,
-                           const Replace& replace, std::uint64_t& bytes);
+    struct Loaded {
+        CUmod_st* handle;
+        std::uint64_t bytes;
+        base::MemorySum image;  // that the driver took
+    };
+    Result<Loaded> load(const gpu::CudaDriver& driver, const gpu::CudaContext& context, ByteView image,
+                        const base::MemorySum& sum, const Replace& replace);
     void forget_dead_contexts(const gpu::CudaDriver& driver, const gpu::CudaContext& current);
 
-    std::optional<ModuleLease> listed(const Id& id);   // with m_mutex held
-    ModuleLease lease(LoadedModule* module) noexcept;  // with m_mutex held
-    bool over_budget() const noexcept;                 // with m_mutex held
-    void put_in(LoadedModule* module);                 // with m_mutex held
-    void take_out(Order::iterator place);              // with m_mutex held; the table's reference passes to the caller
-    void take_victims(Victims& victims);               // with m_mutex held
+    std::optional<ModuleLease> listed(const ModuleId& id);  // with m_mutex held
+    ModuleLease lease(LoadedModule* module) noexcept;       // with m_mutex held
+    bool over_budget() const noexcept;                      // with m_mutex held
+    void put_in(LoadedModule* module);                      // with m_mutex held
+    void list(Order::iterator place, const ModuleId& id);   // with m_mutex held
+    void take_out(Order::iterator place);  // with m_mutex held; the table's reference passes to the caller
+    void take_victims(Victims& victims);   // with m_mutex held
     void trim();
 
     static void release(LoadedModule* module) noexcept;
@@ -154,8 +165,8 @@ private:
     std::condition_variable_any m_landed;  // one for all flights: they are rare, and waiters look again
     ModuleLimits m_limits;
     Order m_order;  // the most recently used first
-    std::unordered_map<Id, Order::iterator, IdHash> m_modules;
-    std::unordered_map<Id, std::shared_ptr<Flight>, IdHash> m_flights;
+    std::unordered_map<ModuleId, Order::iterator, IdHash> m_modules;
+    std::unordered_map<ModuleId, std::shared_ptr<Flight>, IdHash> m_flights;
     std::unordered_map<std::uint64_t, ModulesOfContext> m_contexts;  // with modules in m_order, by identity
     std::uint64_t m_listed_bytes = 0;
     ModuleStats m_stats;

@@ -108,6 +108,36 @@ TEST(Background, forgets_what_waits_of_an_owner_and_waits_for_what_runs)
     EXPECT_EQ(others, 1);
 }
 
+TEST(Background, what_runs_submits_nothing_more_for_an_owner_that_is_being_forgotten)
+{
+    Background& background = Background::of_process();
+    for (const bool others_wait : {true, false}) {
+        std::latch running(1);
+        std::atomic<bool> forgetting = false;
+        std::atomic<bool> taken = true;
+        int mine = 0;
+        int other = 0;
+        ASSERT_TRUE(background.submit(&mine, [&] {
+            running.count_down();
+            wait_for(forgetting);
+            taken = background.submit(&mine, [] { ADD_FAILURE() << "its owner may be gone"; });
+        }));
+        if (others_wait) {
+            ASSERT_TRUE(background.submit(&other, [] {}));
+        }
+        running.wait();
+        forgetting = true;
+        background.forget(&mine);
+        EXPECT_FALSE(taken);
+        wait_for_all(background);
+        // As a new owner that is there by chance.
+        std::latch done(1);
+        ASSERT_TRUE(background.submit(&mine, [&] { done.count_down(); }));
+        done.wait();
+        background.forget(&mine);
+    }
+}
+
 TEST(Background, work_may_forget_its_own_owner_and_submit_more)
 {
     Background& background = Background::of_process();

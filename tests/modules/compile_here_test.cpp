@@ -5,7 +5,10 @@
 #include "hearth/cache.hpp"
 #include "support/scratch_directory.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 
 // 29: what is handed to the driver, with the real NVRTC and a driver that only notes it.
 
@@ -82,6 +85,36 @@ TEST_F(CompileHere, only_a_virtual_target_is_left_to_the_drivers_compiler)
     EXPECT_EQ(load(program).value(), nvrtc::Outcome::hit);
     EXPECT_EQ(m_cubin, "");
     EXPECT_EQ(m_loaded, m_ptx.c_str());
+}
+
+// Both results have the question's own key: nothing tells that there is another.
+TEST_F(CompileHere, headers_of_two_directories_are_two_modules_where_nothing_is_kept)
+{
+    for (const char* const value : {"1", "2"}) {
+        std::filesystem::create_directory(m_scratch / value);
+        std::ofstream(m_scratch / value + "/value.h") << "#define VALUE " << value;
+    }
+    CacheOptions options;
+    options.caching = Switch::off;
+    Cache cache = Cache::open(options).value();
+    cuda::ModuleTable table;
+    std::set<CUmod_st*> modules;
+    std::vector<cuda::ModuleLease> leases;
+    for (const char* const value : {"1", "2", "1"}) {
+        const nvrtc::Program program{.source = "#include \"value.h\"\n__global__ void k(int* x) { *x = VALUE; }",
+                                     .options = {"-I" + m_scratch / value},
+                                     .target = "sm_90"};
+        Result<cuda::LoadedHere> loaded =
+            cuda::load_here(table, {&m_cuda.driver(), m_context}, cache, [&](Cache& through) {
+                return cuda::compile_here(m_cuda.driver(), through, program, nvrtc::CompileOptions{});
+            });
+        if (!loaded)
+            GTEST_SKIP() << loaded.error().message;
+        modules.insert(loaded->module->handle);
+        leases.push_back(std::move(loaded->module));
+    }
+    EXPECT_EQ(modules.size(), 2U);
+    EXPECT_EQ(m_cuda.loads(), 2);
 }
 
 // Another node's driver may take it.

@@ -68,6 +68,41 @@ TEST_F(ModuleTableTest, a_module_is_loaded_once_however_often_it_is_asked_for)
     EXPECT_EQ(stats.loaded_bytes, 10U);
 }
 
+// As when an entry was removed, a header edited, and the next result has the same key.
+TEST_F(ModuleTableTest, another_image_under_the_same_key_is_another_module)
+{
+    const auto get_image = [&](std::uint64_t number) {
+        return m_table.get(m_cuda.driver(), m_context, key(1), as_bytes(image(number))).value();
+    };
+    const ModuleLease first = get_image(1);
+    const ModuleLease second = get_image(2);
+    EXPECT_NE(first->handle, second->handle);
+    EXPECT_EQ(get_image(1)->handle, first->handle);
+    EXPECT_EQ(get_image(2)->handle, second->handle);
+    EXPECT_EQ(m_cuda.loads(), 2);
+    m_table.evict(key(1));
+    EXPECT_NE(get_image(1)->handle, first->handle);
+    EXPECT_NE(get_image(2)->handle, second->handle);
+}
+
+TEST_F(ModuleTableTest, a_replaced_image_is_found_by_the_rejected_one_and_by_itself)
+{
+    m_cuda.rejected[image(1)] = "not for this driver";
+    Key asked = key(1);
+    const auto get_image = [&](const std::string& text) {
+        return m_table.get(m_cuda.driver(), m_context, asked, as_bytes(text), [&](const Error&) -> Result<Bytes> {
+            asked = key(9);  // as of a result that was compiled past all tiers
+            return Bytes::copy_of(image(2));
+        });
+    };
+    const ModuleLease loaded = get_image(image(1)).value();
+    EXPECT_EQ(loaded->key, key(1));
+    asked = key(1);
+    EXPECT_EQ(get_image(image(1)).value()->handle, loaded->handle);
+    EXPECT_EQ(get_image(image(2)).value()->handle, loaded->handle);
+    EXPECT_EQ(asked, key(1)) << "nothing was loaded anew";
+}
+
 TEST_F(ModuleTableTest, another_key_finds_the_module_as_long_as_it_is_listed)
 {
     const auto by_other = [&](const gpu::CudaContext& context) {

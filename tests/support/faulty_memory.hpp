@@ -27,8 +27,9 @@ public:
         std::atomic<std::uint64_t> in_use{0};  // bytes that are allocated now
         std::atomic<bool> busy{false};         // what was put into streams goes on as long as this is set
         std::atomic<std::uint64_t> gathers{0};
-        std::uint64_t total_bytes = 0;  // of a GPU that it passes for; 0: it is the host's memory
-        std::function<void()> in_copy;  // is called, once, when a copy to another memory has been made
+        std::uint64_t total_bytes = 0;   // of a GPU that it passes for; 0: it is the host's memory
+        std::function<void()> in_copy;   // is called, once, when a copy to another memory has been made
+        std::function<void()> in_write;  // is called, once, before something is written
     };
 
     explicit FaultyMemory(std::shared_ptr<Faults> faults)
@@ -74,6 +75,8 @@ public:
     {
         if (lost())
             return gone();
+        if (const auto now = std::exchange(m_faults->in_write, nullptr))
+            now();
         const std::uint64_t every = m_faults->fail_write_every;
         if (every != 0 && ++m_faults->writes % every == 0)
             return Error{Code::unavailable, "The write failed, as it was asked to.", {}};

@@ -258,6 +258,9 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
                 return past_the_cache(cache, question, compile, found.error().message, options.timed);
             return found.error();
         }
+        // Where nothing is kept, nothing is watched: nobody knows which files went into what another thread compiled.
+        if (found->waited() && !cache.has_tiers())
+            return past_the_cache(cache, question, compile, "caching is off", options.timed);
         Answer answer{*std::move(found), {}, key};
         if (state->conditions && answer.lookup.compiled() && !answer.lookup.waited()) {
             if (have_stamps(state->conditions->list))

@@ -124,13 +124,18 @@ Result<Buffer> Context::buffer(ByteView data) const
     return made;
 }
 
+Status ContextState::finish() const
+{
+    if (const cl_int error = api->finish(queue); error != CL_SUCCESS)
+        return failure(Code::io, fmt::format("What was launched on \"{}\" did not finish", device.name), "clFinish",
+                       error);
+    return {};
+}
+
 Status Context::finish() const
 {
     HEARTH_TRY(ContextState::check());
-    if (const cl_int error = m_state->api->finish(m_state->queue); error != CL_SUCCESS)
-        return failure(Code::io, fmt::format("What was launched on \"{}\" did not finish", m_state->device.name),
-                       "clFinish", error);
-    return {};
+    return m_state->finish();
 }
 
 Status Buffer::write(ByteView data) const
@@ -139,6 +144,7 @@ Status Buffer::write(ByteView data) const
         return error(Code::invalid_argument, "{} bytes do not fit a buffer of {}. Make it larger.", data.size(),
                      m_size);
     HEARTH_TRY(ContextState::check());
+    HEARTH_TRY(m_context->finish());
     if (const cl_int error = m_context->api->enqueue_write(m_context->queue, static_cast<cl_mem>(m_handle.get()),
                                                            CL_TRUE, 0, data.size(), data.data(), 0, nullptr, nullptr);
         error != CL_SUCCESS)
@@ -155,6 +161,7 @@ Status Buffer::read(std::span<std::byte> out) const
     if (out.empty())
         return {};
     HEARTH_TRY(ContextState::check());
+    HEARTH_TRY(m_context->finish());
     if (const cl_int error = m_context->api->enqueue_read(m_context->queue, static_cast<cl_mem>(m_handle.get()),
                                                           CL_TRUE, 0, out.size(), out.data(), 0, nullptr, nullptr);
         error != CL_SUCCESS)

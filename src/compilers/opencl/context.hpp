@@ -28,6 +28,8 @@ struct ContextState {
 
     static Status check() { return gpu::opencl_process().check("OpenCL"); }
     static bool is_lost() { return gpu::opencl_process().unusable(); }
+    // Until all that was launched is done: also in an out-of-order queue that the program gave.
+    Status finish() const;
     cl_device_id device_id() const { return static_cast<cl_device_id>(device.id); }
 
     const std::shared_ptr<const cl::Api> api;

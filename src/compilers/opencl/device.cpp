@@ -1,6 +1,7 @@
 #include "compilers/opencl/device.hpp"
 
 #include "base/error.hpp"
+#include "gpu/opencl/opencl_process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -70,6 +71,7 @@ Result<std::vector<Device>> devices()
 {
     const Result<std::shared_ptr<const cl::Api>> api = cl::load();
     HEARTH_TRY(api);
+    HEARTH_TRY(gpu::opencl_process().check("OpenCL"));
     const Result<std::vector<cl_device_id>> ids = cl::all_devices(**api);
     HEARTH_TRY(ids);
     std::vector<Device> found;

@@ -178,6 +178,7 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
     const auto job = std::make_shared<Job>(context.state(), source);
     const auto state = std::make_shared<ProgramState>(context.state(), source, question.request);
     auto origin = ProgramState::Origin::source;
+    bool is_kept = true;
     for (bool may_be_refused = true;; may_be_refused = false) {
         // Which files a driver reads is not known, and what might read some goes past the cache: no conditions.
         HEARTH_TRY_SET(const compilers::Answer answer,
@@ -205,13 +206,21 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
             origin = ProgramState::Origin::binary;
             break;
         }
-        if (!may_be_refused)
-            return loaded.error();
         // relaxed: a count, which orders nothing.
         g_rejected.fetch_add(1, std::memory_order_relaxed);
-        cache.remove(question.request);
         state->outcome = Outcome::rebuilt;
         state->reason = loaded.error().message;
+        if (!may_be_refused) {
+            // A server, or a tier that cannot be written, still has the refused binary.
+            HEARTH_TRY_SET(const Lookup made,
+                           cache.compile_past_the_cache([job] { return job->run(); }, {.label = question.label}));
+            state->artifact = made.share();
+            state->program = job->take();
+            is_kept = false;
+            break;
+        }
+        // What one machine's driver refuses may be good for the others.
+        cache.remove(question.request, Reach::this_machine);
     }
     if (!question.why_past_the_cache.empty()) {
         state->outcome = Outcome::past_the_cache;
@@ -220,7 +229,7 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
         cache.remove(question.request);
         state->outcome = Outcome::past_the_cache;
         state->reason = "the driver gives no binary of it";
-    } else if (!state->artifact->failed()) {
+    } else if (!state->artifact->failed() && is_kept) {
         state->watch(cache, origin);
     }
     return Program(state);

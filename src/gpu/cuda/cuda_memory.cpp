@@ -36,6 +36,7 @@ public:
     ~CudaPoint() override
     {
         const ScopedContext context(m_driver, m_context);
+        const AllowedInCapture allowed(m_driver);
         if (context.ok())
             m_driver.destroy_event(m_event);
     }
@@ -70,6 +71,7 @@ CudaMemory::~CudaMemory()
     const ScopedContext context(m_driver, m_context);
     if (!context.ok())
         return;
+    const AllowedInCapture allowed(m_driver);
     m_gather.unload(m_driver);
     for (CUstream_st* stream : m_lanes)
         m_driver.destroy_stream(stream);
@@ -238,7 +240,9 @@ Result<std::unique_ptr<StreamPoint>> CudaMemory::mark(device::Stream stream)
         if (error == cuda::k_success)
             return std::unique_ptr<StreamPoint>(std::move(point));
     }
-    // No reason to call the device lost: the stream is the caller's, and may be of another context.
+    // No reason to call the device lost, unless our own stream fails too: theirs may be of another context.
+    if (const int ours = m_driver.finish_stream(m_write_stream); ours != cuda::k_success && !is_harmless(ours))
+        return failed("be used any more", ours).error();
     return hearth::error(
         Code::invalid_argument,
         "The stream tells nothing of its work: {}. Give one of the context that {} is used in, or hold "

@@ -28,7 +28,8 @@ std::string value_of(const Constant& constant, const Argument& argument)
     const std::uint64_t bits = bits_of(argument);
     switch (constant.type) {
     case Constant::Type::natural:
-        return fmt::format("{}{}", bits, argument.size == 8 ? "ull" : "u");
+        // Smaller ones are an int where they are used, as by the language's promotions.
+        return fmt::format("{}{}", bits, argument.size == 8 ? "ull" : argument.size == 4 ? "u" : "");
     case Constant::Type::real:
         if (argument.size == sizeof(float))
             return fmt::format("{:a}f", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));

@@ -61,6 +61,7 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
                      wanted.bytes, bytes_needed, m_tier, most);
     StoreReport report;
     report.bytes = wanted.bytes;
+    const MakingRoom making_room(*this);
     PlaceInArena room(*arena, m_tier, bytes_needed, Arena::Growth::yes);
     if (!room.enough())
         base::reclaim();  // what nobody holds any more
@@ -80,7 +81,7 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     settle(*std::move(departed), keep, report.victims);
 
     const auto fail = [&](const Error& error) {
-        owe(std::move(report.victims));
+        owe(making_room, std::move(report.victims));
         return error;
     };
     const Result<gpu::DevicePart> part = make_place(*arena, wanted.key, bytes_needed, keep, report.victims);
@@ -91,7 +92,7 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
         return fail(entry.error());
     reservation.used = true;
     settle(m_entries.put(*std::move(entry), report.replaced, outdated), keep, report.victims);
-    forget_owed(wanted.key);
+    forget_owed(wanted.key, 1);
     pay(report.victims);
     return report;
 }
@@ -176,9 +177,26 @@ void Partition::settle(resident::Departed departed, Victims keep, std::vector<Vi
     victims.insert(victims.end(), std::make_move_iterator(gone.begin()), std::make_move_iterator(gone.end()));
 }
 
-void Partition::owe(std::vector<Victim>&& victims)
+// seq_cst, here and in forget_owed(): either the count is seen there, or nothing was evicted before the removal.
+Partition::MakingRoom::MakingRoom(Partition& partition) : m_partition(partition)
+{
+    m_partition.m_making_room.fetch_add(1);
+    m_since = m_partition.m_forgotten_count.load();
+}
+
+Partition::MakingRoom::~MakingRoom()
+{
+    m_partition.m_making_room.fetch_sub(1);
+}
+
+void Partition::owe(const MakingRoom& making_room, std::vector<Victim>&& victims)
 {
     const std::lock_guard lock(m_mutex);
+    const std::uint64_t count = m_forgotten_count.load();
+    if (count - making_room.m_since > m_forgotten.size())
+        victims.clear();  // nobody knows which: an entry that is lost does no harm
+    for (std::uint64_t i = making_room.m_since; i < count && !victims.empty(); ++i)
+        std::erase_if(victims, [&](const Victim& one) { return one.key == m_forgotten[i % m_forgotten.size()]; });
     m_owed.insert(m_owed.end(), std::make_move_iterator(victims.begin()), std::make_move_iterator(victims.end()));
     m_owes.store(!m_owed.empty(), std::memory_order_release);  // release: pairs with the loads below
 }
@@ -196,13 +214,15 @@ void Partition::pay(std::vector<Victim>& victims)
     victims.insert(victims.end(), std::make_move_iterator(owed.begin()), std::make_move_iterator(owed.end()));
 }
 
-// An entry that was removed or replaced must not come back through a tier below.
-void Partition::forget_owed(const Key& key)
+// An entry that was removed or replaced must not come back through a tier below. Called when it is so in the table.
+void Partition::forget_owed(const Key& key, int mine)
 {
-    if (!m_owes.load(std::memory_order_acquire))
+    if (!m_owes.load(std::memory_order_acquire) && m_making_room.load() <= mine)
         return;
     std::vector<Victim> gone;
     const std::lock_guard lock(m_mutex);
+    m_forgotten[m_forgotten_count.load() % m_forgotten.size()] = key;
+    m_forgotten_count.fetch_add(1);
     std::erase_if(m_owed, [&](Victim& victim) {
         if (victim.key != key)
             return false;
@@ -219,10 +239,11 @@ bool Partition::remove(const Key& key)
 
 bool Partition::remove_older(const Key& key, std::uint64_t order)
 {
-    forget_owed(key);
-    return m_entries.remove_if(key, [&](const resident::Node& node) {
+    const bool removed = m_entries.remove_if(key, [&](const resident::Node& node) {
         return static_cast<const device::ResidentEntry&>(node).order() < order;
     });
+    forget_owed(key);
+    return removed;
 }
 
 bool Partition::has_newer(const Key& key, std::uint64_t order) const
@@ -309,9 +330,13 @@ void Partition::evict_to(const EvictTo& goal, std::vector<Victim>& gone)
 
 void Partition::clear()
 {
+    m_entries.clear();
+    {
+        const std::lock_guard lock(m_mutex);
+        m_forgotten_count.fetch_add(m_forgotten.size() + 1);  // all of them
+    }
     std::vector<Victim> forgotten;
     pay(forgotten);
-    m_entries.clear();
     trim();
 }
 

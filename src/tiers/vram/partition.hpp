@@ -3,6 +3,7 @@
 #include "resident/resident_store.hpp"
 #include "tiers/vram/resident_entry.hpp"
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -55,8 +56,22 @@ public:
     bool has_newer(const Key& key, std::uint64_t order) const;
     // The same without the lock, as far as can be seen. The slot protects what was looked at.
     bool shows_newer(const Key& key, std::uint64_t order, base::HazardSlot* slot) const;
-    // Hands these victims out with the next report.
-    void owe(std::vector<Victim>&& victims);
+    // Around a store that may evict: what it evicts is in no table, and not owed yet, and may be removed or replaced
+    // meanwhile.
+    class MakingRoom {
+    public:
+        explicit MakingRoom(Partition& partition);
+        ~MakingRoom();
+        MakingRoom(const MakingRoom&) = delete;
+        MakingRoom& operator=(const MakingRoom&) = delete;
+
+    private:
+        friend class Partition;
+        Partition& m_partition;
+        std::uint64_t m_since;
+    };
+    // Hands these victims out with the next report, but for those that were removed or replaced since.
+    void owe(const MakingRoom& making_room, std::vector<Victim>&& victims);
     void clear();
     // Ends leases whose streams are done, and gives memory that nothing lies in back to the device. Returns its bytes.
     std::uint64_t trim();
@@ -78,7 +93,8 @@ private:
     Result<resident::Departed> evict_blocks(const Arena& arena, std::uint64_t bytes);
     void settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims);
     void pay(std::vector<Victim>& victims);
-    void forget_owed(const Key& key);
+    // `mine`: how many of those that make room are the caller itself.
+    void forget_owed(const Key& key, int mine = 0);
 
     const std::string m_tier;
     const std::string m_name;
@@ -93,6 +109,10 @@ private:
     std::vector<Victim> m_owed;
     // Changed under the lock, and asked without it by every store: there hardly ever are any.
     std::atomic<bool> m_owes{false};
+    // Keys that were removed or replaced while others made room: the last of them, and the number of all.
+    std::atomic<int> m_making_room{0};
+    std::array<Key, 64> m_forgotten{};
+    std::atomic<std::uint64_t> m_forgotten_count{0};
 };
 
 }  // namespace hearth::tiers

@@ -127,6 +127,8 @@ Result<const VramTier::Partitions*> VramTier::opened()
 // possible, stores are refused and the other partitions go on.
 void VramTier::recover(int device)
 {
+    // One after the other: a thread that came late would replace the memory that another has just opened.
+    const auto recovering = m_recovering.hold();
     std::shared_ptr<gpu::DeviceMemory> memory;
     Limits limits;
     for (const std::unique_ptr<Partition>& partition : partitions()) {

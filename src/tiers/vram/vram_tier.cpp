@@ -68,10 +68,11 @@ VramTier::Held VramTier::hold(const Key& key, int device, bool counts)
         std::unique_ptr<base::HazardSlot, ReleaseSlot> slot(hit.slot);
         if (!entry->memory().lost())
             return {entry, std::move(slot), partition.get(), Miss::absent};
+        const std::uint64_t order = entry->order();
         slot.reset();
         recover(partition->device());
         // An entry that was stored while its device was replaced is in the new table but on the old device.
-        partition->remove(key);
+        partition->remove_older(key, order + 1);
         held.why = Miss::outage;
     }
     return held;
@@ -133,9 +134,10 @@ Found VramTier::fetch(const Held& held)
 
 Found VramTier::find(const Key& key)
 {
-    Found found = fetch(hold(key, -1, true));
+    const Held held = hold(key, -1, true);
+    Found found = fetch(held);
     if (!found && found.why == Miss::corrupt)
-        remove(key);
+        held.partition->remove_older(key, held.entry->order() + 1);
     return found;
 }
 
@@ -196,11 +198,12 @@ Result<StoreReport> VramTier::copy_to_device(const Key& key, int device, Victims
                    return partition->shows_newer(key, order, slot.get());
                });
     };
+    const Partition::MakingRoom making_room(**target);
     Result<StoreReport> stored = (*target)->store_copy(*held.entry, victims, is_outdated);
     // What was copied may also have been removed meanwhile.
     if (stored && (outdated || !is_still_there(held))) {
         (*target)->remove_older(key, order + 1);
-        (*target)->owe(std::move(stored->victims));
+        (*target)->owe(making_room, std::move(stored->victims));
         return error(Code::unavailable, "Entry {} was replaced, removed or evicted while it was copied.", key.hex());
     }
     return stored;

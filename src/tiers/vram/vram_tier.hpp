@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/slow_mutex.hpp"
 #include "hearth/device_tier.hpp"
 #include "tiers/vram/partition.hpp"
 
@@ -99,6 +100,8 @@ private:
     };
     std::atomic<std::uint64_t> m_stores{0};  // numbers the stores
     std::array<Counter, 129> m_counters;     // by thread, so that no two hits write the same line
+
+    base::SlowMutex m_recovering;
 
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_whole};  // guards the rest, not what partitions hold
     PolicyFactory m_policy;

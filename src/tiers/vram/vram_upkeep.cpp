@@ -50,17 +50,25 @@ std::vector<Victim> VramTier::set_limits(const Limits& limits, Victims victims)
     const auto share = [&](std::uint64_t all, std::uint64_t taken) {
         return all == 0 ? 0 : std::max<std::uint64_t>(1, (all - std::min(all, taken)) / devices);
     };
-    Limits each = limits;
-    each.max_bytes = share(limits.max_bytes, named);
-    each.max_entries = share(limits.max_entries, 0);
+    // What limits() tells is the sum of all, and 0 before a device is known: who gives that back changes nothing.
+    const Limits shown = this->limits();
+    const auto changed_of = [&](Limits before) {
+        if (limits.max_bytes != shown.max_bytes)
+            before.max_bytes = share(limits.max_bytes, named);
+        if (limits.max_entries != shown.max_entries)
+            before.max_entries = share(limits.max_entries, 0);
+        before.max_age = limits.max_age;
+        return before;
+    };
     {
         const std::lock_guard lock(m_mutex);
-        m_limits = each;
+        m_limits = changed_of(m_limits);
     }
     std::vector<Victim> gone;
     for (const std::unique_ptr<Partition>& partition : partitions()) {
-        std::vector<Victim> here =
-            partition->name().empty() ? partition->set_limits(each, victims) : partition->set_max_age(each.max_age);
+        std::vector<Victim> here = partition->name().empty()
+                                       ? partition->set_limits(changed_of(partition->entries().limits()), victims)
+                                       : partition->set_max_age(limits.max_age);
         gone.insert(gone.end(), std::make_move_iterator(here.begin()), std::make_move_iterator(here.end()));
     }
     return gone;

@@ -1,5 +1,7 @@
 #include "nvrtc_fixture.hpp"
 
+#include <array>
+#include <barrier>
 #include <thread>
 #include <unistd.h>
 
@@ -348,6 +350,34 @@ TEST_F(NvrtcCompiles, a_disabled_cache_still_compiles)
     const Result<nvrtc::Compiled> compiled = nvrtc::compile(off, program);
     ASSERT_TRUE(compiled.ok());
     expect_as_bare(*compiled, program);
+}
+
+// Nothing is watched then, so nobody can tell whether what another thread compiles is the answer here.
+TEST_F(NvrtcCompiles, a_disabled_cache_gives_each_thread_what_its_own_headers_say)
+{
+    CacheOptions options;
+    options.caching = Switch::off;
+    Cache off = Cache::open(options).value();
+    std::array<std::string, 2> ptx;
+    {
+        std::barrier start(2);
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 0; i < ptx.size(); ++i) {
+            const std::string directory = m_scratch / std::to_string(i);
+            std::filesystem::create_directory(directory);
+            write_file(directory + "/value.h", "#define VALUE " + std::to_string(4000 + i));
+            threads.emplace_back([&, i, directory] {
+                const Program program{.source = "#include \"value.h\"\n__global__ void k(int* x) { *x = VALUE; }",
+                                      .options = {"-I" + directory},
+                                      .target = "sm_90"};
+                start.arrive_and_wait();
+                if (const Result<nvrtc::Compiled> compiled = nvrtc::compile(off, program))
+                    ptx[i] = compiled->ptx();
+            });
+        }
+    }
+    EXPECT_NE(ptx[0].find("4000"), std::string::npos) << ptx[0];
+    EXPECT_NE(ptx[1].find("4001"), std::string::npos) << ptx[1];
 }
 
 TEST_F(NvrtcCompiles, a_damaged_entry_is_compiled_again_once)

@@ -83,6 +83,8 @@ TEST(VariantShape, constants_are_spelt_so_that_the_compiler_reads_the_same_value
     EXPECT_EQ(defined(Type::integer, std::int64_t{1} << 40U), "-DX=1099511627776ll");
     EXPECT_EQ(defined(Type::integer, std::numeric_limits<std::int64_t>::min()), "-DX=(-9223372036854775807ll-1)");
     EXPECT_EQ(defined(Type::integer, std::numeric_limits<int>::min()), "-DX=(-2147483647-1)");
+    EXPECT_EQ(defined(Type::natural, std::uint8_t{255}), "-DX=255");
+    EXPECT_EQ(defined(Type::natural, std::uint16_t{65535}), "-DX=65535");
     EXPECT_EQ(defined(Type::natural, 0xffffffffU), "-DX=4294967295u");
     EXPECT_EQ(defined(Type::natural, ~std::uint64_t{0}), "-DX=18446744073709551615ull");
     EXPECT_EQ(defined(Type::integer, static_cast<signed char>(-3)), "-DX=(-3)");

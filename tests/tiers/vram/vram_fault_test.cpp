@@ -218,6 +218,31 @@ TEST_F(VramFaults, what_was_removed_does_not_come_back_as_a_victim)
     EXPECT_TRUE(next->victims.empty());
 }
 
+// From its eviction until its store has failed a victim is in no table.
+TEST_F(VramFaults, what_is_removed_while_a_store_fails_does_not_come_back_as_a_victim)
+{
+    const std::vector<std::function<void(tiers::VramTier&)>> ways = {
+        [](tiers::VramTier& tier) { tier.remove(numbered_key(1)); }, [](tiers::VramTier& tier) { tier.clear(); },
+        [](tiers::VramTier& tier) {  // more than are remembered
+            for (std::uint64_t i = 100; i < 300; ++i)
+                tier.remove(numbered_key(i));
+        },
+        [&](tiers::VramTier& tier) { EXPECT_TRUE(put(tier, 1, 10).ok()); }};
+    for (const auto& way : ways) {
+        const auto tier = open(100'000);
+        ASSERT_TRUE(put(*tier, 1, 90'000).ok());
+        m_faults->in_write = [&] {
+            way(*tier);
+            m_faults->fail_write_every = 1;
+        };
+        EXPECT_FALSE(put(*tier, 2, 95'000).ok());
+        m_faults->fail_write_every = 0;
+        const Result<StoreReport> next = put(*tier, 3, 10);
+        ASSERT_TRUE(next.ok()) << next.error().message;
+        EXPECT_TRUE(next->victims.empty());
+    }
+}
+
 TEST_F(VramFaults, a_lease_that_ends_with_a_stream_keeps_its_bytes_until_the_work_is_done)
 {
     int stream = 0;

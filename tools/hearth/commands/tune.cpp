@@ -110,10 +110,13 @@ int run_tune(const Globals& globals, const TuneArguments& arguments)
         return k_done;
     }
     print_table(records);
-    if (records.size() == 1) {
-        print_out("\n");
-        print_variants(records.front().record);
-    }
+    if (records.size() == 1 || !arguments.kernel.empty())
+        for (const FoundRecord& found : records) {
+            print_out("\n");
+            if (records.size() > 1)
+                print_out("{}  {}\n", short_key(found.key), printable(found.record.shape));
+            print_variants(found.record);
+        }
     return k_done;
 }
 
