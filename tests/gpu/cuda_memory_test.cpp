@@ -169,6 +169,21 @@ TEST_F(CudaMemoryTest, a_point_in_a_stream_is_passed_once_the_work_before_it_is_
     EXPECT_NE(captured.error().message.find("captured"), std::string::npos) << captured.error().message;
 }
 
+TEST_F(CudaMemoryTest, a_stream_that_fails_is_the_callers_fault_unless_ours_fails_too)
+{
+    const std::shared_ptr<gpu::CudaMemory> memory = open();
+    m_driver.capture_status = [](CUstream_st*, int*) { return 700; };  // an illegal address
+    const Result<std::unique_ptr<StreamPoint>> theirs = memory->mark(nullptr);
+    ASSERT_FALSE(theirs.ok());
+    EXPECT_EQ(theirs.error().code, Code::invalid_argument);
+    EXPECT_FALSE(memory->lost());
+    g_device.copy_error = 700;
+    const Result<std::unique_ptr<StreamPoint>> ours = memory->mark(nullptr);
+    ASSERT_FALSE(ours.ok());
+    EXPECT_EQ(ours.error().code, Code::unavailable);
+    EXPECT_TRUE(memory->lost());
+}
+
 TEST_F(CudaMemoryTest, nothing_runs_any_more_in_a_context_that_is_gone)
 {
     const std::shared_ptr<gpu::CudaMemory> memory = open();

@@ -312,5 +312,18 @@ TEST_F(HeldUpMove, who_needs_the_room_waits_until_it_can_be_had)
     m_program.expect_exact();
 }
 
+TEST_F(HeldUpMove, who_needs_the_room_waits_for_it_whatever_else_changes_meanwhile)
+{
+    auto added = std::async(std::launch::async, [this] { return m_program.add(4, 100).ok(); });
+    for (int i = 0; i < 3000; ++i) {
+        ASSERT_TRUE(m_program.add(3, 1, 1).ok());
+        ASSERT_TRUE(m_program.remove(3));
+        std::this_thread::yield();
+    }
+    EXPECT_TRUE(let_go());
+    EXPECT_TRUE(added.get());
+    m_program.expect_exact();
+}
+
 }  // namespace
 }  // namespace hearth::test

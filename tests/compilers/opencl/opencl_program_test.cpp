@@ -85,6 +85,23 @@ TEST_F(OpenClPrograms, a_binary_that_the_driver_refuses_is_replaced_by_a_fresh_b
     EXPECT_EQ(opencl::rejected_binaries(), before + 1);
 }
 
+TEST_F(OpenClPrograms, a_refused_binary_that_cannot_be_removed_is_built_past_it)
+{
+    Artifact garbage;
+    garbage.sections.push_back({"binary", Bytes::copy_of("this is no binary of any driver")});
+    garbage.sections.push_back({"hearth.conditions", watch::encode_conditions({})});
+    const Request request = opencl::question_of(context().device(), saxpy_source()).value().request;
+    ASSERT_TRUE(open().insert(request, garbage).ok());
+    CacheOptions fixed = options();
+    fixed.access = Access::read_only;
+    Cache cache = Cache::open(fixed).value();
+    for (int i = 0; i < 2; ++i) {
+        const opencl::Program rebuilt = build(cache, saxpy_source());
+        EXPECT_EQ(rebuilt.outcome(), opencl::Outcome::rebuilt);
+        EXPECT_TRUE(rebuilt.kernel("saxpy").ok());
+    }
+}
+
 TEST_F(OpenClPrograms, what_cannot_be_stored_is_built_every_time)
 {
     Cache cache = open();

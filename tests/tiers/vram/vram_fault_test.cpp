@@ -103,6 +103,48 @@ TEST_F(VramFaults, limits_and_policy_that_are_set_while_a_device_is_opened_hold)
     EXPECT_EQ(tier->usage().entries, 3U);
 }
 
+// As whoever changes one of them does: before the device is known, its own recommendation is not.
+TEST_F(VramFaults, limits_that_are_told_and_given_back_change_nothing)
+{
+    m_faults->total_bytes = 1_GiB;
+    const auto untouched = open(VramOptions{.fallback = device::Fallback::none});
+    ASSERT_TRUE(untouched->open().ok());
+    ASSERT_NE(untouched->limits().max_bytes, 0U);
+    const auto tier = open(VramOptions{.partitions = {{"ir", 0}}, .fallback = device::Fallback::none});
+    for (int opened = 0; opened < 2; ++opened) {
+        Limits limits = tier->limits();
+        limits.max_age += std::chrono::hours(1);
+        tier->set_limits(limits, Victims::keep);
+        ASSERT_TRUE(tier->open().ok());
+    }
+    const std::vector<device::PartitionUsage> partitions = tier->report().partitions;
+    const auto unnamed = std::ranges::find(partitions, "", &device::PartitionUsage::partition);
+    ASSERT_NE(unnamed, partitions.end());
+    EXPECT_EQ(unnamed->capacity_bytes, untouched->limits().max_bytes);
+    EXPECT_EQ(tier->limits().max_age, std::chrono::hours(2));
+}
+
+TEST_F(VramFaults, of_two_threads_that_find_a_device_lost_one_opens_it_again)
+{
+    const auto tier = open(1_MiB);
+    ASSERT_TRUE(put(*tier, 1, 100).ok());
+    std::atomic<int> opened = 0;
+    std::jthread other;
+    m_while_opening = [&] {
+        if (++opened > 1)
+            return;
+        m_faults->lost = false;
+        other = std::jthread([&] { static_cast<void>(tier->find(numbered_key(1))); });
+        for (int i = 0; i < 10'000; ++i)
+            std::this_thread::yield();
+    };
+    m_faults->lost = true;
+    EXPECT_TRUE(put(*tier, 2, 100).ok());
+    other.join();
+    EXPECT_EQ(opened, 1);
+    EXPECT_TRUE(holds(*tier, 2, 100)) << "what was stored on the new device is there";
+}
+
 TEST_F(VramFaults, a_device_without_any_room_says_so_and_the_tier_goes_on)
 {
     m_faults->room = 0;

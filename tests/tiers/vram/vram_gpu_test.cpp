@@ -11,6 +11,7 @@
 #include <atomic>
 #include <gtest/gtest.h>
 #include <new>
+#include <optional>
 #include <thread>
 
 namespace hearth::test {
@@ -161,6 +162,11 @@ TEST_F(VramGpu, stores_leases_and_reads_beside_a_capture_do_not_break_it)
     const cuda::Kernel kernel(cache, {.source = k_check}, "check");
     ASSERT_TRUE(kernel.warm().ok());
     const Wrong wrong(*m_driver);
+    const std::vector<Key> two{numbered_key(1), numbered_key(2)};
+    std::optional<Cache> closing(open({.max_bytes = 1_MiB}));
+    for (const Key& key : two)
+        ASSERT_TRUE(closing->vram().insert(key, sample_bytes(key, 100)).ok());
+    ASSERT_EQ(closing->vram().read_many(two)->found(), 2U) << "the kernel that gathers is loaded";
     CUstream_st* stream = nullptr;
     struct CUgraph_st* graph = nullptr;
     struct CUgraphExec_st* executable = nullptr;
@@ -179,7 +185,8 @@ TEST_F(VramGpu, stores_leases_and_reads_beside_a_capture_do_not_break_it)
                         .ok());
         EXPECT_EQ(as_text(cache.vram().read(key)->bytes()), sample_bytes(key, size).text());
     }
-    EXPECT_EQ(cache.vram().read_many(std::vector<Key>{numbered_key(1), numbered_key(2)})->found(), 2U);
+    EXPECT_EQ(cache.vram().read_many(two)->found(), 2U);
+    closing.reset();
     ASSERT_EQ(end(stream, &graph), 0);
     ASSERT_EQ(instantiate(&executable, graph, 0), 0);
     ASSERT_EQ(launch(executable, stream), 0);
