@@ -80,7 +80,8 @@ HEARTH_API MoveReport promote(Cache& cache, const Key& key);
 HEARTH_API MoveReport demote(Cache& cache, const Key& key);
 
 HEARTH_API std::vector<TierStatus> tiers(Cache& cache);
-// Both take effect before they return.
+// Both take effect before they return. What equals the limits that tiers() tells is left as it is: of a tier in device
+// memory 0 may stand for limits that are not known yet, or for those of a partition. To lift one, give a large number.
 HEARTH_API Status set_limits(Cache& cache, std::string_view tier, const Limits& limits);
 HEARTH_API Status set_policy(Cache& cache, std::string_view tier, const PolicyFactory& policy);
 

@@ -88,8 +88,8 @@ private:
 
 // Thread safety: all of it. The mutex is never held over a call into the driver.
 // Ownership: the table must outlive its leases; the process's own is never destroyed.
-// Cost: get() of a loaded module and find() take the mutex and one probe; a kernel comes here once a context, not once
-// a launch.
+// Cost: get() of a loaded module reads its image once (10 KB: 0.4 us); find() and it take the mutex and one probe; a
+// kernel comes here once a context, not once a launch.
 class ModuleTable {
 public:
     // Another image for one that the driver has rejected, or why there is none.

@@ -29,6 +29,15 @@ Key result_key(const Key& question, std::uint32_t number)
     return number == 0 ? question : Key::of("hearth result", question.hex(), std::uint64_t{number});
 }
 
+// Where nothing is kept, nothing is watched: nobody knows which files go into what another thread compiles just now. So
+// each compiles for itself.
+Key nobodys_key()
+{
+    static constinit std::atomic<std::uint64_t> s_count{0};
+    // relaxed: only that no two are equal.
+    return Key::of("hearth not shared", s_count.fetch_add(1, std::memory_order_relaxed));
+}
+
 // Stamps are those of files of this machine, at these places, for these conditions.
 Key stamps_key(const Question& question, const watch::Places& at, std::string_view conditions)
 {
@@ -237,7 +246,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
         const Key key = candidate.key(question);
         const auto state = std::make_shared<Compile>(compile);
         Result<Lookup> found = cache.get_or_compile(
-            key,
+            cache.has_tiers() ? key : nobodys_key(),
             [state, request = question.request.key(), encoding = question.request.encoding(), key,
              is_hint = candidate.holding.has_value(), next = manifest.next]() -> Result<Artifact> {
                 if (is_hint && !is_result_of(request, key, next))
@@ -258,9 +267,6 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
                 return past_the_cache(cache, question, compile, found.error().message, options.timed);
             return found.error();
         }
-        // Where nothing is kept, nothing is watched: nobody knows which files went into what another thread compiled.
-        if (found->waited() && !cache.has_tiers())
-            return past_the_cache(cache, question, compile, "caching is off", options.timed);
         Answer answer{*std::move(found), {}, key};
         if (state->conditions && answer.lookup.compiled() && !answer.lookup.waited()) {
             if (have_stamps(state->conditions->list))

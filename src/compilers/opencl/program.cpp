@@ -206,8 +206,6 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
             origin = ProgramState::Origin::binary;
             break;
         }
-        // relaxed: a count, which orders nothing.
-        g_rejected.fetch_add(1, std::memory_order_relaxed);
         state->outcome = Outcome::rebuilt;
         state->reason = loaded.error().message;
         if (!may_be_refused) {
@@ -216,9 +214,12 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
                            cache.compile_past_the_cache([job] { return job->run(); }, {.label = question.label}));
             state->artifact = made.share();
             state->program = job->take();
+            state->tier.clear();
             is_kept = false;
             break;
         }
+        // relaxed: a count, which orders nothing.
+        g_rejected.fetch_add(1, std::memory_order_relaxed);
         // What one machine's driver refuses may be good for the others.
         cache.remove(question.request, Reach::this_machine);
     }
@@ -226,7 +227,8 @@ Result<Program> build(Cache& cache, const Context& context, const Source& source
         state->outcome = Outcome::past_the_cache;
         state->reason = question.why_past_the_cache;
     } else if (!state->artifact->failed() && state->artifact->bytes(k_binary_section).empty()) {
-        cache.remove(question.request);
+        if (is_kept)
+            cache.remove(question.request);
         state->outcome = Outcome::past_the_cache;
         state->reason = "the driver gives no binary of it";
     } else if (!state->artifact->failed() && is_kept) {

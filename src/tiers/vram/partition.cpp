@@ -177,7 +177,8 @@ void Partition::settle(resident::Departed departed, Victims keep, std::vector<Vi
     victims.insert(victims.end(), std::make_move_iterator(gone.begin()), std::make_move_iterator(gone.end()));
 }
 
-// seq_cst, here and in forget_owed(): either the count is seen there, or nothing was evicted before the removal.
+// seq_cst, here and in forget_owed(), which looks at the count first. Either a store that evicted before the removal is
+// seen to make room; or it has ended, and what it owes is seen; or it evicts later, and does not find the entry.
 Partition::MakingRoom::MakingRoom(Partition& partition) : m_partition(partition)
 {
     m_partition.m_making_room.fetch_add(1);
@@ -193,11 +194,15 @@ void Partition::owe(const MakingRoom& making_room, std::vector<Victim>&& victims
 {
     const std::lock_guard lock(m_mutex);
     const std::uint64_t count = m_forgotten_count.load();
-    if (count - making_room.m_since > m_forgotten.size())
-        victims.clear();  // nobody knows which: an entry that is lost does no harm
-    for (std::uint64_t i = making_room.m_since; i < count && !victims.empty(); ++i)
-        std::erase_if(victims, [&](const Victim& one) { return one.key == m_forgotten[i % m_forgotten.size()]; });
-    m_owed.insert(m_owed.end(), std::make_move_iterator(victims.begin()), std::make_move_iterator(victims.end()));
+    // If it is not known any more which were forgotten, all are: an entry that is lost does no harm.
+    const bool are_known = count - making_room.m_since <= m_forgotten.size();
+    for (Victim& victim : victims) {
+        bool is_owed = are_known;
+        for (std::uint64_t i = making_room.m_since; i < count && is_owed; ++i)
+            is_owed = m_forgotten[i % m_forgotten.size()] != victim.key;
+        if (is_owed)
+            m_owed.push_back(std::move(victim));
+    }
     m_owes.store(!m_owed.empty(), std::memory_order_release);  // release: pairs with the loads below
 }
 
@@ -217,7 +222,7 @@ void Partition::pay(std::vector<Victim>& victims)
 // An entry that was removed or replaced must not come back through a tier below. Called when it is so in the table.
 void Partition::forget_owed(const Key& key, int mine)
 {
-    if (!m_owes.load(std::memory_order_acquire) && m_making_room.load() <= mine)
+    if (m_making_room.load() <= mine && !m_owes.load(std::memory_order_acquire))
         return;
     std::vector<Victim> gone;
     const std::lock_guard lock(m_mutex);

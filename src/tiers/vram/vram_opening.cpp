@@ -53,7 +53,9 @@ Limits VramTier::limits_of(const Limits& limits, const device::Device& device, c
 }
 
 // Opens the device that was asked for, or host memory if that fallback is allowed.
-Result<std::shared_ptr<gpu::DeviceMemory>> VramTier::open_device(std::size_t device, std::string& fallback) const
+// `said` gets what the log is to be told.
+Result<std::shared_ptr<gpu::DeviceMemory>> VramTier::open_device(std::size_t device, std::string& fallback,
+                                                                 std::vector<std::string>& said) const
 {
     const int index = m_options.devices[device];
     Result<std::shared_ptr<gpu::DeviceMemory>> memory = m_open_memory(m_options.backend, index);
@@ -63,7 +65,7 @@ Result<std::shared_ptr<gpu::DeviceMemory>> VramTier::open_device(std::size_t dev
     if (memory || m_options.fallback == device::Fallback::none)
         return memory;
     fallback = memory.error().message;
-    say(fmt::format("Tier \"{}\" uses host memory: {}", m_options.name, fallback));
+    said.push_back(fmt::format("Tier \"{}\" uses host memory: {}", m_options.name, fallback));
     return gpu::open_host_memory(static_cast<int>(device));
 }
 
@@ -78,7 +80,10 @@ Result<VramTier::Partitions> VramTier::open_partitions(std::string& fallback) co
     }
     Partitions partitions;
     for (std::size_t device = 0; device < m_options.devices.size(); ++device) {
-        const Result<std::shared_ptr<gpu::DeviceMemory>> memory = open_device(device, fallback);
+        std::vector<std::string> said;
+        const Result<std::shared_ptr<gpu::DeviceMemory>> memory = open_device(device, fallback, said);
+        for (const std::string& message : said)
+            say(message);
         HEARTH_TRY(memory);
         const auto add = [&](const std::string& name) {
             partitions.push_back(std::make_unique<Partition>(m_options.name, name, static_cast<int>(device), m_clock,
@@ -127,6 +132,15 @@ Result<const VramTier::Partitions*> VramTier::opened()
 // possible, stores are refused and the other partitions go on.
 void VramTier::recover(int device)
 {
+    std::vector<std::string> said;
+    reopen(device, said);
+    // Without the lock: whoever is told may ask this tier.
+    for (const std::string& message : said)
+        say(message);
+}
+
+void VramTier::reopen(int device, std::vector<std::string>& said)
+{
     // One after the other: a thread that came late would replace the memory that another has just opened.
     const auto recovering = m_recovering.hold();
     std::shared_ptr<gpu::DeviceMemory> memory;
@@ -135,10 +149,11 @@ void VramTier::recover(int device)
         if (partition->device() != device || !partition->memory()->lost())
             continue;
         if (!memory) {
-            say(fmt::format("Tier \"{}\" lost {} and what it held there.", m_options.name,
-                            partition->memory()->device().name));
+            said.push_back(fmt::format("Tier \"{}\" lost {} and what it held there.", m_options.name,
+                                       partition->memory()->device().name));
             std::string fallback;
-            Result<std::shared_ptr<gpu::DeviceMemory>> opened = open_device(static_cast<std::size_t>(device), fallback);
+            Result<std::shared_ptr<gpu::DeviceMemory>> opened =
+                open_device(static_cast<std::size_t>(device), fallback, said);
             if (!opened || (*opened)->lost()) {
                 partition->entries().clear();
                 continue;

@@ -75,7 +75,8 @@ private:
 
     Result<const Partitions*> opened();
     const Partitions& partitions() const noexcept;
-    Result<std::shared_ptr<gpu::DeviceMemory>> open_device(std::size_t device, std::string& fallback) const;
+    Result<std::shared_ptr<gpu::DeviceMemory>> open_device(std::size_t device, std::string& fallback,
+                                                           std::vector<std::string>& said) const;
     Result<Partitions> open_partitions(std::string& fallback) const;
     void apply_settings(const Partitions& partitions) const;
     Result<Partition*> placed(const device::Placement& placement);
@@ -85,6 +86,7 @@ private:
     Found fetch(const Held& held);
     Result<device::HostCopy> read_one(const Key& key);
     void recover(int device);
+    void reopen(int device, std::vector<std::string>& said);
     Limits limits_of(const Limits& limits, const device::Device& device, const std::string& partition) const;
     EntryRow row_of(const resident::Node& node, Partition& partition) const;
     void say(const std::string& message) const;

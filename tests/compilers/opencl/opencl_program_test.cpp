@@ -98,6 +98,7 @@ TEST_F(OpenClPrograms, a_refused_binary_that_cannot_be_removed_is_built_past_it)
     for (int i = 0; i < 2; ++i) {
         const opencl::Program rebuilt = build(cache, saxpy_source());
         EXPECT_EQ(rebuilt.outcome(), opencl::Outcome::rebuilt);
+        EXPECT_EQ(rebuilt.tier(), "");
         EXPECT_TRUE(rebuilt.kernel("saxpy").ok());
     }
 }
