@@ -86,7 +86,7 @@ protected:
         if (asks == Asks::for_all) {
             EXPECT_EQ(second.value("hits", 0), first.value("compiled", 0) + first.value("hits", 0)) << second;
         }
-        std::cout << name << ": " << second << "\n";
+        std::cout << name << ": " << second << std::endl;  // at once: who watches sees how far it has come
     }
 
     // What was recorded of a program is enough for a machine that has nothing else, and may not compile.

@@ -162,11 +162,6 @@ TEST_F(VramGpu, stores_leases_and_reads_beside_a_capture_do_not_break_it)
     const cuda::Kernel kernel(cache, {.source = k_check}, "check");
     ASSERT_TRUE(kernel.warm().ok());
     const Wrong wrong(*m_driver);
-    const std::vector<Key> two{numbered_key(1), numbered_key(2)};
-    std::optional<Cache> closing(open({.max_bytes = 1_MiB}));
-    for (const Key& key : two)
-        ASSERT_TRUE(closing->vram().insert(key, sample_bytes(key, 100)).ok());
-    ASSERT_EQ(closing->vram().read_many(two)->found(), 2U) << "the kernel that gathers is loaded";
     CUstream_st* stream = nullptr;
     struct CUgraph_st* graph = nullptr;
     struct CUgraphExec_st* executable = nullptr;
@@ -185,12 +180,31 @@ TEST_F(VramGpu, stores_leases_and_reads_beside_a_capture_do_not_break_it)
                         .ok());
         EXPECT_EQ(as_text(cache.vram().read(key)->bytes()), sample_bytes(key, size).text());
     }
-    EXPECT_EQ(cache.vram().read_many(two)->found(), 2U);
-    closing.reset();
+    EXPECT_EQ(cache.vram().read_many(std::vector<Key>{numbered_key(1), numbered_key(2)})->found(), 2U);
     ASSERT_EQ(end(stream, &graph), 0);
     ASSERT_EQ(instantiate(&executable, graph, 0), 0);
     ASSERT_EQ(launch(executable, stream), 0);
     EXPECT_EQ(wrong.count(stream), 0);
+    m_driver->destroy_stream(stream);
+}
+
+// It unloads the kernel that gathers, and frees what is pinned and what is on the device.
+TEST_F(VramGpu, closing_a_cache_beside_a_capture_does_not_break_it)
+{
+    const base::SharedLibrary library = base::SharedLibrary::load("libcuda.so.1").value();
+    const auto begin = library.find<int(CUstream_st*, int)>("cuStreamBeginCapture_v2");
+    const auto end = library.find<int(CUstream_st*, struct CUgraph_st**)>("cuStreamEndCapture");
+    const std::vector<Key> keys{numbered_key(1), numbered_key(2)};
+    std::optional<Cache> cache(open({.max_bytes = 1_MiB}));
+    for (const Key& key : keys)
+        ASSERT_TRUE(cache->vram().insert(key, sample_bytes(key, 100)).ok());
+    ASSERT_EQ(cache->vram().read_many(keys)->found(), 2U);
+    CUstream_st* stream = nullptr;
+    struct CUgraph_st* graph = nullptr;
+    ASSERT_EQ(m_driver->create_stream(&stream, 1), 0);
+    ASSERT_EQ(begin(stream, 0), 0);  // global: the strictest
+    cache.reset();
+    EXPECT_EQ(end(stream, &graph), 0);
     m_driver->destroy_stream(stream);
 }
 
