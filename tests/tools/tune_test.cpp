@@ -28,6 +28,16 @@ TEST_F(Tune, one_kernel_is_shown_with_the_time_of_each_variant)
     EXPECT_NE(table.find("dropped: too much shared memory"), std::string::npos) << table;
 }
 
+TEST_F(Tune, each_record_of_several_is_shown_with_its_own_times)
+{
+    measure("gemm", "tile 64");
+    measure("gemv", "tile 64");
+    const std::string table = hearth({"tune", "gem?"}).out;
+    const std::size_t first = table.find("0.740 to 0.760");
+    ASSERT_NE(first, std::string::npos) << table;
+    EXPECT_NE(table.find("0.740 to 0.760", first + 1), std::string::npos) << table;
+}
+
 TEST_F(Tune, json_has_everything_that_was_measured)
 {
     const std::string key = measure("gemm", "tile 64");
