@@ -41,6 +41,9 @@ try {
         if (!has_thread())
             return false;
         const std::uint64_t bytes = outgoing.bytes.size();
+        // An older value must not be sent with it, since a server may take both at once, nor after it.
+        if (object)
+            static_cast<void>(forget_object(outgoing.name));
         m_queue.push_back(std::move(outgoing));
         if (object) {
             ++m_waiting.entries;
@@ -190,24 +193,31 @@ void WriteBehind::forget(const Outgoing& outgoing)
     m_waiting.bytes -= outgoing.bytes.size();
 }
 
+// Called under the lock.
+WriteBehind::Forgotten WriteBehind::forget_object(std::string_view name)
+{
+    Forgotten forgotten;
+    std::erase_if(m_queue, [&](const Outgoing& one) {
+        const bool goes = one.kind == Outgoing::Kind::object && one.name == name;
+        if (goes)
+            forget(one);
+        forgotten.queued |= goes;
+        return goes;
+    });
+    for (Sending& sending : m_sending)
+        if (sending.name == name)
+            forgotten.sending = sending.dropped = true;
+    return forgotten;
+}
+
 bool WriteBehind::drop(std::string_view name, std::chrono::milliseconds limit)
 {
     bool was_here = false;
     {
         std::unique_lock lock(m_mutex);
-        std::erase_if(m_queue, [&](const Outgoing& one) {
-            const bool goes = one.kind == Outgoing::Kind::object && one.name == name;
-            if (goes)
-                forget(one);
-            was_here |= goes;
-            return goes;
-        });
-        bool is_sending = false;
-        for (Sending& sending : m_sending)
-            if (sending.name == name)
-                is_sending = sending.dropped = true;
-        was_here |= is_sending;
-        if (is_sending)
+        const Forgotten forgotten = forget_object(name);
+        was_here = forgotten.queued || forgotten.sending;
+        if (forgotten.sending)
             m_changed.wait_for(lock, limit,
                                [&] { return std::ranges::find(m_sending, name, &Sending::name) == m_sending.end(); });
     }

@@ -29,8 +29,9 @@ struct Outgoing {
 };
 
 // Sends things in the background, in the order in which they were added, on a thread that is started with the first
-// one. Thread safety: all of it. What does not fit is refused at once; add() never waits. Fork: the parent sends what
-// it has added. A child begins with nothing and without a thread.
+// one. Of an object that is added again before it was sent, only the newest is. Thread safety: all of it. What does not
+// fit is refused at once; add() never waits. Fork: the parent sends what it has added. A child begins with nothing and
+// without a thread.
 class WriteBehind {
 public:
     struct Bounds {
@@ -81,6 +82,11 @@ private:
     enum class End : std::uint8_t { front, back };
     void put_back(Outgoing& outgoing, End end) noexcept;
     void forget(const Outgoing& outgoing);
+    struct Forgotten {
+        bool queued = false;
+        bool sending = false;
+    };
+    Forgotten forget_object(std::string_view name);
     bool has_thread() noexcept;
     std::vector<bool> send(std::span<Outgoing> batch) const noexcept;
     std::chrono::milliseconds tick() const noexcept;

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <latch>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace hearth::remotes {
 
@@ -71,6 +73,45 @@ TEST(WriteBehind, a_tick_that_throws_does_not_keep_things_from_being_sent)
         []() -> std::chrono::milliseconds { throw std::runtime_error("a tick"); });
     EXPECT_TRUE(writes.add(object("a")));
     EXPECT_TRUE(writes.flush(1h));
+}
+
+TEST(WriteBehind, an_older_value_is_never_sent_with_a_newer_one_or_after_it)
+{
+    for (const bool rests : {false, true}) {
+        std::vector<std::vector<std::string>> batches;
+        std::latch first(1);
+        std::latch added(1);
+        WriteBehind writes(
+            k_plenty,
+            [&](std::span<Outgoing> batch) {
+                std::vector<std::string>& sent = batches.emplace_back();
+                for (Outgoing& one : batch)
+                    sent.push_back(one.name + "=" + std::string(one.bytes.text()));
+                if (batches.size() > 1)
+                    return std::vector<bool>(batch.size(), true);
+                first.count_down();
+                added.wait();
+                for (Outgoing& one : batch)
+                    one.rests = rests;
+                return std::vector<bool>(batch.size(), false);
+            },
+            never);
+        const auto add = [&](const char* name, std::string_view value) {
+            EXPECT_TRUE(writes.add({Outgoing::Kind::object, name, Bytes::copy_of(value)}));
+        };
+        add("k", "1");
+        first.wait();
+        add("other", "1");
+        add("k", "2");
+        add("k", "3");
+        EXPECT_EQ(writes.waiting().entries, 3U) << "the one under way, and the newest of each";
+        added.count_down();
+        EXPECT_TRUE(writes.flush(1h));
+        EXPECT_EQ(writes.waiting().bytes, 0U);
+        EXPECT_EQ(writes.stop(1h), 0U);
+        ASSERT_EQ(batches.size(), 2U);
+        EXPECT_EQ(batches[1], (std::vector<std::string>{"other=1", "k=3"})) << rests;
+    }
 }
 
 TEST(WriteBehind, what_is_dropped_is_not_sent_also_if_its_sending_failed)
