@@ -101,7 +101,8 @@ HEARTH_API VerifyReport verify(Cache& cache, Repair repair, const Progress& prog
 HEARTH_API GcReport gc(Cache& cache, const EvictTo& goal, const Progress& progress = {});
 // What gc() would remove now, and why. Removes nothing.
 HEARTH_API std::vector<GcCandidate> would_gc(Cache& cache, const EvictTo& goal);
-// Clears the tiers that do not outlive the process.
+// Clears the tiers that do not outlive the process. Neither this nor clear() does anything inside on_evict; and what
+// other threads of the process copy between tiers meanwhile does not bring a cleared entry back.
 HEARTH_API void clear_memory(Cache& cache);
 // Clears every tier on this machine.
 HEARTH_API void clear(Cache& cache);

@@ -28,6 +28,8 @@ TEST_F(Reentrance, on_evict_may_look_up_but_not_change)
         EXPECT_TRUE(cache->find(eviction.key).hit());
         refused.push_back(cache->insert(numbered_key(100), Artifact("from on_evict")).error().code);
         removed += cache->remove(eviction.key);
+        admin::clear(*cache);
+        admin::clear_memory(*cache);
         EXPECT_TRUE(cache->get_or_compile(numbered_key(101), [] { return Artifact("compiled"); }).ok());
     };
     Cache opened = open(chosen);

@@ -6,10 +6,13 @@
 
 #include "cache_test.hpp"
 #include "hooked_tier.hpp"
+#include "support/scale.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <random>
+#include <thread>
 
 // An insert or a remove that has returned is not undone by a copy that was under way: one case for each kind of copy.
 // Each writes at the moment between reading and storing.
@@ -54,51 +57,64 @@ TEST(Writes, while_a_key_is_written_it_is_not_copied)
     EXPECT_TRUE(Writes::Copy(writes, numbered_key(2), writes.now()));
 }
 
-TEST(Writes, a_ticket_older_than_what_is_remembered_is_of_no_use)
+TEST(Writes, while_all_is_written_nothing_is_copied_and_nothing_that_was_read_before)
 {
     Writes writes;
     const Writes::Ticket before = writes.now();
-    for (std::uint64_t i = 0; i < Writes::k_remembered; ++i)
-        const Writes::Write write(writes, numbered_key(100 + i));
-    EXPECT_TRUE(Writes::Copy(writes, numbered_key(1), before));
     {
-        const Writes::Write write(writes, numbered_key(99));
+        const Writes::WriteAll write(writes);
+        EXPECT_FALSE(Writes::Copy(writes, numbered_key(1), writes.now()));
     }
     EXPECT_FALSE(Writes::Copy(writes, numbered_key(1), before));
     EXPECT_TRUE(Writes::Copy(writes, numbered_key(1), writes.now()));
 }
 
-// Keys that are written again and again, keys that are written once, and many that hash alike.
-TEST(Writes, what_is_remembered_is_what_was_written_last)
+TEST(Writes, all_is_written_once_no_copy_is_under_way)
+{
+    Writes writes;
+    std::atomic<bool> copied{false};
+    std::jthread clearing;
+    {
+        const Writes::Copy copy(writes, numbered_key(1), writes.now());
+        ASSERT_TRUE(copy);
+        clearing = std::jthread([&] {
+            const Writes::WriteAll write(writes);
+            EXPECT_TRUE(copied.load());
+        });
+        // From here on it waits for the copy.
+        while (Writes::Copy(writes, numbered_key(2), writes.now()))
+            std::this_thread::yield();
+        copied = true;
+    }
+}
+
+// Keys that are written again and again, keys that are written once, and many that share a slot.
+TEST(Writes, a_copy_never_undoes_a_write_and_is_refused_for_one_of_its_slot_only)
 {
     Writes writes;
     std::mt19937_64 random(1);
     std::vector<Key> keys;
-    for (std::uint64_t i = 0; i < 2 * Writes::k_remembered; ++i)
+    for (std::uint64_t i = 0; i < Writes::k_slots; ++i)
         keys.push_back(numbered_key(i));
-    std::map<Key, Writes::Ticket> last;
-    for (std::uint64_t number = 1; number <= 4 * Writes::k_remembered; ++number) {
+    const auto slot_of = [](const Key& key) { return key.word(0) % Writes::k_slots; };
+    std::map<std::uint64_t, Writes::Ticket> last;
+    for (std::uint64_t number = 1; number <= 2 * Writes::k_slots; ++number) {
         const Key& key = keys[random() % 4 == 0 ? random() % 8 : random() % keys.size()];
         {
             const Writes::Write write(writes, key);
         }
-        last[key] = number;
+        last[slot_of(key)] = number;
         ASSERT_EQ(writes.now(), number);
         const Key& asked = random() % 2 == 0 ? key : keys[random() % keys.size()];
-        const Writes::Ticket oldest = number - std::min<std::uint64_t>(number, Writes::k_remembered);
-        for (const Writes::Ticket read : {oldest, last[asked], number - random() % (number - oldest + 1)}) {
-            const bool allowed = read >= oldest && read >= last[asked];
-            ASSERT_EQ(static_cast<bool>(Writes::Copy(writes, asked, read)), allowed) << number << " " << read;
-            if (last[asked] > oldest) {
-                ASSERT_FALSE(Writes::Copy(writes, asked, last[asked] - 1)) << number;
-            }
-        }
+        const Writes::Ticket newest = last[slot_of(asked)];
+        for (const Writes::Ticket read : {newest, number, random() % (number + 1)})
+            ASSERT_EQ(static_cast<bool>(Writes::Copy(writes, asked, read)), read >= newest) << number << " " << read;
     }
 }
 
 class WritesWin : public CacheTest {
 protected:
-    enum class Change { insert, remove };
+    enum class Change { insert, remove, clear };
 
     // A hook that changes key 1 when it is called for the n-th time with that key.
     std::function<void(const Key&)> change_at(int nth)
@@ -108,16 +124,19 @@ protected:
                 return;
             if (m_change == Change::insert)
                 put(*m_cache, 1, 100, {}, 2);
-            else
+            else if (m_change == Change::remove)
                 EXPECT_TRUE(m_cache->remove(key));
+            else
+                admin::clear(*m_cache);
         };
     }
     // Opens the tiers, lets `move` begin a copy of key 1's first version, and expects that the change won.
     void expect_change_wins(const std::function<std::vector<TierSpec>()>& tiers,
-                            const std::function<void(Cache&)>& move)
+                            const std::function<void(Cache&)>& move,
+                            const std::vector<Change>& changes = {Change::insert, Change::remove, Change::clear})
     {
-        for (const Change change : {Change::insert, Change::remove}) {
-            SCOPED_TRACE(change == Change::insert ? "insert" : "remove");
+        for (const Change change : changes) {
+            SCOPED_TRACE(change == Change::insert ? "insert" : change == Change::remove ? "remove" : "clear");
             m_change = change;
             m_cache = nullptr;
             Cache cache = open(tiers());
@@ -125,10 +144,10 @@ protected:
             m_cache = &cache;
             move(cache);
             m_cache = nullptr;
-            if (change == Change::remove)
-                EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
-            else
+            if (change == Change::insert)
                 EXPECT_TRUE(holds(cache, 1, 100, 2));
+            else
+                EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
             admin::clear_memory(cache);
             EXPECT_FALSE(holds(cache, 1, 100, 1)) << "the first version is nowhere";
         }
@@ -190,15 +209,20 @@ TEST_F(WritesWin, over_a_victim_on_its_way_down)
 
 TEST_F(WritesWin, over_what_a_server_brings)
 {
-    expect_change_wins(
-        [&] {
-            const TierTraits remote{.persistent = true, .remote = true};
-            return std::vector{memory(0), hooked(disk_here(), {.found = change_at(1), .traits = remote})};
-        },
-        [](Cache& cache) {
-            put(cache, 1, 100, "disk", 1);
-            EXPECT_TRUE(cache.find(numbered_key(1)).hit());
-        });
+    const auto tiers = [&] {
+        const TierTraits remote{.persistent = true, .remote = true};
+        return std::vector{memory(0), hooked(disk_here(), {.found = change_at(1), .traits = remote})};
+    };
+    const auto fetch = [](Cache& cache) {
+        put(cache, 1, 100, "disk", 1);
+        EXPECT_TRUE(cache.find(numbered_key(1)).hit());
+    };
+    expect_change_wins(tiers, fetch, {Change::insert, Change::remove});
+    m_change = Change::clear;
+    Cache cache = open(tiers());
+    m_cache = &cache;
+    fetch(cache);
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"disk"}) << "what the server has stays there alone";
 }
 
 TEST_F(WritesWin, a_removal_on_this_machine_leaves_servers_alone_and_so_does_an_insert_into_device_memory)
@@ -255,6 +279,47 @@ TEST_F(WritesWin, over_a_load_into_device_memory)
             put(cache, 1, 100, "disk", 1);
             EXPECT_FALSE(cache.vram().load(numbered_key(1)).ok());
         });
+}
+
+TEST_F(WritesWin, clearing_memory_over_a_promoting_hit)
+{
+    CacheOptions chosen = options();
+    chosen.promote_after = 1;
+    Cache* known = nullptr;
+    chosen.tiers = {memory(0), hooked(disk_here(), {.found = [&](const Key&) { admin::clear_memory(*known); }})};
+    Cache cache = open(chosen);
+    known = &cache;
+    put(cache, 1, 100, "disk");
+    EXPECT_TRUE(cache.find(numbered_key(1)).hit());
+    EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"disk"}) << "it was read before memory was cleared";
+    EXPECT_TRUE(cache.find(numbered_key(2)).why() == Miss::absent);
+}
+
+// Lookups that promote, while another thread clears: whatever clear() began with is gone when it returns.
+TEST_F(WritesWin, clearing_beside_lookups_that_promote)
+{
+    CacheOptions chosen = options();
+    chosen.promote_after = 1;
+    chosen.tiers = {memory(0), disk_here()};
+    Cache cache = open(chosen);
+    std::atomic<bool> ends{false};
+    std::vector<std::jthread> readers;
+    for (int i = 0; i < 3; ++i)
+        readers.emplace_back([&] {
+            while (!ends.load())
+                for (std::uint64_t key = 0; key < 8; ++key)
+                    static_cast<void>(cache.find(numbered_key(key)));
+        });
+    int came_back = 0;
+    for (std::uint64_t round = 0; round < scaled(100); ++round) {
+        for (std::uint64_t key = 0; key < 8; ++key)
+            put(cache, key, 100, "disk");
+        admin::clear(cache);
+        for (std::uint64_t key = 0; key < 8; ++key)
+            came_back += admin::where(cache, numbered_key(key)).empty() ? 0 : 1;
+    }
+    ends = true;
+    EXPECT_EQ(came_back, 0);
 }
 
 }  // namespace

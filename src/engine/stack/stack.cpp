@@ -323,6 +323,16 @@ bool Stack::remove(const Key& key, Reach reach)
     return removed;
 }
 
+void Stack::clear(Cleared what)
+{
+    if (!may_change())
+        return log_once(m_tiers.size(), not_in_on_evict().message);
+    const Writes::WriteAll writing(m_writes);
+    for (const Place& place : m_tiers)
+        if (what == Cleared::memory ? !place.traits.persistent : !place.traits.remote)
+            place->clear();
+}
+
 std::vector<TierStatus> Stack::status()
 {
     std::vector<TierStatus> all;

@@ -48,6 +48,9 @@ public:
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
     bool touch(const Key& key);
     bool remove(const Key& key, Reach reach);
+    // All entries of this machine, or those in memory. No copy under way brings one back.
+    enum class Cleared : std::uint8_t { memory, this_machine };
+    void clear(Cleared what);
 
     // Stores what was read after the ticket `read` was taken, unless the key was written since, and deals with the
     // victims. If a tier is named that it moves from, it is then removed there. Every copy comes through here.

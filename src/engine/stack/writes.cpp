@@ -2,15 +2,14 @@
 
 #include <memory>
 #include <mutex>
-#include <utility>
 
 namespace hearth::engine {
 
 namespace {
 
-std::size_t chain_of(const Key& key) noexcept
+std::size_t slot_of(const Key& key) noexcept
 {
-    return key.word(0) % Writes::k_remembered;
+    return key.word(0) % Writes::k_slots;
 }
 
 }  // namespace
@@ -18,8 +17,8 @@ std::size_t chain_of(const Key& key) noexcept
 void Writes::begin_write(const Key& key)
 {
     std::unique_lock lock(m_mutex);
-    if (!m_ended)
-        m_ended = std::make_unique<Ended>();
+    if (!m_last_writes)
+        m_last_writes = std::make_unique<LastWrites>();
     if (State& state = m_keys[key]; !state.writing && state.copies == 0) {
         state.writing = true;
         return;
@@ -42,7 +41,7 @@ void Writes::end_write(const Key& key, bool changed) noexcept
         known->second.writing = false;
         if (changed) {
             const Ticket number = m_now.load(std::memory_order_relaxed) + 1;
-            remember(key, number);
+            (*m_last_writes)[slot_of(key)] = number;
             // release: pairs with the acquire in now().
             m_now.store(number, std::memory_order_release);
         }
@@ -53,32 +52,26 @@ void Writes::end_write(const Key& key, bool changed) noexcept
     m_changed.notify_all();
 }
 
-void Writes::remember(const Key& key, Ticket number) noexcept
+void Writes::begin_write_all()
 {
-    const auto place = static_cast<Place>((number - 1) % k_remembered + 1);
-    if (number > k_remembered) {
-        m_forgotten = number - k_remembered;
-        const Place before = m_ended->before[place - 1U];
-        (before == 0 ? m_ended->first[chain_of(m_ended->keys[place - 1U])] : m_ended->next[before - 1U]) = 0;
-    }
-    m_ended->keys[place - 1U] = key;
-    const Place next = std::exchange(m_ended->first[chain_of(key)], place);
-    m_ended->next[place - 1U] = next;
-    m_ended->before[place - 1U] = 0;
-    if (next != 0)
-        m_ended->before[next - 1U] = place;
+    std::unique_lock lock(m_mutex);
+    ++m_waiting;
+    m_changed.wait(lock, [&] { return !m_writing_all; });
+    m_writing_all = true;
+    m_changed.wait(lock, [&] { return m_copies == 0; });
+    --m_waiting;
 }
 
-// 0 if it is not among the remembered.
-Writes::Ticket Writes::last_write_of(const Key& key) const noexcept
+void Writes::end_write_all() noexcept
 {
-    Place place = m_ended ? m_ended->first[chain_of(key)] : Place{0};
-    while (place != 0 && m_ended->keys[place - 1U] != key)
-        place = m_ended->next[place - 1U];
-    if (place == 0)
-        return 0;
-    const Ticket now = m_now.load(std::memory_order_relaxed);
-    return now - (now - place) % k_remembered;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_writing_all = false;
+        m_last_write_all = m_now.load(std::memory_order_relaxed) + 1;
+        // release: pairs with the acquire in now().
+        m_now.store(m_last_write_all, std::memory_order_release);
+    }
+    m_changed.notify_all();
 }
 
 void Writes::forget_if_idle(UnderWay::iterator known) noexcept
@@ -90,13 +83,13 @@ void Writes::forget_if_idle(UnderWay::iterator known) noexcept
 bool Writes::begin_copy(const Key& key, Ticket read)
 {
     const std::lock_guard lock(m_mutex);
-    if (m_forgotten > read)
+    const bool was_written = m_last_writes && (*m_last_writes)[slot_of(key)] > read;
+    if (m_writing_all || m_last_write_all > read || was_written)
         return false;
     if (const auto known = m_keys.find(key); known != m_keys.end() && known->second.writing)
         return false;
-    if (last_write_of(key) > read)
-        return false;
     ++m_keys[key].copies;
+    ++m_copies;
     return true;
 }
 
@@ -108,6 +101,7 @@ void Writes::end_copy(const Key& key) noexcept
         if (known == m_keys.end() || known->second.copies == 0)
             return;  // it began before a fork, in another process
         --known->second.copies;
+        --m_copies;
         forget_if_idle(known);
         if (m_waiting == 0)
             return;
@@ -119,6 +113,8 @@ void Writes::end_copy(const Key& key) noexcept
 void Writes::after_fork() noexcept
 {
     m_keys.clear();
+    m_copies = 0;
+    m_writing_all = false;
     m_waiting = 0;
     // Replaced, not destroyed: its internal lock may be held by a thread that does not exist in the child.
     std::construct_at(&m_changed);

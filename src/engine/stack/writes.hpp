@@ -23,16 +23,16 @@ namespace hearth::engine {
 //   false: the key was, or is being, written. The copy is dropped.
 //   true: store it                            ~Write: takes the next number
 //
-// The last k_remembered writes are known by their keys. A ticket from before those is of no use: when in doubt, a copy
-// is dropped. That costs a hit in a faster tier or, if it was a victim on its way down and no slower tier had it, a
-// compile. To wait for the write instead would make a hit of another key wait for its I/O. A write that changed nothing
-// refuses no copy once it has ended: an insert that no tier took must not cost the value that was there.
-// Thread safety: all of it. Cost: now() is one load; the others take a lock, for a lookup among those under way and one
-// among the remembered.
+// Each write leaves its number in the slot of its key. Two keys that share a slot refuse each other's copies: when in
+// doubt, a copy is dropped. That costs a hit in a faster tier or, if it was a victim on its way down and no slower tier
+// had it, a compile. To wait for the write instead would make a hit of another key wait for its I/O. A write that changed
+// nothing refuses no copy once it has ended: an insert that no tier took must not cost the value that was there.
+// A WriteAll is a write of every key: while one lives no copy begins, and what was read before it is never stored.
+// Thread safety: all of it. Cost: now() is one load; the others take a lock, for a lookup among those under way.
 class Writes {
 public:
     using Ticket = std::uint64_t;
-    static constexpr std::size_t k_remembered = 4096;
+    static constexpr std::size_t k_slots = 16384;
 
     // Take it before the entry is read.
     // acquire: pairs with the release in end_write(), so that what was written before the ticket is what is read.
@@ -53,7 +53,19 @@ public:
         bool m_changed = true;
     };
 
-    // No Write of the key begins while one exists. Nothing may be waited for, or written, while one is held.
+    // For clear(). Waits for Copies, not for Writes: an insert beside it may come before it or after it.
+    class WriteAll {
+    public:
+        explicit WriteAll(Writes& writes) : m_writes(writes) { writes.begin_write_all(); }
+        ~WriteAll() { m_writes.end_write_all(); }
+        WriteAll(const WriteAll&) = delete;
+        WriteAll& operator=(const WriteAll&) = delete;
+
+    private:
+        Writes& m_writes;
+    };
+
+    // No Write of the key, and no WriteAll, begins while one exists. Nothing may be waited for, or written, while one is held.
     class Copy {
     public:
         Copy(Writes& writes, const Key& key, Ticket read)
@@ -80,25 +92,15 @@ private:
         std::uint32_t copies = 0;
         bool writing = false;
     };
-    // The place of a write among the last ones, from 1 on; 0: none.
-    using Place = std::uint16_t;
-    static_assert(k_remembered <= UINT16_MAX);
-    // The last writes: the one with number n at (n - 1) % k_remembered. Those whose keys hash alike are chained, the
-    // latest first, so that the oldest of all is the last of its chain. Nothing here is allocated when a write ends,
-    // which must not fail.
-    struct Ended {
-        std::array<Key, k_remembered> keys;
-        std::array<Place, k_remembered> first{};
-        std::array<Place, k_remembered> next{};
-        std::array<Place, k_remembered> before{};
-    };
+    // By slot: the number of the last write that ended.
+    using LastWrites = std::array<Ticket, k_slots>;
 
     void begin_write(const Key& key);
     void end_write(const Key& key, bool changed) noexcept;
     bool begin_copy(const Key& key, Ticket read);
     void end_copy(const Key& key) noexcept;
-    void remember(const Key& key, Ticket number) noexcept;
-    Ticket last_write_of(const Key& key) const noexcept;
+    void begin_write_all();
+    void end_write_all() noexcept;
     using UnderWay = std::unordered_map<Key, State>;
     void forget_if_idle(UnderWay::iterator known) noexcept;
     void after_fork() noexcept;
@@ -108,8 +110,10 @@ private:
     std::condition_variable_any m_changed;
     std::size_t m_waiting = 0;
     UnderWay m_keys;
-    std::unique_ptr<Ended> m_ended;  // from the first write on
-    Ticket m_forgotten = 0;          // the newest number that is not among them any more
+    std::size_t m_copies = 0;
+    bool m_writing_all = false;
+    Ticket m_last_write_all = 0;
+    std::unique_ptr<LastWrites> m_last_writes;  // from the first write on: a write that ends must not allocate
     const base::ForkGuard m_at_fork{[this] { after_fork(); }};
 };
 

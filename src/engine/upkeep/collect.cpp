@@ -105,17 +105,14 @@ void admin::clear_memory(Cache& cache)
     engine::Stack& stack = cache.parts().stack;
     stack.credits().tell();  // before they are forgotten with the entries
     stack.credits().forget();
-    for (const engine::Place& tier : cache.parts().tiers)
-        if (!tier.traits.persistent)
-            tier->clear();
+    stack.clear(engine::Stack::Cleared::memory);
 }
 
 void admin::clear(Cache& cache)
 {
-    cache.parts().stack.credits().forget();
-    for (const engine::Place& tier : cache.parts().tiers)
-        if (!tier.traits.remote)
-            tier->clear();
+    engine::Stack& stack = cache.parts().stack;
+    stack.credits().forget();
+    stack.clear(engine::Stack::Cleared::this_machine);
 }
 
 }  // namespace hearth
