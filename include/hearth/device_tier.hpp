@@ -232,8 +232,9 @@ public:
     virtual device::Lease lease(const Key& key, const device::LeaseOptions& options) = 0;
     virtual Result<device::HostCopy> read_many(std::span<const Key> keys) = 0;
     virtual Result<StoreReport> store_at(const Key& key, const Entry& entry, const device::Placement& placement,
-                                         Victims victims) = 0;
-    virtual Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) = 0;
+                                         Victims victims, std::vector<Victim>& gone) = 0;
+    virtual Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims,
+                                               std::vector<Victim>& gone) = 0;
     virtual void trim() = 0;
     virtual Result<device::GivenBack> give_back(std::uint64_t bytes, int device, Victims victims) = 0;
     virtual device::Report report() = 0;

@@ -56,7 +56,6 @@ struct EvictTo {
 struct StoreReport {
     std::uint64_t bytes = 0;  // what it takes of the tier's budget now
     bool replaced = false;
-    std::vector<Victim> victims;
 };
 
 // Is told how far a long operation has come, and returns false to stop it. A total of 0 is not known yet.
@@ -105,8 +104,10 @@ public:
     virtual Found find(const Key& key) = 0;
     // The same without counting as a use: for code that carries entries elsewhere.
     virtual Found peek(const Key& key) = 0;
-    // Replaces what was there. On an error nothing has changed.
-    virtual Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) = 0;
+    // Replaces what was there. On an error the entry that was there stays. Whatever was evicted on the way is appended
+    // to `gone`, also on an error.
+    virtual Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims,
+                                      std::vector<Victim>& gone) = 0;
     virtual bool contains(const Key& key) = 0;
     // Returns whether it was there.
     virtual bool remove(const Key& key) = 0;

@@ -52,11 +52,11 @@ Result<device::Lease> Vram::load(const Key& key, const device::Placement& placem
         const Lookup elsewhere = stack.find(key);
         if (!elsewhere)
             return error(Code::not_found, "Entry {} is in no tier ({}).", key.hex(), to_string(elsewhere.why()));
-        const auto copy = [&]() -> Result<StoreReport> {
+        const auto copy = [&]() -> engine::Stack::Stored {
             const engine::Writes::Copy copying(stack.writes(), key, read);
             if (!copying)
-                return error(Code::unavailable, "Entry {} was written while it was loaded.", key.hex());
-            return m_tier->store_at(key, Entry(elsewhere.share()), placement, m_parts->tiers[m_place].victims);
+                return {error(Code::unavailable, "Entry {} was written while it was loaded.", key.hex())};
+            return stack.store_in(m_place, key, Entry(elsewhere.share()), &placement);
         };
         HEARTH_TRY(stack.settle_store(m_place, copy(), read));
     }
@@ -97,27 +97,7 @@ Result<InsertReport> Vram::insert(const Key& key, Artifact artifact, const devic
 {
     if (!m_tier)
         return no_vram();
-    if (!m_parts->stack.may_change())
-        return engine::Stack::not_in_on_evict();
-    if (artifact.created == WallTime{})
-        artifact.created = m_parts->options.clock->now();
-    if (artifact.origin == Origin::unknown)
-        artifact.origin = Origin::here;
-    const Entry entry(std::make_shared<const Artifact>(std::move(artifact)));
-    engine::Stack& stack = m_parts->stack;
-    const engine::Writes::Ticket before = stack.writes().now();
-    const auto write = [&] {
-        const engine::Writes::Write writing(stack.writes(), key);
-        Result<StoreReport> stored = m_tier->store_at(key, entry, placement, m_parts->tiers[m_place].victims);
-        // An older value must not be found in another tier of this machine. Servers are for others too.
-        for (std::size_t i = 0; i < m_parts->tiers.size() && stored.ok(); ++i)
-            if (i != m_place && !m_parts->tiers[i].traits.remote)
-                m_parts->tiers[i]->remove(key);
-        return stored;
-    };
-    HEARTH_TRY(stack.settle_store(m_place, write(), before));
-    m_parts->counters.add<&Stats::stores>();
-    return InsertReport{{m_parts->tiers[m_place].name}, {}};
+    return m_parts->stack.insert(key, std::move(artifact), {.tier = m_parts->tiers[m_place].name}, &placement);
 }
 
 Result<InsertReport> Vram::insert(const Key& key, ByteView bytes, const device::Placement& placement) const
@@ -133,11 +113,13 @@ Status Vram::copy_to_device(const Key& key, int device) const
     if (!stack.may_change())
         return engine::Stack::not_in_on_evict();
     const engine::Writes::Ticket read = stack.writes().now();
-    const auto copy = [&]() -> Result<StoreReport> {
+    const auto copy = [&]() -> engine::Stack::Stored {
         const engine::Writes::Copy copying(stack.writes(), key, read);
         if (!copying)
-            return error(Code::unavailable, "Entry {} is being written.", key.hex());
-        return m_tier->copy_to_device(key, device, m_parts->tiers[m_place].victims);
+            return {error(Code::unavailable, "Entry {} is being written.", key.hex())};
+        std::vector<Victim> gone;
+        Result<StoreReport> result = m_tier->copy_to_device(key, device, m_parts->tiers[m_place].victims, gone);
+        return {std::move(result), std::move(gone)};
     };
     HEARTH_TRY(stack.settle_store(m_place, copy(), read));
     return {};

@@ -237,7 +237,8 @@ Result<Bytes> StoreTier::to_send(const Key& key, const Entry& entry) const
     return bytes;
 }
 
-Result<StoreReport> StoreTier::store(const Key& key, const Entry& entry, Victims /*victims*/)
+Result<StoreReport> StoreTier::store(const Key& key, const Entry& entry, Victims /*victims*/,
+                                     std::vector<Victim>& /*gone*/)
 {
     if (m_options.access == Access::read_only)
         return error(Code::unavailable, "Tier \"{}\" is read-only.", m_options.name);
@@ -255,7 +256,7 @@ Result<StoreReport> StoreTier::store(const Key& key, const Entry& entry, Victims
             "Tier \"{}\" has too much on its way out already, or no thread to send it; this entry is not sent.",
             m_options.name);
     }
-    return StoreReport{size, false, {}};
+    return StoreReport{size, false};
 }
 
 // Called on the thread that writes. Returns for each whether it is done.

@@ -40,7 +40,7 @@ public:
 
     Found find(const Key& key) override;
     Found peek(const Key& key) override;
-    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
+    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone) override;
     bool contains(const Key& key) override;
     bool remove(const Key& key) override;
     void clear() override;

@@ -14,6 +14,7 @@ namespace hearth::test {
 struct TierHooks {
     std::function<std::optional<Miss>(const Key&)> find{};
     std::function<std::optional<Error>(const Key&)> store{};
+    std::function<std::optional<Error>(const Key&)> stored{};  // fails after the tier has made room
     std::function<void(const Key&)> found{};
     std::function<void(const Key&)> peeked{};
     std::function<void(const Key&)> contains{};
@@ -46,11 +47,16 @@ public:
             m_hooks.peeked(key);
         return found;
     }
-    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override
+    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone) override
     {
         if (const std::optional<Error> instead = m_hooks.store ? m_hooks.store(key) : std::nullopt)
             return *instead;
-        return m_inner->store(key, entry, victims);
+        Result<StoreReport> stored = m_inner->store(key, entry, victims, gone);
+        if (const std::optional<Error> instead = m_hooks.stored ? m_hooks.stored(key) : std::nullopt) {
+            m_inner->remove(key);
+            return *instead;
+        }
+        return stored;
     }
     bool contains(const Key& key) override
     {

@@ -310,6 +310,34 @@ TEST_F(Moving, a_victim_that_fits_nowhere_below_is_gone_and_told_so)
     EXPECT_EQ(stats_of(cache, "fast").demotions, 0U);
 }
 
+TEST_F(Moving, what_a_store_evicted_before_it_failed_is_reported_and_demoted)
+{
+    bool fails = false;
+    const auto fail = [&](const Key&) {
+        return fails ? std::optional(Error{Code::io, "The rename failed.", {}}) : std::nullopt;
+    };
+    for (const bool copied : {false, true}) {
+        SCOPED_TRACE(copied ? "by a copy" : "by an insert");
+        fails = false;
+        Cache cache = open(
+            {memory_named("top", 0), hooked(memory_named("fast", 100), {.stored = fail}), memory_named("slow", 0)});
+        const std::size_t known = evictions().size();
+        put(cache, 1, 100, "fast");
+        put(cache, 2, 100, "slow");
+        fails = true;
+        if (copied)
+            EXPECT_EQ(admin::promote(cache, numbered_key(2)).outcome, MoveReport::Outcome::refused);
+        else
+            EXPECT_FALSE(cache.insert(numbered_key(3), Artifact(sample_bytes(numbered_key(3), 100)), {.tier = "fast"}));
+        EXPECT_EQ(admin::where(cache, numbered_key(1)), Names{"slow"});
+        ASSERT_EQ(evictions().size(), known + 1);
+        EXPECT_EQ(evictions().back().key, numbered_key(1));
+        EXPECT_EQ(evictions().back().demoted_to, "slow");
+        EXPECT_EQ(stats_of(cache, "fast").evictions, 1U);
+        EXPECT_EQ(stats_of(cache, "fast").demotions, 1U);
+    }
+}
+
 TEST_F(Moving, a_victim_of_age_is_not_demoted)
 {
     Cache cache = two_tiers(0, 0);

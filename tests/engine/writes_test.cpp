@@ -207,6 +207,28 @@ TEST_F(WritesWin, over_a_victim_on_its_way_down)
     EXPECT_TRUE(holds(cache, 1, 100, 2)) << "the first version had not come down in the meantime";
 }
 
+TEST_F(WritesWin, over_a_victim_that_is_removed_on_its_way_down)
+{
+    for (const bool clears : {false, true}) {
+        SCOPED_TRACE(clears ? "clear" : "remove");
+        Cache* known = nullptr;
+        const auto change = [&](const Key& key) {
+            if (known == nullptr || key != numbered_key(1))
+                return;
+            if (clears)
+                admin::clear(*known);
+            else
+                EXPECT_FALSE(known->remove(key)) << "it is in no tier just now";
+        };
+        Cache cache = open({memory_named("fast", 150), hooked(memory_named("slow", 0), {.contains = change})});
+        put(cache, 1, 100, "fast", 1);
+        known = &cache;
+        put(cache, 2, 100);
+        known = nullptr;
+        EXPECT_TRUE(admin::where(cache, numbered_key(1)).empty());
+    }
+}
+
 TEST_F(WritesWin, over_what_a_server_brings)
 {
     const auto tiers = [&] {

@@ -6,6 +6,7 @@
 #include "support/manual_clock.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
+#include "support/storing.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -18,6 +19,8 @@ namespace {
 using test::numbered_key;
 using test::sample_entry;
 using test::ScriptedServer;
+using test::store_in;
+using test::Stored;
 
 class StoreTierTest : public testing::Test {
 protected:
@@ -34,7 +37,7 @@ protected:
     }
     static void put(StoreTier& tier, std::uint64_t number, std::size_t size = 500)
     {
-        ASSERT_TRUE(tier.store(numbered_key(number), sample_entry(numbered_key(number), size), Victims::discard).ok());
+        ASSERT_TRUE(store_in(tier, numbered_key(number), sample_entry(numbered_key(number), size)).ok());
     }
     static bool holds(StoreTier& tier, std::uint64_t number)
     {
@@ -123,7 +126,7 @@ TEST_F(StoreTierTest, what_does_not_fit_into_the_queue_is_dropped_and_counted)
     m_server->hold_writes = true;
     std::uint64_t taken = 0;
     for (std::uint64_t i = 0; i < 20; ++i)
-        taken += tier->store(numbered_key(i), sample_entry(numbered_key(i), 100), Victims::discard).ok() ? 1 : 0;
+        taken += store_in(*tier, numbered_key(i), sample_entry(numbered_key(i), 100)).ok() ? 1 : 0;
     EXPECT_EQ(taken, 5U);
     EXPECT_EQ(tier->report().dropped, 15U);
     EXPECT_LE(tier->report().queued, 5U);
@@ -131,7 +134,7 @@ TEST_F(StoreTierTest, what_does_not_fit_into_the_queue_is_dropped_and_counted)
     while (tier->report().queued != 0)
         std::this_thread::yield();
     EXPECT_EQ(m_server->size(), 5U);
-    EXPECT_FALSE(tier->store(numbered_key(1), sample_entry(numbered_key(1), 2_MiB), Victims::discard).ok())
+    EXPECT_FALSE(store_in(*tier, numbered_key(1), sample_entry(numbered_key(1), 2_MiB)).ok())
         << "larger than the queue";
 }
 
@@ -173,7 +176,7 @@ TEST_F(StoreTierTest, a_server_that_refuses_writes_still_answers)
     const auto reader = open({.access = Access::read_only});
     EXPECT_FALSE(reader->traits().writable);
     EXPECT_TRUE(holds(*reader, 1));
-    EXPECT_FALSE(reader->store(numbered_key(2), sample_entry(numbered_key(2), 10), Victims::discard).ok());
+    EXPECT_FALSE(store_in(*reader, numbered_key(2), sample_entry(numbered_key(2), 10)).ok());
     EXPECT_FALSE(reader->remove(numbered_key(1)));
     EXPECT_EQ(reader->try_flight(numbered_key(3)).outcome, FlightAttempt::Outcome::unsupported);
     EXPECT_TRUE(holds(*reader, 1));
@@ -240,13 +243,13 @@ TEST_F(StoreTierTest, where_signatures_are_demanded_nothing_unsigned_takes_the_p
     const auto reader = open({.trust = reads});
     const auto compiled = test::sample_artifact(numbered_key(1), 2000);
     compiled->origin = Origin::here;
-    EXPECT_EQ(reader->store(numbered_key(1), Entry(compiled), Victims::discard).error().code, Code::denied);
+    EXPECT_EQ(store_in(*reader, numbered_key(1), Entry(compiled)).error().code, Code::denied);
     reader->flush();
     EXPECT_TRUE(holds(*open({.trust = reads}), 1));
     // What has its signature already goes on with it.
     const Found found = reader->find(numbered_key(1));
     ASSERT_TRUE(found);
-    EXPECT_TRUE(reader->store(numbered_key(1), found.as_entry(), Victims::discard).ok());
+    EXPECT_TRUE(store_in(*reader, numbered_key(1), found.as_entry()).ok());
 }
 
 TEST_F(StoreTierTest, a_writer_with_a_key_signs_what_it_sends)
@@ -255,7 +258,7 @@ TEST_F(StoreTierTest, a_writer_with_a_key_signs_what_it_sends)
     const auto writer = open({.trust = {Signatures::not_asked, {}, {signer}}});
     const auto compiled = test::sample_artifact(numbered_key(1), 2000);
     compiled->origin = Origin::here;
-    ASSERT_TRUE(writer->store(numbered_key(1), Entry(compiled), Victims::discard).ok());
+    ASSERT_TRUE(store_in(*writer, numbered_key(1), Entry(compiled)).ok());
     put(*writer, 2);
     writer->flush();
     const auto reader = open({.trust = {Signatures::demanded, {signer.public_key()}, {}}});
@@ -334,8 +337,7 @@ TEST_F(StoreTierTest, a_server_without_leases_is_asked_once_and_it_is_said)
 TEST_F(StoreTierTest, an_entry_beyond_the_limit_is_refused_and_disturbs_nothing)
 {
     const auto tier = open({.max_entry_bytes = 10'000});
-    const Result<StoreReport> refused =
-        tier->store(numbered_key(1), sample_entry(numbered_key(1), 20'000), Victims::discard);
+    const Result<Stored> refused = store_in(*tier, numbered_key(1), sample_entry(numbered_key(1), 20'000));
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::too_large);
     put(*tier, 2, 1000);
@@ -357,7 +359,7 @@ TEST_F(StoreTierTest, a_forked_child_begins_with_an_empty_queue_and_goes_on)
         ::alarm(20);
         m_server->hold_writes = false;
         const bool empty = tier->report().queued == 0 && m_server->forks == 1;
-        const bool stored = tier->store(numbered_key(77), sample_entry(numbered_key(77), 10), Victims::discard).ok();
+        const bool stored = store_in(*tier, numbered_key(77), sample_entry(numbered_key(77), 10)).ok();
         tier->flush();
         ::_exit(empty && stored && m_server->has(numbered_key(77).hex()) ? 0 : 1);
     }

@@ -25,9 +25,9 @@ TierUsage listed(Tier& tier)
 
 }  // namespace
 
-Result<StoreReport> store_and_send(Tier& tier, const Key& key, const Entry& entry, Victims victims)
+Result<Stored> store_and_send(Tier& tier, const Key& key, const Entry& entry, Victims victims)
 {
-    Result<StoreReport> report = tier.store(key, entry, victims);
+    Result<Stored> report = store_in(tier, key, entry, victims);
     if (tier.traits().remote)
         tier.flush();
     return report;
@@ -45,13 +45,12 @@ std::uint64_t TierConformance::overhead()
     return put(*open(), 0, 0).bytes;
 }
 
-StoreReport TierConformance::put(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version,
-                                 Victims victims)
+Stored TierConformance::put(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version, Victims victims)
 {
     const Key key = numbered_key(number);
-    Result<StoreReport> report = store_and_send(tier, key, sample_entry(key, size, version), victims);
+    Result<Stored> report = store_and_send(tier, key, sample_entry(key, size, version), victims);
     EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
-    return report.ok() ? *std::move(report) : StoreReport{};
+    return report.ok() ? *std::move(report) : Stored{};
 }
 
 bool TierConformance::holds(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version)
@@ -180,7 +179,7 @@ TEST_P(TierConformance, too_large_is_a_typed_error_that_disturbs_nothing)
         put(*tier, number, 100);
     const Key key = numbered_key(4);
     const std::size_t size = 3 * each + 1;
-    const Result<StoreReport> report = tier->store(key, sample_entry(key, size), Victims::discard);
+    const Result<Stored> report = store_in(*tier, key, sample_entry(key, size));
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(report.error().code, Code::too_large);
     const std::string& sentence = report.error().message;
@@ -199,7 +198,7 @@ TEST_P(TierConformance, an_oversized_replacement_keeps_the_old_value)
     const auto tier = open({.max_bytes = 1000 + overhead()});
     put(*tier, 1, 600);
     const Key key = numbered_key(1);
-    EXPECT_FALSE(tier->store(key, sample_entry(key, 1001, 1), Victims::discard).ok());
+    EXPECT_FALSE(store_in(*tier, key, sample_entry(key, 1001, 1)).ok());
     EXPECT_TRUE(holds(*tier, 1, 600));
     expect_exact_accounting(*tier);
 }
@@ -211,7 +210,7 @@ TEST_P(TierConformance, replacing_keeps_accounting_exact)
     const auto tier = open({.max_bytes = 100'000});
     EXPECT_FALSE(put(*tier, 1, 100).replaced);
     expect_usage(*tier, {.bytes = 100 + extra, .entries = 1});
-    const StoreReport report = put(*tier, 1, 200, 1);
+    const Stored report = put(*tier, 1, 200, 1);
     EXPECT_EQ(report.replaced, GetParam().budgeted);
     EXPECT_TRUE(report.victims.empty());
     EXPECT_EQ(report.bytes, 200 + extra);
@@ -234,7 +233,7 @@ TEST_P(TierConformance, what_is_replaced_makes_room_for_its_successor)
     EXPECT_TRUE(holds(*tier, 1, 500, 1));
     EXPECT_TRUE(holds(*tier, 2, 500));
     // Larger than before: the other one goes, never the one that is being replaced.
-    const StoreReport report = put(*tier, 2, 600, 1);
+    const Stored report = put(*tier, 2, 600, 1);
     ASSERT_EQ(report.victims.size(), 1U);
     EXPECT_EQ(report.victims.front().key, numbered_key(1));
     EXPECT_TRUE(holds(*tier, 2, 600, 1));
@@ -262,7 +261,7 @@ TEST_P(TierConformance, what_is_removed_right_after_it_was_stored_stays_gone)
 {
     const auto tier = open();
     for (std::uint64_t number = 0; number < 30; ++number)
-        ASSERT_TRUE(tier->store(numbered_key(number), sample_entry(numbered_key(number), 2000), Victims::discard).ok());
+        ASSERT_TRUE(store_in(*tier, numbered_key(number), sample_entry(numbered_key(number), 2000)).ok());
     EXPECT_TRUE(tier->remove(numbered_key(29)));
     tier->flush();
     EXPECT_FALSE(tier->contains(numbered_key(29)));
@@ -275,7 +274,7 @@ TEST_P(TierConformance, clearing_leaves_an_empty_tier_that_works_on)
     HEARTH_NEEDS_LISTING();
     const auto tier = open();
     for (std::uint64_t number = 0; number < 50; ++number)
-        ASSERT_TRUE(tier->store(numbered_key(number), sample_entry(numbered_key(number), 100), Victims::discard).ok());
+        ASSERT_TRUE(store_in(*tier, numbered_key(number), sample_entry(numbered_key(number), 100)).ok());
     tier->clear();
     tier->flush();
     expect_usage(*tier, {});

@@ -4,6 +4,7 @@
 #include "support/manual_clock.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
+#include "support/storing.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -53,7 +54,7 @@ inline void PrintTo(const TierCase& tier, std::ostream* out)
     GTEST_SKIP() << "Its server cannot list what it holds."
 
 // Stores, and then waits until others find it: a tier on a server sends in the background.
-Result<StoreReport> store_and_send(Tier& tier, const Key& key, const Entry& entry, Victims victims);
+Result<Stored> store_and_send(Tier& tier, const Key& key, const Entry& entry, Victims victims);
 
 // What every tier promises the engine: the contract of hearth::Tier. A tier joins with
 //     INSTANTIATE_TEST_SUITE_P(mine, TierConformance, testing::Values(TierCase{"mine", open_mine}));
@@ -75,8 +76,8 @@ protected:
     std::uint64_t overhead();
 
     // Stores key `number` with a payload of `size` bytes; a failure fails the test.
-    static StoreReport put(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0,
-                           Victims victims = Victims::discard);
+    static Stored put(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0,
+                      Victims victims = Victims::discard);
     // Whether key `number` is found, with exactly what put() stored.
     static bool holds(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0);
     void expect_readable_uses(Tier& tier);

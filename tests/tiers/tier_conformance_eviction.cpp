@@ -94,7 +94,7 @@ TEST_P(TierConformance, a_limit_on_the_number_of_entries_holds_after_each_store)
     HEARTH_NEEDS_BUDGET();
     const auto tier = open({.max_bytes = 0, .max_entries = 3});
     for (std::uint64_t number = 0; number < 20; ++number) {
-        const StoreReport report = put(*tier, number, 10);
+        const Stored report = put(*tier, number, 10);
         EXPECT_EQ(keys_of(report.victims), number < 3 ? std::vector<Key>{} : std::vector{numbered_key(number - 3)});
         EXPECT_EQ(tier->usage().entries, std::min<std::uint64_t>(number + 1, 3));
     }
@@ -125,7 +125,7 @@ TEST_P(TierConformance, under_a_policy_that_is_no_help_the_limit_holds_all_the_s
         for (std::uint64_t number = 1; number <= 4; ++number)
             put(*tier, number, 100);
         // Replacing 1 by a larger one needs room; 1 itself is no victim.
-        const StoreReport replacing = put(*tier, 1, 250, 1);
+        const Stored replacing = put(*tier, 1, 250, 1);
         EXPECT_GE(replacing.victims.size(), 1U);
         for (const Victim& victim : replacing.victims)
             EXPECT_NE(victim.key, numbered_key(1));
@@ -152,19 +152,19 @@ TEST_P(TierConformance, many_dear_entries_do_not_give_way_to_a_large_cheap_one)
         return Entry(artifact);
     };
     // The first are stored whatever they are worth: there is room.
-    ASSERT_TRUE(tier->store(numbered_key(0), worth(0, 10, 1us), Victims::discard).ok());
+    ASSERT_TRUE(store_in(*tier, numbered_key(0), worth(0, 10, 1us)).ok());
     for (std::uint64_t number = 1; number < count; ++number)
-        ASSERT_TRUE(tier->store(numbered_key(number), worth(number, 1000, 10s), Victims::discard).ok());
+        ASSERT_TRUE(store_in(*tier, numbered_key(number), worth(number, 1000, 10s)).ok());
     for (const std::size_t size : {std::size_t{1100}, 1000 * count / 2}) {
-        const Result<StoreReport> refused = tier->store(numbered_key(5000), worth(5000, size, 1us), Victims::discard);
+        const Result<Stored> refused = store_in(*tier, numbered_key(5000), worth(5000, size, 1us));
         ASSERT_FALSE(refused.ok());
         EXPECT_EQ(refused.error().code, Code::no_space);
         EXPECT_NE(refused.error().message.find("did not admit"), std::string::npos) << refused.error().message;
         EXPECT_EQ(tier->usage().entries, count);
     }
     // What is worth as much comes in, and what is there already may be replaced by anything.
-    EXPECT_TRUE(tier->store(numbered_key(6000), worth(6000, 1100, 20s), Victims::discard).ok());
-    EXPECT_TRUE(tier->store(numbered_key(6000), worth(6000, 5000, 1us), Victims::discard).ok());
+    EXPECT_TRUE(store_in(*tier, numbered_key(6000), worth(6000, 1100, 20s)).ok());
+    EXPECT_TRUE(store_in(*tier, numbered_key(6000), worth(6000, 5000, 1us)).ok());
     expect_exact_accounting(*tier);
 }
 
@@ -179,7 +179,7 @@ TEST_P(TierConformance, what_is_refused_again_and_again_comes_in)
     int refused = 0;
     const std::shared_ptr<Artifact> newcomer = sample_artifact(numbered_key(100), 1000);
     newcomer->cost = 10ms;
-    while (!tier->store(numbered_key(100), Entry(newcomer), Victims::discard).ok() && refused < 100)
+    while (!store_in(*tier, numbered_key(100), Entry(newcomer)).ok() && refused < 100)
         ++refused;
     EXPECT_GE(refused, 5) << "those that are here took ten times as long";
     EXPECT_LE(refused, 20);
@@ -192,8 +192,7 @@ TEST_P(TierConformance, what_the_policy_does_not_admit_is_a_typed_error_that_dis
     const std::uint64_t most = 500 + overhead();
     const auto tier = open({}, [&] { return std::make_unique<SmallOnly>(most); });
     put(*tier, 1, 500);
-    const Result<StoreReport> report =
-        tier->store(numbered_key(1), sample_entry(numbered_key(1), 501, 1), Victims::discard);
+    const Result<Stored> report = store_in(*tier, numbered_key(1), sample_entry(numbered_key(1), 501, 1));
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(report.error().code, Code::no_space);
     EXPECT_TRUE(holds(*tier, 1, 500));
@@ -210,8 +209,7 @@ TEST_P(TierConformance, victims_reported_equal_evictions)
         std::multiset<Key> gone;
         for (std::uint64_t number = 0; number < 300; ++number) {
             const Key key = numbered_key(number);
-            const Result<StoreReport> report =
-                tier->store(key, sample_entry(key, 10 + number * 7919 % 1500), Victims::discard);
+            const Result<Stored> report = store_in(*tier, key, sample_entry(key, 10 + number * 7919 % 1500));
             if (!report) {
                 EXPECT_EQ(report.error().code, Code::no_space) << "not admitted";
                 continue;
@@ -241,7 +239,7 @@ TEST_P(TierConformance, victims_that_are_kept_carry_their_artifact)
     put(*tier, 1, 100);
     put(*tier, 2, 5000);
     const std::uint64_t bytes = tier->info(numbered_key(1))->stored_bytes;
-    const StoreReport report = put(*tier, 3, 100, 0, Victims::keep);
+    const Stored report = put(*tier, 3, 100, 0, Victims::keep);
     ASSERT_EQ(report.victims.size(), 1U);
     const Victim& victim = report.victims.front();
     ASSERT_TRUE(victim.entry);
@@ -255,7 +253,7 @@ TEST_P(TierConformance, victims_that_are_kept_carry_their_artifact)
     EXPECT_EQ(*lowered.front().entry->artifact(), *sample_artifact(numbered_key(2), 5000));
     // What a tier let go of, the next one takes as it is.
     const auto below = open();
-    ASSERT_TRUE(below->store(numbered_key(2), *lowered.front().entry, Victims::discard).ok());
+    ASSERT_TRUE(store_in(*below, numbered_key(2), *lowered.front().entry).ok());
     EXPECT_TRUE(holds(*below, 2, 5000));
 }
 
@@ -392,7 +390,7 @@ TEST_P(TierConformance, the_default_policy_lets_the_cheap_and_large_go_first)
     const auto put_with_cost = [&](std::uint64_t number, std::size_t size, std::chrono::milliseconds cost) {
         const std::shared_ptr<Artifact> artifact = sample_artifact(numbered_key(number), size);
         artifact->cost = cost;
-        return tier->store(numbered_key(number), Entry(artifact), Victims::discard).value();
+        return store_in(*tier, numbered_key(number), Entry(artifact)).value();
     };
     put_with_cost(1, 10'000, 60s);
     put_with_cost(2, 10'000, 50ms);

@@ -25,7 +25,7 @@ public:
         std::uint64_t bytes = 0;
     };
 
-    void stored(const Key& key, const Held& held, const StoreReport& report)
+    void stored(const Key& key, const Held& held, const Stored& report)
     {
         EXPECT_EQ(report.replaced, m_facts.budgeted && m_held.contains(key));
         forget(report.victims, &key);
@@ -123,8 +123,8 @@ private:
     void store(const Key& key)
     {
         const Model::Held next{below(8) == 0 ? below(30'000) : below(2000), below(4), 0};
-        const Result<StoreReport> report = store_and_send(m_tier, key, sample_entry(key, next.size, next.version),
-                                                          below(2) == 0 ? Victims::discard : Victims::keep);
+        const Result<Stored> report = store_and_send(m_tier, key, sample_entry(key, next.size, next.version),
+                                                     below(2) == 0 ? Victims::discard : Victims::keep);
         if (report.ok()) {
             m_model.stored(key, {next.size, next.version, report->bytes}, *report);
         } else if (report.error().code == Code::no_space) {
@@ -183,7 +183,7 @@ TEST_P(TierConformance, used_stays_within_capacity_after_every_one_of_many_rando
             tier->remove(key);
         } else {
             const std::size_t size = random() % 16 == 0 ? random() % 60'000 : random() % 3000;
-            const Result<StoreReport> stored = tier->store(key, sample_entry(key, size), Victims::discard);
+            const Result<Stored> stored = store_in(*tier, key, sample_entry(key, size));
             ASSERT_TRUE(stored.ok() || stored.error().code == Code::no_space) << stored.error().message;
         }
         const TierUsage used = tier->usage();
@@ -225,8 +225,8 @@ TEST_P(TierConformance, eight_threads_at_once_always_find_what_belongs_to_the_ke
                 const Found found = tier->find(key);
                 ASSERT_TRUE(!found || is_sample_of(*found.artifact, key, k_versions));
             } else if (dice < 850) {
-                const Result<StoreReport> stored =
-                    tier->store(key, sample_entry(key, random() % 2000, random() % k_versions), Victims::keep);
+                const Result<Stored> stored =
+                    store_in(*tier, key, sample_entry(key, random() % 2000, random() % k_versions), Victims::keep);
                 ASSERT_TRUE(stored.ok() || stored.error().code == Code::no_space) << stored.error().message;
                 for (const Victim& victim : stored.ok() ? stored->victims : std::vector<Victim>{})
                     ASSERT_TRUE(!victim.entry || is_sample_of(*victim.entry->artifact(), victim.key, k_versions));

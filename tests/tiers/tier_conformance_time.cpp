@@ -61,7 +61,7 @@ TEST_P(TierConformance, a_lower_limit_on_age_takes_effect_at_once)
     const Key key = numbered_key(2);
     const std::shared_ptr<Artifact> young = sample_artifact(key, 100);
     young->created = m_clock.now();
-    ASSERT_TRUE(tier->store(key, Entry(young), Victims::discard).ok());
+    ASSERT_TRUE(store_in(*tier, key, Entry(young)).ok());
     const std::vector<Victim> gone =
         tier->set_limits({.max_bytes = 0, .max_entries = 0, .max_age = 60s}, Victims::discard);
     ASSERT_EQ(gone.size(), 1U);
@@ -83,7 +83,7 @@ TEST_P(TierConformance, maintenance_evicts_what_has_expired_and_reports_it)
         const std::shared_ptr<Artifact> artifact = sample_artifact(key, 100);
         if (number % 2 == 0)
             artifact->expires = m_clock.now() + 60s;
-        ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+        ASSERT_TRUE(store_in(*tier, key, Entry(artifact)).ok());
     }
     EXPECT_TRUE(tier->maintain({}).empty());
     m_clock.advance(2min);
@@ -144,7 +144,7 @@ TEST_P(TierConformance, a_clock_that_jumps_back_loses_nothing_and_keeps_the_orde
     }
     // In order of use: 3, 1, 2.
     for (const std::uint64_t expected : {3, 1, 2}) {
-        const StoreReport report = put(*tier, 10 + expected, 100);
+        const Stored report = put(*tier, 10 + expected, 100);
         ASSERT_EQ(report.victims.size(), 1U);
         EXPECT_EQ(report.victims.front().key, numbered_key(expected));
     }

@@ -98,7 +98,7 @@ TEST_P(TierConformance, touching_credits_uses_a_faster_tier_answered)
     tier->touch(numbered_key(1), 5);
     EXPECT_EQ(tier->info(numbered_key(1))->uses, 5U);
     EXPECT_EQ(std::chrono::floor<std::chrono::seconds>(tier->info(numbered_key(1))->last_used), m_clock.now());
-    const StoreReport report = put(*tier, 3, 100);
+    const Stored report = put(*tier, 3, 100);
     ASSERT_EQ(report.victims.size(), 1U);
     EXPECT_EQ(report.victims.front().key, numbered_key(2));
     tier->touch(numbered_key(99), 1);

@@ -52,9 +52,9 @@ Found GuardedTier::peek(const Key& key)
     return guarded(Found::miss(Miss::outage), [&] { return m_inner->peek(key); });
 }
 
-Result<StoreReport> GuardedTier::store(const Key& key, const Entry& entry, Victims victims)
+Result<StoreReport> GuardedTier::store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone)
 try {
-    return m_inner->store(key, entry, victims);
+    return m_inner->store(key, entry, victims, gone);
 } catch (...) {
     return error(code_of_thrown(Code::io), "Tier \"{}\" threw: {}", m_name, what_was_thrown());
 }

@@ -19,13 +19,13 @@ Result<StoreReport> Stack::copy_in(std::size_t tier, const Key& key, const Entry
     if (!may_change())
         return not_in_on_evict();
     const Writes::Ticket before = m_writes.now();
-    const auto store = [&]() -> Result<StoreReport> {
+    const auto store = [&]() -> Stored {
         const Writes::Copy copy(m_writes, key, read);
         if (!copy)
-            return error(Code::unavailable, "Entry {} was written while it was copied into tier \"{}\".", key.hex(),
-                         m_tiers[tier].name);
-        Result<StoreReport> stored = m_tiers[tier]->store(key, entry, m_tiers[tier].victims);
-        if (stored && moves_from != k_none)
+            return {error(Code::unavailable, "Entry {} was written while it was copied into tier \"{}\".", key.hex(),
+                          m_tiers[tier].name)};
+        Stored stored = store_in(tier, key, entry);
+        if (stored.result && moves_from != k_none)
             m_tiers[moves_from]->remove(key);
         return stored;
     };

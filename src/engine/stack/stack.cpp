@@ -176,24 +176,34 @@ Miss Stack::failed_find(std::size_t tier, Miss why, Miss before)
     return more_telling(before, why);
 }
 
-Result<StoreReport> Stack::settle_store(std::size_t tier, Result<StoreReport> stored, Writes::Ticket read)
+Stack::Stored Stack::store_in(std::size_t tier, const Key& key, const Entry& entry, const device::Placement* placement)
 {
-    if (!stored) {
-        const Code code = stored.error().code;
+    const Place& place = m_tiers[tier];
+    std::vector<Victim> gone;
+    Result<StoreReport> result = placement ? place.device->store_at(key, entry, *placement, place.victims, gone)
+                                           : place->store(key, entry, place.victims, gone);
+    return {std::move(result), std::move(gone)};
+}
+
+Result<StoreReport> Stack::settle_store(std::size_t tier, Stored stored, Writes::Ticket read)
+{
+    settle_victims(tier, std::move(stored.gone), read);
+    Result<StoreReport>& result = stored.result;
+    if (!result) {
+        const Code code = result.error().code;
         if (code != Code::too_large && code != Code::no_space && code != Code::unavailable)
             m_counters.add<&TierStats::outages>(tier);
         // That a fast tier is full of what is worth more is as it should be.
         const bool full = code == Code::no_space && !m_tiers[tier].traits.persistent;
         if (code != Code::too_large && code != Code::unavailable && !full)
-            log_once(tier, stored.error().message);
-        return stored;
+            log_once(tier, result.error().message);
+        return std::move(result);
     }
     if (!m_tiers[tier].traits.remote)  // those count what has arrived
         m_counters.add<&TierStats::stores>(tier);
-    settle_victims(tier, std::move(stored->victims), read);
     if (m_tiers[tier].traits.persistent)
         m_needs_upkeep();
-    return stored;
+    return std::move(result);
 }
 
 Error Stack::not_in_on_evict()
@@ -217,7 +227,8 @@ Status Stack::may_be_unsigned(const Key& key, std::size_t only) const
     return {};
 }
 
-Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const InsertOptions& options)
+Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const InsertOptions& options,
+                                   const device::Placement* placement)
 {
     if (!may_change())
         return not_in_on_evict();
@@ -237,7 +248,7 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
         HEARTH_TRY(may_be_unsigned(key, only));
     const Entry entry(std::make_shared<const Artifact>(std::move(artifact)));
     Writes::Ticket before = 0;
-    std::vector<std::optional<Result<StoreReport>>> stores = write(key, entry, options.kind, only, before);
+    std::vector<std::optional<Stored>> stores = write(key, entry, options.kind, {only, placement}, before);
 
     // Victims are dealt with now that the write has ended: on_evict may take its time.
     InsertReport report;
@@ -265,27 +276,27 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
 
 // What each tier said that was asked to store it. `before`: a ticket from before its victims were evicted, and no older
 // than need be, since a victim that was written since is not demoted.
-std::vector<std::optional<Result<StoreReport>>> Stack::write(const Key& key, const Entry& entry, EntryKind kind,
-                                                             std::size_t only, Writes::Ticket& before)
+std::vector<std::optional<Stack::Stored>> Stack::write(const Key& key, const Entry& entry, EntryKind kind,
+                                                       const Where& where, Writes::Ticket& before)
 {
-    std::vector<std::optional<Result<StoreReport>>> stores(m_tiers.size());
+    std::vector<std::optional<Stored>> stores(m_tiers.size());
     Writes::Write writing(m_writes, key);
     before = m_writes.now();
     bool in_fast = false;
     bool in_any = false;
     for (std::size_t i = 0; i < m_tiers.size(); ++i) {
         const TierTraits& traits = m_tiers[i].traits;
-        const bool wanted = only != k_none ? i == only : traits.writable && (traits.persistent || !in_fast);
+        const bool wanted = where.only != k_none ? i == where.only : traits.writable && (traits.persistent || !in_fast);
         // Facts of this machine, and failures, which may be this machine's too, are no business of servers.
         if (!wanted || (traits.remote && (kind == EntryKind::derived || entry.artifact()->failed())))
             continue;
-        stores[i] = m_tiers[i]->store(key, entry, m_tiers[i].victims);
-        in_fast |= stores[i]->ok() && !traits.persistent;
-        in_any |= stores[i]->ok();
+        stores[i] = store_in(i, key, entry, where.placement);
+        in_fast |= stores[i]->result.ok() && !traits.persistent;
+        in_any |= stores[i]->result.ok();
     }
     // An older value must not be found in a tier that could not take the new one. (A remote is not waited for.)
     for (std::size_t i = 0; i < m_tiers.size() && in_any; ++i)
-        if (!m_tiers[i].traits.remote && !(stores[i] && stores[i]->ok()))
+        if (!m_tiers[i].traits.remote && !(stores[i] && stores[i]->result.ok()))
             m_tiers[i]->remove(key);
     if (!in_any)
         writing.changed_nothing();

@@ -45,7 +45,9 @@ public:
     // From a tier on, after the tiers before it missed for the reason `why`.
     Lookup find_from(std::size_t first, const Key& key, Miss why);
     Lookup peek(const Key& key, Reach reach);
-    Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options);
+    // `placement`: where in device memory, if only the tier there is to have it.
+    Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options,
+                                const device::Placement* placement = nullptr);
     bool touch(const Key& key);
     bool remove(const Key& key, Reach reach);
     // All entries of this machine, or those in memory. No copy under way brings one back.
@@ -56,8 +58,14 @@ public:
     // victims. If a tier is named that it moves from, it is then removed there. Every copy comes through here.
     Result<StoreReport> copy_in(std::size_t tier, const Key& key, const Entry& entry, Writes::Ticket read,
                                 std::size_t moves_from = k_none);
+    // What a tier said to a store, and what it evicted on the way, also when it failed.
+    struct Stored {
+        Result<StoreReport> result;
+        std::vector<Victim> gone{};
+    };
+    Stored store_in(std::size_t tier, const Key& key, const Entry& entry, const device::Placement* placement = nullptr);
     // Deals with the outcome of a store, or with victims only: they were read after `read` was taken.
-    Result<StoreReport> settle_store(std::size_t tier, Result<StoreReport> stored, Writes::Ticket read);
+    Result<StoreReport> settle_store(std::size_t tier, Stored stored, Writes::Ticket read);
     void settle_victims(std::size_t tier, std::vector<Victim>&& victims, Writes::Ticket read);
     // Stores a remote's entry in faster tiers. Returns the fastest tier that has it now, or none.
     const std::string* bring_home(std::size_t tier, const Key& key, const Entry& entry, Writes::Ticket read);
@@ -90,8 +98,13 @@ public:
     Status set_policy(std::string_view tier, const PolicyFactory& policy);
 
 private:
-    std::vector<std::optional<Result<StoreReport>>> write(const Key& key, const Entry& entry, EntryKind kind,
-                                                          std::size_t only, Writes::Ticket& before);
+    // The tiers that a write goes to: all, or only one, and where in it.
+    struct Where {
+        std::size_t only;
+        const device::Placement* placement;
+    };
+    std::vector<std::optional<Stored>> write(const Key& key, const Entry& entry, EntryKind kind, const Where& where,
+                                             Writes::Ticket& before);
     Status may_be_unsigned(const Key& key, std::size_t only) const;
     void count_miss(Miss why);
     Miss failed_find(std::size_t tier, Miss why, Miss before);

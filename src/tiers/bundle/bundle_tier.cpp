@@ -99,7 +99,8 @@ Found BundleTier::find(const Key& key)
     return found;
 }
 
-Result<StoreReport> BundleTier::store(const Key& /*key*/, const Entry& /*entry*/, Victims /*victims*/)
+Result<StoreReport> BundleTier::store(const Key& /*key*/, const Entry& /*entry*/, Victims /*victims*/,
+                                      std::vector<Victim>& /*gone*/)
 {
     return error(Code::unavailable, "Tier \"{}\" is the bundle {}, which is only read.", m_name, m_file->path());
 }

@@ -188,7 +188,7 @@ int DiskTier::unlink(Session& session, const Key& key)
     return session.change([&] { return session.index().remove(key, [&] { return m_directory.unlink_entry(key); }); });
 }
 
-Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims victims)
+Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone)
 {
     if (!traits().writable)
         return hearth::error(Code::unavailable, "Tier \"{}\" is read-only.", m_options.name);
@@ -213,7 +213,7 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
         error = temporary->sync();
     if (!temporary || error != 0)
         return cannot("Cannot write an entry below", error);
-    Result<StoreReport> stored = publish(key, entry, *temporary, bytes.size(), victims);
+    Result<StoreReport> stored = publish(key, entry, *temporary, bytes.size(), {victims, gone});
     if (!stored || !durable)
         return stored;
     if (error = m_directory.sync_name(key); error != 0) {
@@ -224,7 +224,7 @@ Result<StoreReport> DiskTier::store(const Key& key, const Entry& entry, Victims 
 }
 
 Result<StoreReport> DiskTier::publish(const Key& key, const Entry& entry, CacheDirectory::Temporary& temporary,
-                                      std::uint64_t bytes, Victims victims)
+                                      std::uint64_t bytes, Evicting evicting)
 {
     Session session(*this, Session::Directory::create);
     if (session.error() != 0)
@@ -240,8 +240,8 @@ Result<StoreReport> DiskTier::publish(const Key& key, const Entry& entry, CacheD
     if (!m_victims->admits(Resident(key, record.bytes, record.cost)))
         return hearth::error(Code::no_space, "The policy of tier \"{}\" did not admit an entry of {} bytes.",
                              m_options.name, record.bytes);
-    StoreReport report{.bytes = bytes, .replaced = false, .victims = {}};
-    const int error = session.change([&] { return place(session, temporary, record, victims, report); });
+    StoreReport report{.bytes = bytes};
+    const int error = session.change([&] { return place(session, temporary, record, evicting, report.replaced); });
     if (error == k_outweighed)
         return policy::outweighed(m_options.name, record.bytes);
     if (error != 0)
@@ -251,8 +251,8 @@ Result<StoreReport> DiskTier::publish(const Key& key, const Entry& entry, CacheD
     return report;
 }
 
-int DiskTier::place(Session& session, CacheDirectory::Temporary& temporary, IndexRecord& record, Victims victims,
-                    StoreReport& report)
+int DiskTier::place(Session& session, CacheDirectory::Temporary& temporary, IndexRecord& record, Evicting evicting,
+                    bool& replaced)
 {
     Index& index = session.index();
     if (record_uses(index, k_uses_per_store) == -EBADMSG)
@@ -262,14 +262,13 @@ int DiskTier::place(Session& session, CacheDirectory::Temporary& temporary, Inde
     std::optional<IndexRecord> old;
     if (const int error = index.find(record.key, old); error != 0)
         return error;
-    report.replaced = old.has_value();
+    replaced = old.has_value();
     record.uses = old ? old->uses : 0;
     // The replaced entry's bytes count as room for the new one.
     const std::uint64_t growth = record.bytes - std::min(old ? old->bytes : 0, record.bytes);
     if (const int error = old ? 0 : weigh(index, record); error != 0)
         return error;
-    if (const int error =
-            make_room(session, record.key, growth, old ? 0 : 1, EvictionCause::capacity, victims, report.victims);
+    if (const int error = make_room(session, record.key, growth, old ? 0 : 1, EvictionCause::capacity, evicting);
         error != 0)
         return error;
     return index.add(record, [&] { return temporary.publish(record.key); });
@@ -290,7 +289,7 @@ int DiskTier::weigh(Index& index, const IndexRecord& record)
 }
 
 int DiskTier::make_room(Session& session, const Key& spare, std::uint64_t bytes, std::uint64_t entries,
-                        EvictionCause cause, Victims keep, std::vector<Victim>& out)
+                        EvictionCause cause, Evicting evicting)
 {
     Index& index = session.index();
     const Limits limits = this->limits();
@@ -299,25 +298,31 @@ int DiskTier::make_room(Session& session, const Key& spare, std::uint64_t bytes,
                (limits.max_entries == 0 || index.totals().entries + entries <= limits.max_entries);
     };
     return m_victims->run(index, spare, enough,
-                          [&](const IndexRecord& record) { return evict(session, record, cause, keep, out); });
+                          [&](const IndexRecord& record) { return evict(session, record, cause, evicting); });
 }
 
-int DiskTier::evict(Session& session, const IndexRecord& record, EvictionCause cause, Victims keep,
-                    std::vector<Victim>& out)
+// Reported once its file is gone, also if the index cannot be written then.
+int DiskTier::evict(Session& session, const IndexRecord& record, EvictionCause cause, Evicting evicting)
 {
     Victim victim{record.key, record.bytes, record.cost, cause, std::nullopt};
-    if (keep == Victims::keep) {
+    if (evicting.keep == Victims::keep) {
         int error = 0;
         Bytes bytes = m_directory.read_entry(record.key, error);
         format::DecodedEntry decoded = format::decode_entry(bytes, record.key);
         if (decoded.artifact)
             victim.entry.emplace(std::move(decoded.artifact), std::move(bytes));
     }
-    const int error = session.index().remove(record.key, [&] { return m_directory.unlink_entry(record.key); });
-    if (error == 0) {
+    evicting.gone.push_back(std::move(victim));
+    bool is_gone = false;
+    const int error = session.index().remove(record.key, [&] {
+        const int unlinked = m_directory.unlink_entry(record.key);
+        is_gone = unlinked == 0;
+        return unlinked;
+    });
+    if (is_gone)
         m_uses.forget(record.key);
-        out.push_back(std::move(victim));
-    }
+    else
+        evicting.gone.pop_back();
     return error;
 }
 
@@ -380,7 +385,9 @@ std::vector<Victim> DiskTier::set_limits(const Limits& limits, Victims victims)
         evict_expired(EvictionCause::limit_lowered, {}, evicted);
     Session session(*this);
     if (session.error() == 0)
-        session.change([&] { return make_room(session, Key{}, 0, 0, EvictionCause::limit_lowered, victims, evicted); });
+        session.change([&] {
+            return make_room(session, Key{}, 0, 0, EvictionCause::limit_lowered, {victims, evicted});
+        });
     return evicted;
 }
 

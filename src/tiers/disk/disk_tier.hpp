@@ -34,7 +34,7 @@ public:
     std::string directory() const override { return m_options.directory; }
     Found find(const Key& key) override;
     Found peek(const Key& key) override;
-    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
+    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone) override;
     bool contains(const Key& key) override;
     bool remove(const Key& key) override;
     void clear() override;
@@ -70,16 +70,22 @@ private:
     void quarantine(const Key& key, const Bytes& bytes);
     int unlink(Session& session, const Key& key);
 
+    // Whether evicted entries are read before they go, and where they are reported.
+    struct Evicting {
+        Victims keep = Victims::discard;
+        std::vector<Victim>& gone;
+    };
+
     Result<StoreReport> publish(const Key& key, const Entry& entry, CacheDirectory::Temporary& temporary,
-                                std::uint64_t bytes, Victims victims);
-    // Makes room for the entry and publishes it; `record` and `report` are filled in on the way.
-    int place(Session& session, CacheDirectory::Temporary& temporary, IndexRecord& record, Victims victims,
-              StoreReport& report);
+                                std::uint64_t bytes, Evicting evicting);
+    // Makes room for the entry and publishes it; `record` and `replaced` are filled in on the way.
+    int place(Session& session, CacheDirectory::Temporary& temporary, IndexRecord& record, Evicting evicting,
+              bool& replaced);
     // Whether the policy admits a new entry, given what would have to go for it.
     int weigh(Index& index, const IndexRecord& record);
     int make_room(Session& session, const Key& spare, std::uint64_t bytes, std::uint64_t entries, EvictionCause cause,
-                  Victims keep, std::vector<Victim>& out);
-    int evict(Session& session, const IndexRecord& record, EvictionCause cause, Victims keep, std::vector<Victim>& out);
+                  Evicting evicting);
+    int evict(Session& session, const IndexRecord& record, EvictionCause cause, Evicting evicting);
     // Evicts every entry for which `goes` returns true, and releases the lock now and then.
     void sweep(EvictionCause cause, const std::function<bool(const IndexRecord&)>& goes, const Progress& progress,
                const std::stop_token& stop, std::vector<Victim>& out);

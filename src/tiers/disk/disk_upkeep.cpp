@@ -228,7 +228,7 @@ void DiskTier::sweep(EvictionCause cause, const std::function<bool(const IndexRe
                 continue;
             for (const IndexRecord& record : records)
                 if (goes(record))
-                    evict(session, record, cause, Victims::discard, out);
+                    evict(session, record, cause, {Victims::discard, out});
         }
         if (progress && !progress(bucket, buckets))
             return;
@@ -268,7 +268,7 @@ std::vector<Victim> DiskTier::evict_to(const EvictTo& goal, const Progress& prog
     Session session(*this);
     const auto enough = [&] { return stopped || meets(session.index().totals(), goal); };
     const auto take = [&](const IndexRecord& record) {
-        const int error = evict(session, record, EvictionCause::limit_lowered, Victims::discard, gone);
+        const int error = evict(session, record, EvictionCause::limit_lowered, {Victims::discard, gone});
         tell(gone.size(), 0);
         return error;
     };

@@ -77,7 +77,7 @@ Found MemoryTier::peek(const Key& key)
     return answer(m_store.peek(key));
 }
 
-Result<StoreReport> MemoryTier::store(const Key& key, const Entry& entry, Victims victims)
+Result<StoreReport> MemoryTier::store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone)
 {
     std::shared_ptr<const Artifact> artifact = without_slack(entry.artifact());
     const auto beside = static_cast<std::uint32_t>(std::min<std::uint64_t>(memory_beside(*artifact), UINT32_MAX));
@@ -86,7 +86,7 @@ Result<StoreReport> MemoryTier::store(const Key& key, const Entry& entry, Victim
     report.bytes = node->resident.bytes;
     const Result<resident::Departed> departed = m_store.store(std::move(node), report.replaced);
     HEARTH_TRY(departed);
-    report.victims = victims_of(*departed, victims);
+    std::ranges::move(victims_of(*departed, victims), std::back_inserter(gone));
     return report;
 }
 

@@ -23,7 +23,7 @@ public:
     Found find(const Key& key) override;
     resident::HeldArtifact find_held(const Key& key, Miss& why) override;
     Found peek(const Key& key) override;
-    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
+    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone) override;
     bool contains(const Key& key) override { return m_store.contains(key); }
     bool remove(const Key& key) override { return m_store.remove(key); }
     void clear() override { m_store.clear(); }

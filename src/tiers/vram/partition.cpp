@@ -43,7 +43,7 @@ std::shared_ptr<gpu::DeviceMemory> Partition::memory() const
 // `place` makes the entry, with its bytes, in the part that was found for it.
 template <class Place>
 Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
-                                            const Outdated& outdated, Victims keep)
+                                            const Outdated& outdated, Evicting evicting)
 {
     ParkedLeases::of_process().end_passed();
     const std::shared_ptr<Arena> arena = this->arena();
@@ -59,9 +59,7 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
                      "Entry of {} bytes takes {} bytes of device memory, because each of its sections begins at a "
                      "multiple of 16, and tier \"{}\" holds {}. Give it fewer sections, or raise the tier's capacity.",
                      wanted.bytes, bytes_needed, m_tier, most);
-    StoreReport report;
-    report.bytes = wanted.bytes;
-    const MakingRoom making_room(*this);
+    StoreReport report{.bytes = wanted.bytes};
     PlaceInArena room(*arena, m_tier, bytes_needed, Arena::Growth::yes);
     if (!room.enough())
         base::reclaim();  // what nobody holds any more
@@ -78,28 +76,18 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
                 entries.give_up(wanted);
         }
     } reservation{m_entries, wanted};
-    settle(*std::move(departed), keep, report.victims);
-
-    const auto fail = [&](const Error& error) {
-        owe(making_room, std::move(report.victims));
-        return error;
-    };
-    const Result<gpu::DevicePart> part = make_place(*arena, wanted.key, bytes_needed, keep, report.victims);
-    if (!part)
-        return fail(part.error());
-    Result<std::unique_ptr<device::ResidentEntry>> entry = place(PlacedPart(arena, *part));
-    if (!entry)
-        return fail(entry.error());
+    settle(*std::move(departed), evicting);
+    HEARTH_TRY_SET(const gpu::DevicePart part, make_place(*arena, wanted.key, bytes_needed, evicting));
+    HEARTH_TRY_SET(std::unique_ptr<device::ResidentEntry> entry, place(PlacedPart(arena, part)));
     reservation.used = true;
-    settle(m_entries.put(*std::move(entry), report.replaced, outdated), keep, report.victims);
-    forget_owed(wanted.key, 1);
-    pay(report.victims);
+    settle(m_entries.put(std::move(entry), report.replaced, outdated), evicting);
     return report;
 }
 
-Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, std::uint64_t order,
-                                     device::Stream stream, Victims victims)
+Result<StoreReport> Partition::store(const Key& key, const Entry& stored, std::uint64_t order, device::Stream stream,
+                                     Evicting evicting)
 {
+    const Artifact& artifact = *stored.artifact();
     const Resident wanted(key, artifact.size(), std::chrono::duration<double>(artifact.cost).count());
     const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
         auto entry = std::make_unique<device::ResidentEntry>(key, artifact, std::move(part), m_device, order);
@@ -113,10 +101,10 @@ Result<StoreReport> Partition::store(const Key& key, const Artifact& artifact, s
     };
     // Another thread may have been faster with a newer value.
     const auto outdated = [&](const resident::Node* there) { return is_newer(there, order); };
-    return store_placed(wanted, device::ResidentEntry::bytes_needed(artifact), place, outdated, victims);
+    return store_placed(wanted, device::ResidentEntry::bytes_needed(artifact), place, outdated, evicting);
 }
 
-Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Victims victims,
+Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Evicting evicting,
                                           const std::function<bool()>& outdated)
 {
     const Resident wanted(other.resident.key, other.resident.bytes, other.resident.cost);
@@ -127,7 +115,7 @@ Result<StoreReport> Partition::store_copy(const device::ResidentEntry& other, Vi
         return entry;
     };
     const auto newer = [&](const resident::Node* there) { return outdated() || is_newer(there, other.order()); };
-    return store_placed(wanted, other.part().bytes, place, newer, victims);
+    return store_placed(wanted, other.part().bytes, place, newer, evicting);
 }
 
 bool Partition::is_newer(const resident::Node* there, std::uint64_t order)
@@ -137,8 +125,7 @@ bool Partition::is_newer(const resident::Node* there, std::uint64_t order)
 
 // The limits may have room and the arena none, because another thread took what was freed, evicted entries are still
 // under lease, or the device has less than was thought. Then more has to be evicted.
-Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,
-                                              std::vector<Victim>& victims)
+Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std::uint64_t bytes, Evicting evicting)
 {
     for (;;) {
         Result<gpu::DevicePart> part = arena.allocate(bytes);
@@ -153,20 +140,21 @@ Result<gpu::DevicePart> Partition::make_place(Arena& arena, const Key& key, std:
             continue;
         Result<resident::Departed> departed = m_entries.evict_for(key, room);
         HEARTH_TRY(departed);
-        settle(*std::move(departed), keep, victims);
+        settle(*std::move(departed), evicting);
         base::reclaim();
     }
 }
 
 // Reads evicted entries that another tier wants, and has not, from the device, then frees them.
-void Partition::settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims)
+void Partition::settle(resident::Departed departed, Evicting evicting)
 {
     if (departed.empty())
         return;
     std::vector<Victim> gone = departed.victims();
     for (std::size_t i = 0; i < gone.size(); ++i) {
         const auto& entry = static_cast<const device::ResidentEntry&>(*departed.nodes()[i].node);
-        if (keep != Victims::keep || !departed.nodes()[i].worth_keeping || (m_kept_below && m_kept_below(gone[i].key)))
+        if (evicting.keep != Victims::keep || !departed.nodes()[i].worth_keeping ||
+            (m_kept_below && m_kept_below(gone[i].key)))
             continue;
         if (Result<std::shared_ptr<const Artifact>> artifact = entry.fetch()) {
             m_transfers.to_host.fetch_add(1, std::memory_order_relaxed);
@@ -174,67 +162,7 @@ void Partition::settle(resident::Departed departed, Victims keep, std::vector<Vi
             gone[i].entry.emplace(*std::move(artifact));
         }
     }
-    victims.insert(victims.end(), std::make_move_iterator(gone.begin()), std::make_move_iterator(gone.end()));
-}
-
-// seq_cst, here and in forget_owed(), which looks at the count first. Either a store that evicted before the removal is
-// seen to make room; or it has ended, and what it owes is seen; or it evicts later, and does not find the entry.
-Partition::MakingRoom::MakingRoom(Partition& partition) : m_partition(partition)
-{
-    m_partition.m_making_room.fetch_add(1);
-    m_since = m_partition.m_forgotten_count.load();
-}
-
-Partition::MakingRoom::~MakingRoom()
-{
-    m_partition.m_making_room.fetch_sub(1);
-}
-
-void Partition::owe(const MakingRoom& making_room, std::vector<Victim>&& victims)
-{
-    const std::lock_guard lock(m_mutex);
-    const std::uint64_t count = m_forgotten_count.load();
-    // If it is not known any more which were forgotten, all are: an entry that is lost does no harm.
-    const bool are_known = count - making_room.m_since <= m_forgotten.size();
-    for (Victim& victim : victims) {
-        bool is_owed = are_known;
-        for (std::uint64_t i = making_room.m_since; i < count && is_owed; ++i)
-            is_owed = m_forgotten[i % m_forgotten.size()] != victim.key;
-        if (is_owed)
-            m_owed.push_back(std::move(victim));
-    }
-    m_owes.store(!m_owed.empty(), std::memory_order_release);  // release: pairs with the loads below
-}
-
-void Partition::pay(std::vector<Victim>& victims)
-{
-    if (!m_owes.load(std::memory_order_acquire))
-        return;
-    std::vector<Victim> owed;
-    {
-        const std::lock_guard lock(m_mutex);
-        owed.swap(m_owed);
-        m_owes.store(false, std::memory_order_release);
-    }
-    victims.insert(victims.end(), std::make_move_iterator(owed.begin()), std::make_move_iterator(owed.end()));
-}
-
-// An entry that was removed or replaced must not come back through a tier below. Called when it is so in the table.
-void Partition::forget_owed(const Key& key, int mine)
-{
-    if (m_making_room.load() <= mine && !m_owes.load(std::memory_order_acquire))
-        return;
-    std::vector<Victim> gone;
-    const std::lock_guard lock(m_mutex);
-    m_forgotten[m_forgotten_count.load() % m_forgotten.size()] = key;
-    m_forgotten_count.fetch_add(1);
-    std::erase_if(m_owed, [&](Victim& victim) {
-        if (victim.key != key)
-            return false;
-        gone.push_back(std::move(victim));
-        return true;
-    });
-    m_owes.store(!m_owed.empty(), std::memory_order_release);
+    std::ranges::move(gone, std::back_inserter(evicting.gone));
 }
 
 bool Partition::remove(const Key& key)
@@ -244,11 +172,9 @@ bool Partition::remove(const Key& key)
 
 bool Partition::remove_older(const Key& key, std::uint64_t order)
 {
-    const bool removed = m_entries.remove_if(key, [&](const resident::Node& node) {
+    return m_entries.remove_if(key, [&](const resident::Node& node) {
         return static_cast<const device::ResidentEntry&>(node).order() < order;
     });
-    forget_owed(key);
-    return removed;
 }
 
 bool Partition::has_newer(const Key& key, std::uint64_t order) const
@@ -266,9 +192,8 @@ bool Partition::shows_newer(const Key& key, std::uint64_t order, base::HazardSlo
 std::vector<Victim> Partition::set_limits(const Limits& limits, Victims victims)
 {
     std::vector<Victim> gone;
-    settle(m_entries.set_limits(limits), victims, gone);
+    settle(m_entries.set_limits(limits), {victims, gone});
     arena()->set_max_bytes(limits.max_bytes);
-    pay(gone);
     return gone;
 }
 
@@ -282,8 +207,7 @@ std::vector<Victim> Partition::set_max_age(std::chrono::seconds max_age)
 std::vector<Victim> Partition::drop_expired(const std::stop_token& stop)
 {
     std::vector<Victim> gone;
-    settle(m_entries.depart_expired(stop), Victims::discard, gone);
-    pay(gone);
+    settle(m_entries.depart_expired(stop), {Victims::discard, gone});
     trim();
     return gone;
 }
@@ -303,7 +227,7 @@ std::uint64_t Partition::give_back(std::uint64_t bytes, Victims keep, std::vecto
         Result<resident::Departed> departed = evict_blocks(*arena, bytes - given);
         if (!departed)
             break;
-        settle(*std::move(departed), keep, victims);
+        settle(*std::move(departed), {keep, victims});
         base::reclaim();
         arena->wait_for_readers();
         const std::uint64_t more = trim();
@@ -311,7 +235,6 @@ std::uint64_t Partition::give_back(std::uint64_t bytes, Victims keep, std::vecto
             break;
         given += more;
     }
-    pay(victims);
     return given;
 }
 
@@ -329,19 +252,12 @@ Result<resident::Departed> Partition::evict_blocks(const Arena& arena, std::uint
 
 void Partition::evict_to(const EvictTo& goal, std::vector<Victim>& gone)
 {
-    settle(m_entries.evict_to(goal), Victims::discard, gone);
-    pay(gone);
+    settle(m_entries.evict_to(goal), {Victims::discard, gone});
 }
 
 void Partition::clear()
 {
     m_entries.clear();
-    {
-        const std::lock_guard lock(m_mutex);
-        m_forgotten_count.fetch_add(m_forgotten.size() + 1);  // all of them
-    }
-    std::vector<Victim> forgotten;
-    pay(forgotten);
     trim();
 }
 

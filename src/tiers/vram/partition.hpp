@@ -3,7 +3,6 @@
 #include "resident/resident_store.hpp"
 #include "tiers/vram/resident_entry.hpp"
 
-#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -39,11 +38,16 @@ public:
     std::shared_ptr<Arena> arena() const;
     std::shared_ptr<gpu::DeviceMemory> memory() const;
 
+    // Whether evicted entries are read before they go, and where they are reported.
+    struct Evicting {
+        Victims keep = Victims::discard;
+        std::vector<Victim>& gone;
+    };
     // Stores an artifact from the host, or an entry of another device. `order` is its number among all stores.
-    Result<StoreReport> store(const Key& key, const Artifact& artifact, std::uint64_t order, device::Stream stream,
-                              Victims victims);
+    Result<StoreReport> store(const Key& key, const Entry& entry, std::uint64_t order, device::Stream stream,
+                              Evicting evicting);
     // `outdated` is asked when the copy is there, under the lock of this partition's entries: then it is dropped.
-    Result<StoreReport> store_copy(const device::ResidentEntry& other, Victims victims,
+    Result<StoreReport> store_copy(const device::ResidentEntry& other, Evicting evicting,
                                    const std::function<bool()>& outdated);
     std::vector<Victim> set_limits(const Limits& limits, Victims victims);
     std::vector<Victim> set_max_age(std::chrono::seconds max_age);
@@ -56,22 +60,6 @@ public:
     bool has_newer(const Key& key, std::uint64_t order) const;
     // The same without the lock, as far as can be seen. The slot protects what was looked at.
     bool shows_newer(const Key& key, std::uint64_t order, base::HazardSlot* slot) const;
-    // Around a store that may evict: what it evicts is in no table, and not owed yet, and may be removed or replaced
-    // meanwhile.
-    class MakingRoom {
-    public:
-        explicit MakingRoom(Partition& partition);
-        ~MakingRoom();
-        MakingRoom(const MakingRoom&) = delete;
-        MakingRoom& operator=(const MakingRoom&) = delete;
-
-    private:
-        friend class Partition;
-        Partition& m_partition;
-        std::uint64_t m_since;
-    };
-    // Hands these victims out with the next report, but for those that were removed or replaced since.
-    void owe(const MakingRoom& making_room, std::vector<Victim>&& victims);
     void clear();
     // Ends leases whose streams are done, and gives memory that nothing lies in back to the device. Returns its bytes.
     std::uint64_t trim();
@@ -86,15 +74,11 @@ private:
     using Outdated = resident::ResidentStore::Outdated;
     template <class Place>
     Result<StoreReport> store_placed(const Resident& wanted, std::uint64_t bytes_needed, const Place& place,
-                                     const Outdated& outdated, Victims keep);
+                                     const Outdated& outdated, Evicting evicting);
     static bool is_newer(const resident::Node* there, std::uint64_t order);
-    Result<gpu::DevicePart> make_place(Arena& arena, const Key& key, std::uint64_t bytes, Victims keep,
-                                       std::vector<Victim>& victims);
+    Result<gpu::DevicePart> make_place(Arena& arena, const Key& key, std::uint64_t bytes, Evicting evicting);
     Result<resident::Departed> evict_blocks(const Arena& arena, std::uint64_t bytes);
-    void settle(resident::Departed departed, Victims keep, std::vector<Victim>& victims);
-    void pay(std::vector<Victim>& victims);
-    // `mine`: how many of those that make room are the caller itself.
-    void forget_owed(const Key& key, int mine = 0);
+    void settle(resident::Departed departed, Evicting evicting);
 
     const std::string m_tier;
     const std::string m_name;
@@ -105,14 +89,6 @@ private:
     mutable base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};  // guards the rest
     std::shared_ptr<gpu::DeviceMemory> m_memory;
     std::shared_ptr<Arena> m_arena;
-    // Victims of stores that made room, and then the device failed. They are given out with the next report.
-    std::vector<Victim> m_owed;
-    // Changed under the lock, and asked without it by every store: there hardly ever are any.
-    std::atomic<bool> m_owes{false};
-    // Keys that were removed or replaced while others made room: the last of them, and the number of all.
-    std::atomic<int> m_making_room{0};
-    std::array<Key, 64> m_forgotten{};
-    std::atomic<std::uint64_t> m_forgotten_count{0};
 };
 
 }  // namespace hearth::tiers

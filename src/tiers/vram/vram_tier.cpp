@@ -146,13 +146,13 @@ Found VramTier::peek(const Key& key)
     return fetch(hold(key, -1, false));
 }
 
-Result<StoreReport> VramTier::store(const Key& key, const Entry& entry, Victims victims)
+Result<StoreReport> VramTier::store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone)
 {
-    return store_at(key, entry, {}, victims);
+    return store_at(key, entry, {}, victims, gone);
 }
 
 Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const device::Placement& placement,
-                                       Victims victims)
+                                       Victims victims, std::vector<Victim>& gone)
 {
     const Result<Partition*> partition = placed(placement);
     HEARTH_TRY(partition);
@@ -160,10 +160,10 @@ Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const
     if ((*partition)->memory()->lost())
         recover(placement.device);
     const std::uint64_t order = m_stores.fetch_add(1, std::memory_order_relaxed) + 1;
-    Result<StoreReport> stored = (*partition)->store(key, *entry.artifact(), order, placement.stream, victims);
+    Result<StoreReport> stored = (*partition)->store(key, entry, order, placement.stream, {victims, gone});
     if (!stored && (*partition)->memory()->lost()) {
         recover(placement.device);
-        stored = (*partition)->store(key, *entry.artifact(), order, placement.stream, victims);
+        stored = (*partition)->store(key, entry, order, placement.stream, {victims, gone});
     }
     if (!stored)
         return stored;
@@ -179,7 +179,7 @@ Result<StoreReport> VramTier::store_at(const Key& key, const Entry& entry, const
     return stored;
 }
 
-Result<StoreReport> VramTier::copy_to_device(const Key& key, int device, Victims victims)
+Result<StoreReport> VramTier::copy_to_device(const Key& key, int device, Victims victims, std::vector<Victim>& gone)
 {
     const Held held = hold(key, -1, false);
     if (!held.entry)
@@ -187,7 +187,7 @@ Result<StoreReport> VramTier::copy_to_device(const Key& key, int device, Victims
     const Result<Partition*> target = placed({.partition = held.partition->name(), .device = device});
     HEARTH_TRY(target);
     if (*target == held.partition)
-        return StoreReport{held.entry->resident.bytes, false, {}};
+        return StoreReport{held.entry->resident.bytes, false};
     // A store puts its value in first, and then removes older ones elsewhere, under the lock that this is asked under.
     // So either its value is seen here, or it sees this copy.
     const std::uint64_t order = held.entry->order();
@@ -198,12 +198,10 @@ Result<StoreReport> VramTier::copy_to_device(const Key& key, int device, Victims
                    return partition->shows_newer(key, order, slot.get());
                });
     };
-    const Partition::MakingRoom making_room(**target);
-    Result<StoreReport> stored = (*target)->store_copy(*held.entry, victims, is_outdated);
+    Result<StoreReport> stored = (*target)->store_copy(*held.entry, {victims, gone}, is_outdated);
     // What was copied may also have been removed meanwhile.
     if (stored && (outdated || !is_still_there(held))) {
         (*target)->remove_older(key, order + 1);
-        (*target)->owe(making_room, std::move(stored->victims));
         return error(Code::unavailable, "Entry {} was replaced, removed or evicted while it was copied.", key.hex());
     }
     return stored;

@@ -36,7 +36,7 @@ public:
     std::string note() override;
     Found find(const Key& key) override;
     Found peek(const Key& key) override;
-    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims) override;
+    Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone) override;
     bool contains(const Key& key) override;
     bool remove(const Key& key) override;
     void clear() override;
@@ -54,8 +54,8 @@ public:
     device::Lease lease(const Key& key, const device::LeaseOptions& options) override;
     Result<device::HostCopy> read_many(std::span<const Key> keys) override;
     Result<StoreReport> store_at(const Key& key, const Entry& entry, const device::Placement& placement,
-                                 Victims victims) override;
-    Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims) override;
+                                 Victims victims, std::vector<Victim>& gone) override;
+    Result<StoreReport> copy_to_device(const Key& key, int device, Victims victims, std::vector<Victim>& gone) override;
     void trim() override;
     Result<device::GivenBack> give_back(std::uint64_t bytes, int device, Victims victims) override;
     device::Report report() override;

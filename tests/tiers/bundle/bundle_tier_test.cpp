@@ -1,4 +1,5 @@
 #include "bundle_fixture.hpp"
+#include "support/storing.hpp"
 
 #include <atomic>
 #include <filesystem>
@@ -53,8 +54,8 @@ TEST_F(BundleTierTest, answers_with_what_was_put_in_and_takes_nothing)
     EXPECT_EQ(tier->find(numbered_key(201)).why, Miss::absent);
     EXPECT_FALSE(tier->contains(numbered_key(201)));
 
-    const Result<StoreReport> stored =
-        tier->store(numbered_key(201), sample_entry(numbered_key(201), 10), Victims::keep);
+    const Result<Stored> stored =
+        store_in(*tier, numbered_key(201), sample_entry(numbered_key(201), 10), Victims::keep);
     ASSERT_FALSE(stored.ok());
     EXPECT_EQ(stored.error().code, Code::unavailable);
     EXPECT_FALSE(tier->remove(numbered_key(1)));

@@ -1,5 +1,6 @@
 #include "disk_fixture.hpp"
 #include "support/acting_as.hpp"
+#include "support/storing.hpp"
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -152,8 +153,7 @@ TEST_F(CacheDirectoryTest, one_that_cannot_be_written_still_answers_and_reports_
         const auto tier = open();
         EXPECT_TRUE(holds(*tier, 1));
         EXPECT_EQ(tier->find(numbered_key(2)).why, Miss::absent);
-        const Result<StoreReport> report =
-            tier->store(numbered_key(2), sample_entry(numbered_key(2), 10), Victims::discard);
+        const Result<Stored> report = store_in(*tier, numbered_key(2), sample_entry(numbered_key(2), 10));
         ASSERT_FALSE(report.ok());
         EXPECT_EQ(report.error().code, Code::io);
         EXPECT_NE(report.error().message.find(m_layout.directory()), std::string::npos);
@@ -217,7 +217,7 @@ TEST_F(CacheDirectoryTest, a_full_disk_refuses_a_store_and_loses_nothing)
         Code last = Code::io;
         for (std::uint64_t number = 0; number < 40; ++number) {
             const Key key = numbered_key(number);
-            const Result<StoreReport> report = tier->store(key, sample_entry(key, 50'000), Victims::discard);
+            const Result<Stored> report = store_in(*tier, key, sample_entry(key, 50'000));
             if (report.ok()) {
                 EXPECT_EQ(stored++, number);
                 continue;

@@ -1,6 +1,7 @@
 #include "disk_fixture.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
+#include "support/storing.hpp"
 
 #include <random>
 
@@ -102,7 +103,7 @@ TEST_F(DamagedEntry, a_large_compressed_one_with_any_byte_changed_is_a_miss)
         text += "mov.u32 %r" + std::to_string(random() % 1000) + ", %tid.x;\n";
     artifact->sections = {{"ptx", Bytes::copy_of(text)}, {"cubin", sample_bytes(numbered_key(9), 2000)}};
     artifact->metadata.label = "kernel";
-    ASSERT_TRUE(m_tier->store(numbered_key(9), Entry(artifact), Victims::discard).ok());
+    ASSERT_TRUE(store_in(*m_tier, numbered_key(9), Entry(artifact)).ok());
     const std::string whole = read_file(path_of(9));
     const std::uint64_t rounds = scaled(2000);
     for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -110,7 +111,7 @@ TEST_F(DamagedEntry, a_large_compressed_one_with_any_byte_changed_is_a_miss)
         write_file(path_of(9), with_flipped_bit(whole, bit));
         ASSERT_FALSE(m_tier->find(numbered_key(9))) << "bit " << bit;
     }
-    ASSERT_TRUE(m_tier->store(numbered_key(9), Entry(artifact), Victims::discard).ok());
+    ASSERT_TRUE(store_in(*m_tier, numbered_key(9), Entry(artifact)).ok());
     EXPECT_EQ(*m_tier->find(numbered_key(9)).artifact, *artifact);
 }
 

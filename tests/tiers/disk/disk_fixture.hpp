@@ -4,6 +4,7 @@
 #include "support/manual_clock.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
+#include "support/storing.hpp"
 #include "tiers/disk/disk_tier.hpp"
 
 #include <filesystem>
@@ -31,12 +32,12 @@ protected:
         return try_open(options, policy).value();
     }
 
-    static StoreReport put(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0)
+    static Stored put(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0)
     {
         const Key key = numbered_key(number);
-        Result<StoreReport> report = tier.store(key, sample_entry(key, size, version), Victims::discard);
+        Result<Stored> report = store_in(tier, key, sample_entry(key, size, version));
         EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
-        return report.ok() ? *std::move(report) : StoreReport{};
+        return report.ok() ? *std::move(report) : Stored{};
     }
     // Exactly what put() stored, or a miss.
     static bool holds(Tier& tier, std::uint64_t number)

@@ -2,6 +2,7 @@
 
 #include "disk_fixture.hpp"
 #include "support/faulty_files.hpp"
+#include "support/storing.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -55,7 +56,7 @@ TEST_F(DiskTierTest, entries_uses_and_metadata_survive_reopening)
     artifact->cost = 1234ms;
     {
         const auto tier = open();
-        ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+        ASSERT_TRUE(store_in(*tier, key, Entry(artifact)).ok());
         m_clock.advance(10s);
         EXPECT_EQ(tier->find(key).uses, 1U);
         EXPECT_EQ(tier->find(key).uses, 2U);
@@ -85,7 +86,7 @@ TEST_F(DiskTierTest, the_order_of_use_survives_reopening)
     }
     EXPECT_TRUE(holds(*open(), 1));
     const auto tier = open({.directory = {}, .max_entries = 3});
-    const StoreReport report = put(*tier, 4, 100);
+    const Stored report = put(*tier, 4, 100);
     ASSERT_EQ(report.victims.size(), 1U);
     EXPECT_EQ(report.victims.front().key, numbered_key(2));
 }
@@ -97,9 +98,7 @@ TEST_F(DiskTierTest, compression_can_be_toggled_and_old_entries_load)
     const auto stored = [&](int level, std::uint64_t number) {
         DiskOptions options;
         options.compression = level;
-        return open(options)
-            ->store(numbered_key(number), Entry(std::make_shared<Artifact>(compressible)), Victims::discard)
-            ->bytes;
+        return store_in(*open(options), numbered_key(number), Entry(std::make_shared<Artifact>(compressible)))->bytes;
     };
     const std::uint64_t plain = stored(0, 1);
     const std::uint64_t quick = stored(1, 2);
@@ -128,7 +127,7 @@ TEST_F(DiskTierTest, limits_by_bytes_count_and_age_hold_after_each_store)
         const Key key = numbered_key(number);
         const std::shared_ptr<Artifact> artifact = sample_artifact(key, number * 7919 % 2000);
         artifact->created = m_clock.now();
-        ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+        ASSERT_TRUE(store_in(*tier, key, Entry(artifact)).ok());
         EXPECT_LE(on_disk().bytes, 5000U);
         EXPECT_LE(on_disk().entries, 7U);
         EXPECT_EQ(tier->usage().bytes, on_disk().bytes);
@@ -171,8 +170,7 @@ TEST_F(DiskTierTest, a_read_only_tier_answers_and_changes_nothing)
         EXPECT_FALSE(tier->traits().writable);
         EXPECT_TRUE(holds(*tier, 1));
         EXPECT_EQ(tier->find(corrupt).why, Miss::corrupt);
-        const Result<StoreReport> report =
-            tier->store(numbered_key(3), sample_entry(numbered_key(3), 10), Victims::discard);
+        const Result<Stored> report = store_in(*tier, numbered_key(3), sample_entry(numbered_key(3), 10));
         ASSERT_FALSE(report.ok());
         EXPECT_EQ(report.error().code, Code::unavailable);
         EXPECT_FALSE(tier->remove(numbered_key(1)));
@@ -376,8 +374,7 @@ TEST_F(DiskTierTest, a_lock_held_by_another_stops_stores_and_no_hit)
     EXPECT_TRUE(holds(*tier, 1));
     EXPECT_TRUE(tier->contains(numbered_key(1)));
     EXPECT_EQ(tier->usage().entries, 1U);
-    const Result<StoreReport> report =
-        tier->store(numbered_key(2), sample_entry(numbered_key(2), 10), Victims::discard);
+    const Result<Stored> report = store_in(*tier, numbered_key(2), sample_entry(numbered_key(2), 10));
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(report.error().code, Code::timeout);
     ::close(holder);
@@ -397,7 +394,7 @@ TEST_F(DiskTierTest, what_it_would_evict_is_what_it_evicts_and_saying_so_changes
             artifact->cost = std::chrono::milliseconds(1 + number * 7 % 100);
             if (number < 5)
                 artifact->expires = m_clock.now() + 1h;
-            ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+            ASSERT_TRUE(store_in(*tier, key, Entry(artifact)).ok());
         }
         for (std::uint64_t number = 100; number < 200; ++number)
             EXPECT_TRUE(tier->find(numbered_key(number)));
@@ -479,7 +476,7 @@ TEST_F(DiskTierTest, times_at_the_ends_of_the_clock_are_just_times)
         const Key key = numbered_key(1);
         const std::shared_ptr<Artifact> artifact = sample_artifact(key, 10);
         artifact->created = created;
-        ASSERT_TRUE(tier->store(key, Entry(artifact), Victims::discard).ok());
+        ASSERT_TRUE(store_in(*tier, key, Entry(artifact)).ok());
         EXPECT_EQ(static_cast<bool>(tier->find(key)), created == WallTime::max());
         tier->maintain({});
         EXPECT_EQ(tier->contains(key), created == WallTime::max());

@@ -1,6 +1,7 @@
 #include "disk_fixture.hpp"
 #include "support/recording_files.hpp"
 #include "support/seed.hpp"
+#include "support/storing.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -110,7 +111,7 @@ TEST_F(Durable, what_could_not_be_synced_was_not_stored)
         NoSync files(which, EIO);
         const auto tier = open_with(files, Switch::on);
         const Key key = numbered_key(static_cast<std::uint64_t>(which));
-        const Result<StoreReport> stored = tier->store(key, sample_entry(key, 100), Victims::discard);
+        const Result<Stored> stored = store_in(*tier, key, sample_entry(key, 100));
         ASSERT_FALSE(stored.ok()) << which;
         EXPECT_EQ(stored.error().code, Code::io);
         EXPECT_FALSE(tier->contains(key)) << which;

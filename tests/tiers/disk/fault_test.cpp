@@ -1,6 +1,7 @@
 #include "disk_fixture.hpp"
 #include "support/faulty_files.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <map>
@@ -96,11 +97,27 @@ private:
     void store(std::uint64_t number, std::uint64_t version, Victims victims = Victims::discard)
     {
         const Key key = numbered_key(number);
-        const Result<StoreReport> report = m_tier->store(key, sample_entry(key, 50 + number, version), victims);
-        if (report.ok())
+        const std::set<std::uint64_t> before = there();
+        std::vector<Victim> gone;
+        if (m_tier->store(key, sample_entry(key, 50 + number, version), victims, gone).ok())
             m_versions[number] = {version};
         else
             m_versions[number].insert(version);
+        // Whatever it evicted it reports, whether it succeeded or not.
+        const std::set<std::uint64_t> after = there();
+        for (const std::uint64_t other : before) {
+            const bool is_reported = std::ranges::find(gone, numbered_key(other), &Victim::key) != gone.end();
+            ASSERT_EQ(is_reported, !after.contains(other)) << "key " << other << ", as " << number << " was stored";
+        }
+    }
+    // What is on the disk, looked at without the faults.
+    std::set<std::uint64_t> there() const
+    {
+        std::set<std::uint64_t> numbers;
+        for (std::uint64_t number = 0; number < k_keys; ++number)
+            if (fs::exists(tiers::Layout(m_directory).entry(numbered_key(number))))
+                numbers.insert(number);
+        return numbers;
     }
     void find(std::uint64_t number) const { check(number, m_tier->find(numbered_key(number))); }
     void remove(std::uint64_t number)

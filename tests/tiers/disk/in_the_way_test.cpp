@@ -1,4 +1,5 @@
 #include "disk_fixture.hpp"
+#include "support/storing.hpp"
 
 #include <fcntl.h>
 #include <map>
@@ -71,7 +72,7 @@ TEST_F(InTheWay, a_directory_in_place_of_an_entry_is_a_miss_and_left_alone)
     for (int round = 0; round < 2; ++round) {
         EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::corrupt);
         EXPECT_FALSE(tier->contains(numbered_key(1)));
-        EXPECT_FALSE(tier->store(numbered_key(1), sample_entry(numbered_key(1), 100), Victims::discard).ok());
+        EXPECT_FALSE(store_in(*tier, numbered_key(1), sample_entry(numbered_key(1), 100)).ok());
         EXPECT_TRUE(holds(*tier, 2));
         expect_exact_accounting(*tier);
         // An index made anew does not count it.

@@ -1,5 +1,6 @@
 #include "disk_fixture.hpp"
 #include "format/signature.hpp"
+#include "support/storing.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -50,7 +51,7 @@ protected:
 void use_everything(Tier& tier)
 {
     const Key key = numbered_key(1);
-    static_cast<void>(tier.store(key, sample_entry(key, 200), Victims::discard));
+    static_cast<void>(store_in(tier, key, sample_entry(key, 200)));
     tier.find(key);
     tier.touch(key, 1);
     tier.flush();
@@ -59,7 +60,7 @@ void use_everything(Tier& tier)
     tier.maintain({});
     tier.verify(Repair::yes, {});
     tier.evict_to({.max_bytes = 0, .max_entries = 0, .unused_for = 0s}, {});
-    static_cast<void>(tier.store(numbered_key(2), sample_entry(numbered_key(2), 200), Victims::discard));
+    static_cast<void>(store_in(tier, numbered_key(2), sample_entry(numbered_key(2), 200)));
     tier.remove(key);
     tier.clear();
 }

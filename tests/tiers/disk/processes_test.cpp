@@ -1,6 +1,7 @@
 #include "disk_fixture.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
+#include "support/storing.hpp"
 #include "tiers/disk/directory_lock.hpp"
 
 #include <array>
@@ -98,8 +99,8 @@ int work(const std::string& directory, const std::string& counters_path, std::ui
                 return wrong(key);
             ++(found ? counters->hits : counters->misses);
         } else if (dice < 85) {
-            const Result<StoreReport> report =
-                tier->store(key, sample_entry(key, random() % k_most_payload, random() % 2), Victims::keep);
+            const Result<Stored> report =
+                store_in(*tier, key, sample_entry(key, random() % k_most_payload, random() % 2), Victims::keep);
             counters->stores += report.ok() ? 1 : 0;
             for (std::size_t i = 0; report.ok() && i < report->victims.size(); ++i) {
                 const Victim& victim = report->victims[i];

@@ -1,5 +1,6 @@
 #include "disk_fixture.hpp"
 #include "format/signature.hpp"
+#include "support/storing.hpp"
 
 namespace hearth::test {
 
@@ -20,7 +21,7 @@ protected:
     {
         const auto artifact = sample_artifact(numbered_key(number), 500);
         artifact->origin = Origin::here;
-        ASSERT_TRUE(tier.store(numbered_key(number), Entry(artifact), Victims::discard).ok());
+        ASSERT_TRUE(store_in(tier, numbered_key(number), Entry(artifact)).ok());
     }
     std::string quarantined(std::uint64_t number) const
     {

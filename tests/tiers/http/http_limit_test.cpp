@@ -3,6 +3,7 @@
 #include "rogue_http_server.hpp"
 #include "support/manual_clock.hpp"
 #include "support/peak_memory.hpp"
+#include "support/storing.hpp"
 
 #include <filesystem>
 
@@ -72,7 +73,7 @@ TEST(HttpLimit, an_entry_of_a_gigabyte_is_not_sent)
     const Entry entry(sample_artifact(numbered_key(1), 100), Bytes::make(k_huge, [](std::span<std::byte>) {}));
     const auto store = open_store(server.url());
     const PeakMemory memory;
-    const auto stored = tier->store(numbered_key(1), entry, Victims::discard);
+    const auto stored = store_in(*tier, numbered_key(1), entry);
     ASSERT_FALSE(stored.ok());
     EXPECT_EQ(stored.error().code, Code::too_large) << stored.error().message;
     EXPECT_NE(stored.error().message.find("max_entry_bytes"), std::string::npos) << stored.error().message;

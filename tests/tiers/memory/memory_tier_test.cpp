@@ -4,6 +4,7 @@
 #include "support/sample_entries.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
+#include "support/storing.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -19,6 +20,8 @@ namespace {
 
 using test::numbered_key;
 using test::sample_entry;
+using test::store_in;
+using test::Stored;
 
 class MemoryTierTest : public testing::Test {
 protected:
@@ -60,11 +63,10 @@ TEST_F(MemoryTierTest, an_entry_takes_the_bytes_of_its_sections)
 {
     MemoryTier& tier = open({.max_bytes = 100});
     for (const std::uint64_t number : {1, 2})
-        EXPECT_EQ(tier.store(numbered_key(number), sample_entry(numbered_key(number), 5), Victims::discard)->bytes, 5U);
-    EXPECT_EQ(tier.store(numbered_key(3), sample_entry(numbered_key(3), 91), Victims::discard)->victims.size(), 1U);
+        EXPECT_EQ(store_in(tier, numbered_key(number), sample_entry(numbered_key(number), 5))->bytes, 5U);
+    EXPECT_EQ(store_in(tier, numbered_key(3), sample_entry(numbered_key(3), 91))->victims.size(), 1U);
     EXPECT_EQ(tier.usage().bytes, 96U);
-    const Result<StoreReport> report =
-        tier.store(numbered_key(4), sample_entry(numbered_key(4), 101), Victims::discard);
+    const Result<Stored> report = store_in(tier, numbered_key(4), sample_entry(numbered_key(4), 101));
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(report.error().message, "Entry of 101 bytes is larger than tier \"memory\" can hold (100). Raise its "
                                       "capacity or lower the entry's size.");
@@ -79,7 +81,7 @@ TEST_F(MemoryTierTest, the_budget_holds_for_what_small_entries_really_take)
     for (std::uint64_t number = 0; number < 60'000; ++number) {
         const auto artifact = std::make_shared<Artifact>(Bytes::copy_of("x"));
         artifact->cost = std::chrono::milliseconds(100);
-        ASSERT_TRUE(tier.store(numbered_key(number), Entry(artifact), Victims::discard).ok());
+        ASSERT_TRUE(store_in(tier, numbered_key(number), Entry(artifact)).ok());
     }
     base::reclaim();
     EXPECT_LT(tier.usage().entries, 60'000U);
@@ -97,7 +99,7 @@ TEST_F(MemoryTierTest, a_small_part_of_a_large_buffer_does_not_keep_the_buffer)
     const Bytes large = test::sample_bytes(numbered_key(1), 1_MiB);
     const auto part = std::make_shared<Artifact>(large.slice(100, 1000));
     part->request = large.slice(5000, 1000);
-    ASSERT_TRUE(tier.store(numbered_key(1), Entry(part), Victims::discard).ok());
+    ASSERT_TRUE(store_in(tier, numbered_key(1), Entry(part)).ok());
     const Found found = tier.find(numbered_key(1));
     EXPECT_EQ(*found.artifact, *part);
     EXPECT_NE(found.artifact->sections[0].data.buffer(), large.buffer());
@@ -107,7 +109,7 @@ TEST_F(MemoryTierTest, a_small_part_of_a_large_buffer_does_not_keep_the_buffer)
     // Parts that are the whole together are not copied.
     const auto parts = std::make_shared<Artifact>(large.slice(0, 300'000));
     parts->sections.push_back({"rest", large.slice(300'000, large.size() - 300'000)});
-    ASSERT_TRUE(tier.store(numbered_key(2), Entry(parts), Victims::discard).ok());
+    ASSERT_TRUE(store_in(tier, numbered_key(2), Entry(parts)).ok());
     EXPECT_EQ(tier.find(numbered_key(2)).artifact.get(), parts.get());
 }
 
@@ -115,7 +117,7 @@ TEST_F(MemoryTierTest, a_hit_is_the_stored_object_itself)
 {
     MemoryTier& tier = open();
     const Entry entry = sample_entry(numbered_key(1), 5000);
-    ASSERT_TRUE(tier.store(numbered_key(1), entry, Victims::discard).ok());
+    ASSERT_TRUE(store_in(tier, numbered_key(1), entry).ok());
     const Found found = tier.find(numbered_key(1));
     EXPECT_EQ(found.artifact.get(), entry.artifact().get());
     EXPECT_EQ(found.artifact.share(), entry.artifact());
@@ -125,7 +127,7 @@ TEST_F(MemoryTierTest, a_hit_is_the_stored_object_itself)
 TEST_F(MemoryTierTest, uses_saturate_instead_of_starting_again)
 {
     MemoryTier& tier = open();
-    ASSERT_TRUE(tier.store(numbered_key(1), sample_entry(numbered_key(1), 10), Victims::discard).ok());
+    ASSERT_TRUE(store_in(tier, numbered_key(1), sample_entry(numbered_key(1), 10)).ok());
     tier.touch(numbered_key(1), Resident::k_max_uses - 1);
     EXPECT_EQ(tier.find(numbered_key(1)).uses, Resident::k_max_uses);
     EXPECT_EQ(tier.find(numbered_key(1)).uses, Resident::k_max_uses);
@@ -139,7 +141,7 @@ TEST_F(MemoryTierTest, an_evicted_artifact_is_freed_with_its_last_lease)
     MemoryTier& tier = open();
     std::shared_ptr<const Artifact> artifact = test::sample_artifact(numbered_key(1), 100);
     const std::weak_ptr<const Artifact> watched = artifact;
-    ASSERT_TRUE(tier.store(numbered_key(1), Entry(std::move(artifact)), Victims::discard).ok());
+    ASSERT_TRUE(store_in(tier, numbered_key(1), Entry(std::move(artifact))).ok());
     {
         const Found lease = tier.find(numbered_key(1));
         tier.clear();
@@ -154,7 +156,7 @@ TEST_F(MemoryTierTest, an_evicted_artifact_is_freed_with_its_last_lease)
 TEST_F(MemoryTierTest, a_lease_may_be_dropped_by_another_thread_after_the_tier)
 {
     open();
-    ASSERT_TRUE(m_tier->store(numbered_key(1), sample_entry(numbered_key(1), 100), Victims::discard).ok());
+    ASSERT_TRUE(store_in(*m_tier, numbered_key(1), sample_entry(numbered_key(1), 100)).ok());
     Found found = m_tier->find(numbered_key(1));
     m_tier.reset();
     std::jthread([lease = std::move(found.artifact)] {
@@ -167,7 +169,7 @@ TEST_F(MemoryTierTest, thousands_of_leases_can_be_held_at_once)
     MemoryTier& tier = open();
     std::vector<Found> leases;
     for (std::uint64_t number = 0; number < 2000; ++number) {
-        ASSERT_TRUE(tier.store(numbered_key(number), sample_entry(numbered_key(number), 64), Victims::discard).ok());
+        ASSERT_TRUE(store_in(tier, numbered_key(number), sample_entry(numbered_key(number), 64)).ok());
         leases.push_back(tier.find(numbered_key(number)));
     }
     tier.clear();
@@ -179,7 +181,7 @@ TEST_F(MemoryTierTest, an_entry_without_bytes_can_be_kept_and_evicted)
 {
     MemoryTier& tier = open({.max_bytes = 10, .max_entries = 2}, lru());
     for (const std::uint64_t number : {1, 2, 3})
-        ASSERT_TRUE(tier.store(numbered_key(number), Entry(std::make_shared<Artifact>()), Victims::discard).ok());
+        ASSERT_TRUE(store_in(tier, numbered_key(number), Entry(std::make_shared<Artifact>())).ok());
     EXPECT_EQ(tier.usage().bytes, 0U);
     EXPECT_EQ(tier.usage().entries, 2U);
     EXPECT_TRUE(tier.find(numbered_key(3)));
@@ -193,7 +195,7 @@ TEST_F(MemoryTierTest, maintenance_looks_at_a_few_thousand_entries_at_a_time)
     const CountingClock clock;
     MemoryTier tier({.max_bytes = 0}, TierContext{&clock, {}, gdsf()});
     for (std::uint64_t number = 0; number < k_entries; ++number)
-        ASSERT_TRUE(tier.store(numbered_key(number), Entry(std::make_shared<Artifact>("x")), Victims::discard).ok());
+        ASSERT_TRUE(store_in(tier, numbered_key(number), Entry(std::make_shared<Artifact>("x"))).ok());
     const std::uint64_t before = clock.m_asked;
     EXPECT_TRUE(tier.maintain({}).empty());
     EXPECT_GE(clock.m_asked - before, k_entries / 5000);
@@ -226,8 +228,7 @@ TEST_F(MemoryTierTest, one_hot_key_under_eviction_is_exact_or_a_miss)
     std::mt19937_64 random(first_seed);
     for (std::uint64_t step = 0; step < test::scaled(30'000); ++step) {
         const Key key = random() % 2 == 0 ? hot : numbered_key(1 + random() % 5);
-        const Result<StoreReport> stored =
-            tier.store(key, sample_entry(key, random() % 900, random() % 4), Victims::discard);
+        const Result<Stored> stored = store_in(tier, key, sample_entry(key, random() % 900, random() % 4));
         ASSERT_TRUE(stored.ok() || stored.error().code == Code::no_space) << stored.error().message;
         if (step % 50 == 0)
             tier.clear();

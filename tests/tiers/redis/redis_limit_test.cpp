@@ -3,6 +3,7 @@
 #include "rogue_server.hpp"
 #include "support/manual_clock.hpp"
 #include "support/peak_memory.hpp"
+#include "support/storing.hpp"
 
 // What is larger than a remote's limit, which is 256 MiB unless somebody says otherwise, takes no memory.
 
@@ -66,7 +67,7 @@ TEST(RedisLimit, an_entry_of_a_gigabyte_is_not_sent)
     const Entry entry(sample_artifact(numbered_key(1), 100), huge_bytes());
     const auto store = store_at(local_url(server.port()));
     const PeakMemory memory;
-    const auto stored = tier->store(numbered_key(1), entry, Victims::discard);
+    const auto stored = store_in(*tier, numbered_key(1), entry);
     ASSERT_EQ(code_of(stored), "too_large");
     EXPECT_NE(stored.error().message.find("max_entry_bytes"), std::string::npos) << stored.error().message;
     EXPECT_EQ(code_of(store->put("k", entry.encoded(), soon())), "too_large");

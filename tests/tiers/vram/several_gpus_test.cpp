@@ -7,6 +7,7 @@
 #include "gpu/cuda/cuda_memory.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scale.hpp"
+#include "support/storing.hpp"
 #include "tiers/vram/vram_tier.hpp"
 #include "watched_driver.hpp"
 
@@ -152,9 +153,7 @@ protected:
     }
     static bool put(VramTier& tier, std::uint64_t number, std::size_t size, int device)
     {
-        return tier
-            .store_at(numbered_key(number), sample_entry(numbered_key(number), size), {.device = device}, Victims::keep)
-            .ok();
+        return store_at(tier, numbered_key(number), sample_entry(numbered_key(number), size), {.device = device});
     }
     // What lies on that device under that key, read in its context; empty: nothing does.
     std::string on(VramTier& tier, std::uint64_t number, int device)
@@ -206,8 +205,8 @@ TEST_P(SeveralGpus, two_contexts_have_entries_of_their_own_and_a_peer_copy_goes_
     EXPECT_EQ(on(*tier, 2, 1), sample(2, 3000));
     EXPECT_EQ(m_watched->peer_copies(), 0U);
 
-    ASSERT_TRUE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
-    ASSERT_TRUE(tier->copy_to_device(numbered_key(2), 0, Victims::keep).ok());
+    ASSERT_TRUE(copy_to_device(*tier, numbered_key(1), 1));
+    ASSERT_TRUE(copy_to_device(*tier, numbered_key(2), 0));
     EXPECT_EQ(m_watched->peer_copies(), 2U) << "by cuMemcpyPeerAsync, not through the host";
     EXPECT_EQ(tier->report().transfers.between_devices, 2U);
     for (const int device : {0, 1}) {
@@ -226,7 +225,7 @@ TEST_P(SeveralGpus, two_contexts_where_one_is_lost_leave_the_other_its_entries)
         const auto tier = open();
         ASSERT_TRUE(put(*tier, 1, 5000, 0));
         ASSERT_TRUE(put(*tier, 2, 6000, 1));
-        ASSERT_TRUE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
+        ASSERT_TRUE(copy_to_device(*tier, numbered_key(1), 1));
         const int other = 1 - lost;
         const device::Lease gone = tier->lease(numbered_key(1), {.device = lost});
         const device::Lease kept = tier->lease(numbered_key(1), {.device = other});
@@ -238,7 +237,7 @@ TEST_P(SeveralGpus, two_contexts_where_one_is_lost_leave_the_other_its_entries)
         EXPECT_EQ(on(*tier, 1, other), sample(1, 5000)) << "device " << other << " was not touched";
         EXPECT_EQ(on(*tier, 2, 1), lost == 1 ? "" : sample(2, 6000));
         // The tier opened a new context in its place, and copies reach it.
-        ASSERT_TRUE(tier->copy_to_device(numbered_key(1), lost, Victims::keep).ok());
+        ASSERT_TRUE(copy_to_device(*tier, numbered_key(1), lost));
         EXPECT_EQ(on(*tier, 1, lost), sample(1, 5000));
         ASSERT_TRUE(put(*tier, 3, 7000, lost));
         EXPECT_EQ(on(*tier, 3, lost), sample(3, 7000));
@@ -262,7 +261,7 @@ TEST_P(SeveralGpus, two_contexts_that_threads_store_copy_and_read_in_are_never_m
                 if (i % 3 == 0)
                     wrong += put(*tier, number, 1000 + number * 300, device) ? 0 : 1;
                 else if (i % 3 == 1)
-                    static_cast<void>(tier->copy_to_device(numbered_key(number), device, Victims::discard));
+                    static_cast<void>(copy_to_device(*tier, numbered_key(number), device));
                 if (const Found found = tier->find(numbered_key(number))) {
                     wrong += found.artifact->text() == sample(number, 1000 + number * 300) ? 0 : 1;
                     ++reads;
@@ -286,16 +285,16 @@ TEST_P(SeveralGpus, a_copy_that_breaks_the_other_context_leaves_the_one_that_it_
     ASSERT_TRUE(put(*tier, 2, 5000, 1));
     for (const int harmless : {1, 2}) {
         m_stand_in->peer_error = harmless;
-        EXPECT_FALSE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
+        EXPECT_FALSE(copy_to_device(*tier, numbered_key(1), 1));
         EXPECT_EQ(on(*tier, 1, 0), sample(1, 5000));
         EXPECT_EQ(on(*tier, 2, 1), sample(2, 5000));
     }
     m_stand_in->peer_error = 700;  // an illegal address: the context that it happened in is dead
-    EXPECT_FALSE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
+    EXPECT_FALSE(copy_to_device(*tier, numbered_key(1), 1));
     m_stand_in->peer_error = 0;
     EXPECT_EQ(on(*tier, 1, 0), sample(1, 5000));
     EXPECT_EQ(on(*tier, 2, 1), "") << "it went with its context";
-    ASSERT_TRUE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
+    ASSERT_TRUE(copy_to_device(*tier, numbered_key(1), 1));
     EXPECT_EQ(on(*tier, 1, 1), sample(1, 5000));
 }
 
@@ -320,7 +319,7 @@ TEST_P(SeveralGpus, two_contexts_where_one_is_lost_again_and_again_under_load_gi
                 if (i % 3 == 0)
                     static_cast<void>(put(*tier, number, 1000 + number * 300, 1));
                 if (i % 5 == 0)
-                    static_cast<void>(tier->copy_to_device(numbered_key(i % 10), 1, Victims::discard));
+                    static_cast<void>(copy_to_device(*tier, numbered_key(i % 10), 1));
                 if (const Found found = tier->find(numbered_key(number)))
                     wrong += found.artifact->text() == sample(number, 1000 + number * 300) ? 0 : 1;
                 held = tier->lease(numbered_key(number), {.device = 1});

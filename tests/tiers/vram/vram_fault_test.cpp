@@ -4,6 +4,7 @@
 #include "support/sample_entries.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
+#include "support/storing.hpp"
 #include "tiers/vram/vram_tier.hpp"
 
 #include <algorithm>
@@ -37,9 +38,9 @@ protected:
                                               return {std::make_shared<FaultyMemory>(m_faults)};
                                           });
     }
-    static Result<StoreReport> put(VramTier& tier, std::uint64_t number, std::size_t size)
+    static Result<Stored> put(VramTier& tier, std::uint64_t number, std::size_t size)
     {
-        return tier.store(numbered_key(number), sample_entry(numbered_key(number), size), Victims::keep);
+        return store_in(tier, numbered_key(number), sample_entry(numbered_key(number), size), Victims::keep);
     }
     static bool holds(VramTier& tier, std::uint64_t number, std::size_t size)
     {
@@ -63,7 +64,7 @@ TEST_F(VramFaults, a_device_with_less_room_than_the_budget_evicts_and_demotes)
     const auto tier = open(10_MiB);
     std::vector<Victim> victims;
     for (std::uint64_t i = 0; i < 20; ++i) {
-        Result<StoreReport> stored = put(*tier, i, 50'000);
+        Result<Stored> stored = put(*tier, i, 50'000);
         ASSERT_TRUE(stored.ok()) << stored.error().message;
         for (Victim& victim : stored->victims)
             victims.push_back(std::move(victim));
@@ -83,7 +84,7 @@ TEST_F(VramFaults, what_is_larger_than_the_device_gives_at_once_drives_nothing_o
     const auto tier = open(10_MiB);
     for (std::uint64_t i = 0; i < 5; ++i)
         ASSERT_TRUE(put(*tier, i, 90'000).ok());
-    const Result<StoreReport> refused = put(*tier, 9, 100'001);
+    const Result<Stored> refused = put(*tier, 9, 100'001);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::too_large);
     EXPECT_NE(refused.error().message.find("100000"), std::string::npos) << refused.error().message;
@@ -149,7 +150,7 @@ TEST_F(VramFaults, a_device_without_any_room_says_so_and_the_tier_goes_on)
 {
     m_faults->room = 0;
     const auto tier = open(1_MiB);
-    const Result<StoreReport> stored = put(*tier, 1, 1000);
+    const Result<Stored> stored = put(*tier, 1, 1000);
     ASSERT_FALSE(stored.ok());
     EXPECT_EQ(stored.error().code, Code::no_space);
     EXPECT_EQ(tier->usage().entries, 0U);
@@ -167,7 +168,7 @@ TEST_F(VramFaults, a_store_that_leases_leave_no_place_for_says_so_and_changes_no
     std::vector<device::Lease> leases;
     for (std::uint64_t i = 0; i < 9; i += 2)
         leases.push_back(tier->lease(numbered_key(i), {}));
-    const Result<StoreReport> stored = put(*tier, 20, 95'000);
+    const Result<Stored> stored = put(*tier, 20, 95'000);
     ASSERT_FALSE(stored.ok());
     EXPECT_EQ(stored.error().code, Code::no_space);
     EXPECT_NE(stored.error().message.find("lease"), std::string::npos) << stored.error().message;
@@ -175,7 +176,7 @@ TEST_F(VramFaults, a_store_that_leases_leave_no_place_for_says_so_and_changes_no
         EXPECT_TRUE(holds(*tier, i, 10'000)) << i;
     EXPECT_EQ(tier->usage().bytes, 90'000U);
     leases.clear();
-    const Result<StoreReport> next = put(*tier, 20, 95'000);
+    const Result<Stored> next = put(*tier, 20, 95'000);
     ASSERT_TRUE(next.ok()) << next.error().message;
     EXPECT_EQ(next->victims.size(), 9U);
 }
@@ -188,7 +189,7 @@ TEST_F(VramFaults, an_entry_whose_sections_take_more_than_the_tier_has_drives_no
     auto artifact = std::make_shared<Artifact>();
     for (int i = 0; i < 10'000; ++i)
         artifact->sections.push_back({std::to_string(i), Bytes::copy_of("x")});
-    const Result<StoreReport> refused = tier->store(numbered_key(20), Entry(artifact), Victims::keep);
+    const Result<Stored> refused = store_in(*tier, numbered_key(20), Entry(artifact), Victims::keep);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::too_large);
     EXPECT_NE(refused.error().message.find("10000 bytes takes 159985"), std::string::npos) << refused.error().message;
@@ -207,7 +208,7 @@ TEST_F(VramFaults, a_large_entry_takes_the_place_of_neighbours_and_of_no_others)
     std::shuffle(order.begin(), order.end(), std::mt19937_64(seed()));
     for (const std::uint64_t i : order)
         EXPECT_TRUE(holds(*tier, i, 1024));
-    const Result<StoreReport> stored = put(*tier, 5000, 256_KiB);
+    const Result<Stored> stored = put(*tier, 5000, 256_KiB);
     ASSERT_TRUE(stored.ok()) << stored.error().message;
     EXPECT_EQ(stored->victims.size(), 256U) << "as many as lie where it goes";
     EXPECT_TRUE(holds(*tier, 5000, 256_KiB));
@@ -222,7 +223,7 @@ TEST_F(VramFaults, entries_of_many_sizes_fill_the_tier_and_stay_whole)
         tier->set_policy(policy);
         for (std::uint64_t i = 0; i < 2000; ++i) {
             const std::uint64_t number = random() % 400;
-            const Result<StoreReport> stored = put(*tier, number, 1 + number * number);
+            const Result<Stored> stored = put(*tier, number, 1 + number * number);
             ASSERT_TRUE(stored.ok()) << stored.error().message;
             EXPECT_TRUE(holds(*tier, number, 1 + number * number));
             holds(*tier, i % 400, 1 + (i % 400) * (i % 400));
@@ -233,56 +234,22 @@ TEST_F(VramFaults, entries_of_many_sizes_fill_the_tier_and_stay_whole)
     }
 }
 
-TEST_F(VramFaults, victims_of_a_store_that_the_device_failed_go_out_with_the_next_report)
+TEST_F(VramFaults, a_store_that_the_device_failed_reports_what_it_evicted)
 {
     const auto tier = open(100'000);
     ASSERT_TRUE(put(*tier, 1, 90'000).ok());
     m_faults->fail_write_every = 1;
-    ASSERT_FALSE(put(*tier, 2, 95'000).ok());
+    std::vector<Victim> gone;
+    const Key key = numbered_key(2);
+    EXPECT_FALSE(tier->store(key, sample_entry(key, 95'000), Victims::keep, gone).ok());
     m_faults->fail_write_every = 0;
-    const Result<StoreReport> next = put(*tier, 3, 10);
-    ASSERT_TRUE(next.ok()) << next.error().message;
-    ASSERT_EQ(next->victims.size(), 1U);
-    EXPECT_EQ(next->victims[0].key, numbered_key(1));
-    ASSERT_TRUE(next->victims[0].entry);
-}
-
-TEST_F(VramFaults, what_was_removed_does_not_come_back_as_a_victim)
-{
-    const auto tier = open(100'000);
-    ASSERT_TRUE(put(*tier, 1, 90'000).ok());
-    m_faults->fail_write_every = 1;
-    ASSERT_FALSE(put(*tier, 2, 95'000).ok());
-    m_faults->fail_write_every = 0;
-    tier->remove(numbered_key(1));
-    const Result<StoreReport> next = put(*tier, 3, 10);
+    ASSERT_EQ(gone.size(), 1U);
+    EXPECT_EQ(gone[0].key, numbered_key(1));
+    ASSERT_TRUE(gone[0].entry);
+    EXPECT_TRUE(is_sample_of(*gone[0].entry->artifact(), numbered_key(1), 1));
+    const auto next = put(*tier, 3, 10);
     ASSERT_TRUE(next.ok()) << next.error().message;
     EXPECT_TRUE(next->victims.empty());
-}
-
-// From its eviction until its store has failed a victim is in no table.
-TEST_F(VramFaults, what_is_removed_while_a_store_fails_does_not_come_back_as_a_victim)
-{
-    const std::vector<std::function<void(tiers::VramTier&)>> ways = {
-        [](tiers::VramTier& tier) { tier.remove(numbered_key(1)); }, [](tiers::VramTier& tier) { tier.clear(); },
-        [](tiers::VramTier& tier) {  // more than are remembered
-            for (std::uint64_t i = 100; i < 300; ++i)
-                tier.remove(numbered_key(i));
-        },
-        [&](tiers::VramTier& tier) { EXPECT_TRUE(put(tier, 1, 10).ok()); }};
-    for (const auto& way : ways) {
-        const auto tier = open(100'000);
-        ASSERT_TRUE(put(*tier, 1, 90'000).ok());
-        m_faults->in_write = [&] {
-            way(*tier);
-            m_faults->fail_write_every = 1;
-        };
-        EXPECT_FALSE(put(*tier, 2, 95'000).ok());
-        m_faults->fail_write_every = 0;
-        const Result<StoreReport> next = put(*tier, 3, 10);
-        ASSERT_TRUE(next.ok()) << next.error().message;
-        EXPECT_TRUE(next->victims.empty());
-    }
 }
 
 TEST_F(VramFaults, a_lease_that_ends_with_a_stream_keeps_its_bytes_until_the_work_is_done)
@@ -328,13 +295,12 @@ TEST_F(VramFaults, a_copy_never_takes_the_place_of_a_value_that_came_while_it_wa
 {
     const auto tier = open(VramOptions{.devices = {0, 1}, .max_bytes = 1_MiB, .fallback = device::Fallback::none});
     const auto store = [&](std::uint64_t size, int device) {
-        return tier->store_at(numbered_key(1), sample_entry(numbered_key(1), size), {.device = device}, Victims::keep)
-            .ok();
+        return store_at(*tier, numbered_key(1), sample_entry(numbered_key(1), size), {.device = device});
     };
     for (const int device : {0, 1}) {
         ASSERT_TRUE(store(1000, 0));
         m_faults->in_copy = [&] { EXPECT_TRUE(store(2000, device)); };
-        EXPECT_FALSE(tier->copy_to_device(numbered_key(1), 1, Victims::keep).ok());
+        EXPECT_FALSE(copy_to_device(*tier, numbered_key(1), 1));
         const device::Lease there = tier->lease(numbered_key(1), {});
         ASSERT_TRUE(there) << "the store was reported, and its value is gone: device " << device;
         EXPECT_EQ(there.size(), 2000U);
@@ -351,13 +317,13 @@ TEST_F(VramFaults, copies_and_stores_that_race_leave_the_last_value)
     std::thread copying([&] {
         while (!stop)
             for (const int device : {1, 0})
-                static_cast<void>(tier->copy_to_device(numbered_key(1), device, Victims::keep));
+                static_cast<void>(copy_to_device(*tier, numbered_key(1), device));
     });
     for (std::uint64_t i = 0; i < scaled(2000); ++i) {
         const std::uint64_t size = 100 + i;
         const Entry entry = sample_entry(numbered_key(1), size);
         const device::Placement placement{.device = static_cast<int>(i % 2)};
-        ASSERT_TRUE(tier->store_at(numbered_key(1), entry, placement, Victims::keep).ok());
+        ASSERT_TRUE(store_at(*tier, numbered_key(1), entry, placement));
         const device::Lease there = tier->lease(numbered_key(1), {});
         ASSERT_TRUE(there) << i;
         ASSERT_EQ(there.size(), size) << i;
@@ -421,9 +387,8 @@ TEST_F(VramFaults, limits_of_several_devices_and_partitions_are_those_of_all_tog
     tier->set_limits({.max_bytes = 120'000, .max_entries = 0, .max_age = {}}, Victims::keep);
     EXPECT_EQ(tier->limits().max_bytes, 120'000U);
     for (std::uint64_t i = 0; i < 40; ++i)
-        ASSERT_TRUE(tier->store_at(numbered_key(i), sample_entry(numbered_key(i), 10'000),
-                                   {.device = static_cast<int>(i % 2)}, Victims::keep)
-                        .ok());
+        ASSERT_TRUE(store_at(*tier, numbered_key(i), sample_entry(numbered_key(i), 10'000),
+                             {.device = static_cast<int>(i % 2)}));
     EXPECT_LE(tier->usage().bytes, 120'000U);
 
     const auto plain =
@@ -431,10 +396,8 @@ TEST_F(VramFaults, limits_of_several_devices_and_partitions_are_those_of_all_tog
     EXPECT_EQ(plain->limits().max_entries, 10U) << "five on each device";
     plain->set_limits({.max_bytes = 0, .max_entries = 4, .max_age = {}}, Victims::keep);
     for (std::uint64_t i = 0; i < 20; ++i)
-        ASSERT_TRUE(plain
-                        ->store_at(numbered_key(i), sample_entry(numbered_key(i), 10),
-                                   {.device = static_cast<int>(i % 2)}, Victims::keep)
-                        .ok());
+        ASSERT_TRUE(store_at(*plain, numbered_key(i), sample_entry(numbered_key(i), 10),
+                             {.device = static_cast<int>(i % 2)}));
     EXPECT_EQ(plain->usage().entries, 4U);
     EXPECT_EQ(plain->limits().max_entries, 4U);
 }
@@ -550,7 +513,7 @@ TEST_F(VramFaults, a_device_that_stays_away_is_replaced_by_the_host_or_refuses)
     EXPECT_TRUE(holds(*fallback, 2, 1000));
     EXPECT_EQ(fallback->report().backend, device::Backend::host);
     EXPECT_FALSE(fallback->report().fallback.empty());
-    const Result<StoreReport> refused = put(*strict, 2, 1000);
+    const Result<Stored> refused = put(*strict, 2, 1000);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::unavailable);
     EXPECT_FALSE(strict->find(numbered_key(1)));
