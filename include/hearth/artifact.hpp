@@ -40,9 +40,10 @@ struct Metadata {
 
 // Where an artifact came from. Whoever builds one leaves it unknown.
 enum class Origin : std::uint8_t {
-    unknown,    // nobody has said: not signed
+    unknown,    // not inserted yet: not signed
     here,       // this process inserted it: signed, if there is a key for it
-    elsewhere,  // it was read from a store: never signed anew, nor is a copy of it that was changed
+    elsewhere,  // it was read from a store: never signed here, nor is a copy of it that was changed
+    trusted,    // it was read from a store with a signature by a trusted key: may be signed here too
 };
 
 // The whole result of a compile: every output, the log, the return code and what it cost.

@@ -52,6 +52,8 @@ struct Facts {
 };
 
 struct WriteOptions {
+    // Puts a signature over the whole bundle. So only what may be signed goes into it: entries that this process
+    // compiled, and those that this key or one of inputs.trusted has signed, alone or with their bundle.
     std::optional<SigningKey> sign_with{};
     Trust inputs{};  // for merge() and diff(): which signatures the bundles they read must have
 };
@@ -73,13 +75,14 @@ struct WriteReport {
 // stop, a file that was there before stays as it was. The same entries give the same bytes.
 
 // Writes the entries of this machine's cache for which `choose` returns true; without `choose`, all of them. Failed
-// compiles and EntryKind::derived entries are left out. If the new bundle is signed, one more kind is left out: entries
-// that only come from bundles whose own signatures were not demanded.
+// compiles and EntryKind::derived entries are left out. If the new bundle is signed, entries that may not be signed are
+// left out too, and the report says how many.
 HEARTH_API Result<WriteReport> create(const std::string& path, Cache& cache,
                                       const std::function<bool(const EntryRow&)>& choose = {},
                                       const WriteOptions& options = {}, const Progress& progress = {});
 
-// Writes all entries of some bundles into one. If several have the same key, the first bundle's entry is taken.
+// Writes all entries of some bundles into one. If several have the same key, the first bundle's entry is taken. If the
+// new bundle is signed, a bundle without a trusted signature is an Error.
 HEARTH_API Result<WriteReport> merge(const std::string& path, const std::vector<std::string>& bundles,
                                      const WriteOptions& options = {}, const Progress& progress = {});
 

@@ -8,12 +8,14 @@
 #include "hearth/options.hpp"
 #include "hearth/result.hpp"
 #include "hearth/stats.hpp"
+#include "hearth/trust.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +77,7 @@ struct GetOptions {
 struct Recording {
     std::string path;  // absolute
     LogSink log;
+    std::optional<SigningKey> sign_with{};  // signs results that are recorded
 };
 
 // The cache: several tiers, fastest first, behind one lookup. (hearth/admin.hpp has the functions for operators.)

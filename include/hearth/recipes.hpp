@@ -122,6 +122,7 @@ struct BuildOptions {
     std::string scratch{};   // an empty directory, for trees of headers; the caller removes it
     std::string library{};   // the libnvrtc to use, as nvrtc::CompileOptions has it
     std::string recorder{};  // the path of libhearth_recorder.so, without which no command is built
+    Trust trust{};           // whose signatures let a recorded result into a cache that signs
 };
 
 // Compiles recipes into a cache. Each is compiled in a tree of its own headers, laid out so that its request has the

@@ -50,7 +50,9 @@ enum class Signatures : std::uint8_t {
 struct Trust {
     Signatures signatures = Signatures::not_asked;
     std::vector<PublicKey> trusted{};
-    std::vector<SigningKey> sign_with{};  // none, or the one key that signs what is stored
+    // None, or the one key that signs what is stored. It is trusted too, and signatures are demanded: what is signed
+    // here must have been compiled here, or signed by somebody who is trusted.
+    std::vector<SigningKey> sign_with{};
 };
 
 // Reads one key a line. Empty lines, and what follows a '#' or the key itself, are ignored.

@@ -26,9 +26,9 @@ bool comes_to_its_key(const format::Recipe& recipe, const Recipes::Data& data)
     return recipe.kind == RecipeKind::command ? command::has_its_name(recipe) : nvrtc::comes_to_its_key(recipe, data);
 }
 
-BuildResult keep_result(Cache& cache, const format::Recipe& recipe, const Recipes::Data& data)
+BuildResult keep_result(Cache& cache, const format::Recipe& recipe, const Recipes::Data& data, const Trust& trust)
 {
-    const std::shared_ptr<Artifact> recorded = result_of(recipe, data);
+    const std::shared_ptr<Artifact> recorded = result_of(recipe, data, trust);
     if (!recorded)
         return compilers::build_ended(Outcome::not_buildable,
                                       "Its result is not in the file, or damaged, and only the program itself could "
@@ -38,7 +38,12 @@ BuildResult keep_result(Cache& cache, const format::Recipe& recipe, const Recipe
     kept.outcome = Outcome::already_there;
     if (cache.peek(recipe.key))
         return kept;
-    if (const auto stored = cache.insert(recipe.key, *recorded); !stored)
+    const Result<InsertReport> stored = cache.insert(recipe.key, *recorded);
+    if (!stored && stored.error().code == Code::invalid_argument)
+        return compilers::build_ended(Outcome::not_buildable,
+                                      "It is a result that was recorded without a signature by a trusted key, so it is "
+                                      "not signed here. Record it with HEARTH_SIGN_WITH set, or build without a key.");
+    if (!stored)
         return compilers::build_ended(Outcome::failed, stored.error().message);
     return compilers::build_stored(cache, recipe.key);
 }
@@ -57,20 +62,21 @@ Result<MergeReport> merge(const std::string& path, const std::vector<std::string
 
 struct Builder::State {
     State(Cache& its_cache, Recipes its_recipes, const BuildOptions& options)
-        : cache(its_cache), recipes(std::move(its_recipes)), nvrtc(cache, recipes.data(), options),
-          commands(cache, recipes.data(), options)
+        : cache(its_cache), recipes(std::move(its_recipes)), trust(options.trust),
+          nvrtc(cache, recipes.data(), options), commands(cache, recipes.data(), options)
     {
     }
 
     BuildResult build(const format::Recipe& recipe, const std::string& target)
     {
         if (recipe.kind == RecipeKind::result)
-            return keep_result(cache, recipe, recipes.data());
+            return keep_result(cache, recipe, recipes.data(), trust);
         return recipe.kind == RecipeKind::command ? commands.build(recipe) : nvrtc.build(recipe, target);
     }
 
     Cache& cache;
     const Recipes recipes;
+    const Trust trust;
     nvrtc::RecipeBuilder nvrtc;
     command::RecipeBuilder commands;
 };

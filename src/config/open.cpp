@@ -63,13 +63,11 @@ Trust trust_of(const std::string& tier, std::string_view kind, const CacheOption
     return trust;
 }
 
-// A tier whose own entries would be misses is of use only for what others have signed.
-bool reads_what_it_stores(const Trust& trust)
+// None, also if it cannot be read, which trust_of() logs.
+std::optional<SigningKey> signing_key(const CacheOptions& options)
 {
-    return trust.signatures != Signatures::demanded ||
-           std::any_of(trust.sign_with.begin(), trust.sign_with.end(), [&trust](const SigningKey& key) {
-               return std::find(trust.trusted.begin(), trust.trusted.end(), key.public_key()) != trust.trusted.end();
-           });
+    const Result<SigningKey> key = SigningKey::load(*options.sign_with);
+    return key ? std::optional(*key) : std::nullopt;
 }
 
 std::vector<TierSpec> tiers_of(const CacheOptions& options, const LogSink& log)
@@ -92,12 +90,12 @@ std::vector<TierSpec> tiers_of(const CacheOptions& options, const LogSink& log)
     on_disk.users = *options.users;
     on_disk.durable = *options.durable;
     on_disk.trust = trust_of("disk", "disk", options, log);
-    if (log && on_disk.access == Access::read_write && !on_disk.trust.trusted.empty() &&
-        !reads_what_it_stores(on_disk.trust))
+    if (log && on_disk.access == Access::read_write && on_disk.trust.signatures == Signatures::demanded &&
+        !on_disk.trust.trusted.empty() && on_disk.trust.sign_with.empty())
         log(LogLevel::warning,
             fmt::format(
-                "What is stored in {} is not signed by a trusted key and cannot be read again, since signatures "
-                "are demanded there. Name a trusted signing key in HEARTH_SIGN_WITH, or leave disk out of "
+                "Signatures are demanded of what lies in {}, and nothing is signed here, so what is compiled is "
+                "not kept there. Name a signing key in HEARTH_SIGN_WITH, or leave disk out of "
                 "HEARTH_DEMAND_SIGNATURES.",
                 on_disk.directory));
     tiers.push_back(disk(std::move(on_disk)));
@@ -181,7 +179,7 @@ Result<Cache> Cache::open(CacheOptions options)
     chosen.maintenance = *resolved.maintenance;
     chosen.maintenance_interval = *resolved.maintenance_interval;
     if (*resolved.caching == Switch::on && !resolved.record_to->empty())
-        chosen.recording = Recording{absolute_path(*resolved.record_to), chosen.log};
+        chosen.recording = Recording{absolute_path(*resolved.record_to), chosen.log, signing_key(resolved)};
     chosen.on_evict = std::move(resolved.on_evict);
     chosen.clock = resolved.clock ? resolved.clock : &base::system_clock();
     return Cache(std::make_unique<Parts>(std::move(chosen)));

@@ -6,11 +6,31 @@
 
 namespace hearth::format {
 
+bool demands_signatures(const Trust& trust)
+{
+    return trust.signatures == Signatures::demanded || !trust.sign_with.empty();
+}
+
+bool is_accepted(const Trust& trust, const Key& key, ByteView bytes)
+{
+    return is_signed_by(trust.trusted, key, bytes) ||
+           (!trust.sign_with.empty() && is_signed_by({&trust.sign_with.front().public_key(), 1}, key, bytes));
+}
+
+bool may_be_signed(const Artifact& artifact, const Key& key, ByteView encoded, const Trust& trust)
+{
+    return artifact.origin == Origin::here || artifact.origin == Origin::trusted || is_accepted(trust, key, encoded);
+}
+
 DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& trust, std::uint64_t most)
 {
-    if (trust.signatures == Signatures::demanded && !is_signed_by(trust.trusted, key, bytes))
+    const bool demanded = demands_signatures(trust);
+    if (demanded && !is_accepted(trust, key, bytes))
         return {nullptr, Miss::untrusted};
-    return decode_entry(bytes, key, most);
+    DecodedEntry decoded = decode_entry(bytes, key, most);
+    if (decoded.artifact && demanded)
+        decoded.artifact->origin = Origin::trusted;
+    return decoded;
 }
 
 bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance)
@@ -28,6 +48,8 @@ Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& accepta
     DecodedEntry decoded = decode_trusted(bytes, key, acceptance.trust, acceptance.max_bytes);
     if (!decoded.artifact)
         return Found::miss(decoded.why);
+    if (decoded.artifact->origin == Origin::elsewhere)
+        decoded.artifact->origin = acceptance.origin;
     if (is_too_old(decoded.artifact->created, decoded.artifact->expires, acceptance))
         return Found::miss(Miss::expired);
     Found found;
@@ -44,8 +66,19 @@ Result<Bytes> prepare_entry(const Key& key, const Entry& entry, const Trust& tru
     if (bytes.empty()) {
         HEARTH_TRY_SET(bytes, encode_entry(key, *entry.artifact(), options));
     }
-    const bool signs = !trust.sign_with.empty() && entry.artifact()->origin == Origin::here && !has_signature(bytes);
-    return signs ? sign_entry(key, bytes, trust.sign_with.front()) : bytes;
+    if (!demands_signatures(trust) || is_accepted(trust, key, bytes))
+        return bytes;
+    if (trust.sign_with.empty())
+        return error(Code::denied,
+                     "Entry {} is not signed by a trusted key, and only signed entries are wanted there. Sign what is "
+                     "compiled here (HEARTH_SIGN_WITH), or demand no signatures of it (HEARTH_DEMAND_SIGNATURES).",
+                     key.hex());
+    if (!may_be_signed(*entry.artifact(), key, bytes, trust))
+        return error(Code::denied,
+                     "Entry {} came from a store without a signature by a trusted key, so it is not stored where "
+                     "entries are signed. Name the key of whoever compiled it in HEARTH_TRUSTED_KEYS.",
+                     key.hex());
+    return sign_entry(key, bytes, trust.sign_with.front());
 }
 
 }  // namespace hearth::format

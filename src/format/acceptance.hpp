@@ -17,7 +17,19 @@ struct Acceptance {
     const Clock& clock;
     std::chrono::seconds max_age{0};                 // 0: only entries with an expiry of their own expire
     std::uint64_t max_bytes = k_max_artifact_bytes;  // unpacked; a larger one is Miss::other_version
+    Origin origin = Origin::elsewhere;               // of entries without a demanded signature of their own
 };
+
+// Whether entries must be signed to be read. Who signs demands it too: nobody can tell which unsigned entries went into
+// what a process compiles.
+bool demands_signatures(const Trust& trust);
+
+// Whether a key that is trusted, or the one that signs here, has signed exactly this entry under exactly this key.
+bool is_accepted(const Trust& trust, const Key& key, ByteView bytes);
+
+// The one rule of what may be put under a signature of ours: this process compiled it, or it carries a signature that
+// this process accepts. `encoded`: as it was read; empty if it was not.
+bool may_be_signed(const Artifact& artifact, const Key& key, ByteView encoded, const Trust& trust);
 
 // decode_entry(); if signatures are demanded, the signature is checked first: Miss::untrusted.
 DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& trust,
@@ -29,9 +41,9 @@ bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance
 // lengths, sums and key (corrupt), age (expired). `encoded` is left empty: the caller, who has the bytes, may fill it.
 Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& acceptance);
 
-// The entry's bytes, which are encoded unless an earlier tier has done that. What this process inserted is signed, if
-// there is a key for it. What came from elsewhere keeps the signature it came with, or none: to sign it would say that
-// its compile was seen here.
+// The entry's bytes, which are encoded unless an earlier tier has done that. They keep the signature that they have; if
+// they have none, they are signed where there is a key and may_be_signed() allows it. Code::denied: they would not be
+// accepted by who reads them under this trust, and would take the place of an entry that is.
 Result<Bytes> prepare_entry(const Key& key, const Entry& entry, const Trust& trust, const EncodeOptions& options = {});
 
 }  // namespace hearth::format

@@ -12,6 +12,6 @@ namespace hearth::recipes {
 void record_result(const Recording& recording, const Key& key, const Artifact& artifact) noexcept;
 
 // What was recorded; null: it is not there, or not what it claims to be.
-std::shared_ptr<Artifact> result_of(const format::Recipe& recipe, const Recipes::Data& data);
+std::shared_ptr<Artifact> result_of(const format::Recipe& recipe, const Recipes::Data& data, const Trust& trust = {});
 
 }  // namespace hearth::recipes

@@ -52,7 +52,7 @@ TierTraits StoreTier::traits() const
     return {.persistent = true,
             .writable = m_options.access == Access::read_write,
             .remote = true,
-            .demands_signatures = m_options.trust.signatures == Signatures::demanded,
+            .demands_signatures = format::demands_signatures(m_options.trust),
             .signs = !m_options.trust.sign_with.empty()};
 }
 
@@ -207,7 +207,7 @@ Found StoreTier::peek(const Key& key)
     if (!store)
         return Found::miss(Miss::outage);
     if (is_quarantined(key))
-        return Found::miss(m_options.trust.signatures == Signatures::demanded ? Miss::untrusted : Miss::corrupt);
+        return Found::miss(format::demands_signatures(m_options.trust) ? Miss::untrusted : Miss::corrupt);
     return accept(key, settled(get(**store, key)));
 }
 
@@ -227,13 +227,6 @@ Result<Bytes> StoreTier::to_send(const Key& key, const Entry& entry) const
         most > m_options.max_entry_bytes)
         return error(Code::too_large, "Entry of {} bytes is larger than tier \"{}\" sends ({}). Raise max_entry_bytes.",
                      most, m_options.name, m_options.max_entry_bytes);
-    // It would take the place of one that is signed, and those who demand signatures would have neither.
-    if (m_options.trust.signatures == Signatures::demanded && !format::has_signature(bytes))
-        return error(
-            Code::denied,
-            "Tier \"{}\" is to hold signed entries only, so what is not signed is not sent there. Sign what is "
-            "compiled here (HEARTH_SIGN_WITH), or demand no signatures of it (HEARTH_DEMAND_SIGNATURES).",
-            m_options.name);
     return bytes;
 }
 
@@ -375,7 +368,7 @@ TierSpec remote(RemoteOptions options)
     return {name, [resolved](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
                 HEARTH_TRY(resolved);
                 const Trust& trust = resolved->options.trust;
-                if (trust.signatures == Signatures::demanded && trust.trusted.empty())
+                if (trust.signatures == Signatures::demanded && trust.trusted.empty() && trust.sign_with.empty())
                     return error(Code::invalid_argument,
                                  "{} is to hold signed entries only, and no key is trusted, so that none could "
                                  "ever be used. Set HEARTH_TRUSTED_KEYS.",

@@ -295,24 +295,35 @@ TEST_F(Bundling, a_bundle_of_a_cache_with_a_bundle_holds_both)
     EXPECT_EQ(admin::hottest(cache, 10).size(), 4U);
 }
 
-TEST_F(Bundling, one_that_is_signed_holds_nothing_of_bundles_that_nobody_has_checked)
+TEST_F(Bundling, one_that_is_signed_holds_what_was_compiled_here_or_signed_by_a_trusted_key_and_nothing_else)
 {
     const SigningKey signer = SigningKey::generate().value();
-    make(1, 3, 100, "kernels.bundle");
+    const SigningKey theirs = SigningKey::generate().value();
+    const auto stored_with = [&](std::uint64_t number, Trust trust) {
+        DiskOptions on_disk{.directory = directory()};
+        on_disk.trust = std::move(trust);
+        Cache writing = open({disk(on_disk)});
+        put(writing, number, 100);
+    };
+    stored_with(2, {});
+    stored_with(3, {.sign_with = {signer}});
+    stored_with(4, {.sign_with = {theirs}});
+    stored_with(6, {.sign_with = {SigningKey::generate().value()}});
+    make(1, 1, 100, "kernels.bundle");
     CacheOptions chosen = options();
     chosen.tiers = {memory(0), bundle(file()), disk_here()};
     chosen.promote_after = 1;
     Cache cache = open(chosen);
-    put(cache, 3, 100, "disk");
-    put(cache, 4, 100, "disk");
     put(cache, 5, 100, "memory");
-    EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "memory") << "from where it must not be signed either";
-    const Result<bundles::WriteReport> report = bundles::create(file("signed"), cache, {}, {.sign_with = signer});
+    for (const std::uint64_t number : {1U, 2U, 6U})
+        EXPECT_EQ(cache.find(numbered_key(number)).promoted_to(), "memory") << "from where it is not signed either";
+    const Result<bundles::WriteReport> report =
+        bundles::create(file("signed"), cache, {}, {.sign_with = signer, .inputs = {.trusted = {theirs.public_key()}}});
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report->entries, 3U);
     EXPECT_EQ(report->rejected, 0U);
     ASSERT_EQ(report->problems.size(), 1U);
-    EXPECT_EQ(report->problems[0].rfind("Left out: 2 entries", 0), 0U) << report->problems[0];
+    EXPECT_EQ(report->problems[0].rfind("Left out: 3 entries", 0), 0U) << report->problems[0];
     std::vector<Key> keys;
     ASSERT_TRUE(bundles::list(file("signed"), [&](const EntryRow& row) {
                     keys.push_back(row.key);
@@ -326,7 +337,12 @@ TEST_F(Bundling, one_that_is_signed_holds_what_bundles_with_a_checked_signature_
 {
     const SigningKey theirs = SigningKey::generate().value();
     const SigningKey ours = SigningKey::generate().value();
-    ASSERT_TRUE(bundles::merge(file("theirs"), {make(1, 3, 100, "kernels.bundle")}, {.sign_with = theirs}).ok());
+    {
+        Cache writing = open({memory(0)});
+        for (std::uint64_t number = 1; number <= 3; ++number)
+            put(writing, number, 100);
+        ASSERT_TRUE(bundles::create(file("theirs"), writing, {}, {.sign_with = theirs}).ok());
+    }
     Cache cache = open({memory(0), disk_here(),
                         bundle({.path = file("theirs"), .trust = {Signatures::demanded, {theirs.public_key()}, {}}})});
     put(cache, 4, 100);

@@ -101,7 +101,7 @@ TEST_F(Reentrance, on_evict_may_use_another_cache_but_not_come_back_through_it)
     EXPECT_TRUE(holds(a, 3, 10));
 }
 
-TEST_F(Reentrance, what_was_read_from_a_store_is_not_inserted_anew_where_entries_are_signed)
+TEST_F(Reentrance, what_was_read_without_a_trusted_signature_is_inserted_nowhere_where_entries_are_signed)
 {
     const SigningKey signer = SigningKey::generate().value();
     const auto open_with = [&](Trust trust) {
@@ -109,25 +109,28 @@ TEST_F(Reentrance, what_was_read_from_a_store_is_not_inserted_anew_where_entries
         on_disk.trust = std::move(trust);
         return open({memory(0), vram({.backend = device::Backend::host, .max_bytes = 1_MiB}), disk(on_disk)});
     };
-    {
-        Cache plain = open_with({});
-        put(plain, 1, 10);
-    }
-    Cache signing = open_with({.sign_with = {signer}});
-    Artifact changed = *signing.find(numbered_key(1));
+    Cache plain = open({disk(m_scratch / "plain")});
+    put(plain, 1, 10);
+    Artifact changed = *plain.find(numbered_key(1));
     changed.sections.push_back({"more", Bytes::copy_of("of it")});
-    EXPECT_EQ(signing.insert(numbered_key(1), changed).error().code, Code::invalid_argument);
-    EXPECT_EQ(signing.insert(numbered_key(2), changed).error().code, Code::invalid_argument) << "under another key too";
-    EXPECT_TRUE(holds(signing, 1, 10)) << "what was there stays";
-    EXPECT_TRUE(signing.insert(numbered_key(1), changed, {.tier = "memory"}).ok()) << "nothing is signed in memory";
+    Cache signing = open_with({.sign_with = {signer}});
+    put(signing, 1, 10, "disk");
+    for (const char* const tier : {"", "memory", "vram", "disk"})
+        for (const std::uint64_t number : {1, 2})
+            EXPECT_EQ(signing.insert(numbered_key(number), changed, {.tier = tier}).error().code,
+                      Code::invalid_argument)
+                << number << " " << tier;
+    EXPECT_EQ(signing.vram().insert(numbered_key(1), changed).error().code, Code::invalid_argument);
+    EXPECT_EQ(admin::where(signing, numbered_key(1)), Names{"disk"}) << "what was there stays";
     ASSERT_TRUE(signing.insert(numbered_key(3), Artifact("compiled here"), {.tier = "vram"}).ok());
-    ASSERT_TRUE(signing.insert(numbered_key(2), changed, {.tier = "vram"}).ok());
-    for (const std::uint64_t number : {2, 3})
-        EXPECT_EQ(admin::demote(signing, numbered_key(number)).to, "disk");
+    EXPECT_EQ(admin::demote(signing, numbered_key(3)).to, "disk");
+    Artifact trusted = *signing.find(numbered_key(1));
+    trusted.sections.push_back({"more", Bytes::copy_of("of ours")});
+    ASSERT_TRUE(signing.insert(numbered_key(4), trusted).ok()) << "what a trusted key has signed may go on";
 
     Cache demanding = open_with({.signatures = Signatures::demanded, .trusted = {signer.public_key()}});
-    EXPECT_TRUE(demanding.find(numbered_key(3)).hit()) << "device memory forgets nothing of where it came from";
-    EXPECT_EQ(demanding.find(numbered_key(2)).why(), Miss::untrusted);
+    for (const std::uint64_t number : {1, 3, 4})
+        EXPECT_TRUE(demanding.find(numbered_key(number)).hit()) << number;
     EXPECT_EQ(demanding.insert(numbered_key(2), changed).error().code, Code::invalid_argument);
 }
 

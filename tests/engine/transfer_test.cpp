@@ -225,7 +225,7 @@ TEST_F(Transfer, a_failed_or_stopped_export_leaves_the_old_file)
     EXPECT_EQ(beside, 1U) << "no half-written file is left";
 }
 
-TEST_F(Transfer, what_others_compiled_is_imported_and_not_signed)
+TEST_F(Transfer, what_others_compiled_is_neither_signed_nor_imported_where_entries_are_signed)
 {
     export_numbers(1, 3);
     const SigningKey signer = SigningKey::generate().value();
@@ -236,12 +236,12 @@ TEST_F(Transfer, what_others_compiled_is_imported_and_not_signed)
     };
     {
         Cache signing = open_with({.sign_with = {signer}});
-        EXPECT_EQ(admin::import_from(signing, archive())->entries, 3U);
+        EXPECT_EQ(admin::import_from(signing, archive())->rejected, 3U);
         put(signing, 4, 100);
     }
     Cache demanding = open_with({.signatures = Signatures::demanded, .trusted = {signer.public_key()}});
     for (std::uint64_t number = 1; number <= 3; ++number)
-        EXPECT_EQ(demanding.find(numbered_key(number)).why(), Miss::untrusted) << number;
+        EXPECT_EQ(demanding.find(numbered_key(number)).why(), Miss::absent) << number;
     EXPECT_TRUE(holds(demanding, 4, 100)) << "what came into being here is";
 }
 

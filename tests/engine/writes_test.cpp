@@ -278,6 +278,25 @@ TEST_F(WritesWin, but_not_an_insert_that_no_tier_took)
     EXPECT_TRUE(holds(cache, 1, 100));
 }
 
+TEST_F(WritesWin, but_not_an_insert_that_device_memory_did_not_take)
+{
+    Cache* known = nullptr;
+    CacheOptions chosen = options();
+    chosen.promote_after = 1;
+    const auto insert_too_much = [&](const Key& key) {
+        EXPECT_FALSE(known && known->vram().insert(key, Artifact(sample_bytes(key, 5000))).ok());
+    };
+    chosen.tiers = {vram({.backend = device::Backend::host, .max_bytes = 1000}),
+                    hooked(disk_here(), {.found = insert_too_much})};
+    Cache cache = open(chosen);
+    put(cache, 1, 100, "disk");
+    known = &cache;
+    EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "vram");
+    known = nullptr;
+    ASSERT_TRUE(cache.vram().insert(numbered_key(2), Artifact("in device memory")).ok());
+    EXPECT_EQ(admin::info(cache, numbered_key(2))->metadata.writer, HEARTH_VERSION) << "as of every insert";
+}
+
 TEST_F(WritesWin, over_a_prewarming)
 {
     expect_change_wins(

@@ -107,16 +107,54 @@ TEST(Preparation, an_entry_is_encoded_unless_it_was_and_signed_where_it_was_inse
 
     const SigningKey ours = SigningKey::generate().value();
     const SigningKey theirs = SigningKey::generate().value();
-    const Trust trust{.trusted = {ours.public_key()}, .sign_with = {ours}};
+    const Trust trust{.trusted = {theirs.public_key()}, .sign_with = {ours}};
     const Bytes by_us = sign_entry(k_key, plain, ours).value();
     const Bytes by_them = sign_entry(k_key, plain, theirs).value();
-    EXPECT_EQ(prepare_entry(k_key, Entry(artifact), trust).value(), plain) << "it came from elsewhere";
-    artifact->origin = Origin::here;
-    EXPECT_EQ(prepare_entry(k_key, Entry(artifact), trust).value(), by_us);
+    for (const Origin origin : {Origin::here, Origin::trusted}) {
+        artifact->origin = origin;
+        EXPECT_EQ(prepare_entry(k_key, Entry(artifact), trust).value(), by_us);
+    }
     for (const Bytes& bytes : {by_us, by_them})
         for (const Trust& any : {trust, Trust{}})
             EXPECT_EQ(prepare_entry(k_key, Entry(artifact, bytes), any).value(), bytes) << "it keeps its signature";
-    EXPECT_EQ(decode_entry(by_us, k_key).artifact->origin, Origin::elsewhere) << "whoever signed it";
+}
+
+TEST(Preparation, what_did_not_come_from_here_or_from_a_trusted_key_is_not_signed_and_not_stored_where_entries_are)
+{
+    const auto artifact = test::sample_artifact(k_key, 500);
+    const SigningKey ours = SigningKey::generate().value();
+    const SigningKey stranger = SigningKey::generate().value();
+    const Bytes plain = encode_entry(k_key, *artifact).value();
+    const Bytes by_stranger = sign_entry(k_key, plain, stranger).value();
+    const Trust signing{.sign_with = {ours}};
+    for (const Origin origin : {Origin::unknown, Origin::elsewhere}) {
+        artifact->origin = origin;
+        EXPECT_EQ(prepare_entry(k_key, Entry(artifact), signing).error().code, Code::denied);
+        EXPECT_EQ(prepare_entry(k_key, Entry(artifact, plain), signing).error().code, Code::denied);
+        EXPECT_EQ(prepare_entry(k_key, Entry(artifact, by_stranger), signing).error().code, Code::denied);
+        EXPECT_EQ(prepare_entry(k_key, Entry(artifact, plain), {}).value(), plain) << "unsigned it stays";
+    }
+    artifact->origin = Origin::here;
+    const Trust demanding{.signatures = Signatures::demanded, .trusted = {ours.public_key()}};
+    EXPECT_EQ(prepare_entry(k_key, Entry(artifact), demanding).error().code, Code::denied)
+        << "who demands would never read it again";
+}
+
+TEST(Acceptance, who_signs_demands_signatures_and_trusts_his_own)
+{
+    const auto artifact = test::sample_artifact(k_key, 500);
+    const SigningKey ours = SigningKey::generate().value();
+    const SigningKey theirs = SigningKey::generate().value();
+    const Bytes plain = encode_entry(k_key, *artifact).value();
+    const Bytes by_us = sign_entry(k_key, plain, ours).value();
+    const Bytes by_them = sign_entry(k_key, plain, theirs).value();
+    const Trust signing{.sign_with = {ours}};
+    EXPECT_EQ(decode_trusted(plain, k_key, signing).why, Miss::untrusted);
+    EXPECT_EQ(decode_trusted(by_them, k_key, signing).why, Miss::untrusted);
+    EXPECT_EQ(decode_trusted(by_us, k_key, signing).artifact->origin, Origin::trusted);
+    const Trust both{.trusted = {theirs.public_key()}, .sign_with = {ours}};
+    EXPECT_EQ(decode_trusted(by_them, k_key, both).artifact->origin, Origin::trusted);
+    EXPECT_EQ(decode_trusted(by_us, k_key, {}).artifact->origin, Origin::elsewhere) << "nobody has looked";
 }
 
 }  // namespace hearth::format

@@ -259,14 +259,16 @@ TEST_F(StoreTierTest, a_writer_with_a_key_signs_what_it_sends)
     const auto compiled = test::sample_artifact(numbered_key(1), 2000);
     compiled->origin = Origin::here;
     ASSERT_TRUE(store_in(*writer, numbered_key(1), Entry(compiled)).ok());
-    put(*writer, 2);
+    const Key other = numbered_key(2);
+    EXPECT_EQ(store_in(*writer, other, sample_entry(other, 2000)).error().code, Code::denied)
+        << "what came from elsewhere is not signed here";
     writer->flush();
     const auto reader = open({.trust = {Signatures::demanded, {signer.public_key()}, {}}});
     const Found found = reader->find(numbered_key(1));
     ASSERT_TRUE(found);
     EXPECT_TRUE(format::is_signed_by(std::vector{signer.public_key()}, numbered_key(1), *found.encoded))
         << "and goes on with its signature";
-    EXPECT_EQ(reader->find(numbered_key(2)).why, Miss::untrusted) << "what came from elsewhere is not signed here";
+    EXPECT_EQ(reader->find(other).why, Miss::absent);
 }
 
 TEST_F(StoreTierTest, what_waits_for_a_server_that_is_left_alone_keeps_nothing_else_waiting)

@@ -24,9 +24,11 @@ class BundleOci : public Command {
 protected:
     void SetUp() override
     {
+        ASSERT_EQ(hearth({"keygen", "build.key"}).exit_code, 0);
+        given["HEARTH_SIGN_WITH"] = (scratch / "build.key").string();
         put("saxpy", noise(10000), {"--target", "sm_90"});
         put("gemm", noise(2000), {"--target", "sm_80"});
-        ASSERT_EQ(hearth({"keygen", "build.key"}).exit_code, 0);
+        given.clear();
         ASSERT_EQ(hearth({"bundle", "create", "kernels.bundle", "--sign-with", "build.key"}).exit_code, 0);
         bundle = read(scratch / "kernels.bundle");
         report = json_of({"bundle", "oci", "layout", "kernels.bundle", "--json"});

@@ -209,7 +209,13 @@ TEST_F(BundleCommand, a_signed_one_is_demanded_as_a_whole)
     EXPECT_EQ(hearth({"keygen", "--public", "other.key"}).out, key + "\n");
     EXPECT_EQ(hearth({"keygen", "--public", "missing.key"}).exit_code, 3);
     hearth({"bundle", "create", "plain.bundle"});
-    hearth({"bundle", "create", "signed.bundle", "--sign-with", "other.key"});
+    const ProcessResult left_out = hearth({"bundle", "create", "signed.bundle", "--sign-with", "other.key"});
+    EXPECT_EQ(left_out.exit_code, 1);
+    EXPECT_NE(left_out.err.find("Left out: 1 entry that no trusted key has signed"), std::string::npos) << left_out.err;
+    given["HEARTH_SIGN_WITH"] = (scratch / "other.key").string();
+    put("saxpy", noise(1000));
+    given.clear();
+    ASSERT_EQ(hearth({"bundle", "create", "signed.bundle", "--sign-with", "other.key"}).exit_code, 0);
     EXPECT_EQ(json_of({"bundle", "ls", "signed.bundle", "--facts", "--json"}).at("signed_by"), key);
     EXPECT_EQ(hearth({"bundle", "verify", "signed.bundle", "--trusted", key}).exit_code, 0);
     EXPECT_EQ(hearth({"bundle", "verify", "signed.bundle", "--trusted", write("keys", key + "\n")}).exit_code, 0);

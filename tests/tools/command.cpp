@@ -42,6 +42,8 @@ ProcessResult Command::hearth(const std::vector<std::string>& words, ProcessOpti
         if (name.rfind("HEARTH_", 0) == 0)
             options.environment.try_emplace(name, std::nullopt);
     }
+    for (const auto& [name, value] : given)
+        options.environment.insert_or_assign(name, value);
     options.environment.try_emplace("HEARTH_DIR", cache.string());
     options.environment.try_emplace("HOME", (scratch / "home").string());
     for (const char* name : {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NO_COLOR"})

@@ -49,7 +49,8 @@ protected:
     static std::map<std::string, std::string> snapshot(const std::filesystem::path& directory);
 
     std::filesystem::path scratch;
-    std::filesystem::path cache;  // what HEARTH_DIR says
+    std::filesystem::path cache;               // what HEARTH_DIR says
+    std::map<std::string, std::string> given;  // variables that every command gets
 };
 
 // What `hearth run --json` says at the end: the last line of standard error. What comes before is the program's.

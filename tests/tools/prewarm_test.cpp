@@ -218,10 +218,12 @@ TEST_F(Prewarm, a_damaged_entry_of_a_bundle_is_rejected_and_the_rest_copied)
 
 TEST_F(Prewarm, a_bundle_is_believed_as_far_as_the_settings_do)
 {
-    record_some();
     const std::string key = (scratch / "build.key").string();
     const ProcessResult made = hearth({"keygen", key});
     const std::string pub = write("build.pub", made.out).string();
+    given["HEARTH_SIGN_WITH"] = key;
+    record_some();
+    given.clear();
     const Environment strict{{"HEARTH_TRUSTED_KEYS", pub}, {"HEARTH_DEMAND_SIGNATURES", "bundles"}};
     const ProcessResult refused = prewarm({"--bundle", bundle()}, strict);
     EXPECT_EQ(refused.exit_code, 3);

@@ -191,7 +191,7 @@ Result<StoreReport> Stack::settle_store(std::size_t tier, Stored stored, Writes:
     Result<StoreReport>& result = stored.result;
     if (!result) {
         const Code code = result.error().code;
-        if (code != Code::too_large && code != Code::no_space && code != Code::unavailable)
+        if (code != Code::too_large && code != Code::no_space && code != Code::unavailable && code != Code::denied)
             m_counters.add<&TierStats::outages>(tier);
         // That a fast tier is full of what is worth more is as it should be.
         const bool full = code == Code::no_space && !m_tiers[tier].traits.persistent;
@@ -213,16 +213,16 @@ Error Stack::not_in_on_evict()
                  "it later, with run_later().");
 }
 
-// What was read from a store and perhaps changed is not signed here. Where entries are signed it would take the place
-// of one that is, and those who demand signatures would have neither.
+// What was read from a store without a trusted signature, and perhaps changed, is not signed here. An insert stores it
+// or removes what other tiers of this machine have under its key: where entries are signed, one that is would be gone.
 Status Stack::may_be_unsigned(const Key& key, std::size_t only) const
 {
     for (std::size_t i = 0; i < m_tiers.size(); ++i)
         if (const TierTraits& traits = m_tiers[i].traits;
-            (only == k_none ? traits.writable : only == i) && (traits.signs || traits.demands_signatures))
+            traits.demands_signatures && traits.writable && (only == k_none || only == i || !traits.remote))
             return error(Code::invalid_argument,
-                         "Entry {} was read from a store, so it cannot be signed here, and entries of tier \"{}\" are "
-                         "signed. Compile it, or insert an Artifact of your own.",
+                         "Entry {} was read from a store without a trusted signature, and tier \"{}\" takes signed "
+                         "entries only. Compile it, or insert an Artifact of your own.",
                          key.hex(), m_tiers[i].name);
     return {};
 }

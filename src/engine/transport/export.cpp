@@ -5,6 +5,7 @@
 #include "base/hex.hpp"
 #include "base/problems.hpp"
 #include "engine/parts.hpp"
+#include "format/acceptance.hpp"
 #include "format/archive.hpp"
 #include "format/bundle_writer.hpp"
 #include "format/entry.hpp"
@@ -18,25 +19,20 @@ namespace hearth {
 
 namespace {
 
-using engine::k_none;
-
-// The bundles whose entries may be written to a file.
-enum class Sources : std::uint8_t {
-    all,
-    checked,  // only those whose own signature was checked
-};
-
 // An entry on its way to a file, and the first tier to take it from.
 struct Carried {
     Key key;
     std::size_t tier = 0;
 };
 
+// Who may be trusted to have compiled what goes into a file. None: the file is not signed, and anything may.
+using Vouching = std::optional<Trust>;
+
 // Writes entries of this machine to one file.
 class Carrier {
 public:
-    Carrier(engine::Stack& stack, Sources sources, const Progress& progress)
-        : m_stack(stack), m_tiers(stack.tiers()), m_sources(sources), m_progress(progress)
+    Carrier(engine::Stack& stack, Vouching vouching, const Progress& progress)
+        : m_stack(stack), m_tiers(stack.tiers()), m_vouching(std::move(vouching)), m_progress(progress)
     {
     }
 
@@ -45,41 +41,15 @@ public:
     TransferReport& report() { return m_report; }
 
 private:
-    bool is_a_source(std::size_t tier) const;
-    std::size_t carried_from(const EntryRow& row);
     Result<Bytes> encoded_entry(const Carried& carried, Miss& why);
 
     engine::Stack& m_stack;
     const engine::Tiers& m_tiers;
-    const Sources m_sources;
+    const Vouching m_vouching;
     const Progress& m_progress;
     TransferReport m_report;
+    std::uint64_t m_left_out = 0;
 };
-
-bool Carrier::is_a_source(std::size_t tier) const
-{
-    const TierTraits& traits = m_tiers[tier].traits;
-    return m_sources == Sources::all || !traits.fixed || traits.demands_signatures;
-}
-
-// The tier that a listed entry is taken from, or none. An entry in a volatile tier may have come from any bundle that
-// has it too.
-std::size_t Carrier::carried_from(const EntryRow& row)
-{
-    const std::size_t first = m_tiers.named(row.tier);
-    if (m_sources == Sources::all)
-        return first;
-    bool elsewhere = false;
-    for (std::size_t i = first; i < m_tiers.size(); ++i) {
-        const TierTraits& traits = m_tiers[i].traits;
-        if (!traits.persistent || traits.remote || !m_tiers[i]->contains(row.key))
-            continue;
-        if (is_a_source(i))
-            return i;
-        elsewhere = true;
-    }
-    return elsewhere ? k_none : first;
-}
 
 // The entries of this machine that are to be written, in the order of their keys: the same entries give the same file.
 // None when `progress` said stop.
@@ -87,47 +57,40 @@ std::optional<std::vector<Carried>> Carrier::choose(const std::function<bool(con
 {
     std::vector<Carried> chosen;
     std::uint64_t looked_at = 0;
-    std::uint64_t left_out = 0;
     bool go_on = true;
     m_stack.list([&](const EntryRow& row) {
         go_on = !m_progress || m_progress(++looked_at, 0);
         if (!go_on || (wanted && !wanted(row)))
             return go_on;
-        if (const std::size_t from = carried_from(row); from != k_none)
-            chosen.push_back({row.key, from});
-        else
-            ++left_out;
+        chosen.push_back({row.key, m_tiers.named(row.tier)});
         return true;
     });
     if (!go_on)
         return std::nullopt;
-    if (left_out != 0)
-        base::tell(
-            m_report.problems,
-            fmt::format("Left out: {} that only bundles have whose signatures were not checked. Demand those with "
-                        "HEARTH_DEMAND_SIGNATURES=bundles, or sign such a bundle with `hearth bundle merge`.",
-                        left_out == 1 ? "1 entry" : fmt::format("{} entries", left_out)));
     std::sort(chosen.begin(), chosen.end(), [](const Carried& a, const Carried& b) { return a.key < b.key; });
     return chosen;
 }
 
 // The entry's bytes from the first tier that has them, with any signature they have. If no tier has them, the entry is
-// encoded anew.
+// encoded. If the file is signed, only what may be: Miss::untrusted if no tier has such an entry.
 Result<Bytes> Carrier::encoded_entry(const Carried& carried, Miss& why)
 {
-    Found found = m_tiers[carried.tier]->peek(carried.key);
-    for (std::size_t i = carried.tier + 1; i < m_tiers.size() && !(found && found.encoded); ++i) {
-        if (const TierTraits& traits = m_tiers[i].traits; !traits.persistent || traits.remote)
+    Found best;
+    for (std::size_t i = carried.tier; i < m_tiers.size() && !(best && best.encoded); ++i) {
+        if (i != carried.tier && !m_tiers[i].keeps_here)
             continue;
-        if (!is_a_source(i))
-            continue;
-        if (Found other = m_tiers[i]->peek(carried.key))
-            found = std::move(other);
+        Found found = m_tiers[i]->peek(carried.key);
+        if (found && m_vouching &&
+            !format::may_be_signed(*found.artifact, carried.key, found.encoded ? found.encoded->view() : ByteView{},
+                                   *m_vouching))
+            found = Found::miss(Miss::untrusted);
+        if (found || (!best && (i == carried.tier || found.why == Miss::untrusted)))
+            best = std::move(found);
     }
-    why = found.why;
-    if (!found)
+    why = best.why;
+    if (!best)
         return Bytes{};
-    return found.encoded ? *found.encoded : format::encode_entry(carried.key, *found.artifact);
+    return best.encoded ? *best.encoded : format::encode_entry(carried.key, *best.artifact);
 }
 
 // Hands each chosen entry to `take`. False: `progress` said stop.
@@ -139,6 +102,10 @@ Result<bool> Carrier::carry_out(std::span<const Carried> chosen, const std::func
             return false;
         Miss why{};
         HEARTH_TRY_SET(const Bytes encoded, encoded_entry(carried, why));
+        if (encoded.empty() && m_vouching && why == Miss::untrusted) {
+            ++m_left_out;
+            continue;
+        }
         if (encoded.empty()) {
             ++m_report.rejected;
             base::tell(m_report.problems,
@@ -149,6 +116,12 @@ Result<bool> Carrier::carry_out(std::span<const Carried> chosen, const std::func
         ++m_report.entries;
         m_report.bytes += encoded.size();
     }
+    if (m_left_out != 0)
+        base::tell(m_report.problems,
+                   fmt::format("Left out: {} that no trusted key has signed and this process has not compiled. Compile "
+                               "them with HEARTH_SIGN_WITH set, or name the keys of whoever did in "
+                               "HEARTH_TRUSTED_KEYS.",
+                               m_left_out == 1 ? "1 entry" : fmt::format("{} entries", m_left_out)));
     return !m_progress || m_progress(chosen.size(), chosen.size());
 }
 
@@ -162,7 +135,7 @@ Error stopped(const std::string& path)
 Result<TransferReport> admin::export_to(Cache& cache, const std::string& path, const Choose& choose,
                                         const Progress& progress)
 {
-    Carrier carrier(cache.parts().stack, Sources::all, progress);
+    Carrier carrier(cache.parts().stack, std::nullopt, progress);
     const std::optional<std::vector<Carried>> chosen = carrier.choose(choose);
     if (!chosen)
         return stopped(path);
@@ -182,8 +155,12 @@ Result<bundles::WriteReport> bundles::create(const std::string& path, Cache& cac
     const auto lasting = [&](const EntryRow& row) {
         return row.status == 0 && row.metadata.compiler != engine::k_of_this_machine && (!choose || choose(row));
     };
-    // A signature says that an entry is ours. Nobody has said so of the entries in a bundle from elsewhere.
-    Carrier carrier(cache.parts().stack, options.sign_with ? Sources::checked : Sources::all, progress);
+    Vouching vouching;
+    if (options.sign_with) {
+        vouching = options.inputs;
+        vouching->sign_with = {*options.sign_with};
+    }
+    Carrier carrier(cache.parts().stack, std::move(vouching), progress);
     const std::optional<std::vector<Carried>> chosen = carrier.choose(lasting);
     if (!chosen)
         return stopped(path);

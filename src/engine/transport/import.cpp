@@ -13,8 +13,8 @@ namespace hearth {
 namespace {
 
 struct Taken {
-    bool stored = false;               // false: it was there already
-    std::optional<Error> too_large{};  // no tier could take it, ever
+    bool stored = false;             // false: it was there already
+    std::optional<Error> refused{};  // no tier takes it, ever
 };
 
 // Stores an entry straight into the persistent tiers, as the bytes it came in. Memory is for what is used.
@@ -40,9 +40,9 @@ Result<Taken> take_in(engine::Stack& stack, const Key& key, const Entry& entry)
         return taken;
     if (!refused)
         return error(Code::unavailable, "There is no writable persistent tier to import into.");
-    if (refused->code != Code::too_large)
+    if (refused->code != Code::too_large && refused->code != Code::denied)
         return *refused;
-    taken.too_large = std::move(refused);
+    taken.refused = std::move(refused);
     return taken;
 }
 
@@ -74,9 +74,9 @@ Result<TransferReport> admin::import_from(Cache& cache, const std::string& path,
             continue;
         }
         HEARTH_TRY_SET(const Taken taken, take_in(cache.parts().stack, *key, Entry(decoded.artifact, bytes)));
-        if (taken.too_large) {
+        if (taken.refused) {
             ++report.rejected;
-            base::tell(report.problems, taken.too_large->message);
+            base::tell(report.problems, taken.refused->message);
             continue;
         }
         (taken.stored ? report.entries : report.already_there) += 1;

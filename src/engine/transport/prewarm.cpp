@@ -253,13 +253,6 @@ Filler::Counter Filler::store(const Key& key, const Found& found, Writes::Ticket
         const bool full = stored.error().code == Code::too_large || stored.error().code == Code::no_space;
         return full ? &PrewarmReport::no_room : &PrewarmReport::refused;
     }
-    // Only the tier itself knows whose signatures it takes.
-    if (m_traits.demands_signatures && !target().peek(key)) {
-        target().remove(key);
-        m_job.tell(
-            fmt::format("Entry {} is not signed as tier \"{}\" demands; it was not taken.", key.hex(), target_name()));
-        return &PrewarmReport::refused;
-    }
     m_stored += stored->bytes;
     return &PrewarmReport::filled;
 }

@@ -53,14 +53,22 @@ Found with_signature(const engine::Tiers& tiers, std::size_t first, const Key& k
     return found;
 }
 
-// Stores in every persistent tier of this machine. False: none took it. (What was written here meanwhile stays.)
-bool keep_here(engine::Stack& stack, const Key& key, const Entry& entry, engine::Writes::Ticket read)
+// Stores in every persistent tier of this machine. An Error: none took it. (What was written here meanwhile stays.)
+Status keep_here(engine::Stack& stack, const Key& key, const Entry& entry, engine::Writes::Ticket read)
 {
     bool stored = false;
+    Error refused = error(Code::unavailable, "There is no persistent tier on this machine that takes what was fetched. "
+                                             "`hearth doctor` says why.");
     for (std::size_t i = 0; i < stack.tiers().size(); ++i)
-        if (stack.tiers()[i].keeps_here && stack.tiers()[i].traits.writable)
-            stored |= stack.copy_in(i, key, entry, read).ok();
-    return stored || !engine::Writes::Copy(stack.writes(), key, read);
+        if (stack.tiers()[i].keeps_here && stack.tiers()[i].traits.writable) {
+            const Result<StoreReport> put = stack.copy_in(i, key, entry, read);
+            stored |= put.ok();
+            if (!put && put.error().code == Code::denied)
+                refused = put.error();
+        }
+    if (stored || !engine::Writes::Copy(stack.writes(), key, read))
+        return {};
+    return refused;
 }
 
 // Into the persistent tiers here: what is not on this machine yet and is chosen.
@@ -90,10 +98,14 @@ Result<TransferReport> fetch_missing(Cache& cache, RemoteTier& remote, std::vect
             }
             if (choose && !choose(format::row_of(some[i], found[i])))
                 continue;
-            if (!keep_here(cache.parts().stack, some[i], found[i].as_entry(), read))
-                return error(Code::unavailable,
-                             "There is no persistent tier on this machine that takes what was fetched. `hearth doctor` "
-                             "says why.");
+            const Status kept = keep_here(cache.parts().stack, some[i], found[i].as_entry(), read);
+            if (!kept && kept.error().code != Code::denied)
+                return kept.error();
+            if (!kept) {
+                ++report.rejected;
+                base::tell(report.problems, kept.error().message);
+                continue;
+            }
             ++report.entries;
             report.bytes += found[i].bytes;
         }

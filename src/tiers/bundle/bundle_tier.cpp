@@ -46,7 +46,7 @@ Result<std::unique_ptr<Tier>> BundleTier::open(const BundleOptions& options, con
 
 BundleTier::BundleTier(const BundleOptions& options, const TierContext& context,
                        std::unique_ptr<format::BundleFile> file)
-    : m_name(options.name), m_clock(*context.clock), m_signed_only(options.trust.signatures == Signatures::demanded),
+    : m_name(options.name), m_clock(*context.clock), m_signed_only(format::demands_signatures(options.trust)),
       m_max_entry_bytes(options.max_entry_bytes), m_file(std::move(file)),
       m_uses(static_cast<Use*>(std::calloc(m_file->head().header().entries, sizeof(Use))))
 {
@@ -66,7 +66,9 @@ Found BundleTier::read(const format::BundleFile::Place& place, Bytes& bytes) con
     if (bytes.empty())
         return Found::miss(m_signed_only ? why : format::miss_of(error));
     const Trust not_asked;
-    return format::accept_entry(bytes, place.row.key, {not_asked, m_clock, {}, m_max_entry_bytes});
+    return format::accept_entry(
+        bytes, place.row.key,
+        {not_asked, m_clock, {}, m_max_entry_bytes, m_signed_only ? Origin::trusted : Origin::elsewhere});
 }
 
 Found BundleTier::peek(const Key& key)

@@ -106,6 +106,15 @@ Result<WriteReport> write(const std::string& path, const Choice& choice, std::sp
     return report;
 }
 
+// Of a bundle whose entries go into the new one: its signature must allow that.
+Trust trust_of_source(const WriteOptions& options)
+{
+    Trust trust = options.inputs;
+    if (options.sign_with)
+        trust.sign_with = {*options.sign_with};
+    return trust;
+}
+
 }  // namespace
 
 Result<WriteReport> merge(const std::string& path, const std::vector<std::string>& bundles, const WriteOptions& options,
@@ -119,7 +128,7 @@ Result<WriteReport> merge(const std::string& path, const std::vector<std::string
     std::uint64_t looked_at = 0;
     bool go_on = true;
     for (const std::string& one : bundles) {
-        Result<File> file = tiers::open_bundle(base::system_files(), one, options.inputs);
+        Result<File> file = tiers::open_bundle(base::system_files(), one, trust_of_source(options));
         HEARTH_TRY(file);
         const format::BundleFile& from = **file;
         if (const std::uint64_t whole = from.head().header().file_size(); from.size() != whole)
@@ -147,16 +156,17 @@ Result<WriteReport> diff(const std::string& path, const std::string& older, cons
                          const WriteOptions& options, const Progress& progress)
 {
     std::vector<File> files;
-    for (const std::string& one : {older, newer}) {
-        Result<File> file = tiers::open_bundle(base::system_files(), one, options.inputs);
-        HEARTH_TRY(file);
-        if (const std::uint64_t whole = (*file)->head().header().file_size(); (*file)->size() != whole)
+    const auto open = [&](const std::string& one, const Trust& trust) -> Status {
+        HEARTH_TRY_SET(File file, tiers::open_bundle(base::system_files(), one, trust));
+        if (const std::uint64_t whole = file->head().header().file_size(); file->size() != whole)
             return error(Code::corrupt,
-                         "{} is {} bytes long and should be {}: what has changed cannot be told. Get the "
-                         "file again.",
-                         one, (*file)->size(), whole);
-        files.push_back(*std::move(file));
-    }
+                         "{} is {} bytes long and should be {}, so it cannot be compared. Get the file again.", one,
+                         file->size(), whole);
+        files.push_back(std::move(file));
+        return {};
+    };
+    HEARTH_TRY(open(older, options.inputs));
+    HEARTH_TRY(open(newer, trust_of_source(options)));
     const format::BundleFile& before = *files[0];
     const format::BundleFile& after = *files[1];
     WriteReport report;

@@ -1,6 +1,7 @@
 #include "tiers/bundle/open_bundle.hpp"
 
 #include "base/error.hpp"
+#include "format/acceptance.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,10 +15,16 @@ Error denied(std::string message)
     return error(Code::denied, "{}", std::move(message));
 }
 
+bool trusts(const Trust& trust, const PublicKey& key)
+{
+    return std::ranges::find(trust.trusted, key) != trust.trusted.end() ||
+           (!trust.sign_with.empty() && trust.sign_with.front().public_key() == key);
+}
+
 // None: one of the trusted keys has signed it.
 std::optional<Error> distrust(const format::BundleHead& head, const std::string& path, const Trust& trust)
 {
-    if (trust.trusted.empty())
+    if (trust.trusted.empty() && trust.sign_with.empty())
         return denied(fmt::format(
             "{} is to be signed, and no key is trusted, so that it is not used. Name keys in HEARTH_TRUSTED_KEYS.",
             path));
@@ -25,7 +32,7 @@ std::optional<Error> distrust(const format::BundleHead& head, const std::string&
         return denied(fmt::format("{} is not signed, and only a signed bundle is wanted; it is not used. Make it with "
                                   "`hearth bundle create FILE --sign-with KEY`.",
                                   path));
-    if (std::find(trust.trusted.begin(), trust.trusted.end(), *head.signer()) == trust.trusted.end())
+    if (!trusts(trust, *head.signer()))
         return denied(fmt::format("{} is signed by {}, which is not trusted; it is not used. Add that key to "
                                   "HEARTH_TRUSTED_KEYS if you trust whoever holds it.",
                                   path, head.signer()->text()));
@@ -43,7 +50,7 @@ Result<std::unique_ptr<format::BundleFile>> open_bundle(base::Files& files, cons
     if (path.empty())
         return error(Code::invalid_argument, "A bundle needs the path of its file. Set one with HEARTH_BUNDLES.");
     Result<std::unique_ptr<format::BundleFile>> file = format::BundleFile::open(files, base::real_path(path));
-    if (!file || trust.signatures != Signatures::demanded)
+    if (!file || !format::demands_signatures(trust))
         return file;
     if (const std::optional<Error> reason = distrust((*file)->head(), (*file)->path(), trust))
         return *reason;

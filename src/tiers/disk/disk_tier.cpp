@@ -71,7 +71,8 @@ Result<std::unique_ptr<Tier>> DiskTier::open(const DiskOptions& options, const T
 {
     if (options.directory.empty())
         return error(Code::invalid_argument, "The disk tier needs a directory. Set one with HEARTH_DIR.");
-    if (options.trust.signatures == Signatures::demanded && options.trust.trusted.empty())
+    if (const Trust& trust = options.trust;
+        trust.signatures == Signatures::demanded && trust.trusted.empty() && trust.sign_with.empty())
         return error(Code::invalid_argument,
                      "{} is to hold signed entries only, and no key is trusted, so that none could ever be used. Set "
                      "HEARTH_TRUSTED_KEYS.",
@@ -109,7 +110,7 @@ TierTraits DiskTier::traits() const
 {
     return {.persistent = true,
             .writable = m_options.access == Access::read_write,
-            .demands_signatures = m_options.trust.signatures == Signatures::demanded,
+            .demands_signatures = format::demands_signatures(m_options.trust),
             .signs = !m_options.trust.sign_with.empty()};
 }
 

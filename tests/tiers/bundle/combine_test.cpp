@@ -122,14 +122,28 @@ TEST_F(Combining, a_damaged_index_is_told_with_what_it_costs)
     EXPECT_EQ(bundles::diff(out(), path("empty.bundle"), path("damaged.bundle"))->rejected, 128U);
 }
 
-TEST_F(Combining, merging_one_signs_it)
+TEST_F(Combining, a_signature_goes_over_what_a_trusted_one_covers_and_over_nothing_else)
 {
-    const SigningKey signer = SigningKey::generate().value();
-    make(sample_entries(1, 3, 30));
-    const Result<bundles::WriteReport> report = bundles::merge(path(), {path()}, {.sign_with = signer});
+    const SigningKey ours = SigningKey::generate().value();
+    const SigningKey theirs = SigningKey::generate().value();
+    const bundles::WriteOptions signing{.sign_with = ours};
+    const bundles::WriteOptions trusting{.sign_with = ours, .inputs = {.trusted = {theirs.public_key()}}};
+    make(sample_entries(1, 3, 30), "plain.bundle");
+    make(sample_entries(1, 2, 30), "ours.bundle", &ours);
+    make(sample_entries(3, 4, 30), "theirs.bundle", &theirs);
+    for (const std::vector<std::string>& one :
+         {std::vector{path("plain.bundle")}, {path("theirs.bundle")}, {path("ours.bundle"), path("plain.bundle")}}) {
+        EXPECT_EQ(bundles::merge(out(), one, signing).error().code, Code::denied);
+        EXPECT_EQ(bundles::diff(out(), path("ours.bundle"), one.back(), signing).error().code, Code::denied);
+    }
+    EXPECT_FALSE(fs::exists(out()));
+    const auto report = bundles::merge(out(), {path("ours.bundle"), path("theirs.bundle")}, trusting);
     ASSERT_TRUE(report.ok()) << report.error().message;
-    EXPECT_EQ(bundles::read(path())->signed_by, signer.public_key());
-    EXPECT_TRUE(holds(*open(path(), demanding(signer)), 3)) << "into the file that it was made of";
+    EXPECT_TRUE(holds(*open(out(), demanding(ours)), 4));
+    EXPECT_EQ(bundles::diff(out(), path("plain.bundle"), path("theirs.bundle"), trusting)->entries, 1U)
+        << "of the older one nothing is taken";
+    ASSERT_TRUE(bundles::merge(path("theirs.bundle"), {path("theirs.bundle")}, trusting).ok());
+    EXPECT_TRUE(holds(*open(path("theirs.bundle"), demanding(ours)), 3)) << "into the file that it was made of";
 }
 
 TEST_F(Combining, a_delta_holds_what_is_new_and_what_has_changed)

@@ -56,10 +56,13 @@ TEST_F(SignedEntryTest, of_a_trusted_key_is_used_and_of_another_is_not)
         compile(*writer, 1);
     }
     {
-        const auto stranger = open_with({Signatures::not_asked, {}, {SigningKey::generate().value()}});
+        const auto stranger =
+            open_with({Signatures::not_asked, {m_signer.public_key()}, {SigningKey::generate().value()}});
         compile(*stranger, 2);
-        EXPECT_TRUE(holds(*stranger, 1)) << "who asks for none reads it as any other";
+        EXPECT_TRUE(holds(*stranger, 1));
+        EXPECT_TRUE(holds(*stranger, 2)) << "who signs trusts his own key";
     }
+    EXPECT_TRUE(holds(*open_with({}), 2)) << "who demands none reads it as any other";
     const auto reader = open_with(m_demanding);
     EXPECT_TRUE(holds(*reader, 1));
     EXPECT_EQ(reader->find(numbered_key(2)).why, Miss::untrusted);

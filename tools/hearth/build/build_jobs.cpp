@@ -37,8 +37,8 @@ std::vector<std::string> worker_command(std::size_t number, const ScratchFolder&
         words.emplace_back("--for-bundle");
     if (!place.over.empty())
         words.insert(words.end(), {"--over", std::filesystem::absolute(place.over).string()});
-    if (!place.over_signed_by.empty())
-        words.insert(words.end(), {"--over-signed-by", place.over_signed_by});
+    if (!place.sign_with.empty())
+        words.insert(words.end(), {"--sign-with", std::filesystem::absolute(place.sign_with).string()});
     if (place.nice)
         words.emplace_back("--nice");
     return words;

@@ -33,7 +33,7 @@ struct BuildPlace {
     Globals globals;  // says which directory to build into
     Into into = Into::cache;
     std::string over{};                   // a bundle whose entries need not be built; empty: none
-    std::string over_signed_by{};         // the key that must have signed it; empty: anybody, or nobody
+    std::string sign_with{};              // the key of the bundle; empty: none, or what the settings say
     std::string library{};                // the libnvrtc to use; empty: as configured
     std::optional<std::uint64_t> jobs{};  // processes at once; none: one a core
     bool nice = false;

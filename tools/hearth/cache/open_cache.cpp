@@ -126,13 +126,15 @@ std::uint64_t max_entry_bytes(const Globals& globals)
     return settings_of(globals).options.max_entry_bytes.value_or(UINT64_MAX);
 }
 
-Cache open_cache(const Globals& globals, Use use, Remotes remotes)
+Cache open_cache(const Globals& globals, Use use, Remotes remotes, const std::string& sign_with)
 {
     const Settings settings = settings_of(globals);
     if (use == Use::change)
         require_writable(settings, settings.options.directory.value_or(""));
 
     CacheOptions options;
+    if (!sign_with.empty())
+        options.sign_with = sign_with;
     const bool works = use == Use::work || use == Use::quiet;
     if (use == Use::quiet) {
         if (const char* const log = std::getenv("HEARTH_LOG"); log != nullptr && *log != '\0')
@@ -173,7 +175,7 @@ Cache open_to_fill(const Globals& globals, const std::optional<std::string>& bun
     return open_with(globals, settings, std::move(options), wanted);
 }
 
-Result<Cache> open_to_build(const Globals& globals, Into into, const std::string& over, const std::string& signed_by)
+Result<Cache> open_to_build(const Globals& globals, Into into, const std::string& over, const std::string& sign_with)
 {
     CacheOptions options;
     options.directory = globals.directory;
@@ -192,14 +194,10 @@ Result<Cache> open_to_build(const Globals& globals, Into into, const std::string
         options.disk_bytes = 0;
         options.disk_entries = 0;
         options.max_age = std::chrono::seconds(0);
-        options.sign_with = "";
+        options.sign_with = sign_with;
         options.demand_signatures.emplace();
         if (!over.empty())
             options.bundles->push_back(over);
-        if (!signed_by.empty()) {
-            options.demand_signatures->emplace_back("bundles");
-            options.trusted_keys.emplace({signed_by});
-        }
     }
     options.log = [](LogLevel level, std::string_view sentence) {
         if (level == LogLevel::warning)

@@ -29,8 +29,9 @@ enum class Use : unsigned char {
 enum class Remotes : unsigned char { no, yes };
 
 // A cache with a persistent tier. Throws a Failure with the reason if there is none: a program goes on without a broken
-// disk, but a command about the disk must not. Warnings of the open cache go to standard error.
-Cache open_cache(const Globals& globals, Use use, Remotes remotes = Remotes::no);
+// disk, but a command about the disk must not. Warnings of the open cache go to standard error. `sign_with`: the key by
+// which what is stored is signed, in place of the one in the settings.
+Cache open_cache(const Globals& globals, Use use, Remotes remotes = Remotes::no, const std::string& sign_with = {});
 
 // The cache to bring entries into, on its disk only. Entries come from the configured bundles and servers, or from one
 // `bundle` alone; throws a Failure if that does not open.
@@ -39,10 +40,10 @@ Cache open_to_fill(const Globals& globals, const std::optional<std::string>& bun
 // Where to build: into this machine's cache, or into a scratch one that becomes a bundle.
 enum class Into : unsigned char { cache, bundle };
 
-// A cache to build in. `over`: a bundle whose entries need not be built again; `signed_by`: the public key that must
-// have signed it.
+// A cache to build in. `over`: a bundle whose entries need not be built again; `sign_with`: the key of the bundle, by
+// which what is built for it is signed, so that it may go into it.
 Result<Cache> open_to_build(const Globals& globals, Into into, const std::string& over,
-                            const std::string& signed_by = {});
+                            const std::string& sign_with = {});
 
 // This machine's own persistent tier. Every cache that was opened with the functions above has one.
 TierStatus disk_of(Cache& cache);

@@ -84,10 +84,11 @@ Result<Capture> read_capture(Cache& cache, const Key& key, const Bounds& bounds)
     return capture;
 }
 
-// On this machine; servers are not asked. It counts as a use, so that the parts of a capture stay together.
+// On this machine; servers are not asked. It counts as a use, so that the parts of a capture stay together. Where
+// signatures are demanded an entry without one is as good as none.
 bool is_here(Cache& cache, const Key& key)
 {
-    return cache.touch(key);
+    return cache.touch(key) && (!disk_of(cache).traits.demands_signatures || cache.peek(key, EntryKind::derived));
 }
 
 // A capture must leave room for others, or storing one part would evict another.

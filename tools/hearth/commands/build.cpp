@@ -84,10 +84,9 @@ std::string bundle_to_extend(const std::string& path, const bundles::WriteOption
     // Our signature would cover all its entries, whoever compiled them.
     if (signing.sign_with && facts->signed_by != signing.sign_with->public_key())
         fail(fmt::format("{} is {}, and its entries would be signed along with the new ones. Choose another file "
-                         "with -o, or sign it first: hearth bundle merge {} {} --sign-with KEY.",
+                         "with -o.",
                          in_quotes(path),
-                         facts->signed_by ? "signed by another key, " + facts->signed_by->text() : "not signed",
-                         printable(path), printable(path)));
+                         facts->signed_by ? "signed by another key, " + facts->signed_by->text() : "not signed"));
     if (facts->signed_by && !signing.sign_with)
         fail(fmt::format(
             "{} is signed, and what is added to it has to be signed as well. Name the key with --sign-with, "
@@ -119,7 +118,8 @@ void check_written(const std::string& path, std::set<Key> wanted, std::vector<Bu
 
 // None if there was nothing to write.
 std::optional<bundles::WriteReport> write_bundle(const BuildArguments& arguments, const ScratchFolder& scratch,
-                                                 std::vector<BuildJob>& jobs, bundles::WriteOptions signing)
+                                                 std::vector<BuildJob>& jobs, const std::string& key,
+                                                 const bundles::WriteOptions& signing)
 {
     std::set<Key> built;
     for (const BuildJob& job : jobs)
@@ -131,14 +131,12 @@ std::optional<bundles::WriteReport> write_bundle(const BuildArguments& arguments
         return std::nullopt;
     Globals globals;
     globals.directory = scratch / "cache";
-    Result<Cache> cache = open_to_build(globals, Into::bundle, "");
+    Result<Cache> cache = open_to_build(globals, Into::bundle, "", key);
     if (!cache)
         fail(cache.error().message);
     // Another build may have written the bundle meanwhile, so it is checked again under a lock.
     const FolderLock lock(arguments.bundle);
     const std::string over = bundle_to_extend(arguments.bundle, signing);
-    if (signing.sign_with)
-        signing.inputs = {Signatures::demanded, {signing.sign_with->public_key()}, {}};
     ProgressBar bar("Bundling", unless(arguments.json));
     const std::string part = over.empty() ? arguments.bundle : scratch / "new.bundle";
     Result<bundles::WriteReport> report = bundles::create(
@@ -202,7 +200,8 @@ int run_build(const Globals& globals, const BuildArguments& arguments)
     if (!bundling && !arguments.sign_with.empty())
         fail_usage("--sign-with signs a bundle: name one with -o. What goes into the cache is signed with the key that "
                    "HEARTH_SIGN_WITH names.");
-    const bundles::WriteOptions signed_by = bundling ? signing(globals, arguments.sign_with) : bundles::WriteOptions{};
+    const std::string key = bundling ? key_file(globals, arguments.sign_with) : "";
+    const bundles::WriteOptions signed_by = bundling ? signing(globals, key) : bundles::WriteOptions{};
     const std::string over = bundling ? bundle_to_extend(arguments.bundle, signed_by) : "";
     const auto started = std::chrono::steady_clock::now();
     const StopSignals signals;  // made first: the folder is removed before signals take effect again
@@ -228,14 +227,14 @@ int run_build(const Globals& globals, const BuildArguments& arguments)
                    {.globals = of_build,
                     .into = bundling ? Into::bundle : Into::cache,
                     .over = over,
-                    .over_signed_by = signed_by.sign_with ? signed_by.sign_with->public_key().text() : "",
+                    .sign_with = key,
                     .library = arguments.library,
                     .jobs = arguments.jobs,
                     .nice = arguments.nice,
                     .progress = unless(arguments.json)});
 
     const std::optional<bundles::WriteReport> written =
-        bundling ? write_bundle(arguments, scratch, jobs, signed_by) : std::nullopt;
+        bundling ? write_bundle(arguments, scratch, jobs, key, signed_by) : std::nullopt;
     const OutcomeCounts counts = count_outcomes(jobs);
     const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - started;
     if (arguments.json)

@@ -3,6 +3,7 @@
 #include "base/priority.hpp"
 #include "build/worker_protocol.hpp"
 #include "cache/open_cache.hpp"
+#include "commands/bundle_parts.hpp"
 #include "hearth/recipes.hpp"
 #include "process/dropin.hpp"
 #include "process/stop_signals.hpp"
@@ -26,7 +27,7 @@ struct BuildWorkerArguments {
     std::string scratch;
     std::string library;
     std::string over;
-    std::string over_signed_by;
+    std::string sign_with;
     bool for_bundle = false;
     bool nice = false;
 };
@@ -61,13 +62,15 @@ private:
     int m_descriptor;
 };
 
-int serve(Cache& cache, const recipes::Recipes& all, const BuildWorkerArguments& arguments, const Answers& answers)
+int serve(Cache& cache, const recipes::Recipes& all, const BuildWorkerArguments& arguments, Trust trust,
+          const Answers& answers)
 {
     const std::string folder = dropin_folder();
     recipes::Builder builder(cache, all,
                              {.scratch = arguments.scratch,
                               .library = arguments.library,
-                              .recorder = folder.empty() ? "" : folder + "/libhearth_recorder.so"});
+                              .recorder = folder.empty() ? "" : folder + "/libhearth_recorder.so",
+                              .trust = std::move(trust)});
     answers.give(ready_line());
     for (std::string line; std::getline(std::cin, line);) {
         const std::optional<WorkerJob> job = job_in(line);
@@ -85,14 +88,18 @@ int run_worker(const Globals& globals, const BuildWorkerArguments& arguments)
         base::step_back();
     const Answers answers;
     const EndedBySignals signals;  // made first: the cache starts threads
-    Result<Cache> cache = open_to_build(globals, arguments.for_bundle ? Into::bundle : Into::cache, arguments.over,
-                                        arguments.over_signed_by);
+    Result<Cache> cache =
+        open_to_build(globals, arguments.for_bundle ? Into::bundle : Into::cache, arguments.over, arguments.sign_with);
     const Result<recipes::Recipes> all = recipes::read(arguments.recipes);
     if (!cache || !all) {
         answers.give(refusal_line(cache ? all.error().message : cache.error().message));
         return k_failure;
     }
-    return serve(*cache, *all, arguments, answers);
+    const bundles::WriteOptions signs = signing(globals, arguments.sign_with);
+    Trust trust = signs.inputs;
+    if (signs.sign_with)
+        trust.sign_with = {*signs.sign_with};
+    return serve(*cache, *all, arguments, std::move(trust), answers);
 }
 
 }  // namespace
@@ -106,7 +113,7 @@ void add_build_worker(Command& command)
     command.text("--scratch", arguments.scratch, "Where to write recorded headers", "DIR").required();
     command.text("--nvrtc", arguments.library, "The libnvrtc to use", "PATH");
     command.text("--over", arguments.over, "A bundle whose entries need not be built", "BUNDLE");
-    command.text("--over-signed-by", arguments.over_signed_by, "The key that must have signed it", "KEY");
+    command.text("--sign-with", arguments.sign_with, "The key of that bundle and of what is built", "FILE");
     command.flag("--for-bundle", arguments.for_bundle, "The directory is a scratch cache for a bundle");
     command.flag("--nice", arguments.nice, "Use processor and disk only while nothing else needs them");
 }

@@ -112,8 +112,9 @@ void add_bundle_create(Command& bundle)
         "  hearth bundle create kernels.bundle\n"
         "  hearth bundle create gemm.bundle 'gemm*' --sign-with build.key\n"
         "  hearth --dir build/cache bundle create kernels.bundle --json | jq -r .id",
-        "Failed compiles are left out, and so is what was derived for this machine only. Exit code 1: the bundle is "
-        "empty, or some entries could not be read.");
+        "Failed compiles are left out, and so is what was derived for this machine only. With --sign-with, so is every "
+        "entry without a signature of that key or one in HEARTH_TRUSTED_KEYS: compile with HEARTH_SIGN_WITH set. Exit "
+        "code 1: the bundle is empty, or some entries could not be read.");
     auto& arguments = command.runs(run_create);
     command.text("FILE", arguments.out, "The bundle; an existing one is replaced once the new one is complete")
         .required();
@@ -127,10 +128,10 @@ void add_bundle_merge(Command& bundle)
     Command command = bundle.part(
         "merge", "Writes the entries of several bundles to one",
         "  hearth bundle merge all.bundle sm_80.bundle sm_90.bundle\n"
-        "  hearth bundle merge new.bundle update.bundle old.bundle\n"
-        "  hearth bundle merge signed.bundle kernels.bundle --sign-with build.key",
+        "  hearth bundle merge new.bundle update.bundle old.bundle",
         "If several bundles have the same key, the entry of the first one named is taken, with a warning if the "
-        "entries differ. Exit code 1: some entries could not be read.");
+        "entries differ. With --sign-with, each of them must be signed by that key or one in HEARTH_TRUSTED_KEYS. Exit "
+        "code 1: some entries could not be read.");
     auto& arguments = command.runs(run_merge);
     command.text("OUT", arguments.out, "The bundle to write; it may be one of the others").required();
     command.list("BUNDLE", arguments.bundles, "Bundles to take entries from").required();
@@ -163,12 +164,19 @@ void add_sign_with(Command& command, std::string& path)
                  "FILE");
 }
 
+std::string key_file(const Globals& globals, const std::string& path)
+{
+    return path.empty() ? settings_of(globals).options.sign_with.value_or("") : path;
+}
+
 bundles::WriteOptions signing(const Globals& globals, const std::string& path)
 {
-    const std::string file = path.empty() ? settings_of(globals).options.sign_with.value_or("") : path;
+    const std::string file = key_file(globals, path);
     if (file.empty())
         return {};
-    return {.sign_with = or_fail(SigningKey::load(file))};
+    const CacheOptions options = settings_of(globals).options;
+    return {.sign_with = or_fail(SigningKey::load(file)),
+            .inputs = {.trusted = trust_of(options.trusted_keys.value_or(std::vector<std::string>{})).trusted}};
 }
 
 void add_bundle(Command& command)

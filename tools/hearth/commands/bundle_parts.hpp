@@ -4,6 +4,7 @@
 #include "terminal/command_line.hpp"
 
 #include <string>
+#include <vector>
 
 namespace hearth::cli {
 
@@ -14,8 +15,11 @@ void add_bundle_verify(Command& bundle);
 void add_bundle_oci(Command& bundle);
 void add_bundle_from_oci(Command& bundle);
 
-// Adds --sign-with; signing() loads that key, or else the one that the settings name, or none. Fails with a sentence.
+// Adds --sign-with, and finds the file: that one, or the one that the settings name; empty: none.
 void add_sign_with(Command& command, std::string& path);
+std::string key_file(const Globals& globals, const std::string& path);
+// Loads that key, and the keys of others that the settings trust. Fails with a sentence.
+Trust trust_of(const std::vector<std::string>& keys);
 bundles::WriteOptions signing(const Globals& globals, const std::string& path);
 
 }  // namespace hearth::cli

@@ -136,21 +136,6 @@ int run_list_bundle(const Globals& /*globals*/, const ListBundleArguments& argum
     return k_done;
 }
 
-Trust trust_of(const std::vector<std::string>& texts)
-{
-    Trust trust;
-    for (const std::string& text : texts) {
-        trust.signatures = Signatures::demanded;
-        if (const Result<PublicKey> key = PublicKey::parse(text))
-            trust.trusted.push_back(*key);
-        else if (const Result<std::vector<PublicKey>> keys = load_public_keys(text))
-            trust.trusted.insert(trust.trusted.end(), keys->begin(), keys->end());
-        else
-            fail(text.starts_with("ed25519") ? key.error().message : keys.error().message);
-    }
-    return trust;
-}
-
 int run_verify(const Globals& /*globals*/, const VerifyArguments& arguments)
 {
     const Trust trust = trust_of(arguments.trusted);
@@ -186,6 +171,21 @@ int run_verify(const Globals& /*globals*/, const VerifyArguments& arguments)
 }
 
 }  // namespace
+
+Trust trust_of(const std::vector<std::string>& texts)
+{
+    Trust trust;
+    for (const std::string& text : texts) {
+        trust.signatures = Signatures::demanded;
+        if (const Result<PublicKey> key = PublicKey::parse(text))
+            trust.trusted.push_back(*key);
+        else if (const Result<std::vector<PublicKey>> keys = load_public_keys(text))
+            trust.trusted.insert(trust.trusted.end(), keys->begin(), keys->end());
+        else
+            fail(text.starts_with("ed25519") ? key.error().message : keys.error().message);
+    }
+    return trust;
+}
 
 void add_bundle_ls(Command& bundle)
 {

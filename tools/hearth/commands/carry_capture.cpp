@@ -54,7 +54,8 @@ int run_capture(const Globals& globals, const CarryArguments& arguments)
         keep_other_files(arguments.bundle, k_bundle_file);
     std::vector<Key> keys;
     {
-        Cache cache = open_cache(globals, Use::change, arguments.push ? Remotes::yes : Remotes::no);
+        Cache cache =
+            open_cache(globals, Use::change, arguments.push ? Remotes::yes : Remotes::no, arguments.sign_with);
         for (const Wanted& wanted : all) {
             Tree tree;
             const Stored stored = or_fail(

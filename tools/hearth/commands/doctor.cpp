@@ -77,12 +77,12 @@ void look_at_signatures(const CacheOptions& options, Findings& findings)
     };
     if (!demands("disk") && !demands("all"))
         return;
-    if (options.trusted_keys->empty() && !findings.directory.exists)
+    if (options.trusted_keys->empty() && options.sign_with->empty() && !findings.directory.exists)
         findings.problems.emplace_back("The disk is to hold signed entries only, and no key is trusted, so that none "
                                        "could ever be used. Set HEARTH_TRUSTED_KEYS.");
     if (options.sign_with->empty() && options.access == Access::read_write)
-        findings.advice.emplace_back("The disk is to hold signed entries only, and nothing is signed here: what is "
-                                     "stored cannot be read again. Set HEARTH_SIGN_WITH, or leave disk out of "
+        findings.advice.emplace_back("The disk is to hold signed entries only, and nothing is signed here, so what is "
+                                     "compiled is not kept. Set HEARTH_SIGN_WITH, or leave disk out of "
                                      "HEARTH_DEMAND_SIGNATURES.");
 }
 
