@@ -69,9 +69,10 @@ struct VerifyReport {
     std::uint64_t corrupt = 0;
     std::uint64_t other_version = 0;    // of another format version: left alone
     std::uint64_t stray = 0;            // files that are no entries: abandoned temporaries, foreign files
-    std::uint64_t removed = 0;          // corrupt entries and abandoned temporaries, with Repair::yes
+    std::uint64_t removed = 0;          // corrupt and untrusted entries and abandoned temporaries, with Repair::yes
     bool accounting_exact = true;       // recorded bytes and counts equalled what was found
     std::vector<std::string> problems;  // a sentence each, the first hundred
+    std::uint64_t untrusted = 0;        // without a signature by a trusted key, where signatures are demanded
 };
 
 // Held while one process compiles an entry, so that the others on the machine wait for it. Dies with its holder.

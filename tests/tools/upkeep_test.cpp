@@ -259,6 +259,24 @@ TEST_F(Verify, corruption_exits_1_until_it_is_repaired)
     EXPECT_EQ(hearth({"get", "intact"}).out, "bytes");
 }
 
+TEST_F(Verify, entries_without_a_trusted_signature_are_retired_where_signatures_are_demanded)
+{
+    put("of 0.2.0", "bytes");
+    ASSERT_EQ(hearth({"keygen", "build.key"}).exit_code, 0);
+    given["HEARTH_SIGN_WITH"] = (scratch / "build.key").string();
+    put("signed", "signed bytes");
+    const ProcessResult found = hearth({"verify", "--json"});
+    EXPECT_EQ(found.exit_code, 1);
+    EXPECT_EQ(nlohmann::json::parse(found.out).at("untrusted"), 1);
+    const auto report = nlohmann::json::parse(hearth({"verify", "--repair", "--json"}).out);
+    EXPECT_EQ(report.at("removed"), 1);
+    EXPECT_EQ(report.at("repaired"), true);
+    EXPECT_EQ(hearth({"verify"}).exit_code, 0);
+    given.clear();
+    EXPECT_EQ(hearth({"get", "of 0.2.0"}).exit_code, 1);
+    EXPECT_EQ(hearth({"get", "signed"}).out, "signed bytes");
+}
+
 TEST_F(Verify, a_corrupt_entry_is_a_miss_that_says_so)
 {
     put("k", noise(50000));

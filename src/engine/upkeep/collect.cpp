@@ -22,6 +22,7 @@ VerifyReport admin::verify(Cache& cache, Repair repair, const Progress& progress
         all.intact += part.intact;
         all.corrupt += part.corrupt;
         all.other_version += part.other_version;
+        all.untrusted += part.untrusted;
         all.stray += part.stray;
         all.removed += part.removed;
         all.accounting_exact &= part.accounting_exact;

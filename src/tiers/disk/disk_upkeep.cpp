@@ -342,7 +342,7 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
 {
     VerifyReport report;
     const std::uint64_t total = count().entries;
-    std::vector<Key> damaged;
+    std::vector<Key> unusable;
     m_directory.for_each_entry(
         [&](const Key& key) {
             int error = 0;
@@ -355,7 +355,8 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
                            fmt::format("A directory stands where entry {} should; left alone.", key.hex()));
                 return true;
             }
-            const format::DecodedEntry decoded = error == 0 ? format::decode_entry(bytes, key) : format::DecodedEntry{};
+            const format::DecodedEntry decoded =
+                error == 0 ? format::decode_trusted(bytes, key, m_options.trust) : format::DecodedEntry{};
             ++report.checked;
             if (decoded.artifact) {
                 ++report.intact;
@@ -363,9 +364,15 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
                 ++report.other_version;
                 base::tell(report.problems,
                            fmt::format("Entry {} is of another format version; left alone.", key.hex()));
+            } else if (decoded.why == Miss::untrusted) {
+                ++report.untrusted;
+                unusable.push_back(key);
+                base::tell(report.problems,
+                           fmt::format("Entry {} is not signed by a trusted key, and signatures are demanded here.",
+                                       key.hex()));
             } else {
                 ++report.corrupt;
-                damaged.push_back(key);
+                unusable.push_back(key);
                 base::tell(report.problems,
                            fmt::format("Entry {} is damaged{}.", key.hex(),
                                        error != 0 ? base::describe(": cannot", "read it", error) : ""));
@@ -376,7 +383,7 @@ VerifyReport DiskTier::verify(Repair repair, const Progress& progress)
 
     const bool may_repair = repair == Repair::yes && traits().writable;
     if (may_repair) {
-        for (const Key& key : damaged) {
+        for (const Key& key : unusable) {
             discard(key);
             report.removed += contains(key) ? 0 : 1;
         }

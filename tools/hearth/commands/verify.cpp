@@ -22,6 +22,7 @@ void print_for_people(const VerifyReport& report)
     facts.add("checked", std::to_string(report.checked));
     facts.add("intact", std::to_string(report.intact));
     facts.add("corrupt", std::to_string(report.corrupt));
+    facts.add("untrusted", std::to_string(report.untrusted));
     facts.add("other version", std::to_string(report.other_version));
     facts.add("stray files", std::to_string(report.stray));
     facts.add("removed", std::to_string(report.removed));
@@ -35,11 +36,13 @@ int run_verify(const Globals& globals, const VerifyArguments& arguments)
     const VerifyReport report = with_progress("Verifying", unless(arguments.json), [&](const Progress& progress) {
         return admin::verify(cache, arguments.repair ? Repair::yes : Repair::no, progress);
     });
-    const bool repaired = arguments.repair && report.removed >= report.corrupt;
+    const std::uint64_t unusable = report.corrupt + report.untrusted;
+    const bool repaired = arguments.repair && report.removed >= unusable;
     if (arguments.json)
         print_json({{"checked", report.checked},
                     {"intact", report.intact},
                     {"corrupt", report.corrupt},
+                    {"untrusted", report.untrusted},
                     {"other_version", report.other_version},
                     {"stray", report.stray},
                     {"removed", report.removed},
@@ -51,23 +54,26 @@ int run_verify(const Globals& globals, const VerifyArguments& arguments)
     for (const std::string& problem : report.problems)
         warn(problem);
 
-    const bool unsound = report.corrupt != 0 || !report.accounting_exact;
+    const bool unsound = unusable != 0 || !report.accounting_exact;
     if (unsound && !arguments.repair)
-        complain("'hearth verify --repair' removes what is corrupt and sets the accounting right.");
-    return report.corrupt != 0 && !repaired ? k_nothing : k_done;
+        complain("'hearth verify --repair' removes what is corrupt or untrusted and sets the accounting right.");
+    return unusable != 0 && !repaired ? k_nothing : k_done;
 }
 
 }  // namespace
 
 void add_verify(Command& command)
 {
-    command.describe("Reads every entry and checks it against its key and its checksum.",
-                     "  hearth verify\n"
-                     "  hearth verify --repair\n"
-                     "  hearth verify --json | jq .corrupt",
-                     "Exit code 1: something is corrupt and was not repaired.");
+    command.describe(
+        "Reads every entry and checks it against its key and its checksum, and against its signature where "
+        "signatures are demanded.",
+        "  hearth verify\n"
+        "  hearth verify --repair\n"
+        "  HEARTH_TRUSTED_KEYS=build.pub HEARTH_DEMAND_SIGNATURES=disk hearth verify --repair\n"
+        "  hearth verify --json | jq .corrupt",
+        "Exit code 1: something is corrupt or untrusted and was not removed.");
     auto& arguments = command.runs(run_verify);
-    command.flag("--repair", arguments.repair, "Remove corrupt entries and abandoned temporaries");
+    command.flag("--repair", arguments.repair, "Remove corrupt and untrusted entries, and abandoned temporaries");
     command.json(arguments.json);
 }
 
