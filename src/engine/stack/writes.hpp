@@ -25,8 +25,9 @@ namespace hearth::engine {
 //
 // Each write leaves its number in the slot of its key. Two keys that share a slot refuse each other's copies: when in
 // doubt, a copy is dropped. That costs a hit in a faster tier or, if it was a victim on its way down and no slower tier
-// had it, a compile. To wait for the write instead would make a hit of another key wait for its I/O. A write that changed
-// nothing refuses no copy once it has ended: an insert that no tier took must not cost the value that was there.
+// had it, a compile. To wait for the write instead would make a hit of another key wait for its I/O. A write that
+// changed nothing refuses no copy once it has ended: an insert that no tier took must not cost the value that was
+// there.
 // A WriteAll is a write of every key: while one lives no copy begins, and what was read before it is never stored.
 // Thread safety: all of it. Cost: now() is one load; the others take a lock, for a lookup among those under way.
 class Writes {
@@ -65,7 +66,8 @@ public:
         Writes& m_writes;
     };
 
-    // No Write of the key, and no WriteAll, begins while one exists. Nothing may be waited for, or written, while one is held.
+    // No Write of the key, and no WriteAll, begins while one exists. Nothing may be waited for, or written, while one
+    // is held.
     class Copy {
     public:
         Copy(Writes& writes, const Key& key, Ticket read)

@@ -84,20 +84,20 @@ Result<StoreReport> Partition::store_placed(const Resident& wanted, std::uint64_
     return report;
 }
 
-Result<StoreReport> Partition::store(const Key& key, const Entry& stored, std::uint64_t order, device::Stream stream,
+Result<StoreReport> Partition::store(const Key& key, const Entry& entry, std::uint64_t order, device::Stream stream,
                                      Evicting evicting)
 {
-    const Artifact& artifact = *stored.artifact();
+    const Artifact& artifact = *entry.artifact();
     const Resident wanted(key, artifact.size(), std::chrono::duration<double>(artifact.cost).count());
     const auto place = [&](PlacedPart part) -> Result<std::unique_ptr<device::ResidentEntry>> {
-        auto entry = std::make_unique<device::ResidentEntry>(key, artifact, std::move(part), m_device, order);
-        Status status = entry->write(artifact);
+        auto copy = std::make_unique<device::ResidentEntry>(key, artifact, std::move(part), m_device, order);
+        Status status = copy->write(artifact);
         if (status.ok() && stream != nullptr)
-            status = entry->memory().order_after(entry->ticket(), stream);
+            status = copy->memory().order_after(copy->ticket(), stream);
         HEARTH_TRY(status);
         m_transfers.to_device.fetch_add(1, std::memory_order_relaxed);
         m_transfers.to_device_bytes.fetch_add(wanted.bytes, std::memory_order_relaxed);
-        return entry;
+        return copy;
     };
     // Another thread may have been faster with a newer value.
     const auto outdated = [&](const resident::Node* there) { return is_newer(there, order); };

@@ -396,8 +396,8 @@ TEST_F(VramFaults, limits_of_several_devices_and_partitions_are_those_of_all_tog
     EXPECT_EQ(plain->limits().max_entries, 10U) << "five on each device";
     plain->set_limits({.max_bytes = 0, .max_entries = 4, .max_age = {}}, Victims::keep);
     for (std::uint64_t i = 0; i < 20; ++i)
-        ASSERT_TRUE(store_at(*plain, numbered_key(i), sample_entry(numbered_key(i), 10),
-                             {.device = static_cast<int>(i % 2)}));
+        ASSERT_TRUE(
+            store_at(*plain, numbered_key(i), sample_entry(numbered_key(i), 10), {.device = static_cast<int>(i % 2)}));
     EXPECT_EQ(plain->usage().entries, 4U);
     EXPECT_EQ(plain->limits().max_entries, 4U);
 }

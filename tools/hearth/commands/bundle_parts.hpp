@@ -19,7 +19,7 @@ void add_bundle_from_oci(Command& bundle);
 void add_sign_with(Command& command, std::string& path);
 std::string key_file(const Globals& globals, const std::string& path);
 // Loads that key, and the keys of others that the settings trust. Fails with a sentence.
-Trust trust_of(const std::vector<std::string>& keys);
+Trust trust_of(const std::vector<std::string>& texts);
 bundles::WriteOptions signing(const Globals& globals, const std::string& path);
 
 }  // namespace hearth::cli
