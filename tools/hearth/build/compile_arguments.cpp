@@ -9,24 +9,19 @@ namespace hearth::cli {
 
 void add_compile_arguments(Command& command, CompileArguments& arguments, Files files)
 {
-    const Option sources = command
-                               .list("FILE", arguments.files,
-                                     files == Files::several ? "Sources: .cu, .ptx, .cl" : "A source: .cu, .ptx or .cl")
-                               .required();
-    if (files == Files::one)
-        sources.only_one();
-    command
-        .list("--target,--arch", arguments.targets,
-              "Targets: sm_90, compute_80, ..., or for .cl a device's name; several with commas (otherwise this "
-              "machine's first device, or without one the newest that NVRTC knows)",
-              "TARGET")
-        .separated_by(',');
-    command.list("-I,--include", arguments.include_directories, "Where to look for headers, in this order", "DIR")
-        .one_at_a_time();
-    command.list("-D,--define", arguments.defines, "Define a macro: X or X=1", "X").one_at_a_time();
-    command
-        .list("--name-expr", arguments.name_expressions, "A template instance to compile, such as 'scale<float>'", "E")
-        .one_at_a_time();
+    if (files == Files::several)
+        command.list("FILE", arguments.files, "Sources: .cu, .ptx, .cl").required();
+    else
+        command.text("FILE", arguments.files.emplace_back(), "A source: .cu, .ptx or .cl").required();
+    command.repeated("--target,--arch", arguments.targets, Commas::separate,
+                     "Targets: sm_90, compute_80, ..., or for .cl a device's name; otherwise this machine's first "
+                     "device, or without one the newest that NVRTC knows",
+                     "TARGET");
+    command.repeated("-I,--include", arguments.include_directories, Commas::belong,
+                     "Where to look for headers, in this order", "DIR");
+    command.repeated("-D,--define", arguments.defines, Commas::belong, "Define a macro: X or X=1", "X");
+    command.repeated("--name-expr", arguments.name_expressions, Commas::belong,
+                     "A template instance to compile, such as 'scale<float>'", "E");
     command.hands_on(arguments.options, "[-- OPTIONS]", "compiler's options", "saxpy.cu -- -std=c++20");
 }
 

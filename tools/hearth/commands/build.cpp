@@ -268,11 +268,8 @@ void add_build(Command& command)
                      "not be built here; 4: the compiler found an error.");
     auto& arguments = command.runs(run_build);
     command.list("RECIPES", arguments.files, "Files that HEARTH_RECORD or 'hearth recipes merge' wrote").required();
-    command
-        .list("--target,--arch", arguments.targets,
-              "Targets: sm_80, sm_90a, ...; several with commas (otherwise, and for commands and results, as recorded)",
-              "TARGET")
-        .separated_by(',');
+    command.repeated("--target,--arch", arguments.targets, Commas::separate,
+                     "Targets: sm_80, sm_90a, ...; otherwise, and for commands and results, as recorded", "TARGET");
     command.text("--nvrtc", arguments.library, "The libnvrtc to compile with (otherwise HEARTH_NVRTC)", "PATH");
     command.count("--jobs", arguments.jobs, "Compile in this many processes at once (otherwise one per core)");
     command.flag("--nice", arguments.nice, "Use processor and disk only while nothing else needs them");

@@ -212,10 +212,8 @@ void add_bundle_verify(Command& bundle)
                                   "bundle, or not signed by a trusted key.");
     auto& arguments = command.runs(run_verify);
     command.text("FILE", arguments.file, "The bundle").required();
-    command
-        .list("--trusted", arguments.trusted,
-              "A public key, or a file of them: one of them must have signed the bundle. May be repeated", "KEY")
-        .one_at_a_time();
+    command.repeated("--trusted", arguments.trusted, Commas::belong,
+                     "A public key, or a file of them: one of them must have signed the bundle", "KEY");
     command.json(arguments.json);
 }
 

@@ -221,13 +221,9 @@ void add_run(Command& command)
     command.flag("--no-triton", arguments.no_triton, "Leave Triton alone");
     command.flag("--no-inductor", arguments.no_inductor, "Leave torch.compile alone");
     command.flag("--no-jax", arguments.no_jax, "Leave JAX alone");
-    command
-        .list("--carry", arguments.carry,
-              "Restore these tools' cache directories first, and capture them afterwards in the background: "
-              "triton,inductor",
-              "NAMES")
-        .one_at_a_time()
-        .separated_by(',');
+    command.repeated("--carry", arguments.carry, Commas::separate,
+                     "Restore these tools' cache directories first, and capture them afterwards in the background",
+                     "NAMES");
     command.duration("--carry-limit", arguments.carry_limit,
                      "How long the program waits for its directories at most (otherwise 30s)");
     command.hands_on(arguments.command, "-- COMMAND", "command", "-- python train.py");

@@ -136,10 +136,8 @@ void add_serve(Command& command)
     auto& arguments = command.runs(run_serve);
     command.text("--port", arguments.port, "The port to listen on; 0: any that is free (otherwise 8417)", "N");
     command.text("--bind", arguments.bind, "The address to listen on (otherwise 127.0.0.1)", "ADDRESS");
-    command
-        .list("--host", arguments.hosts,
-              "A name that it is asked for by, such as that of a proxy; this machine's own is known", "NAME")
-        .one_at_a_time();
+    command.repeated("--host", arguments.hosts, Commas::separate, "Another host name to accept, such as a proxy's",
+                     "NAME");
     command.text("--token-file", arguments.token_file, "Demand the token in this file", "FILE");
     command.flag("--allow-changes", arguments.allow_changes,
                  "Let clients with the token remove entries, clean up and reset counts");

@@ -259,24 +259,6 @@ Option Option::excludes(Option other) const
     return *this;
 }
 
-Option Option::only_one() const
-{
-    m_option->expected(1);
-    return *this;
-}
-
-Option Option::one_at_a_time() const
-{
-    m_option->allow_extra_args(false);
-    return *this;
-}
-
-Option Option::separated_by(char separator) const
-{
-    m_option->delimiter(separator);
-    return *this;
-}
-
 void Command::describe(const std::string& sentence, const std::string& examples, const std::string& note)
 {
     m_app.description(sentence);
@@ -341,10 +323,21 @@ Option Command::text(const std::string& name, std::optional<std::string>& value,
         m_app.add_option_function<std::string>(name, read, help)->type_name(name.front() == '-' ? placeholder : ""));
 }
 
-Option Command::list(const std::string& name, std::vector<std::string>& values, const std::string& help,
-                     const std::string& placeholder)
+Option Command::list(const std::string& name, std::vector<std::string>& values, const std::string& help)
 {
-    return Option(m_app.add_option(name, values, help)->type_name(name.front() == '-' ? placeholder : ""));
+    return Option(m_app.add_option(name, values, help)->type_name(""));
+}
+
+Option Command::repeated(const std::string& name, std::vector<std::string>& values, Commas commas,
+                         const std::string& help, const std::string& placeholder)
+{
+    const char* const several = commas == Commas::separate ? " (several: with commas)" : " (may be repeated)";
+    CLI::Option* const option = m_app.add_option(name, values, help + several)->type_name(placeholder);
+    // CLI11 would let it take every word up to the next option.
+    option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    if (commas == Commas::separate)
+        option->delimiter(',');
+    return Option(option);
 }
 
 Option Command::size(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help)

@@ -25,6 +25,9 @@ struct Globals {
     std::optional<std::string> directory;  // --dir
 };
 
+// What commas in a value are: they part it into several, or belong to it, as in a path.
+enum class Commas : std::uint8_t { separate, belong };
+
 // An option ("-o,--output") or an argument ("FILE") that was added to a command. Copies refer to the same one.
 class Option {
 public:
@@ -38,11 +41,6 @@ public:
     Option excludes(Option other) const;
     // Leaves it out of the help: it is not for people.
     Option hide() const;
-
-    // For a list: one value only, one value each time it is given, or several values with a separator.
-    Option only_one() const;
-    Option one_at_a_time() const;
-    Option separated_by(char separator) const;
 
 private:
     CLI::Option* m_option;
@@ -82,8 +80,12 @@ public:
                 const std::string& placeholder = "TEXT");
     Option text(const std::string& name, std::optional<std::string>& value, const std::string& help,
                 const std::string& placeholder = "TEXT");
-    Option list(const std::string& name, std::vector<std::string>& values, const std::string& help,
-                const std::string& placeholder = "TEXT");
+    // An argument that may be any number of words, the last of its command.
+    Option list(const std::string& name, std::vector<std::string>& values, const std::string& help);
+    // An option that may be given several times. Like every option, it takes one word each time: what stands behind
+    // that is an argument. Its help says whether commas make several values of the word.
+    Option repeated(const std::string& name, std::vector<std::string>& values, Commas commas, const std::string& help,
+                    const std::string& placeholder);
     Option size(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
     Option count(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
     Option duration(const std::string& name, std::optional<std::chrono::milliseconds>& value, const std::string& help);

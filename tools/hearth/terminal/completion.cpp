@@ -49,7 +49,7 @@ OfferedOption offered_option(const CLI::Option& option)
         offered.names.push_back("--" + name);
     if (option.get_items_expected_max() > 0) {
         offered.value = value_of(option);
-        offered.repeats = offered.value->repeats;
+        offered.repeats = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
     }
     return offered;
 }

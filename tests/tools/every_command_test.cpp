@@ -1,0 +1,164 @@
+// What holds for every command, every part of one and every option: they are found by walking through the helps.
+#include "recorded.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace hearth::test {
+
+namespace {
+
+// Each command and part that looks at settings, with what it takes to get there.
+const std::map<std::string, Words> k_settings_users{{"build", {"r.recipes"}},
+                                                    {"bundle create", {"made.bundle"}},
+                                                    {"carry capture", {"./tree"}},
+                                                    {"carry diff", {"./tree"}},
+                                                    {"carry pull", {"./tree"}},
+                                                    {"carry push", {"./tree"}},
+                                                    {"carry restore", {"./tree"}},
+                                                    {"clear", {"--yes"}},
+                                                    {"compile", {"k.cu", "--target", "sm_90"}},
+                                                    {"config", {}},
+                                                    {"doctor", {}},
+                                                    {"exec", {"--verbose", "--", "/usr/bin/true"}},
+                                                    {"export", {"file"}},
+                                                    {"gc", {}},
+                                                    {"get", {"k"}},
+                                                    {"import", {"file"}},
+                                                    {"ls", {}},
+                                                    {"metrics", {}},
+                                                    {"prewarm", {"--top", "1"}},
+                                                    {"pull", {}},
+                                                    {"push", {}},
+                                                    {"put", {"k", "k.cu"}},
+                                                    {"remote check", {}},
+                                                    {"report", {"-o", "page.html"}},
+                                                    {"rm", {"k"}},
+                                                    {"run", {"--", "/usr/bin/true"}},
+                                                    {"serve", {"--port", "0"}},
+                                                    {"show", {"k"}},
+                                                    {"stats", {}},
+                                                    {"top", {}},
+                                                    {"tune", {}},
+                                                    {"verify", {}},
+                                                    {"why", {"k.cu", "--target", "sm_90"}}};
+// Those that work on the files which they are given, and on processes.
+const std::set<std::string> k_others{"bundle diff",   "bundle from-oci", "bundle ls", "bundle merge", "bundle oci",
+                                     "bundle verify", "keygen",          "ready",     "recipes ls",   "recipes merge"};
+
+Words words_of(const std::string& text)
+{
+    std::istringstream stream(text);
+    return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// The lines below "Options:" or "Commands:".
+std::string section_of(const std::string& help, const std::string& title)
+{
+    const std::size_t at = help.find("\n" + title + ":\n");
+    return at == std::string::npos ? "" : help.substr(at, help.find("\n\n", at) - at) + "\n";
+}
+
+// An option that takes a value, as a help shows it: "--jobs N Needs: --recipes".
+struct Valued {
+    std::string name;
+    std::string kind;
+    std::string needs;
+
+    std::string value() const
+    {
+        static const std::map<std::string, std::string> k_values{
+            {"N", "1"}, {"SIZE", "10M"}, {"DURATION", "1d"}, {"TARGET", "sm_90"}, {"[SECONDS]=otherwise", "1"}};
+        if (const auto value = k_values.find(kind); value != k_values.end())
+            return value->second;
+        const std::string words = kind.substr(kind.find('{') + 1);  // FIELD:{cost,size}, cubin|ptx
+        return words == kind && kind.find('|') == std::string::npos ? "value"
+                                                                    : words.substr(0, words.find_first_of(",|}"));
+    }
+};
+
+std::vector<Valued> valued_options(const std::string& help)
+{
+    static const std::regex k_option(R"(\n  (\S+) (\S+)([^\n]* Needs: (\S+))?)");
+    const std::string options = section_of(help, "Options");
+    std::vector<Valued> all;
+    for (std::sregex_iterator at(options.begin(), options.end(), k_option), end; at != end; ++at)
+        if (const std::string kind = (*at)[2]; !kind.ends_with(':'))
+            all.push_back({(*at)[1].str().substr((*at)[1].str().rfind(',') + 1), kind, (*at)[4]});
+    return all;
+}
+
+class EveryCommand : public Recorded {
+protected:
+    // The helps of all commands and their parts, by their words: "bundle create".
+    const std::map<std::string, std::string>& helps()
+    {
+        if (m_helps.empty())
+            walk("");
+        return m_helps;
+    }
+
+    static bool has_parts(const std::string& help) { return !section_of(help, "Commands").empty(); }
+
+private:
+    void walk(const std::string& path)
+    {
+        Words words = words_of(path);
+        words.emplace_back("--help");
+        const std::string help = hearth(words).out;
+        m_helps[path] = help;
+        static const std::regex k_command("\n  (\\S+) ");
+        const std::string parts = section_of(help, "Commands");
+        for (std::sregex_iterator at(parts.begin(), parts.end(), k_command), end; at != end; ++at)
+            walk(path + (path.empty() ? "" : " ") + (*at)[1].str());
+    }
+
+    std::map<std::string, std::string> m_helps;
+};
+
+}  // namespace
+
+TEST_F(EveryCommand, is_known_here)
+{
+    for (const auto& [path, help] : helps())
+        EXPECT_TRUE(has_parts(help) || k_settings_users.contains(path) || k_others.contains(path)) << path;
+    EXPECT_GT(helps().size(), k_settings_users.size() + k_others.size());
+}
+
+TEST_F(EveryCommand, takes_one_value_behind_an_option_and_leaves_the_next_word_alone)
+{
+    int tried = 0;
+    for (const auto& [path, help] : helps()) {
+        if (has_parts(help))
+            continue;
+        // "Usage: hearth bundle create [options] FILE [PATTERN]"; one word more, so that nothing is done.
+        const std::size_t usage = help.find("[options]") + 9;
+        const Words arguments = words_of(help.substr(usage, help.find('\n', usage) - usage));
+        Words behind(arguments.size(), "word");
+        behind.insert(behind.begin(), "first");
+        const std::vector<Valued> options = valued_options(help);
+        for (const Valued& option : options) {
+            Words words = words_of(path);
+            for (const Valued& other : options)
+                if (other.name == option.needs || (path == "report" && other.name != option.name))
+                    words.insert(words.end(), {other.name, other.value()});
+            Words with_option = words;
+            with_option.insert(with_option.end(), {option.name, option.value()});
+            with_option.insert(with_option.end(), behind.begin(), behind.end());
+            words.insert(words.end(), behind.begin(), behind.end());
+            words.insert(words.end(), {option.name, option.value()});
+            const ProcessResult before = hearth(with_option, with());
+            const ProcessResult after = hearth(words, with());
+            EXPECT_NE(after.exit_code, 0) << path << " " << option.name;
+            EXPECT_EQ(before.err, after.err) << path << " " << option.name << " takes the word behind its value";
+            EXPECT_EQ(before.exit_code, after.exit_code) << path << " " << option.name;
+            ++tried;
+        }
+    }
+    EXPECT_GT(tried, 100);
+}
+
+}  // namespace hearth::test
