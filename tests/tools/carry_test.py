@@ -712,6 +712,26 @@ class Servers(CarryTest):
         said = self.run_with_tree("--carry-limit", "500ms").stderr
         self.assertIn("did not let go of it in time", said)
 
+    def test_the_directory_of_the_command_line_is_pulled_into_restored_from_and_captured_into(self):
+        own = {"HEARTH_REMOTE": self.redis()[1]}
+        kernel = os.path.join(self.tree, "kernel")
+        script = (
+            "import os, sys\n"
+            f"if os.path.exists({kernel!r}): sys.exit(41)\n"
+            f"os.makedirs({self.tree!r})\n"
+            f"open({kernel!r}, 'w').write('made')\n"
+        )
+        words = ["run", "--carry", self.tree, "--", sys.executable, "-c", script]
+        # Its standard error is at its end when the capture, which has it too, is at its own.
+        for directory, code in (("one", 0), ("one", 41), ("two", 41)):
+            self.assertEqual(self.hearth("--dir", self.path(directory), *words, code=code, **own).stderr, "")
+            shutil.rmtree(self.tree)
+        self.assertFalse(os.path.exists(self.cache))
+
+    def test_what_goes_wrong_while_a_directory_is_captured_is_shown(self):
+        self.small_tree()
+        self.assertIn("half of the 4 MiB", self.run_with_tree(HEARTH_MAX_BYTES="4M").stderr)
+
     def carry_code(self, *words, **environment):
         environment = self.environment(**environment)
         return subprocess.run([_COMMAND, "carry", *words], env=environment, capture_output=True).returncode

@@ -161,4 +161,34 @@ TEST_F(EveryCommand, takes_one_value_behind_an_option_and_leaves_the_next_word_a
     EXPECT_GT(tried, 100);
 }
 
+TEST_F(EveryCommand, takes_the_directory_before_and_behind_its_name)
+{
+    for (const auto& [path, help] : helps())
+        for (const bool before : {true, false}) {
+            Words words = words_of(path);
+            words.insert(before ? words.begin() : words.end(), {"--dir", ""});
+            const ProcessResult result = hearth(words);
+            EXPECT_EQ(result.exit_code, 2) << path;
+            EXPECT_NE(result.err.find("--dir: needs the name of a directory"), std::string::npos)
+                << path << (before ? " behind" : " before") << " --dir: " << result.err;
+        }
+}
+
+TEST_F(EveryCommand, uses_the_directory_that_its_part_was_given)
+{
+    put("k", "bytes", {"--dir", "here"});
+    EXPECT_EQ(hearth({"bundle", "create", "--dir", "here", "k.bundle"}).exit_code, 0);
+    EXPECT_EQ(hearth({"--dir", "nowhere", "bundle", "create", "--dir", "here", "k.bundle"}).exit_code, 0)
+        << "the last one counts";
+    EXPECT_EQ(hearth({"bundle", "create", "k.bundle"}).exit_code, 1);
+}
+
+TEST_F(EveryCommand, takes_the_directory_before_a_compiler_that_stands_for_exec)
+{
+    write("a.cpp", "int a;");
+    EXPECT_EQ(hearth({"--dir", "here", "g++", "-c", "a.cpp", "-o", "a.o"}).exit_code, 0);
+    EXPECT_EQ(hearth({"--dir", "here", "why", "g++", "-c", "a.cpp", "-o", "a.o"}).exit_code, 0);
+    EXPECT_EQ(hearth({"--dir", "elsewhere", "why", "g++", "-c", "a.cpp", "-o", "a.o"}).exit_code, 1);
+}
+
 }  // namespace hearth::test

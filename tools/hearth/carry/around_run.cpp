@@ -102,8 +102,9 @@ bool pull_in_time(const Globals& globals, const AroundRun& around, std::chrono::
     for (const char* name : {"HEARTH_READY_FILE", "HEARTH_RUN_LOG"})
         ::unsetenv(name);
     base::step_back();
+    // What goes wrong is told on the run's standard error, also when the run has ended.
     const int null = ::open("/dev/null", O_RDWR);
-    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO})
         ::dup2(null, stream);
     ::close_range(STDERR_FILENO + 1, ~0U, 0);
     ::execv("/proc/self/exe", arguments.data());

@@ -78,11 +78,14 @@ int run_command(const char* called, std::vector<std::string> words)
     // A link to this command that is called nvcc, or `hearth nvcc ...`, or a launcher that is given a compiler's path.
     if (command::is_compiler(called))
         words.insert(words.begin(), fs::path(called).filename().string());
-    if (!words.empty() && command::is_compiler(words.front()))
-        words.insert(words.begin(), {"exec", "--"});
-    if (words.size() > 1 && words.front() == "why" && command::is_compiler(words[1])) {
-        words.front() = "--";
-        words.insert(words.begin(), {"exec", "--why"});
+    auto first = words.begin();
+    if (words.size() > 2 && *first == "--dir")
+        first += 2;
+    if (first != words.end() && command::is_compiler(*first))
+        words.insert(first, {"exec", "--"});
+    else if (words.end() - first > 1 && *first == "why" && command::is_compiler(first[1])) {
+        *first = "--";
+        words.insert(first, {"exec", "--why"});
     }
 #define HEARTH_ROW(name, function) {name, function},
     static constexpr CommandRow k_commands[] = {HEARTH_COMMANDS(HEARTH_ROW)};

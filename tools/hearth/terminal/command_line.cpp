@@ -275,6 +275,7 @@ Command Command::part(const std::string& name, const std::string& sentence, cons
 {
     m_app.require_subcommand(1);
     CLI::App& app = *m_app.add_subcommand(name, sentence);
+    add_directory(app, m_line.globals);
     if (!examples.empty())  // otherwise it shows the examples of its parent
         app.footer(footer_of(examples, note));
     return {app, m_line};
