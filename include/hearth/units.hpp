@@ -10,7 +10,8 @@
 
 namespace hearth {
 
-// "4096", "10G", "1.5GiB", "512 MB": powers of 1024 whichever way they are written. None when it is no size.
+// "4096B", "10G", "1.5GiB", "512 MB": powers of 1024 whichever way they are written. Only 0 needs no unit. None when it
+// is no size.
 HEARTH_API std::optional<std::uint64_t> parse_size(std::string_view text);
 // "30d", "12h", "90s", "250ms", "1w"; a bare number is seconds. None when it is no duration.
 HEARTH_API std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);

@@ -48,6 +48,10 @@ std::optional<Number> parse_number(std::string_view text)
 // 1, on, yes or true; 0, off, no or false; in letters of either case.
 std::optional<bool> parse_bool(std::string_view text);
 
+// parse_size() for settings. From 1 MiB on, a number without a unit is one of bytes, as it always was: nobody means
+// another unit by it. A smaller one is no size, since a forgotten unit would empty the cache.
+std::optional<std::uint64_t> parse_size_setting(std::string_view text);
+
 // The text cut to a sane length, with '?' for what is not printable: for quoting strangers in our messages.
 std::string printable(std::string_view text);
 

@@ -1,5 +1,7 @@
 #include "hearth/units.hpp"
 
+#include "base/text.hpp"
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -31,22 +33,28 @@ std::optional<std::uint64_t> parse_size(std::string_view text)
     const std::optional<double> number = take_number(text);
     if (!number)
         return std::nullopt;
+    if (text.empty())
+        return *number == 0 ? std::optional<std::uint64_t>(0) : std::nullopt;
     double factor = 1;
-    if (!text.empty()) {
-        const std::size_t power = k_prefixes.find(static_cast<char>(text.front() & ~0x20));
-        if (power != std::string_view::npos) {
-            factor = std::pow(1024.0, static_cast<double>(power) + 1);
-            text.remove_prefix(1);
-            if (text.starts_with('i'))
-                text.remove_prefix(1);
-        }
-        if (text.starts_with('B') || text.starts_with('b'))
+    const std::size_t power = k_prefixes.find(static_cast<char>(text.front() & ~0x20));
+    if (power != std::string_view::npos) {
+        factor = std::pow(1024.0, static_cast<double>(power) + 1);
+        text.remove_prefix(1);
+        if (text.starts_with('i'))
             text.remove_prefix(1);
     }
+    if (text.starts_with('B') || text.starts_with('b'))
+        text.remove_prefix(1);
     const double bytes = *number * factor;
     if (!text.empty() || bytes > 9e18)
         return std::nullopt;
     return static_cast<std::uint64_t>(bytes);
+}
+
+std::optional<std::uint64_t> base::parse_size_setting(std::string_view text)
+{
+    const auto plain = parse_number<std::uint64_t>(text);
+    return plain && *plain >= std::uint64_t{1} << 20U ? plain : parse_size(text);
 }
 
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)

@@ -202,10 +202,10 @@ std::string about_tier(const CacheOptions& options, std::string_view word)
                        base::printable(word), base::listed(known));
 }
 
-constexpr const char* k_size = "a size such as 512M or 10GiB";
+constexpr const char* k_size = "a size with a unit, such as 512M or 10GiB";
 constexpr const char* k_duration = "a duration such as 250ms, 12h or 30d";
 constexpr const char* k_number = "a whole number";
-constexpr const char* k_size_limit = "a size such as 512M or 10GiB, or none";
+constexpr const char* k_size_limit = "a size with a unit, such as 512M or 10GiB, or none";
 constexpr const char* k_number_limit = "a whole number from 1, or none";
 constexpr const char* k_age_limit = "a duration such as 250ms, 12h or 30d, or none";
 
@@ -221,7 +221,7 @@ std::vector<SettingRow> setting_rows()
     const auto limit = [](std::string_view text, std::optional<std::uint64_t> read) {
         return text == "none" ? std::optional<std::uint64_t>(0) : read == 0U ? std::nullopt : read;
     };
-    const auto size_limit = [limit](std::string_view text) { return limit(text, parse_size(text)); };
+    const auto size_limit = [limit](std::string_view text) { return limit(text, base::parse_size_setting(text)); };
     const auto number_limit = [limit](std::string_view text) {
         return limit(text, base::parse_number<std::uint64_t>(text));
     };
@@ -240,12 +240,12 @@ std::vector<SettingRow> setting_rows()
         row("directory", "HEARTH_DIR", "where entries are kept", "a path", &CacheOptions::directory, parse_path,
             [](const std::string& path) { return path; }),
         row("memory_bytes", "HEARTH_MEMORY_BYTES", "budget of the memory tier; 0: there is none", k_size,
-            &CacheOptions::memory_bytes, parse_size, format_size),
+            &CacheOptions::memory_bytes, base::parse_size_setting, format_size),
         row(
             "vram", "HEARTH_VRAM", "budget of a tier in device memory; 0: there is none",
-            "a size such as 512M, or auto", &CacheOptions::vram_bytes,
+            "a size with a unit, such as 512M, or auto", &CacheOptions::vram_bytes,
             [](std::string_view text) {
-                return text == "auto" ? std::optional(device::k_recommended) : parse_size(text);
+                return text == "auto" ? std::optional(device::k_recommended) : base::parse_size_setting(text);
             },
             [](std::uint64_t bytes) { return bytes == device::k_recommended ? "auto" : format_size(bytes); }),
         row(
@@ -264,7 +264,7 @@ std::vector<SettingRow> setting_rows()
             "most that one entry may take, unpacked; larger ones are neither loaded nor sent", k_size,
             &CacheOptions::max_entry_bytes,
             [](std::string_view text) {
-                const auto size = parse_size(text);
+                const auto size = base::parse_size_setting(text);
                 return size == 0U ? std::nullopt : size;
             },
             format_size),

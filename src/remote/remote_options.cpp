@@ -47,7 +47,7 @@ bool read_name(const std::string& text, RemoteOptions& options)
 
 bool read_queue(const std::string& text, RemoteOptions& options)
 {
-    const auto value = parse_size(text);
+    const auto value = base::parse_size_setting(text);
     options.queue_bytes = value.value_or(0);
     return value.has_value();
 }
@@ -68,7 +68,7 @@ constexpr std::array k_tier_options = {
     TierOption{"hedge", k_time, read_time<&RemoteOptions::hedge_after>},
     TierOption{"trust", "signed or any", read_trust},
     TierOption{"lease", "0 or 1", read_bool<&RemoteOptions::lease, FleetLease::on, FleetLease::off>},
-    TierOption{"queue", "a size such as 64M", read_queue},
+    TierOption{"queue", "a size with a unit, such as 64M", read_queue},
 };
 
 }  // namespace

@@ -328,9 +328,8 @@ TEST_F(Sources, wrong_values_are_told_with_what_is_taken)
     EXPECT_EQ(
         settings.problems,
         (std::vector<std::string>{
-            "environment HEARTH_MAX_BYTES: max_bytes takes a size such as 512M or 10GiB, or none, not \"10 parsecs\"; "
-            "it "
-            "was passed over.",
+            "environment HEARTH_MAX_BYTES: max_bytes takes a size with a unit, such as 512M or 10GiB, or none, not "
+            "\"10 parsecs\"; it was passed over.",
             "environment HEARTH_MAX_ENTRIES: max_entries takes a whole number from 1, or none, not \"-5\"; it was "
             "passed "
             "over.",

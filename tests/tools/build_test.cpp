@@ -214,7 +214,7 @@ TEST_F(Build, a_target_of_any_bytes_costs_its_recipe_alone)
 TEST_F(Build, what_the_cache_did_not_keep_is_not_built)
 {
     record("a.cu", "__global__ void a() {}");
-    const nlohmann::json result = build_json({}, {{"HEARTH_MAX_BYTES", "1"}});
+    const nlohmann::json result = build_json({}, {{"HEARTH_MAX_BYTES", "1B"}});
     EXPECT_EQ(result.at("exit"), 1);
     EXPECT_EQ(result.at("built"), 0);
     EXPECT_EQ(result.at("failed"), 1);

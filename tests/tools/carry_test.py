@@ -984,7 +984,7 @@ class Strangers(CarryTest):
         for number in range(10):
             many.file(f"f{number}")
         self.refuse(many, "Allow more with --max-files", "--max-files", "9")
-        self.refuse(many, "Allow more with --max-bytes", "--max-bytes", "100")
+        self.refuse(many, "Allow more with --max-bytes", "--max-bytes", "100B")
         # A small archive that would unpack to terabytes.
         bomb = Archive()
         bomb.content = bytes(4 << 20)

@@ -191,4 +191,26 @@ TEST_F(EveryCommand, takes_the_directory_before_a_compiler_that_stands_for_exec)
     EXPECT_EQ(hearth({"--dir", "elsewhere", "why", "g++", "-c", "a.cpp", "-o", "a.o"}).exit_code, 1);
 }
 
+TEST_F(EveryCommand, refuses_a_size_without_a_unit_and_says_what_to_write)
+{
+    int tried = 0;
+    put("k", "bytes");
+    for (const auto& [path, help] : helps())
+        for (const Valued& option : has_parts(help) ? std::vector<Valued>{} : valued_options(help)) {
+            if (option.kind != "SIZE")
+                continue;
+            Words words = words_of(path);
+            words.insert(words.end(), {option.name, "10"});
+            const ProcessResult result = hearth(words);
+            EXPECT_EQ(result.exit_code, 2) << path;
+            EXPECT_NE(result.err.find(option.name + ": 10 has no unit: write 10M, 10G or 10B."), std::string::npos)
+                << path << ": " << result.err;
+            ++tried;
+        }
+    EXPECT_GT(tried, 5);
+    EXPECT_EQ(hearth({"get", "k"}).out, "bytes") << "gc --max-bytes 10 emptied the cache";
+    EXPECT_EQ(hearth({"gc", "--max-bytes", "10B"}).exit_code, 0);
+    EXPECT_EQ(hearth({"get", "k"}).exit_code, 1) << "with a unit it counts, whatever it costs";
+}
+
 }  // namespace hearth::test

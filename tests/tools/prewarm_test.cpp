@@ -158,17 +158,18 @@ TEST_F(Prewarm, it_stops_at_the_size_that_was_given_and_lets_nothing_go)
 {
     record_some();
     const std::string file = bundle();
-    const nlohmann::json result = prewarm_json({"--recipes", m_recipes, "--max-size", "1"}, {{"HEARTH_BUNDLES", file}});
+    const nlohmann::json result =
+        prewarm_json({"--recipes", m_recipes, "--max-size", "1B"}, {{"HEARTH_BUNDLES", file}});
     EXPECT_EQ(result.at("exit"), 1);
     EXPECT_EQ(result.at("no_room"), 3);
     EXPECT_EQ(result.at("compiled"), 0);
-    const ProcessResult none = prewarm({"--recipes", m_recipes, "--max-size", "1", "--jobs", "1"});
+    const ProcessResult none = prewarm({"--recipes", m_recipes, "--max-size", "1B", "--jobs", "1"});
     EXPECT_EQ(none.exit_code, 1);
     EXPECT_NE(none.err.find("left out: there is no more room (--max-size 1 B"), std::string::npos) << none.err;
 
     fs::remove_all(cache);
     const std::string big = put("mine", noise(100'000));
-    const ProcessResult full = prewarm({"--bundle", file}, {{"HEARTH_MAX_BYTES", "100500"}});
+    const ProcessResult full = prewarm({"--bundle", file}, {{"HEARTH_MAX_BYTES", "100500B"}});
     EXPECT_EQ(full.exit_code, 1);
     EXPECT_NE(full.err.find("3 entries were left out: there is no more room"), std::string::npos) << full.err;
     EXPECT_NE(full.err.find("HEARTH_MAX_BYTES"), std::string::npos) << full.err;

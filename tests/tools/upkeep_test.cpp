@@ -212,13 +212,13 @@ TEST_F(Clean, what_lies_beside_the_entries_is_shown_and_goes_with_clear)
 
 TEST_F(Clean, sizes_and_times_that_are_none_are_wrong_usage)
 {
-    for (const char* size : {"", "0", "-1", "10Q", "G", "1e9", "nan", "99999999999T"})
+    for (const char* size : {"", "0", "-1", "1", "1073741824", "10Q", "G", "1e9", "nan", "99999999999T"})
         EXPECT_EQ(hearth({"gc", "--max-bytes=" + std::string(size)}).exit_code, 2) << size;
     for (const char* time : {"", "soon", "-5d", "30y", "d"})
         EXPECT_EQ(hearth({"gc", "--older-than=" + std::string(time)}).exit_code, 2) << time;
     for (const char* count : {"", "0", "-1", "1.5", "many"})
         EXPECT_EQ(hearth({"gc", "--max-entries=" + std::string(count)}).exit_code, 2) << count;
-    for (const char* size : {"1", "10G", "512MiB", "1.5 gb", "2kib"})
+    for (const char* size : {"1B", "10G", "512MiB", "1.5 gb", "2kib"})
         EXPECT_EQ(hearth({"gc", "--max-bytes", size}).exit_code, 0) << size;
 }
 

@@ -345,6 +345,8 @@ Option Command::size(const std::string& name, std::optional<std::uint64_t>& valu
 {
     const auto read = [name, &value](const std::string& text) {
         value = parse_size(text);
+        if (!value && parse_size(text + "B"))
+            throw CLI::ValidationError(name, fmt::format("{0} has no unit: write {0}M, {0}G or {0}B.", text));
         if (!value || *value == 0)
             throw CLI::ValidationError(
                 name, fmt::format("{} is not a size. Give a number above 0 with a unit: 512MiB, 10G, 1.5T.",
