@@ -71,39 +71,67 @@ bool is_meant(std::string_view given, std::string_view name)
     return folded(given) == folded(name);
 }
 
-// " (line 3, column 7)", where it stops being JSON.
-std::string where_wrong(std::string_view text)
-{
-    const std::optional<std::size_t> at = JsonValue::first_mistake(text, JsonValue::Comments::passed_over);
-    if (!at)
-        return {};
-    const std::string_view before = text.substr(0, *at);
-    const std::size_t line = before.rfind('\n');
-    return fmt::format(" (line {}, column {})", std::count(before.begin(), before.end(), '\n') + 1,
-                       before.size() - (line == std::string_view::npos ? 0 : line + 1) + 1);
-}
+// The configuration file: its text, and the settings in it.
+struct File {
+    std::string path{};
+    std::string text{};
+    Texts values{};
+    mutable JsonValue::Places places{};
+
+    // "file PATH, line 3".
+    std::string at(std::string_view name, const char* old_name = nullptr) const
+    {
+        if (places.empty())  // most files have no mistake
+            places = JsonValue::places_of_members(text, JsonValue::Comments::passed_over);
+        auto place = places.find(name);
+        if (place == places.end() && old_name != nullptr)
+            place = places.find(std::string_view(old_name));
+        return fmt::format("file {}{}", path,
+                           place == places.end() ? "" : fmt::format(", line {}", line_of(place->second)));
+    }
+    // " (line 3, column 7)": where it stops being JSON, or where something begins that is no object.
+    std::string where_wrong() const
+    {
+        const std::size_t place = JsonValue::first_mistake(text, JsonValue::Comments::passed_over)
+                                      .value_or(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+        const std::size_t before = std::string_view(text).substr(0, place).rfind('\n');
+        return fmt::format(" (line {}, column {})", line_of(place),
+                           place - (before == std::string_view::npos ? 0 : before + 1) + 1);
+    }
+
+private:
+    std::size_t line_of(std::size_t place) const
+    {
+        const std::string_view before = std::string_view(text).substr(0, place);
+        return static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+    }
+};
 
 // A missing file is an empty one; a broken one is a problem to be told.
-Texts read_file(const std::string& path, bool must_exist, std::vector<std::string>& problems)
+File read_file(const std::string& path, bool must_exist, std::vector<std::string>& problems)
 {
-    Texts values;
+    File file{.path = path};
+    if (path.empty())
+        return file;
     static constexpr std::uint64_t k_max_file = 1 << 20;
     int error = 0;
     // Links are followed: a configuration file may well be a link into a dotfiles folder.
-    const Bytes bytes = base::read_file(base::system_files(), base::real_path(path).c_str(), k_max_file, error);
+    file.text = base::read_file(base::system_files(), base::real_path(path).c_str(), k_max_file, error).text();
     if (error != 0) {
         // Nobody is known to have written one: where it would be is no folder, or one that this user may not search.
         const bool is_seen = ::access(path.c_str(), F_OK) == 0;
-        if (!must_exist && (error == -ENOENT || ((error == -ENOTDIR || error == -EACCES) && !is_seen)))
-            return values;
-        return careful_settings(base::describe("Cannot read the configuration file", path, error), problems);
+        if (must_exist || (error != -ENOENT && ((error != -ENOTDIR && error != -EACCES) || is_seen)))
+            file.values = careful_settings(base::describe("Cannot read the configuration file", path, error), problems);
+        return file;
     }
-    const JsonValue parsed = JsonValue::parse(bytes.text(), JsonValue::Comments::passed_over);
-    if (!parsed.is_object())
-        return careful_settings(
+    const JsonValue parsed = JsonValue::parse(file.text, JsonValue::Comments::passed_over);
+    if (!parsed.is_object()) {
+        file.values = careful_settings(
             fmt::format("The configuration file {} is not a JSON object such as {{\"max_bytes\": \"10G\"}}{}", path,
-                        where_wrong(bytes.text())),
+                        file.where_wrong()),
             problems);
+        return file;
+    }
     const std::vector<SettingRow> settings = config::setting_rows();
     for (std::size_t i = 0; i < parsed.names.size(); ++i) {
         const std::string& name = parsed.names[i];
@@ -112,23 +140,23 @@ Texts read_file(const std::string& path, bool must_exist, std::vector<std::strin
             return name == setting.name || (setting.old_name != nullptr && name == setting.old_name);
         });
         if (known == settings.end()) {
-            problems.push_back(fmt::format(
-                "{} has a setting \"{}\" that Hearth does not know; `hearth config` lists those it does.", path, name));
+            problems.push_back(fmt::format("{}: Hearth has no setting \"{}\"; `hearth config` lists those it has.",
+                                           file.at(name), name));
             for (const SettingRow& setting : settings)
                 if (setting.careful_if_unread && is_meant(name, setting.name)) {
                     problems.back() += fmt::format(" It looks like {}, so {} counts.", setting.name, setting.careful);
-                    values.emplace_back(setting.name, setting.careful);
+                    file.values.emplace_back(setting.name, setting.careful);
                 }
         } else if (value.kind == Kind::object || value.kind == Kind::null || !holds_texts(value, known->many)) {
             problems.push_back(fmt::format(
-                "file {}: {} takes {}, not a JSON {}; {}.", path, name, known->takes, to_string(value.kind),
+                "{}: {} takes {}, not a JSON {}; {}.", file.at(name), name, known->takes, to_string(value.kind),
                 known->careful != nullptr ? fmt::format("{} counts", known->careful) : "it was passed over"));
             if (known->careful != nullptr)
-                values.emplace_back(known->name, known->careful);
+                file.values.emplace_back(known->name, known->careful);
         } else
-            values.emplace_back(known->name, as_setting_text(value));
+            file.values.emplace_back(known->name, as_setting_text(value));
     }
-    return values;
+    return file;
 }
 
 // Variables that nobody reads, and that look like one that is read. They are told, and the careful ones count.
@@ -176,14 +204,14 @@ Settings resolve(CacheOptions given)
 {
     Settings settings;
     bool named = false;
-    const std::string file = config::configuration_file(named);
-    const auto in_file = file.empty() ? Texts{} : read_file(file, named, settings.problems);
+    const std::string path = config::configuration_file(named);
+    const File file = read_file(path, named, settings.problems);
     const auto meant = look_at_variables(settings.problems);
     CacheOptions options = std::move(given);
     CacheOptions defaults = config::preset_options(Preset::production);
     for (const SettingRow& setting : config::setting_rows()) {
         Setting shown{setting.name, {}, "option", setting.environment, setting.meaning};
-        const auto try_text = [&](std::string_view text, const std::string& source) {
+        const auto try_text = [&](std::string_view text, const std::string& source, bool in_file = false) {
             const std::vector<std::string> objections =
                 setting.objections ? setting.objections(options, text) : std::vector<std::string>{};
             bool is_read = setting.parse(options, text);
@@ -196,12 +224,13 @@ Settings resolve(CacheOptions given)
             const std::string fate = setting.careful != nullptr ? fmt::format("{} counts", setting.careful)
                                      : is_read                  ? "the others count"
                                                                 : "it was passed over";
+            const std::string place = in_file ? file.at(setting.name, setting.old_name) : source;
             for (const std::string& objection : objections)
                 settings.problems.push_back(
-                    fmt::format("{}: {} takes {}; {}. {}", source, setting.name, setting.takes, fate, objection));
+                    fmt::format("{}: {} takes {}; {}. {}", place, setting.name, setting.takes, fate, objection));
             if (objections.empty())
                 settings.problems.push_back(
-                    fmt::format("{}: {} takes {}, not \"{}\"; {}.", source, setting.name, setting.takes, text, fate));
+                    fmt::format("{}: {} takes {}, not \"{}\"; {}.", place, setting.name, setting.takes, text, fate));
             if (is_read)
                 shown.source = source;
             return is_read;
@@ -219,9 +248,9 @@ Settings resolve(CacheOptions given)
         for (const auto& [name, text] : meant)
             if (!set && name == setting.name)
                 set = try_text(text, "environment, misspelt");
-        for (const auto& [name, text] : in_file)
+        for (const auto& [name, text] : file.values)
             if (!set && name == setting.name)
-                set = try_text(text, fmt::format("file {}", file));
+                set = try_text(text, fmt::format("file {}", file.path), true);
         if (!set && std::string_view(setting.name) == "directory") {
             options.directory = config::default_directory(shown.source);
         } else if (!set) {
@@ -237,8 +266,9 @@ Settings resolve(CacheOptions given)
         shown.value = setting.show(options);
         settings.values.push_back(std::move(shown));
     }
-    settings.values.push_back({"config", file.empty() ? "none" : file, named ? "environment HEARTH_CONFIG" : "default",
-                               "HEARTH_CONFIG", "the JSON file of settings, if there is one"});
+    settings.values.push_back({"config", file.path.empty() ? "none" : file.path,
+                               named ? "environment HEARTH_CONFIG" : "default", "HEARTH_CONFIG",
+                               "the JSON file of settings, if there is one"});
     settings.options = std::move(options);
     return settings;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace hearth {
 
@@ -112,6 +113,21 @@ std::optional<std::size_t> JsonValue::first_mistake(std::string_view text, Comme
     } catch (const nlohmann::json::parse_error& error) {
         return error.byte == 0 ? 0 : error.byte - 1;  // it counts from 1
     }
+}
+
+JsonValue::Places JsonValue::places_of_members(std::string_view text, Comments comments)
+{
+    Places places;
+    std::istringstream stream{std::string(text)};
+    const auto see = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& read) {
+        if (depth == 1 && event == nlohmann::json::parse_event_t::key)
+            places[read.get_ref<const std::string&>()] =
+                static_cast<std::size_t>(stream.tellg());  // the last one counts
+        return true;
+    };
+    [[maybe_unused]] const nlohmann::json read =
+        nlohmann::json::parse(stream, see, false, comments == Comments::passed_over);
+    return places;
 }
 
 const JsonValue* JsonValue::find(std::string_view name) const

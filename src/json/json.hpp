@@ -3,7 +3,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,6 +74,10 @@ struct JsonValue {
 
     // Where `text` stops being JSON, in bytes from its start; none: it is JSON.
     static std::optional<std::size_t> first_mistake(std::string_view text, Comments comments = Comments::refused);
+
+    // Where the name of each member of an object ends, in bytes from the start of `text`.
+    using Places = std::map<std::string, std::size_t, std::less<>>;
+    static Places places_of_members(std::string_view text, Comments comments = Comments::refused);
 
     bool is_object() const { return kind == Kind::object; }
     // Null if it is no object or has no such member.

@@ -122,7 +122,7 @@ TEST_P(EachSetting, that_cannot_be_used_is_told_and_the_next_source_counts)
         EXPECT_EQ(value_of(settings, setting.name) == setting.by_default, !is_careful(setting)) << text;
         EXPECT_EQ(source_of(settings, setting.name), is_careful(setting) ? file_source() : default_source(setting));
         ASSERT_EQ(settings.problems.size(), 1U) << text;
-        EXPECT_TRUE(settings.problems[0].starts_with(file_source() + ": " + setting.name + " takes "))
+        EXPECT_TRUE(settings.problems[0].starts_with(file_source() + ", line 1: " + setting.name + " takes "))
             << settings.problems[0];
     }
 }
@@ -384,6 +384,41 @@ TEST_F(Sources, a_limit_of_nothing_is_no_way_to_say_none)
         EXPECT_NE(settings.problems[0].find(", or none, not \"0\""), std::string::npos) << settings.problems[0];
         m_environment.unset(std::string("HEARTH_") + name);
     }
+}
+
+TEST_F(Sources, a_size_needs_a_unit_unless_it_can_only_be_of_bytes)
+{
+    const auto max_bytes = [&](const char* in_environment, const std::string& in_file) {
+        file("{\"max_bytes\": " + in_file + "}");
+        m_environment.set("HEARTH_MAX_BYTES", in_environment);
+        return resolve().options.disk_bytes;
+    };
+    EXPECT_EQ(max_bytes("2147483648", "\"7G\""), 2_GiB);
+    EXPECT_EQ(max_bytes("", "2147483648"), 2_GiB);
+    EXPECT_EQ(max_bytes("1048576", "\"7G\""), 1_MiB);
+    EXPECT_EQ(max_bytes("1048575B", "\"7G\""), 1_MiB - 1);
+    for (const char* text : {"1", "10", "1048575", "1.5"}) {
+        EXPECT_EQ(max_bytes(text, "\"7G\""), 7_GiB) << text;
+        EXPECT_EQ(max_bytes("", text), 10_GiB) << text << " would empty the cache";
+        ASSERT_EQ(resolve().problems.size(), 1U) << text;
+        EXPECT_NE(resolve().problems[0].find(", line 1: max_bytes takes a size with a unit"), std::string::npos)
+            << resolve().problems[0];
+    }
+}
+
+TEST_F(Sources, a_mistake_in_the_file_is_told_with_its_line)
+{
+    file("{\n  // \"policy\": 1\n  \"max_age\": {\"policy\": 3},\n  \"policy\":\n  \"fifo\",\n"
+         "  \"max_parallel_makes\": \"many\",\n  \"polcy\": 5\n}\n");
+    const Settings settings = resolve();
+    std::set<std::string> places;
+    for (const std::string& problem : settings.problems)
+        places.insert(problem.substr(0, problem.find(": ")));
+    EXPECT_EQ(places, (std::set<std::string>{file_source() + ", line 3", file_source() + ", line 4",
+                                             file_source() + ", line 6", file_source() + ", line 7"}));
+    EXPECT_EQ(settings.problems.size(), 4U);
+    file("\n  [1]\n");
+    EXPECT_NE(resolve().problems[0].find(" (line 2, column 3);"), std::string::npos) << resolve().problems[0];
 }
 
 TEST_F(Sources, old_names_go_on_working_and_the_new_ones_are_shown)

@@ -37,8 +37,8 @@ TEST_F(ConfigurationFile, nested_deeper_than_any_stack_is_told_and_passed_over)
     ASSERT_EQ(settings.problems.size(), 1U);
     EXPECT_EQ(settings.problems[0],
               "file " + (m_scratch / "config.json") +
-                  ": max_bytes takes a size such as 512M or 10GiB, or none, not a JSON array; it was passed "
-                  "over.");
+                  ", line 1: max_bytes takes a size with a unit, such as 512M or 10GiB, or none, not a JSON array; it "
+                  "was passed over.");
     EXPECT_EQ(settings.find("max_entries")->value, "7");
 }
 

@@ -103,6 +103,24 @@ protected:
 
     static bool has_parts(const std::string& help) { return !section_of(help, "Commands").empty(); }
 
+    // HEARTH_CONFIG names a file with this text. What each command says of it.
+    void expect_each_names(const std::string& what, const std::set<std::string>& left_out = {})
+    {
+        for (const auto& [path, more] : k_settings_users) {
+            if (left_out.contains(path))
+                continue;
+            Words words = words_of(path);
+            words.insert(words.end(), more.begin(), more.end());
+            ProcessOptions options = with({{"HEARTH_CONFIG", (scratch / "config.json").string()}});
+            if (path == "top")
+                options.output = Output::terminal;
+            const ProcessResult result = hearth(words, options);
+            const std::string& said = path == "top" ? result.out : result.err;
+            EXPECT_NE(said.find(what), std::string::npos) << path << ": " << said;
+            EXPECT_EQ(said.find(what), said.rfind(what)) << path << " says it twice: " << said;
+        }
+    }
+
 private:
     void walk(const std::string& path)
     {
@@ -211,6 +229,38 @@ TEST_F(EveryCommand, refuses_a_size_without_a_unit_and_says_what_to_write)
     EXPECT_EQ(hearth({"get", "k"}).out, "bytes") << "gc --max-bytes 10 emptied the cache";
     EXPECT_EQ(hearth({"gc", "--max-bytes", "10B"}).exit_code, 0);
     EXPECT_EQ(hearth({"get", "k"}).exit_code, 1) << "with a unit it counts, whatever it costs";
+}
+
+TEST_F(EveryCommand, names_the_configuration_file_and_the_line_where_it_is_to_blame)
+{
+    record("k.cu", "__global__ void k() {}");
+    write("file", "");
+    std::filesystem::create_directory(scratch / "tree");
+    write("tree/file", "");
+    const std::string file = (scratch / "config.json").string();
+    write("config.json", "{\n  \"max_bytes\": \"1G\",\n}\n");
+    expect_each_names(file + " is not a JSON object such as {\"max_bytes\": \"10G\"} (line 3, column 1)");
+    write("config.json", "\n\n[\"max_bytes\"]\n");
+    expect_each_names(file + " is not a JSON object such as {\"max_bytes\": \"10G\"} (line 3, column 1)");
+    std::filesystem::remove(file);
+    std::filesystem::create_directory(file);
+    expect_each_names("Cannot read the configuration file " + file);
+    std::filesystem::remove(file);
+    expect_each_names("Cannot read the configuration file " + file);
+    // With these the cache opens, and two would then run until they are stopped.
+    const std::set<std::string> last{"serve", "top"};
+    write("config.json", "{\n  // all of it\n  \"max_bytes\": \"lots\"\n}\n");
+    expect_each_names("file " + file + ", line 3: max_bytes takes a size with a unit", last);
+    write("config.json", "{\n\n  \"max_bites\": \"1G\"\n}\n");
+    expect_each_names("file " + file + ", line 3: Hearth has no setting \"max_bites\"", last);
+}
+
+TEST_F(EveryCommand, a_compiler_that_is_served_says_what_it_says_without_a_cache)
+{
+    write("config.json", "{,}");
+    const ProcessResult result = hearth({"exec", "--", "/bin/sh", "-c", "echo mine >&2"},
+                                        with({{"HEARTH_CONFIG", (scratch / "config.json").string()}}));
+    EXPECT_EQ(result.err, "mine\n");
 }
 
 }  // namespace hearth::test

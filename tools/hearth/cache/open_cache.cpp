@@ -114,11 +114,15 @@ Cache open_with(const Globals& globals, const Settings& settings, CacheOptions o
 
 }  // namespace
 
-Settings settings_of(const Globals& globals)
+Settings settings_of(const Globals& globals, Tell tell)
 {
     CacheOptions options;
     options.directory = globals.directory;
-    return resolve(std::move(options));
+    Settings settings = resolve(std::move(options));
+    if (tell == Tell::problems)
+        for (const std::string& problem : settings.problems)
+            warn(problem);
+    return settings;
 }
 
 std::uint64_t max_entry_bytes(const Globals& globals)
@@ -128,7 +132,7 @@ std::uint64_t max_entry_bytes(const Globals& globals)
 
 Cache open_cache(const Globals& globals, Use use, Remotes remotes, const std::string& sign_with)
 {
-    const Settings settings = settings_of(globals);
+    const Settings settings = settings_of(globals, use == Use::quiet ? Tell::nothing : Tell::problems);
     if (use == Use::change)
         require_writable(settings, settings.options.directory.value_or(""));
 

@@ -11,8 +11,11 @@
 
 namespace hearth::cli {
 
-// The settings that programs on this machine get, and where each came from.
-Settings settings_of(const Globals& globals);
+// The settings that programs on this machine get, and where each came from. What is wrong with them, and where, is told
+// on standard error: this is where every command gets its settings, so whatever follows from a mistake in one stands
+// below it.
+enum class Tell : unsigned char { problems, nothing };
+Settings settings_of(const Globals& globals, Tell tell = Tell::problems);
 
 // HEARTH_MAX_ENTRY_BYTES: nothing larger is kept.
 std::uint64_t max_entry_bytes(const Globals& globals);

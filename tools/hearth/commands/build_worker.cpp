@@ -86,6 +86,8 @@ int run_worker(const Globals& globals, const BuildWorkerArguments& arguments)
 {
     if (arguments.nice)
         base::step_back();
+    for (std::string& problem : settings_of(globals, Tell::nothing).problems)
+        take_as_told(std::move(problem));  // by 'hearth build'
     const Answers answers;
     const EndedBySignals signals;  // made first: the cache starts threads
     Result<Cache> cache =

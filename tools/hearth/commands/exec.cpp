@@ -86,11 +86,12 @@ int run_exec(const Globals& globals, const ExecArguments& arguments)
         return k_not_found;
     }
     // What a compiler says is read by its caller. What is wrong with the cache is in the summary of 'hearth run'.
-    if (!arguments.verbose && !arguments.why)
+    const bool quiet = !arguments.verbose && !arguments.why;
+    if (quiet)
         ::setenv("HEARTH_QUIET", "1", 0);
     if (globals.directory)
         ::setenv("HEARTH_DIR", fs::absolute(*globals.directory).c_str(), 1);  // steps are to use it too
-    const Settings settings = settings_of(globals);
+    const Settings settings = settings_of(globals, quiet ? Tell::nothing : Tell::problems);
     if (settings.options.caching == Switch::off && !arguments.why)
         replace_this_process(command.words);
     const auto start = std::chrono::steady_clock::now();

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include <unistd.h>
 
@@ -31,6 +32,12 @@ void write_error(const std::string& line)
     std::fputs(line.c_str(), stderr);
 }
 
+std::set<std::string, std::less<>>& warned_of()
+{
+    static std::set<std::string, std::less<>> said;
+    return said;
+}
+
 }  // namespace
 
 void write_out(std::string_view bytes)
@@ -50,10 +57,14 @@ void finish_output()
         write_failed(errno);
 }
 
+void take_as_told(std::string sentence)
+{
+    warned_of().insert(std::move(sentence));
+}
+
 void warn(std::string_view sentence)
 {
-    static std::set<std::string, std::less<>> said;
-    if (!said.emplace(sentence).second)
+    if (!warned_of().emplace(sentence).second)
         return;
     write_error(fmt::format("hearth: {} {}\n", Paint(STDERR_FILENO).yellow("warning:"), printable(sentence)));
 }

@@ -31,6 +31,8 @@ void finish_output();
 
 // "hearth: warning: ..." on standard error, each sentence once. It may hold any bytes.
 void warn(std::string_view sentence);
+// Another process has warned of it.
+void take_as_told(std::string sentence);
 // "hearth: ..." on standard error.
 void complain(std::string_view sentence);
 
