@@ -32,7 +32,7 @@ HEARTH_API Explanation explain(Cache& cache, const Request& request, std::size_t
 struct Dependency {
     std::string kind;   // "file", "absent", "directory", "variable", ...
     std::string what;   // "cub/config.cuh in include directory 2", "NV_NVVM_VERSION"
-    std::string value;  // a digest, a variable's value, a link's target; empty where there is none
+    std::string value;  // a digest, a variable's value if it is harmless, a link's target; empty where there is none
 };
 // None if the artifact is no result of a compiler.
 HEARTH_API std::vector<Dependency> dependencies(const Artifact& artifact);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/digest.hpp"
+#include "hearth/key.hpp"
 #include "hearth/result.hpp"
 #include "watch/event_log.hpp"
 
@@ -50,9 +51,10 @@ struct Condition {
         really,       // a path, and what it is without its links; empty: there is none below its place
         variable,     // has this value
         variable_unset,
-        place,        // one of the places is at this path, which the output may hold
-        environment,  // all variables: their digest
-        found,        // what a program's name means along PATH
+        place,            // one of the places is at this path, which the output may hold
+        environment,      // all variables: their digest
+        found,            // what a program's name means along PATH
+        variable_digest,  // has the value of this digest, which may be a secret
     };
     Kind kind = Kind::absent;
     Spot spot{};
@@ -111,12 +113,19 @@ Result<Conditions> conditions_of(const EventLog& log, const Places& places,
                                  std::span<const std::string_view> known_libraries,
                                  std::vector<ReadText>* texts = nullptr, const DigestOf& digest_of = {});
 
+// What stands for a variable's value in a result of this question.
+base::Sha256 digest_of_value(const Key& question, std::string_view name, std::string_view value);
+
+// Puts digests for the values of variables that may be secrets. Before conditions are kept anywhere.
+void hide_values(std::vector<Condition>& list, const Key& question);
+
 // The path of a place; empty if there is none of that number.
 std::string path_of_place(Spot::From from, std::uint16_t index, const Places& places);
 
-// The index of a condition that does not hold here now; list.size() if all hold. Brings the stamps up to date.
+// The index of a condition of the question's that does not hold here now; list.size() if all hold. Brings the stamps up
+// to date.
 // Cost: one stat for each condition on files; files whose stamps changed are read again.
-std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places);
+std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places, const Key& question);
 
 // "cub/config.cuh in the 2nd directory has changed"
 std::string why_broken(const Condition& condition, const Places& places);

@@ -24,13 +24,20 @@ using Kind = Condition::Kind;
 
 class Checker {
 public:
-    explicit Checker(const Places& places, Stamps& stamps) : m_places(places), m_stamps(stamps) {}
+    Checker(const Places& places, Stamps& stamps, const Key& question)
+        : m_places(places), m_stamps(stamps), m_question(question)
+    {
+    }
 
     bool holds(std::uint32_t index, const Condition& condition)
     {
         if (condition.kind == Kind::variable || condition.kind == Kind::variable_unset) {
             const char* const value = std::getenv(condition.name.c_str());
             return condition.kind == Kind::variable ? value != nullptr && condition.text == value : value == nullptr;
+        }
+        if (condition.kind == Kind::variable_digest) {
+            const char* const value = std::getenv(condition.name.c_str());
+            return value != nullptr && digest_of_value(m_question, condition.name, value) == condition.digest;
         }
         if (condition.kind == Kind::found) {
             char found[PATH_MAX];
@@ -145,6 +152,7 @@ private:
 
     const Places& m_places;
     Stamps& m_stamps;
+    const Key& m_question;
     StatMany m_stat;
     std::unordered_map<FileKey, std::uint32_t, HashOfFile> m_first;
     static constexpr std::size_t k_other_places = 3;
@@ -172,10 +180,10 @@ base::Sha256 digest_of_environment()
     return base::sha256(as_bytes(texts));
 }
 
-std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places)
+std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places, const Key& question)
 {
     stamps.of.resize(list.size());
-    Checker checker(places, stamps);
+    Checker checker(places, stamps, question);
     for (std::size_t i = 0; i < list.size(); ++i)
         if (!checker.holds(static_cast<std::uint32_t>(i), list[i]))
             return i;
@@ -214,6 +222,8 @@ std::string why_broken(const Condition& condition, const Places& places)
         return where() + " leads elsewhere now";
     case Kind::variable:
         return fmt::format("the variable {} was \"{}\"", condition.name, condition.text);
+    case Kind::variable_digest:
+        return fmt::format("the variable {} had another value", condition.name);
     case Kind::variable_unset:
         return fmt::format("the variable {} was not set", condition.name);
     case Kind::found:

@@ -10,7 +10,7 @@ namespace hearth::watch {
 
 namespace {
 
-constexpr std::string_view k_manifest_magic = "hearth manifest 2\n";
+constexpr std::string_view k_manifest_magic = "hearth manifest 3\n";
 constexpr std::string_view k_stamps_magic = "hearth stamps 1\n";
 // The smallest encodings, which bound the counts before anything is allocated.
 constexpr std::size_t k_least_condition = 1 + 4 + 2;
@@ -20,7 +20,8 @@ using Kind = Condition::Kind;
 
 bool is_named(Kind kind)
 {
-    return kind == Kind::variable || kind == Kind::variable_unset || kind == Kind::found;
+    return kind == Kind::variable || kind == Kind::variable_unset || kind == Kind::found ||
+           kind == Kind::variable_digest;
 }
 
 bool has_digest(Kind kind)
@@ -39,7 +40,9 @@ void write(base::WireWriter& out, const Condition& condition)
     out.number(condition.same_file);
     if (is_named(condition.kind)) {
         out.prefixed<std::uint16_t>(condition.name);
-        if (condition.kind != Kind::variable_unset)
+        if (condition.kind == Kind::variable_digest)
+            out.raw(std::as_bytes(std::span(condition.digest)));
+        else if (condition.kind != Kind::variable_unset)
             out.prefixed<std::uint32_t>(condition.text);
         return;
     }
@@ -72,13 +75,15 @@ std::optional<Condition> read_condition(base::WireReader& in)
 {
     Condition condition;
     const auto kind = in.number<std::uint8_t>();
-    if (kind > static_cast<std::uint8_t>(Kind::found))
+    if (kind > static_cast<std::uint8_t>(Kind::variable_digest))
         return std::nullopt;
     condition.kind = static_cast<Kind>(kind);
     condition.same_file = in.number<std::uint32_t>();
     if (is_named(condition.kind)) {
         condition.name = in.prefixed<std::uint16_t>();
-        if (condition.kind != Kind::variable_unset)
+        if (condition.kind == Kind::variable_digest)
+            read(in, condition.digest);
+        else if (condition.kind != Kind::variable_unset)
             condition.text = in.prefixed<std::uint32_t>();
         return condition;
     }

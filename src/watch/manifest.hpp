@@ -10,10 +10,10 @@
 // What is known of a question before it is compiled: under which conditions it had which result. Kept as an entry under
 // the question's key.
 //
-//   manifest   := "hearth manifest 2\n" next:u32 sets:u8 (result:32 conditions)*      newest first, 8 at most
+//   manifest   := "hearth manifest 3\n" next:u32 sets:u8 (result:32 conditions)*      newest first, 8 at most
 //   conditions := count:u32 condition*
 //   condition  := kind:u8 same_file:u32 (variable | path)
-//   variable   := name:text16 [value:text32]                       a value where the kind is `variable`
+//   variable   := name:text16 [value:text32 | digest:32]           by the kind; a value only where it is harmless
 //   path       := from:u8 index:u16 rest:text16 [digest:32 | error:i32 | text:text16]          by the kind
 //   text16     := size:u16 bytes
 //

@@ -68,10 +68,11 @@ Inputs manifests()
         {.kind = watch::Condition::Kind::content, .spot = {watch::Spot::From::directory, 1, "cub/a.cuh"}},
         {.kind = watch::Condition::Kind::absent, .spot = {watch::Spot::From::directory, 0, "a.h"}, .same_file = 1},
         {.kind = watch::Condition::Kind::variable, .name = "NVRTC_APPEND_FLAGS", .text = "-G", .same_file = 2},
+        {.kind = watch::Condition::Kind::variable_digest, .name = "API_TOKEN", .same_file = 3},
         {.kind = watch::Condition::Kind::place,
          .spot = {watch::Spot::From::program_directory, 0, ""},
          .text = "/opt",
-         .same_file = 3}};
+         .same_file = 4}};
     watch::Manifest manifest;
     manifest.next = 1;
     manifest.add(set);

@@ -41,7 +41,7 @@ protected:
 
     std::string broken()
     {
-        const std::size_t at = watch::first_broken(m_conditions.list, m_conditions.stamps, m_places);
+        const std::size_t at = watch::first_broken(m_conditions.list, m_conditions.stamps, m_places, {});
         return at < m_conditions.list.size() ? watch::why_broken(m_conditions.list[at], m_places) : std::string();
     }
 

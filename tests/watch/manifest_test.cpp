@@ -29,6 +29,7 @@ std::vector<Condition> conditions()
         {.kind = Kind::variable, .name = "NV_NVVM_VERSION", .text = "nvvm-latest", .same_file = 8},
         {.kind = Kind::variable_unset, .name = "NVRTC_APPEND_FLAGS", .same_file = 9},
         {.kind = Kind::found, .name = "as", .text = "/usr/bin/as", .same_file = 10},
+        {.kind = Kind::variable_digest, .name = "API_TOKEN", .digest = digest, .same_file = 11},
     };
 }
 
@@ -65,7 +66,47 @@ TEST(ConditionManifest, that_is_cut_or_has_more_is_none)
 
 TEST(ConditionManifest, of_an_older_version_is_none)
 {
-    EXPECT_FALSE(watch::decode_manifest(as_bytes(std::string_view("hearth manifest 1\n\0\0\0\0\0\0\0\0\0\0\0", 29))));
+    std::string whole(watch::encode_manifest(manifest()).text());
+    const std::size_t version = whole.find("3\n");
+    ASSERT_LT(version, 20U);
+    for (const char older : {'1', '2'}) {
+        whole[version] = older;
+        EXPECT_FALSE(watch::decode_manifest(as_bytes(whole)));
+    }
+}
+
+// Bytes that differ without a new version fail here.
+TEST(ConditionManifest, has_the_bytes_of_its_version)
+{
+    EXPECT_EQ(Key{base::sha256(watch::encode_manifest(manifest()))}.hex(),
+              "3c65332576c5e3de0e22d3e16a6f48616c62fb4f5fe601f71ac629a22853fff6");
+}
+
+TEST(HiddenValues, stand_for_one_value_of_one_variable_in_one_question)
+{
+    const Key question = Key::of("question");
+    const auto digest = watch::digest_of_value(question, "API_TOKEN", "hunter2");
+    EXPECT_EQ(watch::digest_of_value(question, "API_TOKEN", "hunter2"), digest);
+    EXPECT_NE(watch::digest_of_value(question, "API_TOKEN", "hunter3"), digest);
+    EXPECT_NE(watch::digest_of_value(question, "TOKEN", "hunter2"), digest);
+    EXPECT_NE(watch::digest_of_value(Key::of("another"), "API_TOKEN", "hunter2"), digest);
+}
+
+TEST(HiddenValues, are_all_but_those_of_variables_that_are_known_to_be_harmless)
+{
+    std::vector<Condition> list{{.kind = Kind::variable, .name = "PATH", .text = "/bin"},
+                                {.kind = Kind::variable, .name = "DATABASE", .text = "hunter2"},
+                                {.kind = Kind::variable, .name = "NVCC_APPEND_FLAGS", .text = "-O1 -DAPI_KEY=hunter2"},
+                                {.kind = Kind::variable_unset, .name = "API_TOKEN"}};
+    watch::hide_values(list, Key::of("question"));
+    EXPECT_EQ(list[0].text, "/bin");
+    EXPECT_EQ(list[1].kind, Kind::variable_digest);
+    EXPECT_EQ(list[2].kind, Kind::variable_digest);
+    EXPECT_EQ(list[3].kind, Kind::variable_unset);
+    EXPECT_EQ(watch::encode_conditions(list).text().find("hunter2"), std::string_view::npos);
+    const std::vector<Condition> hidden = list;
+    watch::hide_values(list, Key::of("question"));
+    EXPECT_EQ(list, hidden);
 }
 
 TEST(ConditionManifest, that_is_any_bytes_is_that_one_encoding_or_none)

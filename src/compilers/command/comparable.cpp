@@ -60,6 +60,7 @@ std::string thing_of(const watch::Condition& condition, const watch::Places& pla
     switch (condition.kind) {
     case Kind::variable:
     case Kind::variable_unset:
+    case Kind::variable_digest:
         return fmt::format("the variable {}", condition.name);
     case Kind::environment:
         return "some variable (a program that is no known part of a compiler may use any)";

@@ -138,7 +138,8 @@ Result<std::vector<Condition>> conditions_of_steps(const std::vector<std::string
             if (condition.kind == Condition::Kind::found)
                 return error(Code::unavailable, "a step of it looks for {} along PATH", condition.name);
             // As the tree was started with it: what its programs made of it since is decided by that.
-            if (condition.kind == Condition::Kind::variable || condition.kind == Condition::Kind::variable_unset)
+            if (condition.kind == Condition::Kind::variable || condition.kind == Condition::Kind::variable_unset ||
+                condition.kind == Condition::Kind::variable_digest)
                 condition = compilers::variable_now(condition.name);
             if (condition.kind == Condition::Kind::environment)
                 condition.digest = watch::digest_of_environment();

@@ -1,6 +1,7 @@
 #include "compilers/common/answer.hpp"
 
 #include "base/error.hpp"
+#include "base/secrets.hpp"
 #include "compilers/common/first_results.hpp"
 #include "hearth/admin.hpp"
 #include "watch/manifest.hpp"
@@ -99,7 +100,7 @@ bool all_hold(Cache& cache, const Question& question, const std::vector<watch::C
 {
     watch::Stamps stamps;
     if (!have_stamps(list))
-        return watch::first_broken(list, stamps, question.places) == list.size();
+        return watch::first_broken(list, stamps, question.places, question.request) == list.size();
     const Key key = stamps_key(question, question.places, encoded);
     std::optional<watch::Stamps> known = known_stamps(cache, key);
     const bool known_here = known.has_value();
@@ -107,7 +108,7 @@ bool all_hold(Cache& cache, const Question& question, const std::vector<watch::C
         known = known_stamps(cache, stamps_key(question, {}, encoded));
     if (known)
         stamps = *std::move(known);
-    if (watch::first_broken(list, stamps, question.places) < list.size())
+    if (watch::first_broken(list, stamps, question.places, question.request) < list.size())
         return false;
     if (stamps.have_changed && known_here)
         keep_stamps(cache, question, key, stamps);
@@ -125,6 +126,7 @@ void remember(Cache& cache, const Question& question, std::uint32_t number, watc
     if (number == 0 && manifest.sets.empty())
         return;
     const watch::Manifest before = manifest;
+    watch::hide_values(set.conditions, question.request);  // an older version stored them
     manifest.add(std::move(set));
     manifest.next = std::max(manifest.next, number + 1);
     if (manifest == before)
@@ -190,11 +192,12 @@ bool holds_as_known(Cache& cache, const Question& question, const Artifact& resu
 struct Compile {
     explicit Compile(std::function<Result<Watched>()> its_compile) : compile(std::move(its_compile)) {}
 
-    Result<Artifact> run(const Bytes& encoding)
+    Result<Artifact> run(const Key& question, const Bytes& encoding)
     {
         ran = true;
         HEARTH_TRY_SET(Watched watched, compile());
         watched.artifact.request = encoding;
+        watched.artifact.metadata.options = base::without_secrets(std::move(watched.artifact.metadata.options));
         if (!watched.depends_on) {
             const std::lock_guard lock(mutex);
             not_kept = std::make_shared<const Artifact>(std::move(watched.artifact));
@@ -203,6 +206,7 @@ struct Compile {
         }
         const std::lock_guard lock(mutex);
         conditions = *std::move(watched.depends_on);
+        watch::hide_values(conditions->list, question);
         watched.artifact.sections.push_back({k_conditions_section, watch::encode_conditions(conditions->list)});
         return std::move(watched.artifact);
     }
@@ -251,7 +255,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
              is_hint = candidate.holding.has_value(), next = manifest.next]() -> Result<Artifact> {
                 if (is_hint && !is_result_of(request, key, next))
                     return error(Code::invalid_argument, "Entry {} is not a result of this question.", key.hex());
-                return state->run(encoding);
+                return state->run(request, encoding);
             },
             options);
         const std::lock_guard lock(state->mutex);
@@ -322,7 +326,7 @@ Known look_up(Cache& cache, const Question& question)
     });
     for (const watch::ConditionSet& set : manifest.sets) {
         watch::Stamps stamps;
-        const std::size_t broken = watch::first_broken(set.conditions, stamps, question.places);
+        const std::size_t broken = watch::first_broken(set.conditions, stamps, question.places, question.request);
         Lookup result = cache.peek(set.result);
         if (!result)
             continue;

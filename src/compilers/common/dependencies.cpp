@@ -47,6 +47,8 @@ Dependency shown(const Condition& condition)
         return {"real path", where(), condition.text};
     case Kind::variable:
         return {"variable", condition.name, condition.text};
+    case Kind::variable_digest:
+        return {"variable", condition.name, "not shown"};
     case Kind::variable_unset:
         return {"not set", condition.name, {}};
     case Kind::found:

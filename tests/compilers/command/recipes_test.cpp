@@ -373,6 +373,20 @@ TEST_F(CommandRecipes, are_built_with_the_variables_that_they_were_recorded_with
     EXPECT_EQ(outcome(words, "elsewhere", environment), "hit");
 }
 
+TEST_F(CommandRecipes, have_no_value_that_may_be_a_secret_and_are_built_where_it_is_the_same)
+{
+    const std::string secret = "hunter2";
+    write("project/g++", "#!/bin/sh\nexec /usr/bin/g++ \"-DTOKEN=$API_TOKEN\" \"$@\"\n");
+    fs::permissions(scratch / "project/g++", fs::perms::owner_all);
+    const Words words{(scratch / "project/g++").string(), "-Iinc", "-c", "a.cpp", "-o", "a.o"};
+    record(words, "project", {{"API_TOKEN", secret}});
+    EXPECT_EQ(read(m_recipes).find(secret), std::string::npos);
+    EXPECT_NE(why_not_built().find("the variable API_TOKEN"), std::string::npos);
+    given["API_TOKEN"] = secret;
+    EXPECT_EQ(build()["built"], 1);
+    EXPECT_EQ(outcome(words, "project"), "hit");
+}
+
 TEST_F(CommandRecipes, of_commands_that_were_typed_at_a_terminal_are_built_without_one)
 {
     // Warnings have colours there, and paths.
