@@ -27,7 +27,7 @@ struct Metadata {
     std::string label{};                 // the name `hearth ls` shows
     std::string compiler{};              // its name and version
     std::string target{};                // sm_90, a device, a triple
-    std::vector<std::string> options{};  // as the compiler was given them
+    std::vector<std::string> options{};  // as the compiler was given them, "***" for secrets
     // The version of Hearth that stored it first; set on insert when left empty. Entries of 0.1 have none. It is no
     // part of the value.
     std::string writer{};

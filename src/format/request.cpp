@@ -2,6 +2,7 @@
 
 #include "base/digest.hpp"
 #include "base/hex.hpp"
+#include "base/secrets.hpp"
 #include "base/wire.hpp"
 
 #include <fmt/format.h>
@@ -202,7 +203,28 @@ bool is_domain(const Field& field)
     return field.kind == FieldKind::text && field.name == "domain";
 }
 
+void add_list(KeyBuilder& key, std::string_view name, const std::vector<std::string>& all,
+              const std::vector<std::string>& shown)
+{
+    key.list(name, shown);
+    if (shown != all)
+        key.text(fmt::format("{} (digest)", name), Key::of("hearth words", all).hex());
+}
+
 }  // namespace
+
+void add_words(KeyBuilder& key, std::string_view name, const std::vector<std::string>& words)
+{
+    add_list(key, name, words, base::without_secrets(words));
+}
+
+void add_variables(KeyBuilder& key, std::string_view name, const std::vector<std::string>& variables)
+{
+    std::vector<std::string> shown;
+    for (const std::string& variable : variables)
+        shown.push_back(base::shown_variable(variable));
+    add_list(key, name, variables, shown);
+}
 
 std::optional<std::vector<Field>> decode_request(ByteView encoding)
 {

@@ -23,6 +23,11 @@ namespace hearth::format {
 inline constexpr std::string_view k_request_magic = "hearth request 1\n";
 inline constexpr std::size_t k_list_inline_limit = 4096;
 
+// A command line, and variables as "NAME=value". The request is kept for people: it has them without their secrets, and
+// if that hides anything, the digest of what they really are beside it.
+void add_words(KeyBuilder& key, std::string_view name, const std::vector<std::string>& words);
+void add_variables(KeyBuilder& key, std::string_view name, const std::vector<std::string>& variables);
+
 // None when the bytes are not exactly a request.
 std::optional<std::vector<Field>> decode_request(ByteView encoding);
 

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/placed_file.hpp"
+#include "base/secrets.hpp"
 #include "recipes/recipe_data.hpp"
 
 #include <algorithm>
@@ -133,7 +134,7 @@ Recipe summary_of(const Recipes::Data& data, const format::Recipe& recipe)
     shown.key = recipe.key;
     shown.name = recipe.name;
     shown.target = recipe.target;
-    shown.options = recipe.options;
+    shown.options = base::without_secrets(recipe.options);
     if (shown.kind == Kind::nvrtc)
         shown.name_expressions = recipe.names;
     shown.compiler = recipe.compiler;

@@ -1,6 +1,7 @@
 #include "recipes/recorder.hpp"
 
 #include "base/of_process.hpp"
+#include "base/secrets.hpp"
 #include "recipes/recipe_data.hpp"
 
 #include <algorithm>
@@ -219,6 +220,23 @@ void Recorder::use(const Key& recipe, const LogSink& log)
     use.key = recipe;
     use.pid = static_cast<std::uint32_t>(::getpid());
     append(format::encode_use(use), log);
+}
+
+bool may_record(const std::string& name, const std::vector<std::string>& words,
+                const std::vector<std::string>& variables, const LogSink& log)
+{
+    std::string secret;
+    const std::vector<std::string> shown = base::without_secrets(words);
+    for (std::size_t i = 0; i < words.size() && secret.empty(); ++i)
+        if (shown[i] != words[i])
+            secret = i > 0 && words[i - 1].starts_with('-') ? shown[i - 1] + " " + shown[i] : shown[i];
+    for (const std::string& variable : variables)
+        if (std::string known = base::shown_variable(variable); known != variable)
+            secret = std::move(known);
+    if (!secret.empty() && log)
+        log(LogLevel::warning,
+            fmt::format("{} is not recorded: {} may be a secret, and a recipe file would show it.", name, secret));
+    return secret.empty();
 }
 
 void Recorder::after_fork()

@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 namespace hearth::recipes {
 
@@ -82,5 +83,10 @@ private:
 
     const base::ForkGuard m_fork_guard{[this] { after_fork(); }};
 };
+
+// Whether a recipe may hold these words, and variables as "NAME=value": it would need them as they are. If one may be a
+// secret, says so of `name`.
+bool may_record(const std::string& name, const std::vector<std::string>& words,
+                const std::vector<std::string>& variables, const LogSink& log);
 
 }  // namespace hearth::recipes

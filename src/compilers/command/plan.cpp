@@ -6,6 +6,7 @@
 #include "compilers/command/run_watched.hpp"
 #include "compilers/command/step.hpp"
 #include "compilers/command/temporary_names.hpp"
+#include "format/request.hpp"
 #include "hearth/libraries.hpp"
 #include "watch/source_file.hpp"
 #include "watch/tree_record.hpp"
@@ -132,8 +133,8 @@ Plan make_plan(Cache& cache, const Command& command, const RunOptions& options, 
         .text("compiler build", plan.build)
         // Compilers look for their parts beside themselves.
         .text("program named", (fs::path(places.working_directory) / command.words.front()).string())
-        .text("program found", fs::canonical(command.words.front(), ignored).string())
-        .list("words", plan.call.words);
+        .text("program found", fs::canonical(command.words.front(), ignored).string());
+    format::add_words(key, "words", plan.call.words);
     for (const std::string& source : plan.call.sources) {
         Result<std::string> text = text_of(source);
         if (!text) {

@@ -118,6 +118,8 @@ void record_in(recipes::Recorder& recorder, const LogSink& log, const Plan& plan
 {
     if (recorder.stopped())
         return;
+    if (!recipes::may_record(plan.question.label, plan.command.words, {}, log))
+        return;
     recorder.look_for_the_file();
     // Each command is a process of its own, and its neighbours read mostly the same headers.
     recorder.learn_what_is_there();

@@ -1,6 +1,7 @@
 #include "compilers/common/stepped_calls.hpp"
 
 #include "base/error.hpp"
+#include "format/request.hpp"
 #include "hearth/libraries.hpp"
 #include "watch/manifest.hpp"
 
@@ -63,14 +64,13 @@ Request SteppedCalls::request_of(const Call& call, const std::string& build,
     // A member that is left out here does not compile.
     const auto& [kind, options, type, name, data] = call;
     KeyBuilder key(fmt::format("{} step", m_known.word));
-    key.number("request version", k_step_version)
-        .text("linker build", build)
-        .list("environment", environment)
-        .number("float mode", float_mode())
+    key.number("request version", k_step_version).text("linker build", build);
+    format::add_variables(key, "environment", environment);
+    key.number("float mode", float_mode())
         .text("after", m_calls.size() == 1 ? "" : m_after.hex())
-        .number("call", static_cast<std::uint64_t>(kind))
-        .list("options", options)
-        .number("type", static_cast<std::uint64_t>(type))
+        .number("call", static_cast<std::uint64_t>(kind));
+    format::add_words(key, "options", options);
+    key.number("type", static_cast<std::uint64_t>(type))
         .flag("has name", name.has_value())
         .text("name", name.value_or(""))
         .flag("has data", data.has_value())

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "compilers/common/given_text.hpp"
+#include "format/request.hpp"
 
 #include <array>
 #include <filesystem>
@@ -74,15 +75,14 @@ Request request_of(const Program& program, const Plan& plan)
     KeyBuilder key("nvrtc");
     key.number("request version", k_request_version)
         .text("compiler build", plan.compiler.build_id)
-        .text("compiler builtins", plan.compiler.builtins)
-        .list("environment", plan.environment)
-        .text("source", source)
+        .text("compiler builtins", plan.compiler.builtins);
+    format::add_variables(key, "environment", plan.environment);
+    key.text("source", source)
         .text("program name", plan.program_name.substr(plan.program_name.find_last_of('/') + 1))
         .number("program has a directory", plan.program_name.find('/') == std::string::npos ? 0 : 1)
-        .number("float mode", plan.float_mode)
-        .list("options", plan.facts.keyed)
-        .number("include directories", plan.facts.include_directories.size())
-        .list("name expressions", name_expressions);
+        .number("float mode", plan.float_mode);
+    format::add_words(key, "options", plan.facts.keyed);
+    key.number("include directories", plan.facts.include_directories.size()).list("name expressions", name_expressions);
     for (const Header& header : headers)
         key.text("given header " + header.name, header.content);
     return key.build();

@@ -5,6 +5,7 @@
 #include "recipes/contents.hpp"
 #include "watch/source_file.hpp"
 
+#include <cstdlib>
 #include <fmt/format.h>
 #include <set>
 
@@ -108,6 +109,11 @@ void record_in(recipes::Recorder& recorder, const LogSink& log, const Program& p
             recorder.use(*known, log);
             return;
         }
+    std::vector<std::string> variables = plan.environment;
+    if (const char* const appended = std::getenv("NVRTC_APPEND_FLAGS"))
+        variables.push_back(std::string(k_appended_flags) + appended);
+    if (!recipes::may_record(plan.program_name, plan.options, variables, log))
+        return;
     const format::Recipe recipe = recipe_of(program, plan, answer);
     if (recorder.claim(recipe.key)) {
         if (!add_contents(recipes::Contents(recorder, log), program, recipe)) {

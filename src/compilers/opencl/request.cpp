@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "compilers/common/given_text.hpp"
 #include "compilers/common/text_questions.hpp"
+#include "format/request.hpp"
 
 #include <algorithm>
 #include <array>
@@ -120,8 +121,8 @@ Request request_of(const Device& device, const Source& source)
         .text("processor", device.type == DeviceType::cpu ? processor_features() : std::string{})
         .list("driver settings", driver_settings())
         .text("source", text)
-        .bytes("il", il)
-        .list("options", options);
+        .bytes("il", il);
+    format::add_words(key, "options", options);
     return key.build();
 }
 

@@ -3,6 +3,7 @@
 #include "compilers/ptx/driver_link.hpp"
 #include "compilers/ptx/linker.hpp"
 #include "compilers/ptx/nvjitlink.hpp"
+#include "format/request.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -78,13 +79,13 @@ Request request_of(const Plan& plan, const std::vector<std::string>& environment
     key.number("request version", k_request_version)
         .text("linker", name_of(linker))
         .text("linker build", build)
-        .text("compiler build", its_build)
-        .list("environment", environment)
-        .number("float mode", plan.asked.float_mode)
+        .text("compiler build", its_build);
+    format::add_variables(key, "environment", environment);
+    key.number("float mode", plan.asked.float_mode)
         .text("input", input == Input::ptx ? "ptx" : "lto-ir")
         .text("text", text)
-        .text("name", name)
-        .list("options", options);
+        .text("name", name);
+    format::add_words(key, "options", options);
     return key.build();
 }
 

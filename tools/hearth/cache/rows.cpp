@@ -1,5 +1,6 @@
 #include "cache/rows.hpp"
 
+#include "base/secrets.hpp"
 #include "terminal/text.hpp"
 #include "terminal/times.hpp"
 #include "json/json.hpp"
@@ -36,7 +37,7 @@ Json row_as_json(const EntryRow& row)
             {"tier", row.tier},
             {"compiler", row.metadata.compiler},
             {"target", row.metadata.target},
-            {"options", row.metadata.options},
+            {"options", base::without_secrets(row.metadata.options)},
             {"status", row.status},
             {"writer", row.metadata.writer.empty() ? Json(nullptr) : Json(row.metadata.writer)}};
 }
@@ -45,7 +46,7 @@ std::string options_line(const std::vector<std::string>& options)
 {
     std::vector<std::string> words;
     words.reserve(options.size());
-    for (const std::string& option : options)
+    for (const std::string& option : base::without_secrets(options))
         words.push_back(option.empty() || option.find(' ') != std::string::npos ? in_quotes(option)
                                                                                 : printable(option));
     return fmt::format("{}", fmt::join(words, " "));

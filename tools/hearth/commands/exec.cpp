@@ -1,5 +1,6 @@
 // Compilers that are programs: `hearth exec -- nvcc -c k.cu` runs them through the cache.
 
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "cache/explanation.hpp"
 #include "cache/open_cache.hpp"
@@ -106,7 +107,8 @@ int run_exec(const Globals& globals, const ExecArguments& arguments)
                                       .passes_signals = true};
     if (arguments.why) {
         const Explanation why = or_fail(command::explain(cache, command, options));
-        return arguments.json ? tell_why_as_json(cache, why, {{"command", command.words}}) : tell_why(cache, why);
+        return arguments.json ? tell_why_as_json(cache, why, {{"command", base::without_secrets(command.words)}})
+                              : tell_why(cache, why);
     }
     const Result<command::Ran> ran = command::run(cache, command, options);
     if (!ran) {

@@ -1,5 +1,6 @@
 #include "page/page_facts.hpp"
 
+#include "base/secrets.hpp"
 #include "cache/rows.hpp"
 #include "cache/stats_json.hpp"
 #include "hearth/admin.hpp"
@@ -109,7 +110,7 @@ Json entry_detail(Cache& cache, const EntryIndex& index, const IndexedEntry& ent
 {
     Json detail = index.as_json(entry);
     const Lookup found = cache.peek(entry.key);
-    detail.add("options", found ? found->metadata.options : std::vector<std::string>{});
+    detail.add("options", found ? base::without_secrets(found->metadata.options) : std::vector<std::string>{});
     detail.add("tiers", std::vector<std::string>{index.word(entry.tier)});
     if (!found || found->request.empty()) {
         detail.add("nearest", nullptr);

@@ -1,5 +1,6 @@
 #include "terminal/command_line.hpp"
 
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "hearth/api.hpp"
 #include "hearth/units.hpp"
@@ -176,10 +177,10 @@ int Command::Line::say_usage(const CLI::ParseError& error) const
         }
         if (!words.empty()) {
             const bool is_option = words.front().starts_with('-');
-            complain(fmt::format("There is no {} {}.{} '{} --help' lists what there is.",
-                                 is_option ? "option" : "command", in_quotes(words.front()),
-                                 is_option ? option_meant(*at, words.front()) : did_you_mean(*at, words.front()),
-                                 command));
+            complain(
+                fmt::format("There is no {} {}.{} '{} --help' lists what there is.", is_option ? "option" : "command",
+                            in_quotes(base::without_secrets(std::string_view(words.front()))),
+                            is_option ? option_meant(*at, words.front()) : did_you_mean(*at, words.front()), command));
             return k_usage;
         }
     }
@@ -195,8 +196,8 @@ int Command::Line::say_usage(const CLI::ParseError& error) const
             return k_usage;
         }
         if (word.starts_with('-')) {
-            complain(fmt::format("There is no option {}.{} '{} --help' lists what there is.", in_quotes(word), meant,
-                                 command));
+            complain(fmt::format("There is no option {}.{} '{} --help' lists what there is.",
+                                 in_quotes(base::without_secrets(std::string_view(word))), meant, command));
             return k_usage;
         }
     }
