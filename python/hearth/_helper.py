@@ -13,10 +13,10 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from ._errors import Error, Status
-from ._jobs import Job
+from ._jobs import SIGNALS_AFTER, Job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,10 @@ class Helper:
         try:
             self._to_helper.put(call)
             while True:
-                message = self._to_main.get()  # KeyboardInterrupt lands here, or in the compile function
+                try:
+                    message = self._to_main.get(timeout=SIGNALS_AFTER)  # KeyboardInterrupt lands here, or in the compile function
+                except Empty:
+                    continue
                 if isinstance(message, _Fill):
                     self.waits = False
                     message.job.fill(message.result)

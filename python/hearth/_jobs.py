@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     Result = Union[bytes, bytearray, memoryview, Sections]
 
 
+# The seconds after which a wait of the main thread is begun anew. A signal ends it at once, but for one that comes just
+# before the wait, or that the kernel hands to another thread: Python runs its handler only when the main thread is back.
+# No wait is safe from that, neither for a lock nor for a descriptor, unless signal.set_wakeup_fd() is taken from the
+# program, and that cannot be given back as it was.
+SIGNALS_AFTER = 0.1
+
+
 class Job:
     """One compile function, and how it went."""
 
@@ -134,7 +141,8 @@ def wait_for_all() -> None:
     _is_ending = True
     for job in list(_jobs.values()):
         if job.dropped is not None:
-            job.dropped.wait()
+            while not job.dropped.wait(SIGNALS_AFTER):
+                pass
 
 
 def are_stuck(jobs: dict[int, Job] = _jobs, is_ending: Callable[[], bool] = sys.is_finalizing) -> bool:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 
 from support import CacheTest, main, never
@@ -137,7 +138,43 @@ class Interrupts(CacheTest):
         self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never, deadline=3600)), b"x")
 
 
+# Main waits for a compile of another thread, again and again, and each wait is to end by a signal of take().
+_ROUNDS = textwrap.dedent(
+    """
+    os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+    cache = hearth.Cache.open(sys.argv[1])
+    for number in range(rounds):
+        begun, may_end = threading.Event(), threading.Event()
+        slow = lambda: begun.set() or may_end.wait() and b"x"
+        interrupting = threading.Thread(target=lambda: begun.wait() and take())
+        interrupting.start()
+        try:
+            cache.get_or_compile(hearth.key("round", number), slow, deadline=3600)
+        except KeyboardInterrupt:
+            print(number, flush=True)
+        may_end.set()
+        interrupting.join()
+    """
+)
+
+
 class Programs(CacheTest):
+    def rounds(self, count, take):
+        """How many of them ended."""
+        done = self.start(f"rounds = {count}\ntake = lambda: {take}\n{_ROUNDS}")
+        try:
+            printed, said = done.communicate(timeout=100)
+        except subprocess.TimeoutExpired:
+            done.kill()
+            printed, said = done.communicate()
+        return len(printed.splitlines()), said
+
+    def test_no_ctrl_c_is_lost_as_a_wait_begins(self):
+        self.assertEqual(self.rounds(2000, "os.kill(os.getpid(), signal.SIGINT)"), (2000, ""))
+
+    def test_no_ctrl_c_is_lost_that_the_system_gave_to_another_thread(self):
+        self.assertEqual(self.rounds(3, "signal.pthread_kill(threading.get_ident(), signal.SIGINT)"), (3, ""))
+
     def start(self, script):
         return subprocess.Popen(
             [sys.executable, "-B", "-c", "import hearth, os, signal, sys, threading\n" + script, self.directory],
