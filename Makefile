@@ -12,7 +12,7 @@ build: ## build the library and the command, build/hearth
 	@$(call BUILD,build,hearth hearth_tool)
 	@echo "build/hearth is ready: try build/hearth --help"
 
-wheel: ## build the Python package, dist/hearth-*.whl, and test it in an empty environment
+wheel: ## build the Python package, dist/hearth_cache-*.whl, and test it in an empty environment
 	@scripts/build-wheel
 
 docs: ## make the API reference from the headers, build/docs/api/index.html; a warning of Doxygen is an error

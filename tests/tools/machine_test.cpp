@@ -75,6 +75,36 @@ TEST_F(Doctor, a_gpu_that_is_hidden_is_not_used_and_the_host_stands_in)
     EXPECT_TRUE(shown) << stats;
 }
 
+TEST_F(Doctor, notices_another_projects_distribution_called_hearth)
+{
+    const auto packages = scratch / "venv/lib/python3.11/site-packages";
+    for (const char* folder : {"hearth", "hearth_cache-0.2.1.dist-info"})
+        std::filesystem::create_directories(packages / folder);
+    write("venv/lib/python3.11/site-packages/hearth/__init__.py", "");
+    write("venv/lib/python3.11/site-packages/hearth/_library.py", "");
+    write("venv/lib/python3.11/site-packages/hearth_cache-0.2.1.dist-info/METADATA", "Name: hearth-cache\n");
+    given["VIRTUAL_ENV"] = (scratch / "venv").string();
+    const auto strangers = [&] {
+        std::vector<std::string> sentences;
+        const auto report = json_of({"doctor", "--json"});
+        for (const auto& sentence : report.at("advice"))
+            if (const auto text = sentence.get<std::string>(); text.find("pip uninstall hearth;") != std::string::npos)
+                sentences.push_back(text);
+        return sentences;
+    };
+    EXPECT_EQ(strangers(), std::vector<std::string>{}) << "ours is no stranger";
+
+    std::filesystem::create_directory(packages / "hearth-4.1.0.dist-info");
+    write("venv/lib/python3.11/site-packages/hearth-4.1.0.dist-info/METADATA", "Name: hearth\n");
+    ASSERT_EQ(strangers().size(), 1U);
+    EXPECT_NE(strangers().front().find((packages / "hearth-4.1.0.dist-info").string()), std::string::npos);
+
+    std::filesystem::remove_all(packages / "hearth-4.1.0.dist-info");
+    std::filesystem::remove(packages / "hearth/_library.py");
+    ASSERT_EQ(strangers().size(), 1U);
+    EXPECT_NE(strangers().front().find((packages / "hearth").string()), std::string::npos);
+}
+
 TEST_F(Doctor, finds_compilers_by_looking_not_by_loading)
 {
     const auto root = scratch / "cuda";

@@ -1,6 +1,7 @@
 #include "carry/identity.hpp"
 
 #include "doctor/machine.hpp"
+#include "doctor/python_packages.hpp"
 #include "hearth/libraries.hpp"
 #include "terminal/text.hpp"
 #include "json/json.hpp"
@@ -15,12 +16,10 @@
 #include <fstream>
 #include <iterator>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 namespace hearth::cli::carry {
 
@@ -53,38 +52,6 @@ std::string gpus_here()
     for (const FoundGpu& gpu : find_gpus())
         names.insert(gpu.name);
     return names.empty() ? "no GPU" : fmt::format("{}", fmt::join(names, ", "));
-}
-
-// The path by which a program would be started; empty: there is no such program.
-std::string found_on_path(const std::string& program)
-{
-    if (program.find('/') != std::string::npos)
-        return fs::absolute(program).lexically_normal().string();
-    const char* const path = std::getenv("PATH");
-    std::istringstream folders(path != nullptr ? path : "");
-    for (std::string folder; std::getline(folders, folder, ':');)
-        if (std::string file = folder + "/" + program; ::access(file.c_str(), X_OK) == 0)
-            return file;
-    return {};
-}
-
-// Where the packages are that the program would import: beside it first. A virtual environment's python is a link, and
-// it is the folder of the link that counts.
-std::vector<std::string> package_folders(const std::string& program)
-{
-    std::vector<std::string> patterns;
-    for (const std::string& name : program.empty() ? std::vector<std::string>{"python3", "python"}
-                                                   : std::vector<std::string>{program, "python3", "python"})
-        if (const std::string file = found_on_path(name); !file.empty())
-            for (const char* kind : {"site-packages", "dist-packages"})
-                patterns.push_back(fs::path(file).parent_path().parent_path().string() + "/lib/python3*/" + kind);
-    for (std::string& pattern : python_packages())
-        patterns.push_back(std::move(pattern));
-    std::vector<std::string> folders;
-    for (const std::string& pattern : patterns)
-        for (std::string& folder : expand(pattern))
-            folders.push_back(std::move(folder));
-    return folders;
 }
 
 void add_versions(std::string_view package, const std::string& folder, std::set<std::string>& versions)
@@ -146,7 +113,7 @@ std::vector<Fact> identity_of(const Place& place, const IdentityOptions& options
                             {"target", options.target.empty() ? gpus_here() : options.target}};
     if (place.tool != nullptr) {
         const std::vector<std::string> folders =
-            place.tool->packages.empty() ? std::vector<std::string>{} : package_folders(options.program);
+            place.tool->packages.empty() ? std::vector<std::string>{} : python_package_folders(options.program);
         for (const std::string_view package : place.tool->packages)
             facts.push_back({std::string(package), version_of(package, folders)});
         if (place.tool->needs_toolkit)

@@ -2,6 +2,7 @@
 #include "cache/open_cache.hpp"
 #include "doctor/machine.hpp"
 #include "doctor/program_report.hpp"
+#include "doctor/python_packages.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/device_tier.hpp"
 #include "hearth/units.hpp"
@@ -124,6 +125,8 @@ void advise(Findings& findings)
         advice.emplace_back("No NVIDIA GPU was found: compiling and caching work, launching kernels does not.");
     else if (findings.driver.library.empty())
         advice.emplace_back("A GPU is there but libcuda.so.1 is not. Install the driver's user-space libraries.");
+    for (std::string& sentence : strangers_called_hearth())
+        advice.push_back(std::move(sentence));
 }
 
 Findings examine(const Globals& globals)
