@@ -9,9 +9,6 @@ import unittest
 
 import support
 
-# scripts/install-deps makes an environment that has it.
-_PYTHON = os.environ.get("HEARTH_TEST_PYTHON") or os.path.expanduser("~/.cache/hearth-tests/python/bin/python3")
-
 _PROGRAM = textwrap.dedent(
     """
     import hashlib, sys
@@ -55,7 +52,11 @@ class CudaCoreTest(unittest.TestCase):
 
     def run_it(self, program, *arguments, **more):
         return subprocess.run(
-            [_PYTHON, "-c", program, *arguments], env={**self.environment, **more}, capture_output=True, text=True, timeout=100
+            [support.PYTHON, "-c", program, *arguments],
+            env={**self.environment, **more},
+            capture_output=True,
+            text=True,
+            timeout=100,
         )
 
     def check(self, program, *arguments):
@@ -76,8 +77,4 @@ class CudaCoreTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    found = subprocess.run([_PYTHON, "-c", "from cuda.core.utils import ProgramCacheResource"], capture_output=True, text=True)
-    if found.returncode != 0:
-        print("skipped: cuda.core is not installed, or has no caches:", found.stderr.strip().split("\n")[-1])
-    else:
-        support.main()
+    support.main_with("from cuda.core.utils import ProgramCacheResource")

@@ -1,11 +1,9 @@
 """hearth.inductor: torch.compile on a CPU, in processes that have nothing but Hearth in common."""
 
-import importlib.util
 import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import textwrap
 import unittest
@@ -51,12 +49,13 @@ class InductorTest(unittest.TestCase):
     def run_it(self, world, **more):
         environment = {
             **os.environ,
+            **support.SAME_PACKAGE,
             "TORCHINDUCTOR_CACHE_DIR": self.own,
             "HEARTH_DIR": os.path.join(self.folder, "cache"),
             **more,
         }
         result = subprocess.run(
-            [sys.executable, self.program, world], env=environment, capture_output=True, text=True, timeout=250
+            [support.PYTHON, self.program, world], env=environment, capture_output=True, text=True, timeout=250
         )
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout.splitlines()[-1]), result.stderr
@@ -87,7 +86,4 @@ class InductorTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if importlib.util.find_spec("torch") is None:
-        print("skipped: torch is not installed.")
-    else:
-        support.main()
+    support.main_with("import torch")

@@ -11,8 +11,6 @@ import unittest
 
 import support
 
-# scripts/install-deps makes an environment that has JAX.
-_PYTHON = os.environ.get("HEARTH_TEST_PYTHON") or os.path.expanduser("~/.cache/hearth-tests/python/bin/python3")
 _COMMAND = os.environ["HEARTH_COMMAND"]
 
 _PROGRAM = textwrap.dedent(
@@ -38,7 +36,7 @@ class JaxTest(unittest.TestCase):
         return {**kept, "JAX_PLATFORMS": "cpu", "HEARTH_DIR": os.path.join(self.folder, "cache"), **more}
 
     def run_it(self, *options, **more):
-        words = [_COMMAND, "run", "--json", *options, "--", _PYTHON, "-c", _PROGRAM]
+        words = [_COMMAND, "run", "--json", *options, "--", support.PYTHON, "-c", _PROGRAM]
         done = subprocess.run(words, env=self.environment(**more), capture_output=True, text=True, timeout=200)
         return done, json.loads(done.stderr.splitlines()[-1])
 
@@ -49,7 +47,7 @@ class JaxTest(unittest.TestCase):
 
     def test_a_directory_of_jax_is_used_and_filled_and_not_taken_for_our_own(self):
         named = {"JAX_COMPILATION_CACHE_DIR": self.own, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-        subprocess.run([_PYTHON, "-c", _PROGRAM], env=self.environment(**named), check=True, capture_output=True)
+        subprocess.run([support.PYTHON, "-c", _PROGRAM], env=self.environment(**named), check=True, capture_output=True)
         self.assertEqual(self.check(**named)[1]["compiled"], 0)
         shutil.rmtree(self.own)
         self.assertGreater(self.check(**named)[1]["compiled"], 0)
@@ -57,7 +55,7 @@ class JaxTest(unittest.TestCase):
 
     def test_a_recording_is_whole_though_a_directory_of_jax_has_it_all(self):
         named = {"JAX_COMPILATION_CACHE_DIR": self.own, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-        subprocess.run([_PYTHON, "-c", _PROGRAM], env=self.environment(**named), check=True, capture_output=True)
+        subprocess.run([support.PYTHON, "-c", _PROGRAM], env=self.environment(**named), check=True, capture_output=True)
         self.assertGreater(self.check("--record", os.path.join(self.folder, "r"), **named)[1]["compiled"], 0)
 
     def test_a_directory_that_jax_cannot_use_is_no_matter(self):
@@ -79,7 +77,7 @@ class JaxTest(unittest.TestCase):
         self.check(HEARTH_DIR=blocked)
 
     def test_processes_that_start_at_once_get_the_same(self):
-        words = [_COMMAND, "run", "--", _PYTHON, "-c", _PROGRAM]
+        words = [_COMMAND, "run", "--", support.PYTHON, "-c", _PROGRAM]
         started = [subprocess.Popen(words, env=self.environment(), stdout=subprocess.PIPE) for _ in range(4)]
         self.assertEqual(len({process.communicate(timeout=200)[0] for process in started}), 1)
 
@@ -90,7 +88,11 @@ class JaxTest(unittest.TestCase):
         hits = [
             int(
                 subprocess.run(
-                    [_PYTHON, "-c", program], env=self.environment(**paths), check=True, capture_output=True, text=True
+                    [support.PYTHON, "-c", program],
+                    env=self.environment(**paths),
+                    check=True,
+                    capture_output=True,
+                    text=True,
                 ).stdout.splitlines()[-1]
             )
             for _ in range(2)
@@ -99,7 +101,4 @@ class JaxTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if subprocess.run([_PYTHON, "-c", "import jax"], capture_output=True).returncode != 0:
-        print("skipped: JAX is not installed.")
-    else:
-        support.main()
+    support.main_with("import jax")

@@ -70,6 +70,27 @@ class Package(unittest.TestCase):
         self.assertRegex(ended.stderr, "neither in this package nor on PATH.*HEARTH_LIBRARY")
 
 
+class FrameworksOfTests(unittest.TestCase):
+    """Where the tests of adapters find the frameworks, and what they do without."""
+
+    def support(self, code, **environment):
+        folder = os.path.dirname(os.path.abspath(__file__))
+        done = python("-c", f"import sys; sys.path.insert(0, {folder!r}); import support; {code}", **environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_a_home_with_no_python_for_them_is_no_error(self):
+        with tempfile.TemporaryDirectory() as home:
+            self.assertEqual(self.support("print(support.PYTHON)", HOME=home), sys.executable + "\n")
+
+    def test_the_python_that_is_named_is_taken(self):
+        self.assertEqual(self.support("print(support.PYTHON)", HEARTH_TEST_PYTHON="/opt/python3"), "/opt/python3\n")
+
+    def test_a_framework_that_is_missing_is_named_in_one_sentence(self):
+        said = self.support("support.main_with('import no_such_framework')", HEARTH_TEST_PYTHON=sys.executable)
+        self.assertRegex(said, 'skipped: "import no_such_framework" fails in .*HEARTH_TEST_PYTHON names another')
+
+
 class Header(unittest.TestCase):
     """What is written twice, in hearth.h and in Python, is the same."""
 

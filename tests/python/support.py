@@ -1,9 +1,14 @@
 """What the tests of the Python package share."""
 
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
+
+# The Python that has the frameworks: the one named, or that of scripts/install-deps, or this one.
+_OF_INSTALL_DEPS = os.path.expanduser("~/.cache/hearth-tests/python/bin/python3")
+PYTHON = os.environ.get("HEARTH_TEST_PYTHON") or (_OF_INSTALL_DEPS if os.path.exists(_OF_INSTALL_DEPS) else sys.executable)
 
 # What the environment says of caches is not for these tests.
 _OF_BUILD = ("HEARTH_LIBRARY", "HEARTH_COMMAND")
@@ -35,6 +40,20 @@ class CacheTest(unittest.TestCase):
 
 def never():
     raise AssertionError("This was to be in the cache, and is being compiled.")
+
+
+def main_with(imports):
+    """main(), if PYTHON imports that."""
+    try:
+        found = subprocess.run([PYTHON, "-c", imports], capture_output=True, text=True, timeout=100)
+    except OSError as error:
+        sys.exit(f"HEARTH_TEST_PYTHON is no Python that can be run: {error}")
+    if found.returncode == 0:
+        main()
+    else:
+        why = found.stderr.strip().split("\n")[-1]
+        print(f'skipped: "{imports}" fails in {PYTHON} ({why}). "scripts/install-deps test" makes a Python for these '
+              "tests, and HEARTH_TEST_PYTHON names another.")
 
 
 def main():

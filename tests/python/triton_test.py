@@ -4,16 +4,10 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
 import support
-
-try:
-    import triton
-except ImportError:
-    triton = None
 
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scale_with_triton.py")
 
@@ -28,6 +22,7 @@ class TritonTest(unittest.TestCase):
     def run_it(self, world, manager="hearth.triton:CacheManager", **more):
         environment = {
             **os.environ,
+            **support.SAME_PACKAGE,
             "TRITON_CACHE_DIR": self.own,
             "HEARTH_DIR": os.path.join(self.folder, "cache"),
             **more,
@@ -35,7 +30,7 @@ class TritonTest(unittest.TestCase):
         if manager:
             environment["TRITON_CACHE_MANAGER"] = manager
         result = subprocess.run(
-            [sys.executable, _PROGRAM, world], env=environment, capture_output=True, text=True, timeout=100
+            [support.PYTHON, _PROGRAM, world], env=environment, capture_output=True, text=True, timeout=100
         )
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout.splitlines()[-1]), result.stderr
@@ -111,12 +106,13 @@ class TritonTest(unittest.TestCase):
     def test_eight_processes_at_once_get_the_same(self):
         environment = {
             **os.environ,
+            **support.SAME_PACKAGE,
             "TRITON_CACHE_DIR": self.own,
             "TRITON_CACHE_MANAGER": "hearth.triton:CacheManager",
             "HEARTH_DIR": os.path.join(self.folder, "cache"),
         }
         started = [
-            subprocess.Popen([sys.executable, _PROGRAM, "compiles"], env=environment, stdout=subprocess.PIPE)
+            subprocess.Popen([support.PYTHON, _PROGRAM, "compiles"], env=environment, stdout=subprocess.PIPE)
             for _ in range(8)
         ]
         said = {process.communicate(timeout=200)[0] for process in started}
@@ -124,7 +120,4 @@ class TritonTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if triton is None:
-        print("skipped: Triton is not installed.")
-    else:
-        support.main()
+    support.main_with("import triton")
