@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import platform
+import re
 import threading
 import time
 
@@ -15,13 +16,14 @@ from ._errors import Error, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Optional, TypeVar
+    from collections.abc import Mapping
+    from typing import Any, Callable, Optional, TypeVar, Union
 
-    from ._entry import Entry
     from ._jobs import Result
     from ._key import Key
 
     Answer = TypeVar("Answer")
+    Sections = Mapping[str, Union[bytes, memoryview]]
 
 _log = logging.getLogger("hearth")
 _said: set[str] = set()
@@ -65,11 +67,50 @@ def asked(framework: str, question: Callable[[], Answer]) -> Optional[Answer]:
     """The answer, or None."""
     try:
         return question()
-    except (Error, OSError, LookupError, TypeError, ValueError, MemoryError) as problem:
+    except Exception as problem:
         if isinstance(problem, Error) and problem.status == Status.COMPILE_FORBIDDEN:
             raise
         say(f"Hearth does not keep what {framework} compiles: {problem}")
         return None
+
+
+# What a framework's JSON stays far below. An FX graph is one long string in it.
+_MOST_BYTES = 256 << 20
+_MOST_VALUES = 1_000_000
+_MOST_LEVELS = 50
+_MOST_DIGITS = 100
+
+_BRACKETS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+
+
+def parsed(data: Union[bytes, memoryview]) -> Any:
+    """JSON that a store holds, where anybody may have put it: a ValueError, and neither an endless parse nor a stack that
+    overflows, if it is none or is larger or deeper than any framework writes it."""
+    text = bytes(data)
+    if len(text) > _MOST_BYTES or text.count(b",") + text.count(b"[") + text.count(b"{") > _MOST_VALUES:
+        raise ValueError(f"its JSON of {len(text)} bytes is too large")
+    level = 0
+    for found in _BRACKETS.finditer(text):
+        level += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
+        if level > _MOST_LEVELS:
+            raise ValueError("its JSON is nested too deeply")
+    value = json.loads(text.decode(), parse_int=_number)
+    if b"\\u" in text:
+        json.dumps(value, ensure_ascii=False).encode()  # half a character is none
+    return value
+
+
+def _number(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("its JSON has a number that is too large")
+    return int(digits)
+
+
+def only_section(sections: Sections, name: str = "") -> Union[bytes, memoryview]:
+    """Of an entry that was kept as bytes, which has no others."""
+    if list(sections) != [name]:
+        raise ValueError("it has other sections than the one that is read")
+    return sections[name]
 
 
 def processor() -> str:
@@ -96,16 +137,26 @@ class Compiles:
         self._framework = framework
         self._began: dict[Key, float] = {}
 
-    def find(self, key: Key, label: str = "", must: bool = False) -> Optional[Entry]:
-        """`must`: without it the framework compiles, which may be forbidden."""
+    def find(
+        self, key: Key, read: Callable[[Sections], Answer], label: str = "", must: bool = False
+    ) -> Optional[Answer]:
+        """What `read` makes of the entry's sections. From a server comes what anybody has put there, so an entry of which
+        it makes nothing is a miss, whatever it raises. `must`: without it the framework compiles, which may be forbidden.
+        """
 
-        def look() -> Optional[Entry]:
+        def look() -> Optional[Answer]:
             entry = cache().get(key)
-            if entry is None:
-                self._began[key] = self._now()
-                if must:
-                    self.check(label)
-            return entry
+            if entry is not None:
+                try:
+                    return read(entry.sections)
+                except OSError:
+                    raise  # it is not the entry that is wrong
+                except Exception as problem:
+                    say(f"Hearth refused an entry of {self._framework}, which compiles instead: {_said_of(problem)}")
+            self._began[key] = self._now()
+            if must:
+                self.check(label)
+            return None
 
         return None if _disabled else asked(self._framework, look)
 
@@ -129,6 +180,11 @@ class Compiles:
 
     def _now(self) -> float:
         return time.monotonic() - float(getattr(self._of_thread, "done", 0.0))
+
+
+def _said_of(problem: Exception) -> str:
+    """Not as long as whoever made the entry likes."""
+    return f"{type(problem).__name__}: {str(problem)[:200]!r}"
 
 
 def known(framework: str, version: str, first: tuple[int, int], last: tuple[int, int]) -> bool:

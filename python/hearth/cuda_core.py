@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from cuda.core.utils import ProgramCacheResource
 
-from ._frameworks import Compiles, asked, cache
+from ._frameworks import Compiles, asked, cache, only_section
 from ._key import key as key_of
 
 TYPE_CHECKING = False
@@ -32,10 +32,12 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc]  # cuda.core's o
     process that has the same settings."""
 
     def __getitem__(self, key: Name) -> bytes:
-        entry = _compiles.find(_key(key), "a program of cuda.core", must=True)
-        if entry is None:
+        code = _compiles.find(
+            _key(key), lambda sections: bytes(only_section(sections)), "a program of cuda.core", must=True
+        )
+        if code is None:
             raise KeyError(key)
-        return bytes(entry)
+        return code
 
     def __setitem__(self, key: Name, value: Any) -> None:
         _compiles.keep(_key(key), "a program of cuda.core", lambda: _bytes_of(value))

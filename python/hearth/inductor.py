@@ -14,21 +14,22 @@ signatures there (docs/security.md): a value that nobody has signed is a miss th
 from __future__ import annotations
 
 import atexit
-import json
 import os
+import re
 import shutil
 import tempfile
 
 import torch
 from torch._inductor import remote_cache
 
-from ._frameworks import Compiles, asked, known, processor, recording
+from ._frameworks import Compiles, asked, known, only_section, parsed, processor, recording
 from ._key import key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._frameworks import Sections
     from ._key import Key
 
 
@@ -46,20 +47,44 @@ class Backend(remote_cache.RemoteCacheBackend):  # type: ignore[misc]  # torch's
     # A miss is no error where compiling is forbidden: it is not known here whether anything is compiled for it. What is
     # compiled then, Triton's kernels or C++, is asked for too.
     def _get(self, name: str) -> Any:
-        def read() -> Any:
-            entry = _compiles.find(_key(name))
-            if entry is None:
-                return None
-            sections = entry.sections
-            return json.loads(bytes(sections["json"])) if "json" in sections else bytes(sections["bytes"])
+        def read(sections: Sections) -> bytes:
+            data = bytes(only_section(sections, "bytes"))
+            _check(name, parsed(data))
+            return data
 
-        return asked("inductor", read)
+        return asked("inductor", lambda: _compiles.find(_key(name), read))
 
     def _put(self, name: str, data: Any) -> None:
         def sections() -> dict[str, bytes]:
-            return {"bytes": data} if isinstance(data, bytes) else {"json": json.dumps(data).encode()}
+            _check(name, parsed(data))  # what would be refused is not kept
+            return {"bytes": data}
 
         _compiles.keep(_key(name), name[:100], sections)
+
+
+def _check(name: str, value: Any) -> None:
+    """That torch gets what it put: it takes it as it is, and fails with what is not. Its caches of FX graphs and of
+    AOTAutograd look for themselves."""
+    if not isinstance(value, dict):
+        raise ValueError("it is no dict")
+    if name.startswith("pt2:bundled-autotune"):
+        # Names of files, which torch writes wherever they lead.
+        if not all(re.fullmatch(r"\w+\.best_config", file, re.ASCII) for file in value):
+            raise ValueError("it names a file that is no result of autotuning")
+        for tuned in value.values():
+            _check_tuned(tuned)
+    elif "configs_hash" in value or not isinstance(value.get("data"), str):
+        _check_tuned(value)
+
+
+def _check_tuned(value: Any) -> None:
+    """A configuration that was found best: numbers for the kernel, and for torch."""
+    if not isinstance(value, dict) or any(isinstance(one, (dict, list)) for one in value.values()):
+        raise ValueError("it is no result of autotuning")
+    if any(type(value.get(name)) is not int for name in ("num_warps", "num_stages")):
+        raise ValueError("it is a result of autotuning without numbers of warps and stages")
+    if not all(abs(value.get(name, 0)) < 1e18 for name in ("time_taken_ms", "time_saved_ns")):
+        raise ValueError("it is a result of autotuning with a time that is no number")
 
 
 def enable() -> None:

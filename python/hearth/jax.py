@@ -21,7 +21,7 @@ from jax._src import compilation_cache
 from jax._src.compilation_cache_interface import CacheInterface
 
 from ._errors import Error
-from ._frameworks import Compiles, asked, known, processor, recording
+from ._frameworks import Compiles, asked, known, only_section, processor, recording
 from ._key import key
 
 TYPE_CHECKING = False
@@ -47,11 +47,8 @@ class Cache(CacheInterface):  # type: ignore[misc]  # JAX's own, which tells no 
         self._surroundings = f"{processor()} {cores} {'zstd' if packed else 'zlib'}"
 
     def get(self, key: str) -> Optional[bytes]:
-        entry = _compiles.find(self._key(key))
-        if entry is not None:
-            return bytes(entry)
-        value: Optional[bytes] = None
-        if self._behind is not None and not recording:
+        value = _compiles.find(self._key(key), lambda sections: bytes(only_section(sections)))
+        if value is None and self._behind is not None and not recording:
             value = self._behind.get(key)
         if value is not None:
             return value

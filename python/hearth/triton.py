@@ -17,28 +17,32 @@ write to a server that you read from may run code in your programs. Demand signa
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import threading
+from collections import namedtuple
 
 import triton
 from triton import knobs
 from triton.runtime.cache import FileCacheManager
 
-from ._frameworks import Compiles, asked, known, recording
+from ._frameworks import Compiles, asked, known, only_section, parsed, recording
 from ._key import key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional, TypeVar, Union
 
-    from ._entry import Entry
+    from ._frameworks import Sections
     from ._key import Key
+
+
+    Answer = TypeVar("Answer")
 
 # What a compile writes one after the other, and then names as a group. Everything else is a file of its own.
 _PARTS = {".ttir", ".ttgir", ".llir", ".ptx", ".cubin", ".source", ".json", ".gluon", ".amdgcn", ".hsaco", ".spv"}
 _OF_AUTOTUNER = ".autotune.json"
+_PLAIN = (int, float, bool, str, type(None))
 
 _compiles = Compiles("triton")
 
@@ -80,9 +84,13 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # Triton tells no t
     def get_file(self, filename: str) -> Optional[str]:
         if not self._is_kept or _is_part(filename):
             return super().get_file(filename)  # type: ignore[no-any-return]
-        entry = self._find(filename)
-        written = self._written({filename: entry.data}) if entry is not None else None
-        path: Optional[str] = written[filename] if written else None
+
+        def read(sections: Sections) -> str:
+            if filename.endswith(_OF_AUTOTUNER):
+                _check_tuned(sections)
+            return self._file(filename, only_section(sections))
+
+        path: Optional[str] = self._find(filename, read)
         if path is None and not recording:
             path = super().get_file(filename)
         if path is None and not filename.endswith(_OF_AUTOTUNER):
@@ -100,12 +108,14 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # Triton tells no t
     def get_group(self, filename: str) -> Optional[dict[str, str]]:
         if not self._is_kept:
             return super().get_group(filename)  # type: ignore[no-any-return]
-        group: Optional[dict[str, str]] = None
-        entry = None if _knob("always_compile") else self._find(filename)
-        if entry is not None and _is_whole(filename, entry):
-            group = self._written(entry.sections)
-            if group is not None and not self.has_file(f"__grp__{filename}"):
-                asked("triton", lambda: super(CacheManager, self).put_group(filename, group))  # for who comes without us
+
+        def read(sections: Sections) -> dict[str, str]:
+            _check_group(filename, sections)
+            return {name: self._file(name, data) for name, data in sections.items()}
+
+        group = None if _knob("always_compile") else self._find(filename, read)
+        if group is not None and not self.has_file(f"__grp__{filename}"):
+            asked("triton", lambda: super(CacheManager, self).put_group(filename, group))  # for who comes without us
         if group is None and not recording:
             group = super().get_group(filename)
         # Some versions of Triton leave out what is missing, and then use a kernel of which a part is.
@@ -132,29 +142,24 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # Triton tells no t
             "triton", key=self.key, file=filename, libc=libc or "", by=by, whole=not _knob("store_binary_only")
         )
 
-    def _find(self, filename: str) -> Optional[Entry]:
+    def _find(self, filename: str, read: Callable[[Sections], Answer]) -> Optional[Answer]:
         _parts.end()  # of a compile that failed
-        return _compiles.find(self._key(filename))
+        return _compiles.find(self._key(filename), read)
 
     def _keep(self, filename: str, paths: dict[str, str]) -> None:
-        def read() -> Optional[dict[str, bytes]]:
-            sections = {}
+        def read() -> dict[str, bytes]:
+            sections: dict[str, bytes] = {}
             for name, path in paths.items():
                 with open(path, "rb") as file:
                     sections[name] = file.read()
-            # An option by which people put a file of theirs in the place of what is compiled. Triton's key has its name.
-            if filename in sections and json.loads(sections[filename]).get("ir_override"):
-                return None
+            if filename.endswith(".json"):  # what would be refused is not kept
+                _check_tuned(sections) if filename.endswith(_OF_AUTOTUNER) else _check_group(filename, sections)
             return sections
 
         _compiles.keep(self._key(filename), _name_of(filename), read)
 
-    def _written(self, sections: Mapping[str, memoryview]) -> Optional[dict[str, str]]:
-        """Where the files are, with exactly these bytes: one of a process that was killed may have others. None: they
-        cannot be written."""
-        return asked("triton", lambda: {name: self._file(name, data) for name, data in sections.items()})
-
-    def _file(self, filename: str, data: memoryview) -> str:
+    def _file(self, filename: str, data: Union[bytes, memoryview]) -> str:
+        """Where the file is, with exactly these bytes: one of a process that was killed may have others."""
         path: str = self._make_path(filename)
         try:
             with open(path, "rb") as file:
@@ -171,12 +176,45 @@ def _is_part(filename: str) -> bool:
     return os.path.splitext(filename)[1] in _PARTS and not filename.endswith(_OF_AUTOTUNER)
 
 
-def _is_whole(filename: str, entry: Entry) -> bool:
-    """From a server comes what anybody has put there: names that lead elsewhere, for one."""
-    names = entry.sections
-    if any(os.path.basename(name) != name or name in ("", ".", "..") for name in names):
-        return False
-    return filename in names and isinstance(asked("triton", lambda: json.loads(bytes(names[filename]))), dict)
+def _check_group(filename: str, sections: Sections) -> None:
+    """That an entry has the files of the kernel that Triton asks for, and no others, and that Triton makes a kernel of
+    them. It takes them for its own and would fail, so they are tried before they are written."""
+    from triton.compiler.compiler import GPUTarget, make_backend  # not there yet when this module is imported
+
+    if filename not in sections or not set(sections) <= {_name_of(filename) + part for part in _PARTS}:
+        raise ValueError("it has other files than those of the kernel")
+    metadata = parsed(sections[filename])
+    if metadata.get("ir_override"):  # an option; Triton's key has the file's name, and not what it holds
+        raise ValueError("it names a file to take in the place of what is compiled")
+    if not re.fullmatch(r"[\w.$]+", metadata["name"], re.ASCII):
+        raise ValueError("its name is none of a kernel")
+    if any(type(metadata[number]) is not int for number in ("shared", "num_warps", "num_ctas")):
+        raise ValueError("what its launch needs is no number")
+    target = metadata["target"]
+    backend = make_backend(GPUTarget(target["backend"], target["arch"], target["warp_size"]))
+    backend.pack_metadata(namedtuple("Metadata", sorted(metadata))(**metadata))
+    binary = f"{_name_of(filename)}.{backend.binary_ext}"
+    if binary not in sections:
+        raise ValueError("it has no code")
+    for name in set(sections) - {binary}:
+        bytes(sections[name]).decode()
+
+
+def _check_tuned(sections: Sections) -> None:
+    """That Triton finds the best configuration in what the autotuner measured, and in that no file or function."""
+    from triton.runtime.autotuner import Config
+
+    timings = {}
+    for settings, timing in parsed(only_section(sections))["configs_timings"]:
+        config = Config(**settings)
+        if config.ir_override is not None or config.pre_hook is not None:
+            raise ValueError("it names a file, or a function, to take in the place of what is compiled")
+        if not all(type(name) is str and type(value) in _PLAIN for name, value in config.all_kwargs().items()):
+            raise ValueError("it has a setting that is neither a number nor a word")
+        if any(type(number) is not int for number in (config.num_warps, config.num_ctas, config.num_stages)):
+            raise ValueError("it has numbers of warps, blocks or stages that are none")
+        timings[config] = timing
+    min(timings, key=lambda config: timings[config])
 
 
 def _knob(name: str) -> bool:

@@ -1,7 +1,8 @@
-"""A program of Triton: scale_with_triton.py compiles|answered.
+"""A program of Triton: scale_with_triton.py compiles|answered|poisons.
 
 It compiles a kernel, a launcher and the result of an autotuner for a GPU that need not be here, and says what it got. In
-the world "answered" the compilers are gone.
+the world "answered" the compilers are gone. In the world "poisons" what it keeps is replaced by what Python's JSON parser
+fails with.
 """
 
 import hashlib, json, os, sys
@@ -18,6 +19,13 @@ if sys.argv[1] == "answered":
         if hasattr(CUDABackend, stage):
             setattr(CUDABackend, stage, refuse)
 
+if sys.argv[1] == "poisons":
+    import hearth.triton
+    def poison(self, filename, paths):
+        sections = {name: b"[" * 100_000 for name in paths}
+        hearth.Cache.shared().put(self._key(filename), sections)
+    hearth.triton.CacheManager._keep = poison
+
 @triton.jit
 def scale(x, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -30,7 +38,10 @@ launcher = one.get_file("launcher.so")
 if launcher is None:
     launcher = one.put(b"\x7fELF a launcher", "launcher.so", binary=True)
 tuned = get_cache_manager("cd" * 32)
-best = tuned.get_file("scale.autotune.json") or tuned.put(json.dumps({"best": 1}), "scale.autotune.json", binary=False)
+best = tuned.get_file("scale.autotune.json")
+if best is None:
+    timings = {"configs_timings": [[triton.Config({"BLOCK": 128}).__dict__, [0.1, 0.1, 0.2]]]}
+    best = tuned.put(json.dumps(timings), "scale.autotune.json", binary=False)
 said = {name: hashlib.sha256(data if isinstance(data, bytes) else str(data).encode()).hexdigest()
         for name, data in kernel.asm.items()}
 print(json.dumps({"asm": said, "launcher": open(launcher, "rb").read().decode("latin1"), "best": open(best).read()}))

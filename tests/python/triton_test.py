@@ -55,6 +55,17 @@ class TritonTest(unittest.TestCase):
         self.assertGreater(torn, 5)
         self.assertEqual(self.run_it("answered")[0], first)
 
+    def test_entries_that_are_none_of_tritons_are_compiled_anew(self):
+        first, _ = self.run_it("compiles", manager=None)
+        shutil.rmtree(self.own)
+        self.run_it("poisons")
+        shutil.rmtree(self.own)
+        second, said = self.run_it("compiles")
+        self.assertEqual({**second, "launcher": first["launcher"]}, first)  # a launcher may be any library
+        self.assertEqual(said.count("Hearth refused an entry of triton"), 1, said)
+        shutil.rmtree(self.own)
+        self.assertEqual(self.run_it("answered")[0]["asm"], first["asm"])  # what was compiled took its place
+
     def test_what_triton_had_before_is_used_and_not_taken_for_our_own(self):
         first, _ = self.run_it("compiles", manager=None)
         self.assertEqual(self.run_it("answered")[0], first)
