@@ -1,9 +1,9 @@
 #include "hearth/ready.hpp"
 
+#include "base/ready_mark.hpp"
+
 #include <atomic>
-#include <cstdlib>
-#include <fcntl.h>
-#include <unistd.h>
+#include <optional>
 
 namespace hearth {
 
@@ -11,33 +11,27 @@ namespace {
 
 std::atomic<bool> g_ready{false};
 
-// Named by `hearth run` for all processes of a run. The file is there once one of them, or `hearth ready`, has said so.
-const char* ready_file()
-{
-    const char* const path = std::getenv("HEARTH_READY_FILE");
-    return path != nullptr && path[0] == '/' ? path : nullptr;
-}
-
 }  // namespace
 
 void ready()
 {
     g_ready.store(true, std::memory_order_relaxed);
-    const char* const path = ready_file();
-    const int fd = path != nullptr ? ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600) : -1;
-    if (fd >= 0)
-        ::close(fd);
+    if (const std::optional<base::ReadyMark> mark = base::ReadyMark::of_this_run())
+        mark->seal();
 }
 
 bool is_ready()
 {
     if (g_ready.load(std::memory_order_relaxed))
         return true;
-    const char* const path = ready_file();
-    if (path == nullptr || ::access(path, F_OK) != 0)
+    const std::optional<base::ReadyMark> mark = base::ReadyMark::of_this_run();
+    if (!mark)
         return false;
-    g_ready.store(true, std::memory_order_relaxed);
-    return true;
+    const base::ReadyMark::State state = mark->state();
+    // A process that is short of descriptors cannot look, and may be able to later.
+    if (state == base::ReadyMark::State::ready)
+        g_ready.store(true, std::memory_order_relaxed);
+    return state != base::ReadyMark::State::starting;
 }
 
 }  // namespace hearth

@@ -1,3 +1,4 @@
+#include "base/ready_mark.hpp"
 #include "cache_test.hpp"
 #include "engine/stats/history.hpp"
 #include "hearth/history.hpp"
@@ -326,14 +327,15 @@ TEST_F(History, compiles_after_ready_can_be_refused_and_those_before_go_on)
 
 TEST_F(History, one_process_of_a_run_speaks_for_all_of_it)
 {
-    const std::string file = m_scratch / "ready";
-    m_environment.set("HEARTH_READY_FILE", file);
+    const std::optional<base::ReadyMark> mark = base::ReadyMark::make();
+    ASSERT_TRUE(mark);
+    m_environment.set(base::k_ready_variable, mark->text());
     EXPECT_EQ(in_child([] { return !is_ready(); }), 0);
     EXPECT_EQ(in_child([] { return (ready(), true); }), 0);
     EXPECT_EQ(in_child([] { return is_ready(); }), 0);
-    // Not by a path that depends on where a process stands.
-    m_environment.set("HEARTH_READY_FILE", "ready");
-    EXPECT_EQ(in_child([] { return !is_ready(); }), 0);
+    // A run whose mark is lost is not starting.
+    m_environment.set(base::k_ready_variable, "1/200/0123456789abcdef");
+    EXPECT_EQ(in_child([] { return is_ready(); }), 0);
 }
 
 }  // namespace

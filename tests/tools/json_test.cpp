@@ -1,4 +1,5 @@
 // Every --json output beside docs/json.md: the same fields, no more and no less.
+#include "base/ready_mark.hpp"
 #include "recorded.hpp"
 #include "support/redis_server.hpp"
 
@@ -185,9 +186,7 @@ TEST_F(JsonPage, lists_the_fields_of_every_command)
     expect_fields("gc", {{"gc", "--dry-run", "--max-entries", "1"}, {"gc", "--gone-compilers", "1ms"}});
     if (hearth({"run", "--json", "--", "true"}).err.starts_with("{"))
         expect_fields("run", {{"run", "--", "true"}});
-    std::filesystem::create_directory(scratch / "ready-marks");
-    expect_fields("ready", {{"ready"}},
-                  {{"HEARTH_READY_FILE", (scratch / "ready-marks" / "1-0123456789abcdef").string()}});
+    expect_fields("ready", {{"ready"}}, {{base::k_ready_variable, base::ReadyMark::make().value().text()}});
     expect_log_fields(write("k.cpp", "int k;\n").string());
     if (has_redis()) {
         const RedisServer server;

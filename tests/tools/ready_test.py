@@ -98,55 +98,98 @@ class Ready(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("1 after ready", told)
 
-    def test_a_users_own_folder_and_what_a_link_leads_to_stay_as_they_are(self):
-        year_old = time.time() - 400 * 24 * 3600
-        cache = self.folder / "cache"
-        kept = []
-        for folder in (cache / "ready", cache / "ready-marks", self.folder / "elsewhere"):
-            folder.mkdir(parents=True, mode=0o700)
-            for name in ("thesis", "1-0123456789abcdeg", "17-0123456789abcdef"):
-                (folder / name).touch()
-                os.utime(folder / name, (year_old, year_old))
-                kept.append(folder / name)
-        gone = kept.pop(5)
-        self.run_with("true")
-        self.assertFalse(gone.exists())
-        self.assertEqual([file for file in kept if not file.exists()], [])
-        for file in (cache / "ready-marks").iterdir():
-            file.unlink()
-        (cache / "ready-marks").rmdir()
-        (cache / "ready-marks").symlink_to(self.folder / "elsewhere")
-        done = self.run_with(f"{HEARTH} ready && gcc -c b.c", "--summary")
-        self.assertIn("1 after ready", done.stderr)  # marked elsewhere
-        self.assertEqual(len(list((self.folder / "elsewhere").iterdir())), 3)
+    def test_a_ban_outlives_the_cache_directory_and_the_temporary_folder(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        self.environment["TMPDIR"] = str(temporary)
+        script = f"gcc -c a.c && {HEARTH} ready && rm -rf {self.folder}/cache {temporary} && mkdir {temporary}; gcc -c b.c"
+        done = self.run_with(script, "--forbid-compile=after-ready")
+        self.assertNotEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((self.folder / "a.o").exists())
+        self.assertFalse((self.folder / "b.o").exists())
 
-    def test_a_mark_that_is_in_use_outlives_a_year(self):
+    @unittest.skipUnless(os.geteuid() == 0, "skipped: only root can be another user")
+    def test_no_neighbour_keeps_a_service_from_starting(self):
+        temporary = self.folder / "tmp"
+        for name in (f"ready-marks-{os.geteuid()}", "ready-marks", f"hearth-{os.geteuid()}", "hearth"):
+            (temporary / name).mkdir(parents=True)
+            os.chown(temporary / name, 65534, 65534)
+        (self.folder / "cache").mkdir()
+        for folder in (temporary, self.folder / "cache"):
+            os.chmod(folder, 0o777)
+        self.environment["TMPDIR"] = str(temporary)
+        done = self.run_with(f"gcc -c a.c && {HEARTH} ready && gcc -c b.c", "--forbid-compile=after-ready")
+        self.assertIn("b.c", done.stderr)
+        self.assertTrue((self.folder / "a.o").exists())
+        self.assertFalse((self.folder / "b.o").exists())
+
+    def run_python(self, script, *options):
+        (self.folder / "program.py").write_text("import os, subprocess\n" + script)
+        return self.hearth("run", *options, "--", PYTHON, "program.py")
+
+    def test_children_without_our_descriptors_know_when_it_is_ready(self):
+        done = self.run_python(
+            "subprocess.run(['gcc', '-c', 'a.c'], close_fds=True, check=True)\n"
+            f"subprocess.run(['{HEARTH}', 'ready'], close_fds=True, check=True)\n"
+            "subprocess.run(['gcc', '-c', 'b.c'], close_fds=True)\n",
+            "--forbid-compile=after-ready",
+        )
+        self.assertEqual((self.folder / "a.o").exists(), True, done.stderr)
+        self.assertFalse((self.folder / "b.o").exists())
+
+    def test_forked_children_know_when_it_is_ready(self):
         script = (
-            f"{HEARTH} ready && touch -d '400 days ago' $HEARTH_READY_FILE && "
-            f"env -u HEARTH_READY_FILE {HEARTH} run -- true; gcc -c b.c"
+            "import hearth\ncache = hearth.Cache.shared()\n"
+            "def compiles(n):\n"
+            "  if os.fork() == 0:\n"
+            "    try: cache.get_or_compile(hearth.key('t', '1', n=n), lambda: b'x')\n"
+            "    except hearth.Error: os._exit(1)\n"
+            "    os._exit(0)\n"
+            "  return os.wait()[1] == 0\n"
+            "before = compiles(1)\n"
+            "if os.fork() == 0:\n  hearth.ready()\n  os._exit(0)\n"
+            "os.wait()\n"
+            "print(before, compiles(2), compiles(1))\n"
+        )
+        self.assertEqual(self.run_python(script, "--forbid-compile=after-ready").stdout, "True False True\n")
+
+    def test_who_loses_the_mark_may_not_compile(self):
+        lost = "os.closerange(3, 4096)\nsubprocess.run(['gcc', '-c', 'a.c'])\n"
+        done = self.run_python(lost, "--forbid-compile=after-ready")
+        self.assertFalse((self.folder / "a.o").exists(), done.stderr)
+        inner = f"subprocess.run(['{HEARTH}', 'run', '--forbid-compile=after-ready', '--', 'gcc', '-c', 'a.c'])\n"
+        done = self.run_python("os.closerange(3, 4096)\n" + inner, "--forbid-compile=after-ready")
+        self.assertIn("HEARTH_READY_MARK", done.stderr)
+        self.assertFalse((self.folder / "a.o").exists())
+        # Where `hearth run` stays, it has the mark itself.
+        done = self.run_python(lost, "--forbid-compile=after-ready", "--summary")
+        self.assertTrue((self.folder / "a.o").exists(), done.stderr)
+
+    def test_a_run_within_a_run_gets_ready_with_it(self):
+        script = (
+            f"{HEARTH} run --summary -- gcc -c a.c && {HEARTH} run -- {HEARTH} ready && "
+            f"{HEARTH} run --forbid-compile=after-ready -- gcc -c b.c"
         )
         self.assertNotEqual(self.run_with(script, "--forbid-compile=after-ready").returncode, 0)
+        self.assertTrue((self.folder / "a.o").exists())
         self.assertFalse((self.folder / "b.o").exists())
 
     def test_what_others_say_in_the_environment_is_not_believed(self):
-        for file in ("", "mark", str(self.folder / "planted")):
-            self.environment["HEARTH_READY_FILE"] = file
-            done = self.run_with(f"{HEARTH} ready && gcc -c b.c; rm -f b.o; {HEARTH} clear --yes", "--summary")
-            self.assertIn("1 after ready", done.stderr, file)
-        self.assertFalse((self.folder / "planted").exists())
+        for mark in ("", "mark", "1", "1/2", "1/2/3", "-1/2/0123456789abcdef", f"1/2/{'0' * 16}", f"../1/2/{'0' * 16}"):
+            self.environment["HEARTH_READY_MARK"] = mark
+            done = self.run_with(f"gcc -c a.c; {HEARTH} ready && gcc -c b.c; rm -f *.o; {HEARTH} clear --yes", "--summary")
+            self.assertIn("2 compiled (1 after ready)", done.stderr, mark)
 
     @unittest.skipUnless(os.geteuid() == 0, "skipped: only root can be another user")
     def test_another_users_processes_are_none_of_ours(self):
-        planted = self.folder / "ready-marks" / "1-0123456789abcdef"
-        planted.parent.mkdir()
+        mark = self.run_with("echo $HEARTH_READY_MARK").stdout.strip()
         other = subprocess.Popen(
-            ["sleep", "60"], env={"HEARTH_READY_FILE": str(planted), "PATH": os.environ["PATH"]}, user=65534, group=65534
+            ["sleep", "60"], env={"HEARTH_READY_MARK": mark, "PATH": os.environ["PATH"]}, user=65534, group=65534
         )
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
         self.assertNotEqual(self.hearth("ready", "--pid", str(other.pid)).returncode, 0)
-        self.hearth("ready", "--all")
-        self.assertFalse(planted.exists())
+        self.assertNotIn(str(other.pid), self.hearth("ready", "--all").stdout)
 
     def test_a_process_of_no_run_is_told_apart(self):
         done = self.hearth("ready", "--pid", str(os.getpid()))

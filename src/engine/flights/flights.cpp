@@ -163,9 +163,9 @@ Error Flights::forbidden(const std::string& what)
     m_stack.counters().add<&Stats::forbidden>();
     if (m_options.compiling == Compiling::forbidden_after_ready)
         return error(Code::compile_forbidden,
-                     "{} and this cache may not compile it after the program said that it is ready. Compile it before, "
-                     "fill the cache beforehand, or allow compiling: without --forbid-compile=after-ready, and with "
-                     "HEARTH_FORBID_COMPILE=0.",
+                     "{} and this cache may not compile it after the program said that it is ready, or where this "
+                     "process cannot see whether it did. Compile it before, fill the cache beforehand, or allow "
+                     "compiling: without --forbid-compile=after-ready, and with HEARTH_FORBID_COMPILE=0.",
                      what);
     return error(Code::compile_forbidden,
                  "{} and this cache may not compile it. Fill the cache beforehand, or allow compiling: without "

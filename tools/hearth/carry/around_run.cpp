@@ -1,6 +1,7 @@
 #include "carry/around_run.hpp"
 
 #include "base/priority.hpp"
+#include "base/ready_mark.hpp"
 #include "cache/open_cache.hpp"
 #include "carry/captures.hpp"
 #include "carry/identity.hpp"
@@ -99,7 +100,7 @@ bool pull_in_time(const Globals& globals, const AroundRun& around, std::chrono::
 {
     ::setsid();
     // It is no part of the run any more.
-    for (const char* name : {"HEARTH_READY_FILE", "HEARTH_RUN_LOG"})
+    for (const char* name : {base::k_ready_variable, "HEARTH_RUN_LOG"})
         ::unsetenv(name);
     base::step_back();
     // What goes wrong is told on the run's standard error, also when the run has ended.

@@ -1,4 +1,4 @@
-#include "process/ready_file.hpp"
+#include "process/found_runs.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
@@ -7,8 +7,8 @@
 #include "json/json.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -35,18 +35,22 @@ std::vector<FoundRun> wanted_runs(const ReadyArguments& arguments)
 {
     if (arguments.pid) {
         const int pid = static_cast<int>(std::min<std::uint64_t>(*arguments.pid, INT_MAX));
-        FoundRun run = run_of(pid);
-        if (run.file.empty())
+        std::optional<FoundRun> run = run_of(pid);
+        if (!run)
             fail(fmt::format("Process {} is not of a 'hearth run', or belongs to another user. Start its program with "
                              "'hearth run -- COMMAND', or have it call hearth::ready().",
                              pid));
-        return {std::move(run)};
+        return {*std::move(run)};
     }
     std::vector<FoundRun> runs = find_runs();
     // Within a run, that one is meant.
-    if (const char* const mine = std::getenv("HEARTH_READY_FILE");
-        mine != nullptr && is_ready_file(mine) && !arguments.all)
-        std::erase_if(runs, [mine](const FoundRun& run) { return run.file != mine; });
+    if (const auto mine = base::ReadyMark::of_this_run(); mine && !arguments.all) {
+        if (mine->state() == base::ReadyMark::State::lost)
+            fail(fmt::format("The run that this is part of has ended, or has closed its descriptors: all its compiles "
+                             "are late. To mark others, unset {} or say --all.",
+                             base::k_ready_variable));
+        std::erase_if(runs, [&](const FoundRun& run) { return run.mark.text() != mine->text(); });
+    }
     if (runs.empty())
         fail(
             "There is no 'hearth run' of this user on this machine. Start the program with 'hearth run -- COMMAND', or "
@@ -61,13 +65,13 @@ int run_ready(const Globals& /*globals*/, const ReadyArguments& arguments)
 {
     const std::vector<FoundRun> runs = wanted_runs(arguments);
     for (const FoundRun& run : runs) {
-        if (const int error = mark_ready(run); error != 0)
-            fail(fmt::format("The mark {} could not be made: {}. The run of process {} goes on as before.",
-                             printable(run.file), system_error(error), run.pid));
+        if (!run.mark.seal(run.process()))
+            fail(fmt::format("The run of process {} cannot be marked: {}. It goes on as before.", run.pid,
+                             system_error(errno)));
     }
     if (arguments.json)
         print_json({{"runs", Json::array_of(runs, [](const FoundRun& run) {
-                         return Json{{"pid", run.pid}, {"file", run.file}};
+                         return Json{{"pid", run.pid}, {"file", run.mark.path_in(run.process())}};
                      })}});
     else
         print_out("Ready: {} (process {}). Compiles are counted as late from here on.\n",

@@ -1,3 +1,4 @@
+#include "base/ready_mark.hpp"
 #include "cache/open_cache.hpp"
 #include "carry/around_run.hpp"
 #include "hearth/command.hpp"
@@ -5,16 +6,17 @@
 #include "process/child.hpp"
 #include "process/dropin.hpp"
 #include "process/frameworks.hpp"
-#include "process/ready_file.hpp"
 #include "process/run_summary.hpp"
 #include "run_log/run_log.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/output.hpp"
+#include "terminal/system_error.hpp"
 #include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -89,18 +91,26 @@ void prepare_environment(const Globals& globals, const RunArguments& arguments)
         set("HEARTH_RECORD", fs::absolute(arguments.record).string());
 }
 
-// So that its processes learn when it is ready. A run within a run gets ready with it.
+// So that its processes know when it is ready. A run within a run gets ready with it, also where it cannot see when.
 void prepare_ready(const Globals& globals, const RunArguments& arguments)
 {
-    const char* const outer = std::getenv("HEARTH_READY_FILE");
-    if (outer != nullptr && is_ready_file(outer))
-        return;
-    const std::string file = new_ready_file(*settings_of(globals).options.directory);
-    set("HEARTH_READY_FILE", file);
-    if (file.empty() && arguments.forbid == k_after_ready)
-        fail("Nobody could say that this run is ready: neither the cache directory nor the temporary folder (TMPDIR) "
-             "has "
-             "a folder that only this user can write. Give it one, or leave out --forbid-compile=after-ready.");
+    const bool forbids =
+        arguments.forbid == k_after_ready || settings_of(globals).options.compiling == Compiling::forbidden_after_ready;
+    if (const auto outer = base::ReadyMark::of_this_run()) {
+        const bool is_lost = outer->state() == base::ReadyMark::State::lost;
+        if (is_lost && arguments.forbid == k_after_ready)
+            fail(fmt::format("The run that this is part of has ended, or has closed its descriptors, so nothing may be "
+                             "compiled. For a run of its own, unset {}.",
+                             base::k_ready_variable));
+        if (!is_lost || forbids)
+            return;
+    }
+    const auto mark = base::ReadyMark::make();
+    if (!mark && forbids)
+        fail(fmt::format("Nobody could say that this run is ready: the system gives no file in memory ({}). Start it "
+                         "without --forbid-compile=after-ready, and with HEARTH_FORBID_COMPILE=0.",
+                         system_error(errno)));
+    set(base::k_ready_variable, mark ? mark->text() : "");
 }
 
 void prepare_frameworks(const RunArguments& arguments)
