@@ -43,10 +43,10 @@ def write(path, data=b"", when=None, mode=None):
 
 
 def snapshot(folder):
-    """Every path below a folder with what it is: mode, time and content."""
+    """Every path below a folder with what it is: mode, time and content. The mark of a restore is no part of it."""
     found = {}
     for place, folders, names in os.walk(folder):
-        for name in folders + names:
+        for name in folders + [name for name in names if name != ".hearth-unsigned"]:
             path = os.path.join(place, name)
             status = os.lstat(path)
             shown = os.path.relpath(path, folder)
@@ -259,7 +259,7 @@ class Restoring(CarryTest):
 
     def test_nothing_to_restore_is_said(self):
         self.assertIn("There is no capture of", self.carry("restore", self.tree, code=1).stderr)
-        self.assertIn("cannot be read", self.carry("capture", self.tree, code=3).stderr)
+        self.assertIn("cannot be opened", self.carry("capture", self.tree, code=3).stderr)
         self.assertIn("Did you mean triton?", self.carry("restore", "tritn", code=2).stderr)
         self.assertIn("NUMBA_CACHE_DIR", self.carry("restore", "numba", code=3, NUMBA_CACHE_DIR="").stderr)
 
@@ -450,11 +450,10 @@ class OtherUsers(CarryTest):
     def test_a_directory_of_another_user_is_neither_captured_nor_restored_into(self):
         self.capture()
         self.give_away()
-        said = self.carry("capture", self.tree, code=3).stderr
-        self.assertIn("belongs to another user (12345), who may have put anything there. Nothing was captured", said)
         os.remove(os.path.join(self.tree, "empty"))
-        said = self.carry("restore", self.tree, code=3).stderr
-        self.assertIn("belongs to another user (12345), who could change what is restored", said)
+        for part in ("capture", "restore"):
+            said = self.carry(part, self.tree, code=3).stderr
+            self.assertIn("belongs to another user (12345), who may have put anything there", said)
         self.assertFalse(os.path.exists(os.path.join(self.tree, "empty")))
 
     def test_files_and_folders_of_another_user_are_left_out_and_said(self):
@@ -474,7 +473,128 @@ class OtherUsers(CarryTest):
         os.remove(os.path.join(self.tree, "ab", "kernel.json"))
         os.remove(os.path.join(self.tree, "empty"))
         self.assertIn('"ab" in the directory belongs to another', self.carry("restore", self.tree, code=3).stderr)
-        self.assertEqual(sorted(os.listdir(self.tree)), ["ab", "cd", "hollow"])
+        self.assertEqual(sorted(os.listdir(self.tree)), [".hearth-unsigned", "ab", "cd", "hollow"])
+
+
+class Links(CarryTest):
+    """Of the way to a directory only root and the user himself may choose the links. The directory is none."""
+
+    def setUp(self):
+        super().setUp()
+        write(self.path("home", ".ssh", "id"), b"private")
+        self.shared = self.path("tmp")
+        os.mkdir(self.shared)
+        os.chmod(self.shared, 0o1777)
+        self.own = {"TMPDIR": self.shared, "USER": "me", "LOGNAME": "me", "CUTE_DSL_CACHE_DIR": ""}
+        self.place = os.path.join(self.shared, "me", "cutlass_python_cache")
+
+    def link(self, path, target, owner=None):
+        os.symlink(target, path)
+        if owner is not None:
+            os.lchown(path, owner, owner)
+
+    def refuse(self, why, *words, **environment):
+        """Neither way is anything read or written."""
+        before = snapshot(self.path("home"))
+        for part in ("capture", "restore"):
+            said = self.carry(part, *words, code=3, **environment).stderr
+            self.assertIn(why, said)
+            self.assertEqual(said.count("\n"), 1, said)
+        self.assertEqual(snapshot(self.path("home")), before)
+        self.assertNotIn("private", self.hearth("ls").stdout)
+
+    def capture_of_a_stranger(self, *words, **environment):
+        """With a file that would be an authorized key, and then the directory goes."""
+        write(os.path.join(self.place, "authorized_keys"), b"a stranger's")
+        self.carry("capture", *words, **environment)
+        shutil.rmtree(os.path.join(self.shared, "me"))
+
+    def test_a_neighbours_link_in_the_place_of_a_directory_is_not_followed(self):
+        if os.geteuid() != 0:
+            self.skipTest("Only root can make links of another user.")
+        words = ["cute", "--identity", "image"]
+        self.capture_of_a_stranger(*words, **self.own)
+        os.mkdir(os.path.join(self.shared, "me"))
+        self.link(self.place, self.path("home", ".ssh"), owner=12345)
+        os.chown(os.path.join(self.shared, "me"), 12345, 12345)
+        self.refuse("is a link", *words, **self.own)
+
+    def test_a_neighbours_link_on_the_way_to_a_directory_is_not_followed(self):
+        if os.geteuid() != 0:
+            self.skipTest("Only root can make links of another user.")
+        self.place = os.path.join(self.shared, "me", ".ssh")
+        self.capture_of_a_stranger(self.place)
+        self.link(os.path.join(self.shared, "me"), self.path("home"), owner=12345)
+        self.refuse("link of another user (12345)", self.place)
+        # Nor one of the user's own that others can put another in the place of.
+        os.remove(os.path.join(self.shared, "me"))
+        os.chmod(self.shared, 0o777)
+        self.link(os.path.join(self.shared, "me"), self.path("home"))
+        self.refuse("others may change", self.place)
+
+    def test_the_users_own_link_in_the_place_of_a_directory_is_not_followed_either(self):
+        self.place = os.path.join(self.shared, "me", ".ssh")
+        self.capture_of_a_stranger(self.place)
+        os.mkdir(os.path.join(self.shared, "me"))
+        self.link(self.place, self.path("home", ".ssh"))
+        self.refuse("is a link", self.place)
+
+    def test_the_users_own_links_on_the_way_are_followed(self):
+        os.makedirs(self.path("disk", "caches"))
+        os.chmod(self.path("home"), 0o775)  # by umask 002, for a group of the user's own
+        self.link(self.path("home", ".cache"), "../scratch/caches")
+        self.link(self.path("scratch"), self.path("scratch-of-today"))
+        self.link(self.path("scratch-of-today"), "disk/../disk")
+        write(self.path("disk", "caches", "vllm", "graph"), b"graph")
+        self.carry("capture", "vllm", "--identity", "image")
+        shutil.rmtree(self.path("disk", "caches", "vllm"))
+        self.carry("restore", "vllm", "--identity", "image")
+        self.assertEqual(snapshot(self.path("disk", "caches"))["vllm/graph"][2], b"graph")
+        os.remove(self.path("scratch"))
+        self.link(self.path("scratch"), "scratch")
+        self.assertIn("Too many levels", self.carry("restore", "vllm", "--identity", "image", code=3).stderr)
+
+    def test_where_all_may_write_a_directory_is_the_users_own_and_only_he_may_write_it(self):
+        self.capture_of_a_stranger(self.place)
+        os.makedirs(self.place)
+        for mode in (0o777, 0o775, 0o757):
+            os.chmod(self.place, mode)
+            self.refuse("chmod go-w", self.place)
+        os.chmod(self.place, 0o755)
+        self.carry("restore", self.place)
+
+    def test_what_a_restore_makes_nobody_else_can_write(self):
+        self.capture_of_a_stranger(self.place)
+        self.carry("restore", self.place, options={"umask": 0})
+        for folder in (self.place, os.path.dirname(self.place)):
+            self.assertEqual(os.stat(folder).st_mode & 0o022, 0)
+
+    def test_a_directory_that_is_swapped_for_a_link_while_a_restore_waits_changes_nothing_elsewhere(self):
+        write(os.path.join(self.tree, "kernel"), b"kernel")
+        self.capture()
+        os.remove(os.path.join(self.tree, "kernel"))
+        write(self.path("home", ".hearth-carry", "precious"), b"precious")
+        before = snapshot(self.path("home"))
+        holder = os.open(self.tree, os.O_RDONLY)
+        self.addCleanup(os.close, holder)
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        words = [_COMMAND, "carry", "restore", self.tree]
+        restore = subprocess.Popen(words, env=self.environment(), stdout=subprocess.DEVNULL)
+        self.addCleanup(restore.wait)
+        self.addCleanup(restore.kill)
+
+        def has_opened():
+            folder = f"/proc/{restore.pid}/fd"
+            return [os.readlink(os.path.join(folder, one)) for one in os.listdir(folder)].count(self.tree) == 2
+
+        while not has_opened():
+            time.sleep(0.01)
+        os.rename(self.tree, self.path("moved"))
+        self.link(self.tree, self.path("home"))
+        fcntl.flock(holder, fcntl.LOCK_UN)
+        self.assertEqual(restore.wait(_LONG), 0)
+        self.assertEqual(snapshot(self.path("home")), before)
+        self.assertEqual(snapshot(self.path("moved"))["kernel"][2], b"kernel")
 
 
 class Bundles(CarryTest):
@@ -732,6 +852,72 @@ class Servers(CarryTest):
         self.small_tree()
         self.assertIn("half of the 4 MiB", self.run_with_tree(HEARTH_MAX_BYTES="4M").stderr)
 
+    def keys(self):
+        """Of a node that signs, and of one that takes from the server only what that one has signed."""
+        write(self.path("sign.pub"), self.hearth("keygen", self.path("sign.key")).stdout.encode())
+        trusting = {"HEARTH_TRUSTED_KEYS": self.path("sign.pub"), "HEARTH_DEMAND_SIGNATURES": "remotes"}
+        return {"HEARTH_SIGN_WITH": self.path("sign.key")}, trusting
+
+    def poison(self, address):
+        """What a stranger can put on a server."""
+        write(os.path.join(self.tree, "ab", "kernel"), b"poison")
+        own = {"HEARTH_REMOTE": address, "HEARTH_DIR": self.path("stranger")}
+        self.capture("--push", "--program", "true", **own)
+        shutil.rmtree(self.tree)
+
+    def test_a_node_that_signs_restores_nothing_that_came_unsigned(self):
+        address = self.redis()[1]
+        self.poison(address)
+        signing, trusting = self.keys()
+        self.run_with_tree(HEARTH_REMOTE=address, **signing)
+        self.assertFalse(os.path.exists(self.tree))
+        write(os.path.join(self.tree, "kernel"), b"ours")
+        self.carry("capture", self.tree, "--push", "--program", "true", HEARTH_REMOTE=address, **signing)
+        there = {"HEARTH_REMOTE": address, "HEARTH_DIR": self.path("there"), **trusting}
+        shutil.rmtree(self.tree)
+        self.run_with_tree(**there)
+        self.assertEqual(list(snapshot(self.tree)), ["kernel"])
+
+    def test_what_was_restored_unsigned_is_never_signed(self):
+        address = self.redis()[1]
+        self.poison(address)
+        signing, trusting = self.keys()
+        there = {"HEARTH_REMOTE": address, "HEARTH_DIR": self.path("there"), **trusting}
+        self.run_with_tree(HEARTH_REMOTE=address)
+        self.wait_for_captures()
+        self.assertEqual(snapshot(self.tree)["ab/kernel"][2], b"poison")
+        # The same node gets a key. What the tool has made of the poison meanwhile is no better, and neither is a part
+        # of the directory or what it is a part of.
+        write(os.path.join(self.tree, "ab", "kernel"), b"derived")
+        for directory in (self.tree, os.path.join(self.tree, "ab"), self.scratch):
+            words = ["capture", directory, "--push", "--program", "true", "--max-bytes", "1G"]
+            said = self.carry(*words, code=3, HEARTH_REMOTE=address, **signing).stderr
+            self.assertIn("without a trusted signature", said)
+            self.assertIn("Remove the directory", said)
+        words = ["capture", self.tree, "--program", "true"]
+        self.carry(*words, "--bundle", "b", "--sign-with", self.path("sign.key"), code=3)
+        self.run_with_tree(HEARTH_REMOTE=address, **signing)
+        self.wait_for_captures()
+        said = self.carry("pull", self.tree, "--program", "true", code=3, **there).stderr
+        self.assertIn("untrusted", said)
+        # Without a key it is captured as before, and what its program makes anew is signed.
+        self.carry(*words)
+        shutil.rmtree(self.tree)
+        write(os.path.join(self.tree, "kernel"), b"ours")
+        self.carry(*words, "--push", HEARTH_REMOTE=address, **signing)
+        self.carry("pull", self.tree, "--program", "true", **there)
+
+    def test_what_was_restored_with_a_trusted_signature_is_signed_again(self):
+        address = self.redis()[1]
+        signing, _ = self.keys()
+        self.small_tree()
+        before = snapshot(self.tree)
+        self.capture("--push", "--program", "true", HEARTH_REMOTE=address, **signing)
+        shutil.rmtree(self.tree)
+        self.run_with_tree(HEARTH_REMOTE=address, HEARTH_DIR=self.path("there"), **signing)
+        self.assertEqual(snapshot(self.tree), before)
+        self.carry("capture", self.tree, "--program", "true", HEARTH_DIR=self.path("there"), **signing)
+
     def carry_code(self, *words, **environment):
         environment = self.environment(**environment)
         return subprocess.run([_COMMAND, "carry", *words], env=environment, capture_output=True).returncode
@@ -777,7 +963,7 @@ class Interrupted(CarryTest):
         shutil.rmtree(self.tree)
         os.mkdir(self.tree)
         script = (
-            'mount -t tmpfs -o size=4m none "$1" || exit 77; echo mine > "$1/mine"; "$2" carry restore "$1"; '
+            'mount -t tmpfs -o size=4m,mode=755 none "$1" || exit 77; echo mine > "$1/mine"; "$2" carry restore "$1"; '
             'code=$?; find "$1" -mindepth 1 >&2; exit $code'
         )
         words = ["unshare", "-m", "sh", "-c", script, "sh", self.tree, _COMMAND]

@@ -70,7 +70,7 @@ Status set_references(Cache& cache, const Wanted& wanted, const Key& capture)
     return {};
 }
 
-Result<Capture> read_capture(Cache& cache, const Key& key, const Bounds& bounds)
+Result<Located> read_capture(Cache& cache, const Key& key, const Wanted& wanted, const Bounds& bounds)
 {
     const Lookup found = cache.peek(key, EntryKind::derived);
     if (!found)
@@ -81,7 +81,8 @@ Result<Capture> read_capture(Cache& cache, const Key& key, const Bounds& bounds)
     if (Key::of("carry-capture", found->text()) != key)
         return error(Code::corrupt, "The capture {} is not what its key says.", key.hex());
     HEARTH_TRY(check(capture, bounds));
-    return capture;
+    std::vector<std::string> foreign = differences(capture, wanted.place, wanted.identity);
+    return Located{key, std::move(capture), std::move(foreign), found->origin == Origin::trusted};
 }
 
 // On this machine; servers are not asked. It counts as a use, so that the parts of a capture stay together. Where
@@ -101,6 +102,12 @@ Status check_room(Cache& cache, std::uint64_t bytes)
                  "The files take {}, more than half of the {} that the cache may take. Raise HEARTH_MAX_BYTES, or use "
                  "a cache of their own with --dir.",
                  format_size(bytes), format_size(disk.limits.max_bytes));
+}
+
+bool signs(Cache& cache)
+{
+    const std::vector<TierStatus> tiers = admin::tiers(cache);
+    return std::any_of(tiers.begin(), tiers.end(), [](const TierStatus& tier) { return tier.traits.signs; });
 }
 
 Choose among(std::vector<Key> keys)
@@ -201,7 +208,8 @@ Result<Stored> store_capture(Cache& cache, const Wanted& wanted, const Bounds& b
         stored.new_bytes += pack.size;
         return keep(cache, pack.key, artifact_of(wanted, "contents", std::move(content)));
     });
-    HEARTH_TRY_SET(tree, read_tree(wanted.place.directory, packer, bounds, progress));
+    HEARTH_TRY_SET(const OpenPlace place, OpenPlace::open(wanted.place.directory, IfMissing::fail));
+    HEARTH_TRY_SET(tree, read_tree(place, signs(cache) ? Marked::refuse : Marked::take, packer, bounds, progress));
     Capture capture{.name = wanted.place.name,
                     .directory = wanted.place.directory,
                     .identity = wanted.identity,
@@ -233,9 +241,8 @@ Result<std::optional<Located>> locate(Cache& cache, const Wanted& wanted, Keeper
         const std::optional<Key> key = found ? Key::parse(found->text()) : std::nullopt;
         if (!key)
             continue;
-        HEARTH_TRY_SET(Capture capture, read_capture(cache, *key, bounds));
-        std::vector<std::string> foreign = differences(capture, wanted.place, wanted.identity);
-        return std::optional(Located{*key, std::move(capture), std::move(foreign)});
+        HEARTH_TRY_SET(Located located, read_capture(cache, *key, wanted, bounds));
+        return std::optional(std::move(located));
     }
     return std::optional<Located>{};
 }
@@ -331,9 +338,7 @@ Result<Pulled> pull_capture(Cache& cache, const std::string& remote, const Wante
     add_to(pulled.report, first);
     if (first.rejected != 0)
         return error(Code::denied, "The capture on the server was not taken. {}", first.problems.front());
-    HEARTH_TRY_SET(Capture capture, read_capture(cache, *key, bounds));
-    std::vector<std::string> foreign = differences(capture, wanted.place, wanted.identity);
-    pulled.located = Located{*key, std::move(capture), std::move(foreign)};
+    HEARTH_TRY_SET(pulled.located, read_capture(cache, *key, wanted, bounds));
     if (!pulled.located->foreign.empty() && !also_foreign)
         return pulled;
     const std::vector<Pack>& packs = pulled.located->capture.packs;

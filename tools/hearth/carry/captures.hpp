@@ -33,6 +33,7 @@ struct Located {
     Key key;
     Capture capture;
     std::vector<std::string> foreign;  // why it is not for this place; empty: it is
+    bool is_trusted = false;           // it was read with a trusted signature, and it names contents by digest
 };
 
 struct Stored {
@@ -42,7 +43,8 @@ struct Stored {
     bool changed = false;         // it is not the capture that was there before
 };
 
-// Reads a directory into the cache. The reference is set last: a capture that is interrupted leaves the one before.
+// Reads a directory into the cache, unless that would sign what a restore brought unsigned. The reference is set last:
+// a capture that is interrupted leaves the one before.
 Result<Stored> store_capture(Cache& cache, const Wanted& wanted, const Bounds& bounds, Tree& tree,
                              const Progress& progress);
 

@@ -1,6 +1,7 @@
 #include "carry/read_tree.hpp"
 
 #include "base/error.hpp"
+#include "carry/below.hpp"
 #include "carry/file_facts.hpp"
 #include "hearth/units.hpp"
 #include "process/descriptor.hpp"
@@ -13,11 +14,9 @@
 #include <chrono>
 #include <climits>
 #include <csignal>
-#include <memory>
 #include <optional>
 #include <thread>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,35 +84,16 @@ bool is_cache_of_hearth(int folder)
            std::string_view(text.data(), static_cast<std::size_t>(length)).find(k_words) != std::string_view::npos;
 }
 
-std::optional<std::vector<std::string>> names_in(int folder)
-{
-    const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (copy < 0)
-        return std::nullopt;
-    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(copy), ::closedir);
-    if (!listing) {
-        ::close(copy);
-        return std::nullopt;
-    }
-    std::vector<std::string> names;
-    errno = 0;
-    while (const dirent* const entry = ::readdir(listing.get()))
-        if (const std::string_view name = entry->d_name; name != "." && name != "..")
-            names.emplace_back(name);
-    if (errno != 0)
-        return std::nullopt;
-    std::sort(names.begin(), names.end());
-    return names;
-}
-
 class Reader {
 public:
-    Reader(Packer& packer, const Bounds& bounds, const Progress& progress)
-        : m_packer(packer), m_bounds(bounds), m_progress(progress)
+    Reader(const OpenPlace& place, Marked marked, Packer& packer, const Bounds& bounds, const Progress& progress)
+        : m_place(place), m_marked(marked), m_packer(packer), m_bounds(bounds), m_progress(progress)
     {
     }
 
     Status read_folder(int folder, const std::string& path);
+    Status check_mark(int folder, const std::string& path) const;
+    Error marked_error(const std::string& path) const;
     Tree take()
     {
         std::sort(m_tree.items.begin(), m_tree.items.end(),
@@ -137,6 +117,8 @@ private:
     Status add(Item item, std::uint64_t bytes);
     void leave_out(const std::string& path, std::string why) { m_tree.left_out.push_back({path, std::move(why)}); }
 
+    const OpenPlace& m_place;
+    Marked m_marked;
     Packer& m_packer;
     const Bounds& m_bounds;
     const Progress& m_progress;
@@ -166,10 +148,25 @@ Status Reader::add(Item item, std::uint64_t bytes)
     return {};
 }
 
+Status Reader::check_mark(int folder, const std::string& path) const
+{
+    return m_marked == Marked::refuse && has_unsigned_mark(folder) ? Status{marked_error(path)} : Status{};
+}
+
+Error Reader::marked_error(const std::string& path) const
+{
+    return error(Code::denied,
+                 "What is in {} was restored without a trusted signature, or made from that, so it cannot be signed. "
+                 "Remove the directory and let its program fill it anew, or capture it without a key "
+                 "(HEARTH_SIGN_WITH, --sign-with).",
+                 in_quotes(path.empty() ? m_place.directory() : m_place.directory() + "/" + path));
+}
+
 // Files and links of a folder, and the names of its folders. Listed again if names come and go meanwhile: what a tool
 // writes last tells that the rest is there, so the rest has to be in the listing too.
 Status Reader::read_folder(int folder, const std::string& path)
 {
+    HEARTH_TRY(check_mark(folder, path));
     std::vector<std::string> folders;
     for (int attempt = 1; attempt <= k_attempts; ++attempt) {
         struct stat before {};
@@ -223,7 +220,8 @@ Status Reader::read_names(int folder, const std::string& path, std::vector<std::
     for (const std::string& name : *names) {
         const std::string below = path.empty() ? name : path + "/" + name;
         struct stat status {};
-        if (below == k_staging || ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        if (below == k_staging || name == k_unsigned_mark ||
+            ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         if (is_passing(name, S_ISDIR(status.st_mode))) {
             leave_out(below, k_passing);
@@ -320,23 +318,18 @@ Result<std::optional<Reader::ReadFile>> Reader::try_file(int file, const struct 
 
 }  // namespace
 
-Result<Tree> read_tree(const std::string& directory, Packer& packer, const Bounds& bounds, const Progress& progress)
+Result<Tree> read_tree(const OpenPlace& place, Marked marked, Packer& packer, const Bounds& bounds,
+                       const Progress& progress)
 {
-    const Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (folder.get() < 0)
-        return error(errno == ENOENT ? Code::not_found : Code::io, "The directory {} cannot be read: {}.",
-                     in_quotes(directory), system_error(errno));
-    struct stat status {};
-    if (::fstat(folder.get(), &status) == 0 && is_of_another_user(status))
-        return error(Code::denied,
-                     "The directory {} belongs to another user ({}), who may have put anything there. Nothing was "
-                     "captured. If it is to be trusted, change its owner.",
-                     in_quotes(directory), status.st_uid);
     // Whoever opens a file for writing while a lease on it is held makes the system send this.
     std::signal(SIGIO, SIG_IGN);
-    Reader reader(packer, bounds, progress);
-    HEARTH_TRY(reader.read_folder(folder.get(), ""));
+    Reader reader(place, marked, packer, bounds, progress);
+    if (marked == Marked::refuse && place.is_below_mark())
+        return reader.marked_error("");
+    HEARTH_TRY(reader.read_folder(place.get(), ""));
     HEARTH_TRY(packer.finish());
+    // A restore may have begun meanwhile.
+    HEARTH_TRY(reader.check_mark(place.get(), ""));
     return reader.take();
 }
 

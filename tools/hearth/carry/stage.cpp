@@ -1,7 +1,8 @@
 #include "carry/stage.hpp"
 
 #include "base/error.hpp"
-#include "base/text.hpp"
+#include "carry/below.hpp"
+#include "carry/file_facts.hpp"
 #include "terminal/system_error.hpp"
 #include "terminal/text.hpp"
 
@@ -9,12 +10,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <filesystem>
-#include <memory>
 #include <optional>
-#include <system_error>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,22 +34,6 @@ std::array<timespec, 2> times_of(const Item& item)
         --seconds;
     }
     return {timespec{0, UTIME_OMIT}, timespec{static_cast<time_t>(seconds), static_cast<long>(rest)}};
-}
-
-// None, with errno: they cannot be listed.
-std::optional<std::vector<std::string>> names_of(int folder)
-{
-    std::vector<std::string> names;
-    const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, int (*)(DIR*)> listing(copy >= 0 ? ::fdopendir(copy) : nullptr,
-                                                      [](DIR* open) { return open != nullptr ? ::closedir(open) : 0; });
-    if (!listing)
-        return std::nullopt;
-    errno = 0;
-    while (const dirent* const entry = ::readdir(listing.get()))
-        if (const std::string_view name = entry->d_name; name != "." && name != "..")
-            names.emplace_back(name);
-    return errno == 0 ? std::optional(std::move(names)) : std::nullopt;
 }
 
 // Moves a name where none is yet. False with EEXIST: one is.
@@ -130,18 +111,6 @@ std::uint16_t restored_mode(const Item& item)
     return static_cast<std::uint16_t>(item.mode | (item.kind == Kind::folder ? k_owner : 0));
 }
 
-std::pair<std::shared_ptr<Descriptor>, std::string> open_parent(int top, const std::string& path)
-{
-    std::string_view rest = path;
-    auto folder = std::make_shared<Descriptor>(::openat(top, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    while (rest.find('/') != std::string_view::npos && folder->get() >= 0) {
-        const std::string name(base::take_until('/', rest));
-        folder = std::make_shared<Descriptor>(
-            ::openat(folder->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    }
-    return {folder, std::string(rest)};
-}
-
 Stage::Stage(const Capture& capture, const std::string& directory, int top)
     : m_capture(capture), m_directory(directory), m_top(top)
 {
@@ -151,8 +120,7 @@ Stage::~Stage()
 {
     if (m_stage >= 0)
         ::close(m_stage);
-    std::error_code ignored;
-    std::filesystem::remove_all(m_directory + "/" + std::string(k_staging), ignored);
+    remove_all(m_top, std::string(k_staging));
 }
 
 Error Stage::cannot_write(const std::string& path, int error) const
@@ -165,8 +133,7 @@ Error Stage::cannot_write(const std::string& path, int error) const
 Status Stage::prepare(const std::vector<bool>& needed, const ReadPack& read_pack, const Progress& progress)
 {
     const std::string name(k_staging);
-    std::error_code ignored;
-    std::filesystem::remove_all(m_directory + "/" + name, ignored);  // of a restore that was killed
+    remove_all(m_top, name);  // of a restore that was killed
     if (::mkdirat(m_top, name.c_str(), k_owner) == 0)
         m_stage = ::openat(m_top, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (m_stage < 0)
@@ -202,12 +169,12 @@ Status Stage::make_items(const std::vector<bool>& needed)
         const auto [folder, name] = open_parent(m_stage, item.path);
         int made = 0;
         if (item.kind == Kind::folder)
-            made = ::mkdirat(folder->get(), name.c_str(), k_owner);
+            made = ::mkdirat(folder.get(), name.c_str(), k_owner);
         else if (needed[i] && item.kind == Kind::link)
-            made = ::symlinkat(item.target.c_str(), folder->get(), name.c_str());
+            made = ::symlinkat(item.target.c_str(), folder.get(), name.c_str());
         else if (needed[i])
             made =
-                Descriptor(::openat(folder->get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)).get() <
+                Descriptor(::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)).get() <
                         0
                     ? -1
                     : 0;
@@ -238,7 +205,7 @@ Status Stage::write_part(const Part& part, ByteView content) const
 {
     const Item& item = m_capture.items[part.item];
     const auto [folder, name] = open_parent(m_stage, item.path);
-    Descriptor file(::openat(folder->get(), name.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+    Descriptor file(::openat(folder.get(), name.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
     if (file.get() < 0)
         return cannot_write(item.path, errno);
     for (std::size_t done = 0; done < content.size();) {
@@ -265,12 +232,12 @@ Status Stage::finish_items(const std::vector<bool>& needed)
             continue;
         const auto [folder, name] = open_parent(m_stage, item.path);
         if (item.kind == Kind::link) {
-            ::utimensat(folder->get(), name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+            ::utimensat(folder.get(), name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
             ++m_files;
             continue;
         }
         const bool is_folder = item.kind == Kind::folder;
-        Descriptor file(::openat(folder->get(), name.c_str(),
+        Descriptor file(::openat(folder.get(), name.c_str(),
                                  (is_folder ? O_RDONLY | O_DIRECTORY : O_WRONLY) | O_NOFOLLOW | O_CLOEXEC));
         if (file.get() < 0 || ::fchmod(file.get(), restored_mode(item)) != 0 ||
             ::futimens(file.get(), times.data()) != 0)
@@ -299,7 +266,7 @@ Error Stage::cannot_move(const std::string& path, int error) const
 
 Status Stage::merge(int from, int to, const std::string& path, Existing existing) const
 {
-    const std::optional<std::vector<std::string>> names = names_of(from);
+    const std::optional<std::vector<std::string>> names = names_in(from);
     if (!names)
         return cannot_move(path.empty() ? std::string(k_staging) : path, errno);
     for (const std::string& name : *names) {
@@ -335,11 +302,12 @@ Status Stage::move_folder(int from, int to, const std::string& name, const std::
     if (inner.get() < 0 || ::fstat(inner.get(), &status) != 0)
         return cannot_move(path, errno);
     const Descriptor there(::openat(to, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (there.get() < 0)
-        return error(
-            Code::denied,
-            "{} in {} has become a link or a file meanwhile. What was moved before it is whole; restore again.",
-            in_quotes(path), in_quotes(m_directory));
+    struct stat theirs {};
+    if (there.get() < 0 || ::fstat(there.get(), &theirs) != 0 || is_of_another_user(theirs))
+        return error(Code::denied,
+                     "{} in {} has become a link, a file or another user's meanwhile. What was moved before it is "
+                     "whole; restore again.",
+                     in_quotes(path), in_quotes(m_directory));
     HEARTH_TRY(merge(inner.get(), there.get(), path, existing));
     const std::array<timespec, 2> times{timespec{0, UTIME_OMIT}, status.st_mtim};
     if (is_new && (::fchmod(there.get(), status.st_mode & 0777U) != 0 || ::futimens(there.get(), times.data()) != 0))
@@ -351,9 +319,14 @@ Status Stage::touch(const Item& item) const
 {
     const bool is_folder = item.kind == Kind::folder;
     const auto [folder, name] = open_parent(m_top, item.path);
-    const Descriptor file(::openat(folder->get(), name.c_str(),
+    const Descriptor file(::openat(folder.get(), name.c_str(),
                                    O_RDONLY | (is_folder ? O_DIRECTORY : 0) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const std::array<timespec, 2> times = times_of(item);
+    struct stat status {};
+    // What has another name elsewhere by now, or another owner, is changed by nobody here.
+    if (file.get() >= 0 && ::fstat(file.get(), &status) == 0 &&
+        (is_of_another_user(status) || (!is_folder && status.st_nlink > 1)))
+        return {};
     if (file.get() < 0 || ::fchmod(file.get(), restored_mode(item)) != 0 ||
         (!is_folder && ::futimens(file.get(), times.data()) != 0))
         return error(Code::io, "All contents are restored, but {} in {} cannot be given its mode{}: {}.",

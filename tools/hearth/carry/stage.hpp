@@ -1,18 +1,11 @@
 #pragma once
 
 #include "carry/write_tree.hpp"
-#include "process/descriptor.hpp"
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace hearth::cli::carry {
-
-// Opens the folder that a path below `top` lies in, one name at a time, and follows no link. Gives it with the last
-// name; a descriptor below 0: it is not there, or a link is in the way.
-std::pair<std::shared_ptr<Descriptor>, std::string> open_parent(int top, const std::string& path);
 
 // The mode that an item gets: whoever restores a folder has to write into it.
 std::uint16_t restored_mode(const Item& item);

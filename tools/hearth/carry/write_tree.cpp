@@ -1,6 +1,7 @@
 #include "carry/write_tree.hpp"
 
 #include "base/error.hpp"
+#include "carry/below.hpp"
 #include "carry/file_facts.hpp"
 #include "carry/stage.hpp"
 #include "process/descriptor.hpp"
@@ -12,8 +13,6 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <filesystem>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,8 +21,6 @@
 namespace hearth::cli::carry {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // Compares a capture with what is in a directory, and says which items have to be written.
 class Plan {
@@ -64,7 +61,7 @@ Status Plan::look_at(std::size_t number)
     const Item& item = m_capture.items[number];
     const auto [folder, name] = open_parent(m_top, item.path);
     struct stat status {};
-    if (folder->get() < 0 || ::fstatat(folder->get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (folder.get() < 0 || ::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         // An item in a folder that is a link or a file here is refused with that folder, which comes first.
         needed[number] = true;
         return {};
@@ -94,7 +91,7 @@ Status Plan::look_at(std::size_t number)
     }
     // What is to stay need not be read.
     bool same =
-        m_existing == Existing::keep || (there == item.kind && has_content(folder->get(), name.c_str(), status, item));
+        m_existing == Existing::keep || (there == item.kind && has_content(folder.get(), name.c_str(), status, item));
     if (same && item.kind == Kind::file && m_existing == Existing::replace) {
         const bool touch = nanoseconds_of(status.st_mtim) != item.modified || mode != item.mode;
         // Only an owner sets times, and what has another name elsewhere would change there too: these are replaced.
@@ -138,54 +135,23 @@ bool Plan::has_content(int folder, const char* name, const struct stat& status, 
     return true;
 }
 
-// The directory, made if it is not there, and removed again if nothing came of it.
-class Target {
-public:
-    explicit Target(const std::string& directory)
-    {
-        std::error_code error;
-        for (fs::path path = directory; !path.empty() && !fs::exists(path, error) && path != path.root_path();
-             path = path.parent_path())
-            m_made.push_back(path.string());
-        fs::create_directories(directory, error);
-    }
-    ~Target()
-    {
-        for (const std::string& path : m_made)
-            if (::rmdir(path.c_str()) != 0)  // only what is empty goes
-                return;
-    }
-    Target(const Target&) = delete;
-    Target& operator=(const Target&) = delete;
-
-private:
-    std::vector<std::string> m_made;  // innermost first
-};
-
 }  // namespace
 
-Result<Written> write_tree(const Capture& capture, const std::string& directory, Existing existing,
+Result<Written> write_tree(const Capture& capture, const OpenPlace& place, const WriteOptions& options,
                            const ReadPack& read_pack, const Progress& progress)
 {
-    const Target target(directory);
-    const Descriptor top(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (top.get() < 0)
-        return error(Code::io, "The directory {} cannot be opened: {}. Change its permissions or free its place.",
-                     in_quotes(directory), system_error(errno));
-    struct stat status {};
-    if (::fstat(top.get(), &status) == 0 && is_of_another_user(status))
-        return error(Code::denied,
-                     "The directory {} belongs to another user ({}), who could change what is restored. Nothing was "
-                     "written. Remove it or change its owner.",
-                     in_quotes(directory), status.st_uid);
-    const FolderLock lock(directory + "/" + std::string(k_staging), [&] { return !progress || progress(0, 0); });
+    const FolderLock lock(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), place.directory(),
+                          [&] { return !progress || progress(0, 0); });
     // A limit on the size of files is to be an error like a full disk, not the end of this process.
     std::signal(SIGXFSZ, SIG_IGN);
-    Plan plan(capture, top.get(), existing);
+    Plan plan(capture, place.get(), options.existing);
     HEARTH_TRY(plan.make());
-    Stage stage(capture, directory, top.get());
+    Stage stage(capture, place.directory(), place.get());
     HEARTH_TRY(stage.prepare(plan.needed, read_pack, progress));
-    HEARTH_TRY(stage.move_into_place(existing));
+    if (!options.is_trusted && stage.files() != 0 && !set_unsigned_mark(place.get()))
+        return error(Code::io, "The mark {} cannot be made in {}: {}. The directory is as it was.", k_unsigned_mark,
+                     in_quotes(place.directory()), system_error(errno));
+    HEARTH_TRY(stage.move_into_place(options.existing));
     for (const std::size_t number : plan.touched)
         HEARTH_TRY(stage.touch(capture.items[number]));
     plan.written.files = stage.files();

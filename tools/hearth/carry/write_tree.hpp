@@ -1,6 +1,7 @@
 #pragma once
 
 #include "carry/capture.hpp"
+#include "carry/open_place.hpp"
 #include "hearth/tier.hpp"
 
 #include <functional>
@@ -14,6 +15,11 @@ struct Written {
     std::uint64_t files = 0;  // and links
     std::uint64_t bytes = 0;
     std::uint64_t same = 0;  // were there already
+};
+
+struct WriteOptions {
+    Existing existing = Existing::replace;
+    bool is_trusted = false;  // the capture carries a trusted signature; otherwise the directory is marked
 };
 
 // The bytes of a pack.
@@ -30,8 +36,8 @@ using ReadPack = std::function<Result<Bytes>(const Pack&)>;
 // Below a mount inside of the directory nothing can be moved from elsewhere: there files are copied next to their names
 // and then moved, one by one.
 //
-// No link below the directory is followed, whoever put it there. Nothing is written into folders of another user.
-Result<Written> write_tree(const Capture& capture, const std::string& directory, Existing existing,
+// No link is followed, whoever put it there. Nothing is written into folders of another user.
+Result<Written> write_tree(const Capture& capture, const OpenPlace& place, const WriteOptions& options,
                            const ReadPack& read_pack, const Progress& progress);
 
 }  // namespace hearth::cli::carry

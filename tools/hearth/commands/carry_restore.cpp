@@ -93,10 +93,11 @@ int run_diff(const Globals& globals, const CarryArguments& arguments)
         const auto located = or_fail(locate(cache, wanted, Keeper::this_machine, bounds_of(arguments)));
         if (!located)
             fail(no_capture_of(wanted.place));
+        const OpenPlace place = or_fail(OpenPlace::open(wanted.place.directory, IfMissing::fail));
         Packer packer;
         Tree tree = or_fail(
             with_progress("Reading " + wanted.place.name, unless(arguments.json), [&](const Progress& progress) {
-                return read_tree(wanted.place.directory, packer, bounds_of(arguments), progress);
+                return read_tree(place, Marked::take, packer, bounds_of(arguments), progress);
             }));
         Capture now;
         now.pieces = packer.pieces;

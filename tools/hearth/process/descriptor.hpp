@@ -9,8 +9,14 @@ class Descriptor {
 public:
     explicit Descriptor(int value) : m_value(value) {}
     ~Descriptor() { reset(); }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
+    Descriptor(Descriptor&& other) noexcept : m_value(other.release()) {}
+    Descriptor& operator=(Descriptor&& other) noexcept
+    {
+        const int value = other.release();
+        reset();
+        m_value = value;
+        return *this;
+    }
 
     int get() const { return m_value; }
     // Its owner is somebody else from here on.

@@ -17,19 +17,30 @@
 
 namespace hearth::cli {
 
-FolderLock::FolderLock(const std::string& file, const std::function<bool()>& goes_on)
+namespace {
+
+std::string folder_of(const std::string& file)
 {
     std::error_code error;
-    const std::filesystem::path folder = std::filesystem::weakly_canonical(file, error).parent_path();
-    m_folder = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return std::filesystem::weakly_canonical(file, error).parent_path().string();
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::string& file)
+    : FolderLock(::open(folder_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), folder_of(file))
+{
+}
+
+FolderLock::FolderLock(int folder, const std::string& path, const std::function<bool()>& goes_on) : m_folder(folder)
+{
     while (m_folder >= 0 && ::flock(m_folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         if (told_to_stop() != 0)
             ::close(m_folder);
         stop_if_told();
         if (goes_on && !goes_on()) {
             ::close(m_folder);
-            fail(
-                fmt::format("Another process holds {}, and did not let go of it in time.", in_quotes(folder.string())));
+            fail(fmt::format("Another process holds {}, and did not let go of it in time.", in_quotes(path)));
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
