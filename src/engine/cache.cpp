@@ -5,6 +5,7 @@
 #include "base/of_process.hpp"
 #include "engine/parts.hpp"
 #include "hearth/lasting.hpp"
+#include "hearth/refuse.hpp"
 #include "hearth/vram.hpp"
 
 namespace hearth {
@@ -45,6 +46,11 @@ Cache::~Cache() = default;
 Cache& lasting(Cache& cache) noexcept
 {
     return cache.parts().lasting.cache;
+}
+
+void refuse(Cache& cache, const Lookup& found, const Key& key)
+{
+    cache.parts().stack.refuse(found, key);
 }
 
 Lookup Cache::find(const Key& key)

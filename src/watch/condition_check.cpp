@@ -77,10 +77,8 @@ private:
         case Kind::content:
             return has_content(path, condition.digest, m_stamps.of[index]) &&
                    is_same_file(index, condition, m_stamps.of[index].file);
-        case Kind::names: {
-            int error = 0;
-            return digest_of_names(path, error) == condition.digest && error == 0;
-        }
+        case Kind::names:
+            return has_names(path, condition.digest);
         case Kind::leads_to:
         case Kind::really: {
             std::error_code error;
@@ -133,12 +131,28 @@ private:
             return false;
         if (stamp.settled && identity_of(status) == stamp.file)
             return true;
-        const std::optional<SourceFile> source = read_source(path);
-        if (!source || base::sha256(as_bytes(source->text)) != digest)
+        // Once, however often a list names it.
+        const auto [known, is_new] = m_read.try_emplace({status.st_dev, status.st_ino});
+        if (is_new)
+            if (const std::optional<SourceFile> source = read_source(path))
+                known->second = {base::sha256(as_bytes(source->text)), {source->identity, source->settled}};
+        if (known->second.stamp.file.inode == 0 || known->second.digest != digest)
             return false;
-        m_stamps.have_changed |= stamp.settled != source->settled || stamp.file != source->identity;
-        stamp = {source->identity, source->settled};
+        m_stamps.have_changed |= stamp.settled != known->second.stamp.settled || stamp.file != known->second.stamp.file;
+        stamp = known->second.stamp;
         return true;
+    }
+
+    bool has_names(const std::string& path, const base::Sha256& digest)
+    {
+        struct stat status {};
+        if (m_stat(path, status) != 0 || !S_ISDIR(status.st_mode))
+            return false;
+        const auto [known, is_new] = m_read.try_emplace({status.st_dev, status.st_ino});
+        int error = 0;
+        if (is_new)
+            known->second.digest = digest_of_names(path, error);
+        return error == 0 && known->second.digest == digest;
     }
 
     bool is_same_file(std::uint32_t index, const Condition& condition, const FileIdentity& file)
@@ -154,7 +168,14 @@ private:
     Stamps& m_stamps;
     const Key& m_question;
     StatMany m_stat;
+    // What was read: a file, or the names in a directory.
+    struct Read {
+        base::Sha256 digest{};
+        Stamps::One stamp{};  // without an inode: it could not be read
+    };
+
     std::unordered_map<FileKey, std::uint32_t, HashOfFile> m_first;
+    std::unordered_map<FileKey, Read, HashOfFile> m_read;
     static constexpr std::size_t k_other_places = 3;
     std::vector<std::string> m_paths;  // of the places, with a slash behind each
     std::string m_whole;

@@ -105,7 +105,7 @@ std::optional<Condition> read_condition(base::WireReader& in)
 std::optional<std::vector<Condition>> read_conditions(base::WireReader& in)
 {
     const auto count = in.number<std::uint32_t>();
-    if (count > in.rest() / k_least_condition)
+    if (count > in.rest() / k_least_condition || count > k_most_conditions)
         return std::nullopt;
     std::vector<Condition> conditions;
     conditions.reserve(count);

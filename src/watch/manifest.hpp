@@ -24,6 +24,10 @@
 
 namespace hearth::watch {
 
+// In one list. Who checks it looks at a file for each, so that whoever wrote a longer one could keep its readers busy.
+// (A compile of FlashInfer has 15,000.)
+inline constexpr std::uint32_t k_most_conditions = 1U << 18;
+
 struct ConditionSet {
     Key result;
     std::vector<Condition> conditions;

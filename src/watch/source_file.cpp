@@ -31,6 +31,11 @@ constexpr unsigned k_few_in_one = 5;
 // tmpfs and overlays.
 constexpr std::array<std::uint32_t, 5> k_tell_of_changes{0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x794C7630};
 constexpr std::array<std::uint32_t, 2> k_in_memory{0x01021994, 0x858458F6};
+// proc, sys, debug, trace, config, security, selinux, bpf, pstore, cgroup (1 and 2), efivar, binfmt, namespaces,
+// resctrl: what is read there is made as it is read.
+constexpr std::array<std::uint32_t, 15> k_of_kernel{0x9FA0,     0x62656572, 0x64626720, 0x74726163, 0x62656570,
+                                                    0x73636673, 0xF97CFF8C, 0xCAFE4A11, 0x6165676C, 0x27E0EB,
+                                                    0x63677270, 0xDE5E81E4, 0x42494E4D, 0x6E736673, 0x07655821};
 constexpr std::array<std::uint32_t, 8> k_network{0x6969,     0x517B,     0xFE534D42, 0xFF534D42,
                                                  0x65735546, 0x00C36400, 0x01021997, 0x0BD00BD0};
 
@@ -58,9 +63,24 @@ std::int64_t nanoseconds(const timespec& time)
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+// Of a regular file, and nothing else: to open a fifo wakes its writer, a device may do anything, and what lies in
+// /proc says only that it is a file. `changed`: another file took its place meanwhile.
+int open_regular(const std::string& path, bool& changed)
+{
+    struct stat named {};
+    struct stat opened {};
+    struct statfs system {};
+    if (::stat(path.c_str(), &named) != 0 || !S_ISREG(named.st_mode) || named.st_size > k_largest ||
+        ::statfs(path.c_str(), &system) != 0 || is_one_of(system, k_of_kernel))
+        return -1;
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    changed = fd >= 0 && (::fstat(fd, &opened) != 0 || opened.st_dev != named.st_dev || opened.st_ino != named.st_ino);
+    return fd;
+}
+
 class Descriptor {
 public:
-    explicit Descriptor(const std::string& path) : m_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+    explicit Descriptor(int fd) : m_fd(fd) {}
     Descriptor(const Descriptor&) = delete;
     Descriptor& operator=(const Descriptor&) = delete;
     ~Descriptor()
@@ -164,8 +184,10 @@ int StatMany::look(const std::string& path, struct stat& status, int flags)
         return plainly();
     const char* const name = path.c_str() + slash + 1;
     if (directory.on_network) {
-        // What is known of it may be remembered. To open it asks the server.
-        const int file = ::openat(directory.fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        // What is known of it may be remembered. To open it asks the server. What is there, and no file, is not opened.
+        const bool is_there = ::fstatat(directory.fd, name, &status, 0) == 0;
+        const bool may_open = !is_there || S_ISREG(status.st_mode);
+        const int file = may_open ? ::openat(directory.fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
         if (file >= 0)
             ::close(file);
     }
@@ -237,6 +259,11 @@ bool is_absence(int error)
 
 base::Sha256 digest_of_names(const std::string& directory, int& error)
 {
+    struct statfs system {};
+    if (::statfs(directory.c_str(), &system) == 0 && is_one_of(system, k_of_kernel)) {
+        error = ENOTSUP;
+        return {};
+    }
     std::error_code problem;
     std::set<std::string> names;
     for (auto entry = std::filesystem::directory_iterator(directory, problem);
@@ -257,7 +284,10 @@ bool is_settled(const FileIdentity& identity)
 std::optional<SourceFile> read_source(const std::string& path)
 {
     for (int attempt = 0; attempt < k_attempts; ++attempt) {
-        const Descriptor file(path);
+        bool changed = false;
+        const Descriptor file(open_regular(path, changed));
+        if (changed)
+            continue;
         struct stat before {};
         struct stat after {};
         if (file.get() < 0 || ::fstat(file.get(), &before) != 0 || !S_ISREG(before.st_mode) ||

@@ -63,6 +63,8 @@ protected:
                                           : told.substr(colon + 2, told.find_first_of(":,", colon + 2) - colon - 2);
     }
 
+    ProcessOptions at_scratch() { return options_of({}, {}); }
+
     std::string told;
 
 private:
@@ -539,7 +541,7 @@ TEST_F(Exec, compiles_anew_when_a_name_appears_in_a_directory_that_was_listed)
     fs::create_directory(scratch / "listed");
     write("listed/one", "");
     fs::create_directory(scratch / "made");
-    const Words words{"sh", "-c", "echo listed/* > made/out"};
+    const Words words{"sh", "-c", "echo listed/* > $2", "sh", "-o", "made/out"};
     const auto list = [&] {
         fs::remove(scratch / "made/out");
         Words all{"exec", "--any", "--verbose", "--"};
@@ -571,7 +573,7 @@ TEST_F(Exec, compiles_anew_when_a_library_appears_that_was_loaded_in_vain)
     options.directory = scratch.string();
     const auto load = [&] {
         fs::remove(scratch / "out");
-        told = hearth({"exec", "--any", "--verbose", "--", "./load", "now"}, options).err;
+        told = hearth({"exec", "--any", "--verbose", "--", "./load", "-o", "out"}, options).err;
         return read(scratch / "out");
     };
     EXPECT_EQ(load(), "absent");
@@ -586,8 +588,8 @@ TEST_F(Exec, keeps_nothing_that_lists_where_it_writes_or_where_names_are_others_
 {
     ProcessOptions options;
     options.directory = scratch.string();
-    for (const char* text : {"echo * > out", "echo /tmp/* > out", "echo /proc/self/fd/* > out"}) {
-        told = hearth({"exec", "--any", "--verbose", "--", "sh", "-c", text}, options).err;
+    for (const char* text : {"echo * > $2", "echo /tmp/* > $2", "echo /proc/self/fd/* > $2"}) {
+        told = hearth({"exec", "--any", "--verbose", "--", "sh", "-c", text, "sh", "-o", "out"}, options).err;
         EXPECT_NE(told.find("it lists the directory"), std::string::npos) << text << ": " << told;
     }
 }
@@ -719,20 +721,53 @@ TEST_F(ExecClang, holds_paths_where_a_file_of_options_may_ask_for_them)
 
 TEST_F(Exec, serves_any_command_at_the_users_word)
 {
-    write("in", "one");
-    const auto copy = [this] {
+    const auto run = [this](const Words& command) {
         fs::remove(scratch / "out");
-        hearth({"exec", "--any", "--verbose", "--", "sh", "-c", "cat in > out"}, [this] {
-            ProcessOptions options;
-            options.directory = scratch.string();
-            return options;
-        }());
-        return read(scratch / "out");
+        Words words{"exec", "--any", "--verbose", "--"};
+        words.insert(words.end(), command.begin(), command.end());
+        told = hearth(words, at_scratch()).err;
+        return fs::exists(scratch / "out") ? read(scratch / "out") : "nothing";
     };
-    EXPECT_EQ(copy(), "one");
-    EXPECT_EQ(copy(), "one");
+    write("in", "one");
+    for (const Words& words : {Words{"sh", "-c", "cat in > $2", "sh", "-o", "out"},
+                               Words{"sh", "-c", "cat in > out", "sh", "--output=out"}}) {
+        EXPECT_EQ(run(words), "one");
+        EXPECT_NE(told.find(": miss"), std::string::npos) << told;
+        EXPECT_EQ(run(words), "one");
+        EXPECT_NE(told.find(": hit"), std::string::npos) << told;
+    }
     write("in", "two");
-    EXPECT_EQ(copy(), "two");
+    EXPECT_EQ(run({"sh", "-c", "cat in > $2", "sh", "-o", "out"}), "two");
+    // A name that only the store would know is not written to.
+    for (const Words& words : {Words{"sh", "-c", "cat in > out"}, Words{"sh", "-c", "cat in > $1", "sh", "out"},
+                               Words{"sh", "-c", "cat in > $2; cat in > more", "sh", "-o", "out"}}) {
+        EXPECT_EQ(run(words), "two");
+        EXPECT_NE(told.find("which it was not asked for"), std::string::npos) << told;
+    }
+    EXPECT_EQ(run({"sh", "-c", "cat in > $2; chmod +x $2", "sh", "-o", "out"}), "two");
+    EXPECT_NE(told.find("which may be executed"), std::string::npos) << told;
+}
+
+// What is written then is called by rules that every compiler has, which the reader of an entry knows too.
+TEST_F(Exec, keeps_what_is_written_where_no_output_is_named)
+{
+    write("b.c.cpp", "int main() { return 0; }\n");
+    EXPECT_EQ(both({"g++", "-c", "a.cpp"}, "a.o"), "miss");
+    EXPECT_EQ(both({"g++", "-c", "a.cpp"}, "a.o"), "hit");
+    EXPECT_EQ(both({"g++", "-S", "./b.c.cpp"}, "b.c.s"), "miss");
+    EXPECT_EQ(both({"g++", "-S", "./b.c.cpp"}, "b.c.s"), "hit");
+    EXPECT_EQ(both({"g++", "b.c.cpp"}, "a.out"), "miss");
+    EXPECT_EQ(both({"g++", "b.c.cpp"}, "a.out"), "hit");
+    EXPECT_EQ(exec({"g++", "b.c.cpp"}).exit_code, 0);
+    EXPECT_EQ(::access((scratch / "a.out").c_str(), X_OK), 0);
+    const Words two{"g++", "-c", "-MD", "a.cpp", "b.c.cpp"};
+    EXPECT_EQ(both(two, "b.c.o"), "past_the_cache");
+    EXPECT_NE(told.find("b.c.d, which it was not asked for"), std::string::npos) << told;
+    EXPECT_EQ(both({"g++", "-c", "a.cpp", "b.c.cpp"}, "b.c.o"), "miss");
+    EXPECT_EQ(both({"g++", "-c", "a.cpp", "b.c.cpp"}, "b.c.o"), "hit");
+    fs::remove(scratch / "a.o");
+    exec({"g++", "-c", "a.cpp", "b.c.cpp"});
+    EXPECT_TRUE(fs::exists(scratch / "a.o"));
 }
 
 TEST_F(Exec, lets_one_of_many_compile)
@@ -791,6 +826,29 @@ TEST_F(ExecNvcc, is_right_where_only_one_pass_includes_a_header)
     write("bin/gcc", "#!/bin/sh\nexec /usr/bin/gcc -DVALUE=3 \"$@\"\n");
     fs::permissions(scratch / "bin/gcc", fs::perms::owner_all);
     EXPECT_NE(outcome(longer), "hit");
+}
+
+TEST_F(ExecNvcc, keeps_what_is_written_where_no_output_is_named)
+{
+    const std::string bin = "/usr/local/cuda/bin/";
+    for (const auto& [option, made] : Variables{{"-cubin", "k.cubin"},
+                                                {"-ptx", "k.ptx"},
+                                                {"-fatbin", "k.fatbin"},
+                                                {"-optix-ir", "k.optixir"},
+                                                {"-dc", "k.o"},
+                                                {"-cuda", "k.cu.cpp.ii"}})
+        for (const char* outcome : {": miss", ": hit"}) {
+            fs::remove(scratch / made);
+            EXPECT_EQ(exec({bin + "nvcc", "-arch=sm_80", option, "k.cu"}).exit_code, 0);
+            EXPECT_NE(told.find(outcome), std::string::npos) << option << told;
+            EXPECT_TRUE(fs::exists(scratch / made)) << option;
+        }
+    for (const char* outcome : {": miss", ": hit"}) {
+        fs::remove(scratch / "elf.o");
+        EXPECT_EQ(exec({bin + "ptxas", "-arch=sm_80", "k.ptx"}).exit_code, 0);
+        EXPECT_NE(told.find(outcome), std::string::npos) << told;
+        EXPECT_TRUE(fs::exists(scratch / "elf.o"));
+    }
 }
 
 // Lets the same tree lie in one directory after another, each of which is gone when the next is there.

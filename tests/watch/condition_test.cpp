@@ -2,10 +2,13 @@
 
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
+#include "watch/source_file.hpp"
 #include "watched_nvrtc.hpp"
 
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 namespace hearth::test {
 
@@ -131,6 +134,31 @@ TEST(Conditions, of_a_path_that_several_places_lead_to_need_all_of_them)
     ASSERT_EQ(found->list.size(), 2U);
     EXPECT_EQ(found->list[0].spot, (watch::Spot{watch::Spot::From::directory, 0, "x.h"}));
     EXPECT_EQ(found->list[1].spot, (watch::Spot{watch::Spot::From::program_directory, 0, "sub/x.h"}));
+}
+
+// Somebody may have made the list to keep its readers busy.
+TEST(Conditions, that_name_one_file_often_read_it_once)
+{
+    const ScratchDirectory scratch;
+    std::filesystem::create_directory(scratch / "d");
+    write_file(scratch / "d/x.h", "text");
+    int error = 0;
+    std::vector<watch::Condition> list;
+    for (std::string path = scratch / "d"; list.size() < 100; path += "/.") {
+        list.push_back({.kind = watch::Condition::Kind::content,
+                        .spot = {watch::Spot::From::root, 0, path + "/x.h"},
+                        .digest = base::sha256(as_bytes(std::string_view("text")))});
+        list.push_back({.kind = watch::Condition::Kind::names,
+                        .spot = {watch::Spot::From::root, 0, path},
+                        .digest = watch::digest_of_names(path, error)});
+    }
+    const int opens = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    ASSERT_GE(::inotify_add_watch(opens, (scratch / "d/x.h").c_str(), IN_OPEN | IN_CLOSE), 0);
+    watch::Stamps stamps;
+    EXPECT_EQ(watch::first_broken(list, stamps, {}), list.size());
+    inotify_event events[8];
+    EXPECT_EQ(::read(opens, events, sizeof events), static_cast<ssize_t>(2 * sizeof events[0]));
+    ::close(opens);
 }
 
 TEST(Conditions, cannot_be_had_of_what_passes_or_cannot_be_checked)

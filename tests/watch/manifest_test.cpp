@@ -64,6 +64,14 @@ TEST(ConditionManifest, that_is_cut_or_has_more_is_none)
     EXPECT_FALSE(watch::decode_manifest(as_bytes(whole + '\0')));
 }
 
+TEST(ConditionManifest, has_no_more_conditions_than_a_reader_looks_at)
+{
+    std::vector<Condition> many(watch::k_most_conditions, {.kind = Kind::variable_unset, .name = "A"});
+    EXPECT_TRUE(watch::decode_conditions(as_bytes(watch::encode_conditions(many).text())));
+    many.push_back(many.front());
+    EXPECT_FALSE(watch::decode_conditions(as_bytes(watch::encode_conditions(many).text())));
+}
+
 TEST(ConditionManifest, of_an_older_version_is_none)
 {
     std::string whole(watch::encode_manifest(manifest()).text());

@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace hearth::test {
 
@@ -29,6 +31,22 @@ TEST(ReadingSources, does_not_take_a_file_for_empty_that_only_says_so)
     if (::stat("/proc/self/status", &found) != 0 || found.st_size != 0)
         GTEST_SKIP() << "there is no /proc here";
     EXPECT_FALSE(watch::read_source("/proc/self/status")) << "a compiler would read what is in it";
+}
+
+TEST(ReadingSources, opens_nothing_but_regular_files)
+{
+    const ScratchDirectory scratch;
+    ASSERT_EQ(::mkfifo((scratch / "fifo").c_str(), 0600), 0);
+    ASSERT_EQ(::truncate((write_file(scratch / "sparse", ""), scratch / "sparse").c_str(), off_t{1} << 40), 0);
+    for (const std::string& path : {scratch / "fifo", scratch / "sparse", scratch.path(), std::string("/dev/tty"),
+                                    "/proc/" + std::to_string(::getpid()) + "/status"}) {
+        const int opens = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        ASSERT_GE(::inotify_add_watch(opens, path.c_str(), IN_OPEN), 0) << path;
+        EXPECT_FALSE(watch::read_source(path)) << path;
+        inotify_event event;
+        EXPECT_LT(::read(opens, &event, sizeof event), 0) << path << " was opened";
+        ::close(opens);
+    }
 }
 
 TEST(StatMany, tells_of_few_and_of_many_in_a_directory_what_stat_tells)

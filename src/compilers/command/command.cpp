@@ -7,6 +7,7 @@
 #include "compilers/command/record.hpp"
 #include "compilers/command/run_watched.hpp"
 #include "compilers/command/step.hpp"
+#include "hearth/refuse.hpp"
 
 #include <memory>
 
@@ -73,6 +74,8 @@ Result<Ran> run(Cache& cache, const Command& command, const RunOptions& options)
     }
     // Where its files cannot be put, the command itself says why.
     if (const Status replayed = replay(*answer.lookup, *plan); !replayed) {
+        if (replayed.error().code == Code::corrupt)
+            refuse(cache, answer.lookup, answer.key);
         HEARTH_TRY_SET(const Ended ended, run_straight(command.words, watching));
         return straight(*plan, ended, replayed.error().message);
     }

@@ -8,7 +8,6 @@
 #include "compilers/command/temporary_names.hpp"
 #include "watch/source_file.hpp"
 
-#include <charconv>
 #include <cstring>
 #include <elf.h>
 #include <filesystem>
@@ -23,12 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that was written, as a section of the entry: "file" or "program", then " output N", one of those that the call
-// named, or " here NAME", in the working directory.
-constexpr std::string_view k_file = "file ";
-constexpr std::string_view k_program = "program ";
-constexpr std::string_view k_output = "output ";
-constexpr std::string_view k_here = "here ";
+std::string name_of_output(std::size_t index)
+{
+    return fmt::format("output {}", index);
+}
 
 constexpr unsigned k_machine_of_cuda = 190;
 
@@ -47,57 +44,26 @@ bool is_for_hosts(ByteView content)
 }
 
 // What a linker makes for the system to run or load. Not by its mode, which a umask may have changed.
-bool is_program(const std::string& path, ByteView content, const Plan& plan)
+bool is_program(ByteView content, const Call& call)
 {
-    if (plan.profile->suffixes.empty())
-        return ::access(path.c_str(), X_OK) == 0;
     const Elf64_Ehdr* const head = elf_head(content);
-    return is_for_hosts(content) && (head->e_type == ET_EXEC || head->e_type == ET_DYN);
+    return call.is_linked && is_for_hosts(content) && (head->e_type == ET_EXEC || head->e_type == ET_DYN);
 }
 
-// Empty: other calls would not know where to put it.
-std::string section_of(const std::string& path, ByteView content, const Plan& plan)
+// None: other calls would not know where to put it.
+std::optional<std::size_t> output_at(const std::string& path, const Plan& plan)
 {
     const fs::path working(plan.question.places.working_directory);
-    const std::string_view kind = is_program(path, content, plan) ? k_program : k_file;
     for (std::size_t i = 0; i < plan.call.outputs.size(); ++i)
         if ((working / plan.call.outputs[i]).lexically_normal() == path)
-            return fmt::format("{}{}{}", kind, k_output, i);
-    const fs::path relative = fs::path(path).lexically_relative(working);
-    const bool is_here = !relative.empty() && *relative.begin() != "..";
-    // A compiler that is not told where writes here.
-    if (is_here && (plan.profile->suffixes.empty() || (!relative.has_parent_path() && !plan.call.names_output)))
-        return fmt::format("{}{}{}", kind, k_here, relative.string());
-    return {};
-}
-
-// Where this call wants it. Empty: the section is no file.
-std::string path_of(std::string_view section, const Plan& plan)
-{
-    if (!section.starts_with(k_file) && !section.starts_with(k_program))
-        return {};
-    std::string_view place = section.substr(section.find(' ') + 1);
-    if (place.starts_with(k_here))
-        return std::string(place.substr(k_here.size()));
-    std::size_t index = 0;
-    place.remove_prefix(std::min(place.size(), k_output.size()));
-    const auto [end, error] = std::from_chars(place.data(), place.data() + place.size(), index);
-    return error == std::errc{} && index < plan.call.outputs.size() ? plan.call.outputs[index] : std::string{};
+            return i;
+    return std::nullopt;
 }
 
 // Outputs that a file of dependencies tells by the names that the call gives them.
 std::vector<std::string> targets_of(const Call& call)
 {
     return call.names_targets ? std::vector<std::string>{} : call.outputs;
-}
-
-// The section of one of the outputs.
-const Section* file_of(const Artifact& artifact, std::size_t output)
-{
-    for (const std::string_view kind : {k_file, k_program})
-        if (const Section* const section = artifact.find(fmt::format("{}{}{}", kind, k_output, output)))
-            return section;
-    return nullptr;
 }
 
 // Not by umask(), which changes it for a moment, for every thread.
@@ -149,42 +115,64 @@ Result<Bytes> lasting(const std::string& content, const std::string& path, const
     return *std::move(kept);
 }
 
-// With those of this call. An Error: the entry is damaged.
-Result<Bytes> renewed(const Bytes& kept, const Plan& plan)
+Error damaged(const Plan& plan)
 {
-    if (!plan.profile->writes_names)
-        return kept;
-    const std::optional<std::string> text = with_names(kept.text(), plan.call.temporaries);
+    return error(Code::corrupt, "The entry of {} is damaged.", plan.question.label);
+}
+
+// An output as this call has to have it.
+Result<Bytes> content_of(std::size_t output, const Artifact& artifact, const Plan& plan)
+{
+    const Section* const section = artifact.find(name_of_output(output));
+    if (section == nullptr)
+        return damaged(plan);
+    std::optional<std::string> text;
+    if (plan.call.dependencies == output)
+        text = with_places(section->data.text(), plan.question.places, targets_of(plan.call));
+    else if (plan.profile->writes_names)
+        text = with_names(section->data.text(), plan.call.temporaries);
+    else
+        return section->data;
     if (!text)
-        return error(Code::corrupt, "The entry of {} is damaged.", plan.question.label);
+        return damaged(plan);
     return Bytes::copy_of(*text);
 }
 
 }  // namespace
 
+std::vector<std::string> sections_of(const Call& call)
+{
+    std::vector<std::string> names{std::string(k_streams)};
+    for (std::size_t i = 0; i < call.outputs.size(); ++i)
+        names.push_back(name_of_output(i));
+    return names;
+}
+
 bool is_of_dependencies(std::string_view section, const Plan& plan)
 {
-    return plan.call.dependencies && section.ends_with(fmt::format("{}{}", k_output, *plan.call.dependencies));
+    return plan.call.dependencies && section == name_of_output(*plan.call.dependencies);
 }
 
 Status add_files(const watch::TreeLog& log, const Plan& plan, Artifact& artifact)
 {
     for (const std::string& path : log.left_behind()) {
+        const std::optional<std::size_t> output = output_at(path, plan);
         std::optional<watch::SourceFile> file = watch::read_source(path);
-        std::string section = file ? section_of(path, as_bytes(file->text), plan) : std::string{};
-        if (section.empty())
+        if (!file || !output)
             return error(Code::unavailable, "it writes {}, which it was not asked for", path);
+        if (plan.profile->suffixes.empty() && ::access(path.c_str(), X_OK) == 0)
+            return error(Code::unavailable, "it writes {}, which may be executed", path);
         HEARTH_TRY_SET(Bytes content, lasting(file->text, path, plan));
-        if (is_of_dependencies(section, plan)) {
+        if (plan.call.dependencies == output) {
             std::optional<Bytes> kept = without_places(file->text, plan.question.places, targets_of(plan.call));
             if (!kept)
                 return error(Code::unavailable, "{} tells dependencies in a way that is not understood", path);
             content = *std::move(kept);
         }
-        artifact.sections.push_back({std::move(section), std::move(content)});
+        artifact.sections.push_back({name_of_output(*output), std::move(content)});
     }
     for (std::size_t i = 0; i < plan.call.outputs.size(); ++i)
-        if (file_of(artifact, i) == nullptr)
+        if (artifact.find(name_of_output(i)) == nullptr)
             return error(Code::unavailable, "it has not written {}", plan.call.outputs[i]);
     return {};
 }
@@ -209,23 +197,13 @@ Status add_streams(const Plan& plan, Bytes streams, Artifact& artifact)
 
 Status replay(const Artifact& artifact, const Plan& plan)
 {
-    for (std::size_t i = 0; i < plan.call.outputs.size(); ++i)
-        if (file_of(artifact, i) == nullptr)
-            return error(Code::corrupt, "The entry of {} lacks {}.", plan.question.label, plan.call.outputs[i]);
-    for (const Section& section : artifact.sections) {
-        const std::string path = path_of(section.name, plan);
-        if (path.empty())
-            continue;
-        HEARTH_TRY_SET(Bytes content, renewed(section.data, plan));
-        if (plan.call.dependencies && path == plan.call.outputs[*plan.call.dependencies]) {
-            const std::optional<std::string> dependencies =
-                with_places(section.data.text(), plan.question.places, targets_of(plan.call));
-            if (!dependencies)
-                return error(Code::corrupt, "The dependencies of {} are damaged.", plan.question.label);
-            content = Bytes::copy_of(*dependencies);
-        }
-        HEARTH_TRY(put(path, content.view(), section.name.starts_with(k_program)));
+    std::vector<Bytes> contents;
+    for (std::size_t i = 0; i < plan.call.outputs.size(); ++i) {
+        HEARTH_TRY_SET(Bytes content, content_of(i, artifact, plan));
+        contents.push_back(std::move(content));
     }
+    for (std::size_t i = 0; i < contents.size(); ++i)
+        HEARTH_TRY(put(plan.call.outputs[i], contents[i].view(), is_program(contents[i].view(), plan.call)));
     write_streams(artifact.text(k_streams));
     return {};
 }

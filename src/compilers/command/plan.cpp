@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "compilers/command/kept_files.hpp"
 #include "compilers/command/linked_paths.hpp"
 #include "compilers/command/run_watched.hpp"
 #include "compilers/command/step.hpp"
@@ -12,6 +13,7 @@
 #include "watch/tree_record.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -24,7 +26,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t k_request_version = 1;
+// 2: an entry names no files.
+constexpr std::uint64_t k_request_version = 2;
+
+// Of a command that is no known compiler. Whatever else it writes, nobody has named.
+constexpr std::array k_options_of_any{OptionRow{"-o", Means::output, Form::next},
+                                      OptionRow{"--output", Means::output, Form::next}};
 
 std::vector<std::string> whole_environment()
 {
@@ -95,7 +102,7 @@ bool is_terminal(std::string_view streams, int stream)
 Plan make_plan(Cache& cache, const Command& command, const RunOptions& options, const std::string& streams_as)
 {
     static const Profile k_any{
-        .name = "command", .programs = {}, .options = {}, .suffixes = {}, .compiles_always = true};
+        .name = "command", .programs = {}, .options = k_options_of_any, .suffixes = {}, .compiles_always = true};
     Plan plan;
     plan.command = command;
     plan.shown = command.words;
@@ -179,6 +186,7 @@ Plan make_plan(Cache& cache, const Command& command, const RunOptions& options, 
     if (!options.step_of.empty() && std::getenv(watch::k_links_variable) != nullptr)
         key.number("has links", 1);
     plan.question.request = key.build();
+    plan.question.sections = sections_of(plan.call);
     return plan;
 }
 

@@ -47,13 +47,20 @@ struct OptionRow {
     std::string_view name;
     Means means;
     Form form = Form::alone;
+    std::string_view makes{};  // as Profile::makes, where it asks for something else
 };
+
+// The file that linkers write where nobody names one.
+inline constexpr std::string_view k_linked = "a.out";
 
 struct Profile {
     std::string_view name;                       // in the cache and in messages
     std::span<const std::string_view> programs;  // file names of the program, without a version
     std::span<const OptionRow> options;
-    std::span<const std::string_view> suffixes;     // of sources
+    std::span<const std::string_view> suffixes;  // of sources
+    // What is written where no output is named: one file of this name, or, if it begins with a dot, one for each
+    // source with this behind its name. Empty: it is not known.
+    std::string_view makes{};
     bool compiles_always = false;                   // without an option that asks for it
     std::span<const std::string_view> variables{};  // that hold further arguments
     bool keeps_names = true;                        // what is written holds the names of sources
@@ -88,12 +95,13 @@ struct Named {
 struct Call {
     std::vector<std::string> words;             // of the question: without what is named elsewhere here
     std::vector<std::string> sources;           // as they were given
-    std::vector<std::string> outputs;           // as they were given
+    std::vector<std::string> outputs;           // as they were given, or as they are called if they were not
     std::vector<std::string> directories;       // as they were given
     std::vector<std::string> temporaries;       // names that are new each time, and that what is written may hold
     std::vector<Named> named;                   // but for those in files of arguments and in variables
     bool paths_matter = false;                  // what is written holds paths
     bool has_debug = false;                     // debug information, which holds paths unless they are fixed
+    bool is_linked = false;                     // by a linker, for the system to run or load
     bool is_for_device = false;                 // what is written is for GPUs alone, and linked with nothing
     std::optional<std::size_t> dependencies{};  // which of the outputs is a file of dependencies
     bool names_sources = true;                  // in its words

@@ -21,6 +21,7 @@ struct Reader {
     const Profile& profile;
     const std::vector<std::string>* arguments;
     Call call{};
+    std::string_view makes = profile.makes;
     bool tells_dependencies = false;
     bool writes_inputs = false;
     int depth = 0;             // of files of arguments
@@ -124,6 +125,8 @@ struct Reader {
             call.outputs.push_back(value);
             if (profile.writes_names)
                 take_name("called", value);
+            if (profile.suffixes.empty())  // nobody knows whether what is written holds its name
+                call.words.push_back(value);
             break;
         case input:
             call.words.push_back(fmt::format("{} source {}", option, call.sources.size()));
@@ -178,12 +181,14 @@ struct Reader {
                 name(Named::What::source, call.sources.size());
                 call.sources.push_back(word);
             } else {
-                if (word.starts_with('-') && profile.keeps_names && !profile.options.empty())
+                if (word.starts_with('-') && profile.keeps_names && !profile.suffixes.empty())
                     take_unknown(word);
                 call.words.push_back(word);
             }
             return;
         }
+        if (!row->makes.empty())
+            makes = row->makes;
         call.is_for_device |= row->means == compiles_device;
         call.compiles |= row->means == compiles || row->means == compiles_apart || row->means == compiles_device;
         call.paths_matter |= row->means == compiles_apart;
@@ -213,6 +218,21 @@ struct Reader {
 bool is_text(const std::string& source)
 {
     return !source.ends_with(".o") && !source.ends_with(".cubin") && !source.ends_with(".fatbin");
+}
+
+// Those that are written into the working directory since no output is named.
+void add_default_outputs(Call& call, std::string_view makes)
+{
+    const auto add = [&](std::string name) {
+        if (std::ranges::find(call.outputs, name) == call.outputs.end())
+            call.outputs.push_back(std::move(name));
+    };
+    if (!makes.empty() && !makes.starts_with('.'))
+        add(std::string(makes));
+    else if (!makes.empty())
+        for (const std::string& source : call.sources)
+            if (is_text(source))
+                add(std::filesystem::path(source).stem().string().append(makes));
 }
 
 }  // namespace
@@ -245,6 +265,9 @@ Call read_call(const Profile& profile, const std::vector<std::string>& arguments
         call.dependencies = call.outputs.size();
         call.outputs.push_back(named ? name.string() : name.filename().string());
     }
+    call.is_linked = reader.makes == k_linked;
+    if (!call.names_output)
+        add_default_outputs(call, reader.makes);
     return std::move(call);
 }
 

@@ -32,22 +32,16 @@ std::vector<format::RecipeFile> own_files(const std::vector<watch::Condition>& c
     const Installed installed(plan.command.words.front(), plan.question.places.working_directory);
     std::vector<format::RecipeFile> files;
     std::set<std::string> known(plan.call.sources.begin(), plan.call.sources.end());
-    for (const watch::Condition& condition : conditions) {
-        const bool is_content = condition.kind == Kind::content;
-        if ((!is_content && condition.kind != Kind::present) || condition.spot.from == watch::Spot::From::root)
-            continue;
-        format::RecipeFile file{condition.spot.shown(plan.question.places), {}, condition.digest, false};
-        const std::string path = condition.spot.path(plan.question.places);
-        if (installed.has(path) || !known.insert(file.path).second)
-            continue;
-        if (!is_content) {
-            const std::optional<watch::SourceFile> there = watch::read_source(path);
-            if (!there)
+    // Nobody has read what was only looked for, so it is recorded without its text: who wrote the entry chose the path.
+    for (const Kind kind : {Kind::content, Kind::present})
+        for (const watch::Condition& condition : conditions) {
+            if (condition.kind != kind || condition.spot.from == watch::Spot::From::root)
                 continue;
-            file.digest = base::sha256(as_bytes(there->text));
+            const base::Sha256 digest = kind == Kind::content ? condition.digest : base::sha256({});
+            format::RecipeFile file{condition.spot.shown(plan.question.places), {}, digest, false};
+            if (!installed.has(condition.spot.path(plan.question.places)) && known.insert(file.path).second)
+                files.push_back(std::move(file));
         }
-        files.push_back(std::move(file));
-    }
     return files;
 }
 
@@ -104,8 +98,11 @@ bool add_contents(recipes::Contents contents, const Plan& plan, const Recorded& 
     for (std::size_t i = 0; i < recipe.given.size(); ++i)
         if (!contents.add(plan.texts[i + 1], recipe.given[i].digest))
             return false;
+    const base::Sha256 empty = base::sha256({});
     for (const format::RecipeFile& file : recipe.files)
         if (!contents.add(file.digest, [&]() -> std::optional<std::string> {
+                if (file.digest == empty)
+                    return "";
                 std::optional<watch::SourceFile> source =
                     watch::read_source((fs::path(recipe.working_directory) / file.path).string());
                 return source ? std::optional(std::move(source->text)) : std::nullopt;

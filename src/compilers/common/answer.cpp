@@ -4,6 +4,7 @@
 #include "base/secrets.hpp"
 #include "compilers/common/first_results.hpp"
 #include "hearth/admin.hpp"
+#include "hearth/refuse.hpp"
 #include "watch/manifest.hpp"
 
 #include <algorithm>
@@ -16,7 +17,6 @@ namespace hearth::compilers {
 
 namespace {
 
-constexpr const char* k_conditions_section = "hearth.conditions";
 // Worlds that take turns faster than they can be told apart are compiled without the cache.
 constexpr std::uint32_t k_most_numbers = watch::Manifest::k_most_sets;
 
@@ -182,6 +182,16 @@ std::string_view encoded_conditions(const Artifact& result)
     return result.text(k_conditions_section);
 }
 
+// Whether a result has its sections, each once, and no others.
+bool is_result(const Question& question, const Artifact& artifact)
+{
+    return question.sections.empty() || (artifact.sections.size() == question.sections.size() + 1 &&
+                                         artifact.find(k_conditions_section) != nullptr &&
+                                         std::ranges::all_of(question.sections, [&](const std::string& name) {
+                                             return artifact.find(name) != nullptr;
+                                         }));
+}
+
 bool holds_as_known(Cache& cache, const Question& question, const Artifact& result, const FirstResults::Known& known)
 {
     const std::string_view encoded = encoded_conditions(result);
@@ -198,6 +208,9 @@ struct Compile {
         HEARTH_TRY_SET(Watched watched, compile());
         watched.artifact.request = encoding;
         watched.artifact.metadata.options = base::without_secrets(std::move(watched.artifact.metadata.options));
+        if (watched.depends_on && watched.depends_on->list.size() > watch::k_most_conditions)
+            watched.depends_on = error(Code::unavailable, "it depends on {} things, and {} are the most that are kept",
+                                       watched.depends_on->list.size(), watch::k_most_conditions);
         if (!watched.depends_on) {
             const std::lock_guard lock(mutex);
             not_kept = std::make_shared<const Artifact>(std::move(watched.artifact));
@@ -207,7 +220,8 @@ struct Compile {
         const std::lock_guard lock(mutex);
         conditions = *std::move(watched.depends_on);
         watch::hide_values(conditions->list, question);
-        watched.artifact.sections.push_back({k_conditions_section, watch::encode_conditions(conditions->list)});
+        watched.artifact.sections.push_back(
+            {std::string(k_conditions_section), watch::encode_conditions(conditions->list)});
         return std::move(watched.artifact);
     }
 
@@ -279,6 +293,10 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
             remember(cache, question, candidate.number, {key, state->conditions->list});
             return answer;
         }
+        if (!is_result(question, *answer.lookup)) {
+            refuse(cache, answer.lookup, key);
+            continue;
+        }
         // The result says itself what it is the answer to.
         if (candidate.holding && answer.lookup->request != question.request.encoding())
             continue;
@@ -328,7 +346,7 @@ Known look_up(Cache& cache, const Question& question)
         watch::Stamps stamps;
         const std::size_t broken = watch::first_broken(set.conditions, stamps, question.places, question.request);
         Lookup result = cache.peek(set.result);
-        if (!result)
+        if (!result || !is_result(question, *result))
             continue;
         if (broken == set.conditions.size())
             return {std::move(result), set.result, {}, {}};

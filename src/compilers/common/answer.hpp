@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // How every compiler is answered from the cache.
@@ -27,6 +28,9 @@ struct Question {
     std::string label{};
     watch::Places places{};
     std::string why_past_the_cache{};  // not empty: it is compiled without the cache
+    // Of every result, beside its conditions: what has others is no result of this question, whoever says so. Empty:
+    // any.
+    std::vector<std::string> sections{};
 };
 
 // A compile that was watched.
@@ -58,6 +62,8 @@ Known look_up(Cache& cache, const Question& question);
 // Whether answer() would hit, and if not, what is different from the nearest entry.
 Explanation explain(Cache& cache, const Question& question);
 
+// The section of a result that has its conditions.
+inline constexpr std::string_view k_conditions_section = "hearth.conditions";
 // The conditions that a result carries. None if it carries none.
 std::optional<std::vector<watch::Condition>> conditions_of(const Artifact& result);
 

@@ -303,6 +303,16 @@ std::vector<std::optional<Stack::Stored>> Stack::write(const Key& key, const Ent
     return stores;
 }
 
+void Stack::refuse(const Lookup& found, const Key& key)
+{
+    const std::size_t tier = m_tiers.named(found.tier());
+    if (tier != k_none)
+        m_counters.add<&TierStats::corrupt>(tier);
+    log_once(tier, fmt::format("Entry {} of tier \"{}\" is not what this command could have written, so it is not "
+                               "used. Find out who may write there, and demand signatures: docs/security.md.",
+                               key.hex(), found.tier()));
+}
+
 bool Stack::touch(const Key& key)
 {
     std::uint32_t in_volatile = 0;

@@ -48,6 +48,8 @@ public:
     // `placement`: where in device memory, if only the tier there is to have it.
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options,
                                 const device::Placement* placement = nullptr);
+    // What was found is no result of its question: hearth/refuse.hpp.
+    void refuse(const Lookup& found, const Key& key);
     bool touch(const Key& key);
     bool remove(const Key& key, Reach reach);
     // All entries of this machine, or those in memory. No copy under way brings one back.

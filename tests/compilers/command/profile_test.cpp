@@ -106,6 +106,30 @@ TEST(Profile, tells_a_link_from_a_compile)
     EXPECT_FALSE(call_of("nvcc", {"k.o", "-o", "k"}).compiles);
 }
 
+TEST(Profile, knows_what_is_written_where_no_output_is_named)
+{
+    const auto outputs = [](const char* program, const Words& words) { return call_of(program, words).outputs; };
+    EXPECT_EQ(outputs("g++", {"-c", "src/x.y.cpp", "z.c"}), (Words{"x.y.o", "z.o"}));
+    EXPECT_EQ(outputs("g++", {"-S", "x.cpp"}), Words{"x.s"});
+    EXPECT_EQ(outputs("g++", {"-shared", "x.cpp", "y.o"}), Words{"a.out"});
+    EXPECT_EQ(outputs("g++", {"-c", "-MD", "x.cpp"}), (Words{"x.d", "x.o"}));
+    EXPECT_EQ(outputs("g++", {"-c", "one/x.cpp", "two/x.cpp"}), Words{"x.o"});
+    EXPECT_EQ(outputs("nvcc", {"-cuda", "k.cu"}), Words{"k.cu.cpp.ii"});
+    EXPECT_EQ(outputs("nvcc", {"-dlink", "k.o"}), Words{"a_dlink.o"});
+    EXPECT_EQ(outputs("ptxas", {"k.ptx"}), Words{"elf.o"});
+    EXPECT_EQ(outputs("tileiras", {"k.bc"}), Words{});
+    EXPECT_EQ(outputs("g++", {"-c", "x.cpp", "-o", "out/y.o"}), Words{"out/y.o"});
+}
+
+TEST(Profile, takes_for_a_program_only_what_a_linker_makes)
+{
+    EXPECT_TRUE(call_of("g++", {"x.cpp", "-o", "x"}).is_linked);
+    EXPECT_TRUE(call_of("nvcc", {"--shared", "k.cu", "-o", "k.so"}).is_linked);
+    EXPECT_FALSE(call_of("g++", {"-c", "x.cpp", "-o", "x.o"}).is_linked);
+    EXPECT_FALSE(call_of("nvcc", {"-dlink", "k.o", "-o", "l.o"}).is_linked);
+    EXPECT_FALSE(call_of("ptxas", {"k.ptx"}).is_linked);
+}
+
 TEST(Profile, names_inputs_of_ptxas_only_where_they_are_kept)
 {
     const auto words = [](const Words& given) { return call_of("ptxas", given).words; };

