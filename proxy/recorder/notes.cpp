@@ -247,16 +247,23 @@ void note_status(const char* path, int error)
     note(record, path);
 }
 
-void note_open(const char* path, Opens opens, int descriptor, int error)
+bool is_there(int directory, const char* path)
+{
+    const KeepErrno keep;
+    struct stat status {};
+    return is_recording() && path != nullptr && stat_of(directory, path, 0, status);
+}
+
+void note_open(const char* path, Opens opens, bool was_there, int descriptor, int error)
 {
     if (!is_recording())
         return;
     const KeepErrno keep;
-    TreeRecord record{.did = opens == Opens::to_read    ? Did::asked
-                             : opens == Opens::to_write ? Did::wrote
-                                                        : Did::changes,
+    static constexpr Did k_did[]{Did::asked, Did::wrote, Did::changes, Did::appends};
+    TreeRecord record{.did = k_did[static_cast<std::size_t>(opens)],
                       .asked = Asked::file,
-                      .error = descriptor < 0 ? error : 0};
+                      .error = descriptor < 0 ? error : 0,
+                      .was_there = was_there ? 1U : 0U};
     struct stat status {};
     if (descriptor >= 0 && stat_of(descriptor, "", AT_EMPTY_PATH, status)) {
         identify(status, record);
@@ -266,6 +273,11 @@ void note_open(const char* path, Opens opens, int descriptor, int error)
             wait_for_the_tick(descriptor, record);
     }
     note(record, path);
+}
+
+void note_cut(const char* path)
+{
+    note({.did = Did::changes, .was_there = 1}, path);
 }
 
 void note_did(Did did, const char* name, const char* answer)

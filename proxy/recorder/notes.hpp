@@ -35,9 +35,13 @@ void note_asked(watch::Asked asked, const char* name, int error, const char* ans
                 ssize_t answer_size = -1);
 // Of a file that was looked at: its kind and identity are added where it is there.
 void note_status(const char* path, int error);
-enum class Opens : unsigned char { to_read, to_write, to_change };  // the last keeps what the file held
+enum class Opens : unsigned char { to_read, to_write, to_change, to_append };  // the last two keep what the file held
+// Whether anything is at the path that somebody is about to open.
+bool is_there(int directory, const char* path);
 // Of a file that was opened.
-void note_open(const char* path, Opens opens, int descriptor, int error);
+void note_open(const char* path, Opens opens, bool was_there, int descriptor, int error);
+// A file that was there was cut to another size.
+void note_cut(const char* path);
 void note_did(watch::Did did, const char* name, const char* answer = nullptr);
 // Something whose answer cannot be held against a later one.
 void note_unanswered(const char* what);

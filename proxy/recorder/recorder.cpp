@@ -82,21 +82,26 @@ Opens opens(int flags)
 {
     if ((flags & O_ACCMODE) == O_RDONLY && (flags & (O_CREAT | O_TRUNC)) == 0)
         return Opens::to_read;
-    return (flags & (O_TRUNC | O_EXCL)) != 0 ? Opens::to_write : Opens::to_change;
+    return (flags & (O_TRUNC | O_EXCL)) != 0 ? Opens::to_write
+           : (flags & O_APPEND) != 0         ? Opens::to_append
+                                             : Opens::to_change;
 }
 
 Opens opens(const char* mode)
 {
     if (std::strpbrk(mode, "wa+") == nullptr)
         return Opens::to_read;
-    return mode[0] == 'w' ? Opens::to_write : Opens::to_change;
+    return mode[0] == 'w' ? Opens::to_write : mode[0] == 'a' ? Opens::to_append : Opens::to_change;
 }
 
-int opened(int descriptor, int directory, const char* path, int flags)
+template <class Open>
+int opened(Open&& open, int directory, const char* path, int flags)
 {
+    const bool was_there = opens(flags) != Opens::to_read && hearth::recorder::is_there(directory, path);
+    const int descriptor = open();
     const int error = errno;
     const Path told(directory, path);
-    note_open(told.text(), opens(flags), descriptor, error);
+    note_open(told.text(), opens(flags), was_there, descriptor, error);
     errno = error;
     return descriptor;
 }
@@ -115,11 +120,14 @@ R looked_at(R result, const char* path, int directory = AT_FDCWD)
     return result;
 }
 
-std::FILE* opened(std::FILE* stream, const char* path, const char* mode)
+template <class Open>
+std::FILE* opened(Open&& open, const char* path, const char* mode)
 {
+    const bool was_there = opens(mode) != Opens::to_read && hearth::recorder::is_there(AT_FDCWD, path);
+    std::FILE* const stream = open();
     const int error = errno;
     const Path told(path);
-    note_open(told.text(), opens(mode), stream != nullptr ? ::fileno(stream) : -1, error);
+    note_open(told.text(), opens(mode), was_there, stream != nullptr ? ::fileno(stream) : -1, error);
     errno = error;
     return stream;
 }
@@ -156,7 +164,8 @@ R temporary(R result, const char* path, bool worked, Did did = Did::wrote)
         va_start(rest, flags);                                                                                         \
         const mode_t mode = va_arg(rest, mode_t);                                                                      \
         va_end(rest);                                                                                                  \
-        return opened(ORIGINAL(name, int(const char*, int, ...))(path, flags, mode), AT_FDCWD, path, flags);           \
+        return opened([&] { return ORIGINAL(name, int(const char*, int, ...))(path, flags, mode); }, AT_FDCWD, path,   \
+                      flags);                                                                                          \
     }
 OPEN(open)
 OPEN(open64)
@@ -168,8 +177,8 @@ OPEN(open64)
         va_start(rest, flags);                                                                                         \
         const mode_t mode = va_arg(rest, mode_t);                                                                      \
         va_end(rest);                                                                                                  \
-        return opened(ORIGINAL(name, int(int, const char*, int, ...))(directory, path, flags, mode), directory, path,  \
-                      flags);                                                                                          \
+        return opened([&] { return ORIGINAL(name, int(int, const char*, int, ...))(directory, path, flags, mode); },   \
+                      directory, path, flags);                                                                         \
     }
 OPENAT(openat)
 OPENAT(openat64)
@@ -177,7 +186,7 @@ OPENAT(openat64)
 #define OPEN_CHECKED(name)                                                                                             \
     EXPORT int name(const char* path, int flags)                                                                       \
     {                                                                                                                  \
-        return opened(ORIGINAL(name, int(const char*, int))(path, flags), AT_FDCWD, path, flags);                      \
+        return opened([&] { return ORIGINAL(name, int(const char*, int))(path, flags); }, AT_FDCWD, path, flags);      \
     }
 OPEN_CHECKED(__open_2)
 OPEN_CHECKED(__open64_2)
@@ -185,7 +194,8 @@ OPEN_CHECKED(__open64_2)
 #define OPENAT_CHECKED(name)                                                                                           \
     EXPORT int name(int directory, const char* path, int flags)                                                        \
     {                                                                                                                  \
-        return opened(ORIGINAL(name, int(int, const char*, int))(directory, path, flags), directory, path, flags);     \
+        return opened([&] { return ORIGINAL(name, int(int, const char*, int))(directory, path, flags); }, directory,   \
+                      path, flags);                                                                                    \
     }
 OPENAT_CHECKED(__openat_2)
 OPENAT_CHECKED(__openat64_2)
@@ -193,7 +203,7 @@ OPENAT_CHECKED(__openat64_2)
 #define CREAT(name)                                                                                                    \
     EXPORT int name(const char* path, mode_t mode)                                                                     \
     {                                                                                                                  \
-        return opened(ORIGINAL(name, int(const char*, mode_t))(path, mode), AT_FDCWD, path,                            \
+        return opened([&] { return ORIGINAL(name, int(const char*, mode_t))(path, mode); }, AT_FDCWD, path,            \
                       O_WRONLY | O_CREAT | O_TRUNC);                                                                   \
     }
 CREAT(creat)
@@ -202,7 +212,7 @@ CREAT(creat64)
 #define FOPEN(name)                                                                                                    \
     EXPORT std::FILE* name(const char* path, const char* mode)                                                         \
     {                                                                                                                  \
-        return opened(ORIGINAL(name, std::FILE * (const char*, const char*))(path, mode), path, mode);                 \
+        return opened([&] { return ORIGINAL(name, std::FILE * (const char*, const char*))(path, mode); }, path, mode); \
     }
 FOPEN(fopen)
 FOPEN(fopen64)
@@ -210,8 +220,9 @@ FOPEN(fopen64)
 #define FREOPEN(name)                                                                                                  \
     EXPORT std::FILE* name(const char* path, const char* mode, std::FILE* stream)                                      \
     {                                                                                                                  \
-        return opened(ORIGINAL(name, std::FILE * (const char*, const char*, std::FILE*))(path, mode, stream), path,    \
-                      mode);                                                                                           \
+        return opened(                                                                                                 \
+            [&] { return ORIGINAL(name, std::FILE * (const char*, const char*, std::FILE*))(path, mode, stream); },    \
+            path, mode);                                                                                               \
     }
 FREOPEN(freopen)
 FREOPEN(freopen64)
@@ -260,7 +271,7 @@ EXPORT DIR* opendir(const char* path)
     if (result == nullptr)
         note_asked(Asked::directory, told.text(), error);
     else
-        note_open(told.text(), Opens::to_read, ::dirfd(result), 0);
+        note_open(told.text(), Opens::to_read, false, ::dirfd(result), 0);
     errno = error;
     return result;
 }
@@ -489,7 +500,12 @@ EXPORT int rename(const char* from, const char* to)
 #define TRUNCATE(name, type)                                                                                           \
     EXPORT int name(const char* path, type size)                                                                       \
     {                                                                                                                  \
-        return changed(ORIGINAL(name, int(const char*, type))(path, size), Did::wrote, path);                          \
+        const int result = ORIGINAL(name, int(const char*, type))(path, size);                                         \
+        const int error = errno;                                                                                       \
+        if (result == 0)                                                                                               \
+            hearth::recorder::note_cut(Path(path).text());                                                             \
+        errno = error;                                                                                                 \
+        return result;                                                                                                 \
     }
 TRUNCATE(truncate, off_t)
 TRUNCATE(truncate64, off64_t)
@@ -600,6 +616,7 @@ UNANSWERED(shm_open, int, (const char* a, int b, mode_t c), (a, b, c))
 UNANSWERED(tmpfile, std::FILE*, (), ())
 UNANSWERED(tmpfile64, std::FILE*, (), ())
 UNANSWERED(renameat, int, (int a, const char* b, int c, const char* d), (a, b, c, d))
+UNANSWERED(renameat2, int, (int a, const char* b, int c, const char* d, unsigned e), (a, b, c, d, e))
 UNANSWERED(linkat, int, (int a, const char* b, int c, const char* d, int e), (a, b, c, d, e))
 UNANSWERED(symlinkat, int, (const char* a, int b, const char* c), (a, b, c))
 UNANSWERED(getpwuid, void*, (uid_t a), (a))

@@ -126,12 +126,9 @@ public:
     void take(const Record& record, const std::string& start, std::size_t at)
     {
         const auto& [head, name, answer] = record;
-        const bool writes = head.did == Did::wrote || head.did == Did::changes;
-        if (head.did == Did::changes && head.error == 0 && head.file.size > 0 && S_ISREG(head.mode) &&
-            !has(whole(name, start)))
-            m_changed.insert(whole(name, start));
+        const bool writes = head.did == Did::wrote || head.did == Did::changes || head.did == Did::appends;
         if (writes && head.error == 0 && is_kept(head))
-            wrote(whole(name, start), at);
+            opened(head, whole(name, start), at);
         else if (head.did == Did::made)
             made(whole(name, start), at);
         else if (head.did == Did::renamed)
@@ -140,6 +137,17 @@ public:
             removed(whole(name, start));
     }
 
+    void opened(const TreeRecord& head, const std::string& path, std::size_t at)
+    {
+        const bool is_empty = S_ISREG(head.mode) && head.file.size == 0;
+        if (!has(path) && head.was_there != 0)
+            m_was_there.insert(path);
+        if (!has(path) && head.did == Did::appends)
+            m_appended.insert(path);
+        if (!has(path) && head.did == Did::changes && head.was_there != 0 && !is_empty)
+            m_changed.insert(path);
+        wrote(path, at);
+    }
     void wrote(const std::string& path, std::size_t at)
     {
         m_first.try_emplace(path, at);
@@ -157,7 +165,7 @@ public:
     }
     void removed(const std::string& path)
     {
-        if (!has(path))
+        if (!has(path) || m_was_there.contains(path))
             m_taken.insert(path);
         m_there.erase(path);
     }
@@ -179,8 +187,16 @@ public:
         return found == m_first.end() || found->second < at;
     }
     const std::set<std::string>& there() const { return m_there; }
-    // What was there before, and holds more now.
+    // What was there before, and holds something else now. (What was written anew is left behind.)
     const std::set<std::string>& changed() const { return m_changed; }
+    // What it added to, where that was not a file of its own that is gone again. Null: nothing.
+    const std::string* appended() const
+    {
+        for (const std::string& path : m_appended)
+            if (m_there.contains(path) || m_was_there.contains(path))
+                return &path;
+        return nullptr;
+    }
     // What was there before, and is gone now.
     const std::string* taken() const
     {
@@ -196,6 +212,8 @@ private:
     std::set<std::string> m_there;
     std::set<std::string> m_taken;
     std::set<std::string> m_changed;
+    std::set<std::string> m_appended;
+    std::set<std::string> m_was_there;
 };
 
 TreeLog::TreeLog(ByteView bytes, const TreeStart& start)
@@ -212,6 +230,9 @@ TreeLog::TreeLog(ByteView bytes, const TreeStart& start)
     OwnFiles own;
     for (std::size_t i = 0; i < records.size(); ++i)
         own.take(records[i], start.directory, i);
+    // Such a file holds what was there before too: another call's result would take that away.
+    if (const std::string* const appended = own.appended())
+        not_known(fmt::format("it appends to {}", *appended));
     if (const std::string* const taken = own.taken())
         not_known(fmt::format("it removes {}", *taken));
     if (!own.changed().empty())

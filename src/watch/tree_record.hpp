@@ -33,7 +33,8 @@ enum class Did : std::uint8_t {
     entered,  // a program has begun, with the recorder in it: its path, and its arguments as answer, a zero behind each
     loaded,   // an object that the dynamic loader brought in before the program began
     wrote,    // opened a file to write to it
-    changes,  // opened a file to write to it, and kept what it held
+    changes,  // opened a file to write to it, and kept what it held; or cut it short
+    appends,  // opened a file to add to its end
     renamed,  // from `name` to `answer`
     removed,  // a file or a directory
     made,     // a directory, or a link
@@ -52,6 +53,7 @@ struct TreeRecord {
     std::int32_t error = 0;
     std::uint32_t mode = 0;
     std::uint32_t process = 0;
+    std::uint32_t was_there = 0;  // of a file that is written: before it was opened
     FileIdentity file{};
     std::int64_t at_ns = 0;
 };

@@ -719,6 +719,63 @@ TEST_F(ExecClang, holds_paths_where_a_file_of_options_may_ask_for_them)
     EXPECT_EQ(both(words, "a.o", {}, "new"), "miss") << told;
 }
 
+// A hit would put them back to what they held after the first compile, and take away what was added since.
+TEST_F(Exec, keeps_nothing_that_adds_to_a_file)
+{
+    const auto logs_each = [&](const Words& words, const Variables& environment, const std::string& output) {
+        fs::remove(scratch / "log");
+        std::string logged;
+        for (int i = 0; i < 2; ++i) {
+            fs::remove(scratch / output);
+            EXPECT_EQ(exec(words, environment).exit_code, 0) << told;
+            EXPECT_NE(told.find("past_the_cache: it appends to " + (scratch / "log").string()), std::string::npos)
+                << told;
+            EXPECT_TRUE(read(scratch / "log").starts_with(logged)) << read(scratch / "log");
+            EXPECT_GT(fs::file_size(scratch / "log"), logged.size());
+            logged = read(scratch / "log") + "the user's own line\n";
+            write("log", logged);
+        }
+    };
+    const std::string log = (scratch / "log").string();
+    logs_each({"g++", "-c", "a.cpp"}, {{"DEPENDENCIES_OUTPUT", "log"}}, "a.o");
+    logs_each({"g++", "-c", "a.cpp"}, {{"SUNPRO_DEPENDENCIES", log + " a.o"}}, "a.o");
+    write("g++", "#!/bin/sh\necho compiled >> log\nexec /usr/bin/g++ \"$@\"\n");
+    fs::permissions(scratch / "g++", fs::perms::owner_all);
+    logs_each({(scratch / "g++").string(), "-c", "a.cpp"}, {}, "a.o");
+}
+
+TEST_F(Exec, keeps_no_command_that_changes_a_file_that_is_not_its_own)
+{
+    const auto told_of = [&](const std::string& text) {
+        write("in", "text\n");
+        write("log", "the user's\n");
+        fs::remove(scratch / "out");
+        hearth({"exec", "--any", "--", "sh", "-c", text, "sh", "-o", "out"}, at_scratch());
+        write("log", "the user's\n");
+        const std::string said =
+            hearth({"exec", "--any", "--verbose", "--", "sh", "-c", text, "sh", "-o", "out"}, at_scratch()).err;
+        return said.substr(std::min(said.size(), std::string_view("hearth: sh: ").size()));
+    };
+    const std::string log = (scratch / "log").string();
+    const std::string out = (scratch / "out").string();
+    EXPECT_TRUE(told_of("cat in > $2").starts_with("hit")) << told_of("cat in > $2");
+    EXPECT_TRUE(told_of("cat in >> $2").starts_with("past_the_cache: it appends to " + out)) << told_of("cat in >> $2");
+    for (const auto& [text, why] : Variables{{"cat in > $2; echo x >> log", "it appends to " + log},
+                                             {"cat in > $2; : >> log", "it appends to " + log},
+                                             {"cat in > $2; echo x 1<> log", "it changes " + log},
+                                             {"cat in > $2; echo x > log", "it writes " + log},
+                                             {"cat in > $2; truncate -s 1 log", "it changes " + log},
+                                             {"cat in > log; cat log > $2; rm log", "it removes " + log},
+                                             {"cat in > other; mv other log; cat in > $2", ""}}) {
+        const std::string said = told_of(text);
+        EXPECT_TRUE(said.starts_with("past_the_cache: " + why)) << text << ": " << said;
+    }
+    // What it made for itself, and took away again, is nobody else's.
+    const std::string temporary = "echo x >> made; echo y >> made; cat in made > $2; rm made";
+    EXPECT_TRUE(told_of(temporary).starts_with("hit")) << told_of(temporary);
+    EXPECT_TRUE(told_of("cat in > $2; echo x >> /dev/null").starts_with("hit"));
+}
+
 TEST_F(Exec, serves_any_command_at_the_users_word)
 {
     const auto run = [this](const Words& command) {
