@@ -92,7 +92,7 @@ HEARTH_C_API const char* hearth_error(const hearth_cache* cache);
 /* "compile_forbidden". Never null; "unknown" for a value that is none of the above. */
 HEARTH_C_API const char* hearth_status_name(hearth_status status);
 
-/* "0.2.0", of the library that is loaded. */
+/* "0.2.1", of the library that is loaded. */
 HEARTH_C_API const char* hearth_version(void);
 
 /* ---- Caches ---------------------------------------------------------------------------------------------------- */
