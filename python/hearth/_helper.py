@@ -73,8 +73,8 @@ class Helper:
         try:
             self._to_helper.put(call)
             while True:
-                try:
-                    message = self._to_main.get(timeout=SIGNALS_AFTER)  # KeyboardInterrupt lands here, or in the compile function
+                try:  # KeyboardInterrupt lands here, or in the compile function
+                    message = self._to_main.get(timeout=SIGNALS_AFTER)
                 except Empty:
                     continue
                 if isinstance(message, _Fill):

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     Result = Union[bytes, bytearray, memoryview, Sections]
 
 
-# The seconds after which a wait of the main thread is begun anew. A signal ends it at once, but for one that comes just
-# before the wait, or that the kernel hands to another thread: Python runs its handler only when the main thread is back.
-# No wait is safe from that, neither for a lock nor for a descriptor, unless signal.set_wakeup_fd() is taken from the
-# program, and that cannot be given back as it was.
+# Seconds after which the main thread renews a wait. Python runs a signal handler when the main thread is back in Python,
+# and a signal ends a wait only if it reaches this thread while it sleeps: not if it came just before, or went to another
+# thread. That holds for locks and for descriptors. Only signal.set_wakeup_fd() is told of every signal, and that belongs
+# to the program: it could not be given back as it was.
 SIGNALS_AFTER = 0.1
 
 

@@ -152,8 +152,11 @@ class CacheManager(FileCacheManager):  # type: ignore[misc]  # Triton tells no t
             for name, path in paths.items():
                 with open(path, "rb") as file:
                     sections[name] = file.read()
-            if filename.endswith(".json"):  # what would be refused is not kept
-                _check_tuned(sections) if filename.endswith(_OF_AUTOTUNER) else _check_group(filename, sections)
+            # What would be refused is not kept.
+            if filename.endswith(_OF_AUTOTUNER):
+                _check_tuned(sections)
+            elif filename.endswith(".json"):
+                _check_group(filename, sections)
             return sections
 
         _compiles.keep(self._key(filename), _name_of(filename), read)
