@@ -72,10 +72,9 @@ private:
 
 TEST_P(Provenance, what_a_stranger_stored_comes_to_no_reader_under_our_signature)
 {
-    using Words = std::vector<std::string>;
     struct Way {
         const char* name;
-        std::vector<Words> in;  // how the stranger's entry comes to the signer
+        std::vector<std::vector<std::string>> in;  // how the stranger's entry comes to the signer
         std::map<std::string, std::string> variables{};
     };
     const Way ways[] = {
@@ -93,7 +92,7 @@ TEST_P(Provenance, what_a_stranger_stored_comes_to_no_reader_under_our_signature
             as_signer(later);
             for (const auto& [name, value] : way.variables)
                 given[name] = value;
-            for (const Words& words : way.in)
+            for (const std::vector<std::string>& words : way.in)
                 run(words);
             with_key();
             put("ours", "our code");

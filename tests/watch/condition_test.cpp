@@ -155,7 +155,7 @@ TEST(Conditions, that_name_one_file_often_read_it_once)
     const int opens = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     ASSERT_GE(::inotify_add_watch(opens, (scratch / "d/x.h").c_str(), IN_OPEN | IN_CLOSE), 0);
     watch::Stamps stamps;
-    EXPECT_EQ(watch::first_broken(list, stamps, {}), list.size());
+    EXPECT_EQ(watch::first_broken(list, stamps, {}, {}), list.size());
     inotify_event events[8];
     EXPECT_EQ(::read(opens, events, sizeof events), static_cast<ssize_t>(2 * sizeof events[0]));
     ::close(opens);
