@@ -22,8 +22,11 @@ constexpr std::string_view k_harmless =
 constexpr std::array<std::string_view, 5> k_harmless_beginnings{"CUDA_", "GCC_", "LC_", "NVCC_", "NVRTC_"};
 
 constexpr std::array<std::string_view, 5> k_anywhere{"password", "passwd", "passphrase", "secret", "credential"};
-constexpr std::array<std::string_view, 7> k_at_end{"token", "apikey", "accesskey",    "privatekey",
-                                                   "_key",  "_auth",  "authorization"};
+// With a small number for a value, counts and indices.
+constexpr std::array<std::string_view, 7> k_anywhere_but_numbers{"apikey",     "api_key",     "accesskey", "access_key",
+                                                                 "privatekey", "private_key", "accountkey"};
+constexpr std::array<std::string_view, 8> k_at_end{"token",         "tokens", "_key", "_auth",
+                                                   "authorization", "_pass",  "_pwd", "cookie"};
 constexpr std::array<std::string_view, 2> k_whole{"key", "auth"};
 // In an address's query, which signs requests with them.
 constexpr std::array<std::string_view, 2> k_at_end_in_query{"sig", "signature"};
@@ -65,8 +68,12 @@ bool names_secret(std::string_view name, std::string_view value, bool in_query =
         return true;
     if (in_query && ends_with_one(lower, k_at_end_in_query))
         return true;
-    return (ends_with_one(lower, k_at_end) || std::ranges::find(k_whole, lower) != k_whole.end()) &&
-           !is_small_number(value);
+    const bool may_be = lower.find("token_") != std::string::npos || ends_with_one(lower, k_at_end) ||
+                        std::ranges::find(k_whole, lower) != k_whole.end() ||
+                        std::ranges::any_of(k_anywhere_but_numbers, [&](std::string_view part) {
+                            return lower.find(part) != std::string::npos;
+                        });
+    return may_be && !is_small_number(value);
 }
 
 // "--token". A macro has its value in the same word, or none.
@@ -75,37 +82,37 @@ bool takes_next_word(std::string_view name)
     return name.starts_with('-') && !name.starts_with("-D") && std::ranges::all_of(name, is_part_of_name);
 }
 
-// Where a value ends that does not take the rest of the word.
-std::size_t end_of_value(std::string_view text, std::size_t begin, std::string_view ends)
-{
-    if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) {
-        const std::size_t quote = text.find(text[begin], begin + 1);
-        return quote == std::string_view::npos ? text.size() : quote + 1;
-    }
-    return std::min(text.find_first_of(ends, begin), text.size());
-}
-
 struct Span {
     std::size_t begin = 0;
     std::size_t end = 0;  // the same: there is none
 };
 
-// The user and the password of an address whose "//" is at `slashes`.
+// The user and the password of an address whose "//" is at `slashes`. A password may hold '/', '?' and '@' as they are.
 Span user_in_address(std::string_view text, std::size_t slashes)
 {
     const std::size_t begin = slashes + 2;
-    const std::size_t end = std::min(text.find_first_of("/?# \t\n\"'", begin), text.size());
-    const std::size_t at = text.substr(0, end).rfind('@');
-    return at == std::string_view::npos || at < begin ? Span{} : Span{begin, at};
+    const std::size_t end = std::min(text.find_first_of(" \t\n\"'", begin), text.size());
+    const std::string_view address = text.substr(begin, end - begin);
+    const std::size_t at = address.rfind('@');
+    // The path behind a host and its port may hold '@' too.
+    const std::string_view host = address.substr(0, address.find('/'));
+    const std::size_t colon = host.find(':');
+    const bool is_password = colon != std::string_view::npos && !std::ranges::all_of(host.substr(colon + 1), is_digit);
+    return at == std::string_view::npos || (host.size() < at && !is_password) ? Span{} : Span{begin, begin + at};
 }
 
 // The value behind a name that ends before `at`, where '=', ':' or a blank is.
 Span value_at(std::string_view text, std::size_t at)
 {
     std::size_t end = at;
-    // {"token": "..."}
-    if (text[at] == ':' && end > 0 && (text[end - 1] == '"' || text[end - 1] == '\''))
+    while (text[at] == '=' && end > 0 && is_blank(text[end - 1]))
         --end;
+    // {"token": "..."}, or {\"token\": \"...\"} in a string of C.
+    while (text[at] == ':' && end > 0 && std::string_view("\"'\\").find(text[end - 1]) != std::string_view::npos)
+        --end;
+    // -DTOKEN(x)=...
+    if (text[at] == '=' && end > 0 && text[end - 1] == ')')
+        end = std::min(text.rfind('(', end), end);
     std::size_t begin = end;
     while (begin > 0 && is_part_of_name(text[begin - 1]))
         --begin;
@@ -123,9 +130,9 @@ Span value_at(std::string_view text, std::size_t at)
         if (value.begin < text.size() && (text[value.begin] == ':' || (text[at] != ':' && text[value.begin] == '-')))
             return {};
     }
-    // At the beginning of a word, all of it is the value. "Authorization: Bearer ..." has blanks in its own.
-    if (begin > 0)
-        value.end = end_of_value(text, value.begin, text[at] == ':' ? "\"'\n;|&," : " \t\n\"';|&)");
+    // Where a value ends cannot be told: "Authorization: Digest user=..., response=..." Only a query says it.
+    if (in_query)
+        value.end = std::min(text.find('&', value.begin), text.size());
     return value.begin < value.end && names_secret(name, text.substr(value.begin, value.end - value.begin), in_query)
                ? value
                : Span{};

@@ -25,15 +25,24 @@ TEST(Secrets, are_masked_behind_their_names)
     EXPECT_EQ(masked("AWS_SECRET_ACCESS_KEY=hunter2"), "AWS_SECRET_ACCESS_KEY=***");
     EXPECT_EQ(masked("-Xcompiler=-DaccessToken=hunter2"), "-Xcompiler=-DaccessToken=***");
     EXPECT_EQ(masked("Authorization: Bearer hunter2"), "Authorization: ***");
-    EXPECT_EQ(masked(R"({"user": "ann", "token": "hunter2"})"), R"({"user": "ann", "token": ***})");
-    EXPECT_EQ(masked("curl -H 'X-Api-Key: hunter2' --token hunter2 -o x; A_TOKEN=hunter2 B=3 make"),
-              "curl -H 'X-Api-Key: ***' --token *** -o x; A_TOKEN=*** B=3 make");
+    EXPECT_EQ(masked("-DTOKEN(x)=hunter2"), "-DTOKEN(x)=***");
+    EXPECT_EQ(masked("-DAPI_KEY_PROD = hunter2"), "-DAPI_KEY_PROD =***");
+    EXPECT_EQ(masked("-DGITHUB_TOKEN_RO=hunter2"), "-DGITHUB_TOKEN_RO=***");
+}
+
+TEST(Secrets, end_where_the_word_ends)
+{
+    EXPECT_EQ(masked(R"({"user": "ann", "token": "hunter2", "more": 1})"), R"({"user": "ann", "token": ***)");
+    EXPECT_EQ(masked(R"(-DCFG="{\"token\":\"hunter2\"}")"), R"(-DCFG="{\"token\":***)");
+    EXPECT_EQ(masked("Authorization: Digest user=\"ann\", response=\"hunter2\""), "Authorization: ***");
+    EXPECT_EQ(masked("curl -H 'X-Api-Key: hunter2' --token hunter2"), "curl -H 'X-Api-Key: ***");
 }
 
 TEST(Secrets, are_masked_in_addresses)
 {
     EXPECT_EQ(masked("https://ann:hunter2@host/path"), "https://***@host/path");
     EXPECT_EQ(masked("--from=redis://:hun@ter2@host:1?x=1"), "--from=redis://***@host:1?x=1");
+    EXPECT_EQ(masked("https://ann:hun/ter?2@host/path"), "https://***@host/path");
     EXPECT_EQ(masked("https://host/a?x=1&sig=hunter2&token=hunter2&y=2"), "https://host/a?x=1&sig=***&token=***&y=2");
     EXPECT_EQ(masked("https://host/?X-Amz-Credential=hunter2&X-Amz-Signature=hunter2"),
               "https://host/?X-Amz-Credential=***&X-Amz-Signature=***");
@@ -55,6 +64,7 @@ TEST(Secrets, leave_the_words_of_compilers_as_they_are)
                       "-fkeep-static-functions",
                       "-DKEY_BITS=4",
                       "-DNUM_TOKENS=128",
+                      "-DNUM_PASSES=3",
                       "-DEND_TOKEN=2",
                       "-DUSE_TOKEN",
                       "monkey.cu",
