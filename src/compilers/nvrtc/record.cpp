@@ -36,8 +36,11 @@ bool add_contents(recipes::Contents contents, const Program& program, const form
     for (std::size_t i = 0; i < program.headers.size(); ++i)
         if (!contents.add(program.headers[i].content, recipe.given[i].digest))
             return false;
+    const base::Sha256 empty = base::sha256({});
     for (const format::RecipeFile& file : recipe.files)
         if (!contents.add(file.digest, [&]() -> std::optional<std::string> {
+                if (file.digest == empty)
+                    return "";
                 std::optional<watch::SourceFile> source = watch::read_source(
                     file.path.starts_with('/') ? file.path : recipe.working_directory + "/" + file.path);
                 return source ? std::optional(std::move(source->text)) : std::nullopt;
@@ -157,21 +160,19 @@ Key name_of_recipe(const Key& question, const std::vector<format::RecipeFile>& f
 
 std::vector<format::RecipeFile> files_of(const std::vector<watch::Condition>& conditions, const watch::Places& places)
 {
+    using Kind = watch::Condition::Kind;
     std::vector<format::RecipeFile> files;
     std::set<std::string> known;
-    for (const watch::Condition& condition : conditions) {
-        format::RecipeFile file{condition.spot.shown(places), label_of(condition.spot), condition.digest, false};
-        if (condition.kind == watch::Condition::Kind::present) {
-            const std::optional<watch::SourceFile> there = watch::read_source(condition.spot.path(places));
-            if (!there)
+    // Nobody has read what was only looked for, so it is recorded without its text: who wrote the entry chose the path.
+    for (const Kind kind : {Kind::content, Kind::present})
+        for (const watch::Condition& condition : conditions) {
+            if (condition.kind != kind)
                 continue;
-            file.digest = base::sha256(as_bytes(there->text));
-        } else if (condition.kind != watch::Condition::Kind::content) {
-            continue;
+            const base::Sha256 digest = kind == Kind::content ? condition.digest : base::sha256({});
+            format::RecipeFile file{condition.spot.shown(places), label_of(condition.spot), digest, false};
+            if (known.insert(file.path).second)
+                files.push_back(std::move(file));
         }
-        if (known.insert(file.path).second)
-            files.push_back(std::move(file));
-    }
     return files;
 }
 

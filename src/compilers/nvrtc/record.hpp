@@ -17,8 +17,8 @@ std::vector<std::string> split_environment(std::string_view joined);
 // What a recipe is called: by its question and the files that were read.
 Key name_of_recipe(const Key& question, const std::vector<format::RecipeFile>& files);
 
-// The files among the conditions of a result, each once. A file that was only looked for is one too: it has to be
-// there.
+// The files among the conditions of a result, each once. A file that was only looked for is one too, as an empty one:
+// it has to be there.
 std::vector<format::RecipeFile> files_of(const std::vector<watch::Condition>& conditions, const watch::Places& places);
 
 }  // namespace hearth::nvrtc

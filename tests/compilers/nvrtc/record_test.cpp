@@ -119,6 +119,14 @@ TEST_F(RecordsNvrtc, headers_of_every_kind_with_their_contents)
     EXPECT_GT(recipe.header_bytes, 6U * 16U);
 }
 
+TEST_F(RecordsNvrtc, a_file_that_was_only_looked_for_without_its_text)
+{
+    const std::string there = write("k.cu", "what NVRTC only sees to be there");
+    compile({.source = "#include \"a.h\"\n", .name = there, .headers = {{"a.h", ""}}, .target = "sm_90"});
+    EXPECT_EQ(one().headers, 2U);
+    EXPECT_EQ(one().header_bytes, 0U);
+}
+
 TEST_F(RecordsNvrtc, contents_that_several_programs_read_stand_there_once)
 {
     write("inc/large.h", "#define VALUE 1\n// " + std::string(5000, 'x'));
