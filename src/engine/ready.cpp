@@ -3,6 +3,7 @@
 #include "base/ready_mark.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <optional>
 
 namespace hearth {
@@ -24,10 +25,12 @@ bool is_ready()
 {
     if (g_ready.load(std::memory_order_relaxed))
         return true;
-    const std::optional<base::ReadyMark> mark = base::ReadyMark::of_this_run();
-    if (!mark)
+    const char* const text = std::getenv(base::k_ready_variable);
+    if (text == nullptr || *text == '\0')
         return false;
-    const base::ReadyMark::State state = mark->state();
+    // What names no mark has lost it: then what comes after the start is forbidden.
+    const std::optional<base::ReadyMark> mark = base::ReadyMark::parse(text);
+    const base::ReadyMark::State state = mark ? mark->state() : base::ReadyMark::State::lost;
     // A process that is short of descriptors cannot look, and may be able to later.
     if (state == base::ReadyMark::State::ready)
         g_ready.store(true, std::memory_order_relaxed);
