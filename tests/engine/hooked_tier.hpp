@@ -16,6 +16,7 @@ struct TierHooks {
     std::function<std::optional<Error>(const Key&)> store{};
     std::function<std::optional<Error>(const Key&)> stored{};  // fails after the tier has made room
     std::function<void(const Key&)> found{};
+    std::function<void(Found&)> gives{};  // what find() and peek() return
     std::function<void(const Key&)> peeked{};
     std::function<void(const Key&)> contains{};
     std::function<void(const FlightAttempt&)> flight_tried{};
@@ -38,6 +39,8 @@ public:
         Found found = m_inner->find(key);
         if (m_hooks.found)
             m_hooks.found(key);
+        if (m_hooks.gives)
+            m_hooks.gives(found);
         return found;
     }
     Found peek(const Key& key) override
@@ -45,6 +48,8 @@ public:
         Found found = m_inner->peek(key);
         if (m_hooks.peeked)
             m_hooks.peeked(key);
+        if (m_hooks.gives)
+            m_hooks.gives(found);
         return found;
     }
     Result<StoreReport> store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone) override

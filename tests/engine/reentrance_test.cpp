@@ -101,6 +101,29 @@ TEST_F(Reentrance, on_evict_may_use_another_cache_but_not_come_back_through_it)
     EXPECT_TRUE(holds(a, 3, 10));
 }
 
+TEST_F(Reentrance, what_a_tier_of_the_programs_own_gives_is_not_signed_here)
+{
+    Cache plain = open({disk(m_scratch / "plain")});
+    put(plain, 1, 10);
+    const auto says_nothing = [](Found& found) {
+        if (!found)
+            return;
+        auto copy = std::make_shared<Artifact>(*found.artifact);
+        copy->origin = Origin::unknown;
+        found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(copy)));
+    };
+    DiskOptions signing{.directory = directory()};
+    signing.trust.sign_with = {SigningKey::generate().value()};
+    Cache cache = open({memory(0), disk(signing),
+                        hooked(disk({.name = "theirs", .directory = m_scratch / "plain"}), {.gives = says_nothing})});
+    for (const Artifact& theirs : {*cache.find(numbered_key(1)), *cache.peek(numbered_key(1))}) {
+        Artifact changed = theirs;
+        changed.sections.push_back({"more", Bytes::copy_of("of it")});
+        EXPECT_EQ(cache.insert(numbered_key(2), changed).error().code, Code::invalid_argument);
+    }
+    EXPECT_FALSE(cache.find(numbered_key(2)).hit());
+}
+
 TEST_F(Reentrance, what_was_read_without_a_trusted_signature_is_inserted_nowhere_where_entries_are_signed)
 {
     const SigningKey signer = SigningKey::generate().value();

@@ -32,6 +32,22 @@ try {
     return;  // there is no memory even to say so
 }
 
+namespace {
+
+// Our tiers say where an artifact came from. What a tier of the program's own gives may be anybody's, and is not ours
+// to sign once it is inserted again.
+Found of_elsewhere(Found found)
+{
+    if (found && found.artifact->origin == Origin::unknown) {
+        auto copy = std::make_shared<Artifact>(*found.artifact);
+        copy->origin = Origin::elsewhere;
+        found.artifact = ArtifactLease(std::shared_ptr<const Artifact>(std::move(copy)));
+    }
+    return found;
+}
+
+}  // namespace
+
 std::string GuardedTier::note()
 {
     return guarded(std::string{}, [&] { return m_inner->note(); });
@@ -44,12 +60,12 @@ std::string GuardedTier::directory() const
 
 Found GuardedTier::find(const Key& key)
 {
-    return guarded(Found::miss(Miss::outage), [&] { return m_inner->find(key); });
+    return guarded(Found::miss(Miss::outage), [&] { return of_elsewhere(m_inner->find(key)); });
 }
 
 Found GuardedTier::peek(const Key& key)
 {
-    return guarded(Found::miss(Miss::outage), [&] { return m_inner->peek(key); });
+    return guarded(Found::miss(Miss::outage), [&] { return of_elsewhere(m_inner->peek(key)); });
 }
 
 Result<StoreReport> GuardedTier::store(const Key& key, const Entry& entry, Victims victims, std::vector<Victim>& gone)
