@@ -182,7 +182,7 @@ _BUNDLE = {"0a" * 32 + ".best_config": _BEST}
 _WRONG = [[], {}, "x\0y", "\ud800", -1, 1e999, float("nan"), True, None, "../../up", "/abs", 10**30, [[[]]], {"": {"": 0}}]
 
 _DEEP = [opening * 100_000 for opening in (b"[", b'{"a":', b"[[],")]
-_NO_JSON = [b"", b"\0", b"\xff\xfe", b"{", b'{"a"', b"nul", b"\xed\xa0\x80", b"[" + b"9" * 100_000 + b"]", b"1" * 5000, *_DEEP]
+_NO_JSON = [b"", b'\\"' * (1 << 20), b"\0", b"\xff\xfe", b"{", b'{"a"', b"nul", b"\xed\xa0\x80", b"[" + b"9" * 100_000 + b"]", b"1" * 5000, *_DEEP]
 
 
 def mutants(value, replace=lambda new: new):
