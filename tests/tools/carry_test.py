@@ -563,6 +563,34 @@ class Links(CarryTest):
         os.chmod(self.place, 0o755)
         self.carry("restore", self.place)
 
+    def test_a_directory_that_everybody_may_write_is_refused_wherever_it_lies(self):
+        self.small_tree()
+        os.chmod(self.tree, 0o757)
+        self.assertIn("chmod go-w", self.carry("capture", self.tree, code=3).stderr)
+
+    def test_a_strangers_capture_of_what_is_there_opens_nothing_to_him_and_leaves_its_mark(self):
+        kernel, folder = os.path.join(self.tree, "in", "kernel"), os.path.join(self.tree, "in")
+        write(kernel, b"known")
+        os.chmod(kernel, 0o666)
+        os.chmod(folder, 0o777)
+        self.capture()
+        os.chmod(kernel, 0o644)
+        os.chmod(folder, 0o755)
+        os.utime(kernel, (1, 1))
+        self.carry("restore", self.tree)
+        self.assertNotEqual(os.stat(kernel).st_mtime, 1)
+        for path in (kernel, folder):
+            self.assertEqual(os.stat(path).st_mode & 0o022, 0)
+        self.assertTrue(os.path.exists(os.path.join(self.tree, ".hearth-unsigned")))
+
+    def test_what_a_killed_restore_left_is_captured_with_no_directory_around_it(self):
+        write(os.path.join(self.tree, "in", ".hearth-carry", "kernel"), b"not yet marked")
+        write(os.path.join(self.tree, "kernel"), b"kernel")
+        self.capture()
+        shutil.rmtree(self.tree)
+        self.carry("restore", self.tree)
+        self.assertEqual(sorted(snapshot(self.tree)), ["in", "kernel"])
+
     def test_what_a_restore_makes_nobody_else_can_write(self):
         self.capture_of_a_stranger(self.place)
         self.carry("restore", self.place, options={"umask": 0})

@@ -81,8 +81,12 @@ Result<Located> read_capture(Cache& cache, const Key& key, const Wanted& wanted,
     if (Key::of("carry-capture", found->text()) != key)
         return error(Code::corrupt, "The capture {} is not what its key says.", key.hex());
     HEARTH_TRY(check(capture, bounds));
+    const bool is_trusted = found->origin == Origin::trusted;
+    for (Item& item : capture.items)
+        if (!is_trusted)
+            item.mode &= 0755;  // a stranger's capture opens nothing to his writing
     std::vector<std::string> foreign = differences(capture, wanted.place, wanted.identity);
-    return Located{key, std::move(capture), std::move(foreign), found->origin == Origin::trusted};
+    return Located{key, std::move(capture), std::move(foreign), is_trusted};
 }
 
 // On this machine; servers are not asked. It counts as a use, so that the parts of a capture stay together. Where

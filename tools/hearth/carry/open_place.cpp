@@ -70,7 +70,6 @@ Status OpenPlace::walk(IfMissing if_missing)
         if (::fstat(folder.get(), &status) != 0)
             return failed(errno);
         m_others_write_above = m_others_write_above || others_may_write(status);
-        m_is_below_mark = m_is_below_mark || has_unsigned_mark(folder.get());
 
         std::string_view after = rest;
         const std::string name(base::take_until('/', after));
@@ -145,20 +144,38 @@ Status OpenPlace::check_owner() const
                      "The directory {} belongs to another user ({}), who may have put anything there. Remove it or "
                      "change its owner; nothing was read or written.",
                      in_quotes(m_directory), status.st_uid);
-    if (m_others_write_above && (status.st_uid != ::geteuid() || (status.st_mode & k_others_write) != 0))
-        return error(Code::denied,
-                     "The directory {} lies where others may write, so it must be your own and nobody else may write "
-                     "it. 'chown {} {}' and 'chmod go-w {}' see to that; nothing was read or written.",
-                     in_quotes(m_directory), ::geteuid(), printable(m_directory), printable(m_directory));
+    const bool others_write = (status.st_mode & (m_others_write_above ? k_others_write : S_IWOTH)) != 0;
+    if (others_write || (m_others_write_above && status.st_uid != ::geteuid()))
+        return error(
+            Code::denied,
+            "The directory {} may be written by others, or lies where others may write. So it must be your own "
+            "and nobody else may write it. 'chown {} {}' and 'chmod go-w {}' see to that; nothing was read or "
+            "written.",
+            in_quotes(m_directory), ::geteuid(), printable(m_directory), printable(m_directory));
     return {};
 }
 
-bool has_unsigned_mark(int folder)
+bool OpenPlace::is_below_mark() const
+{
+    Descriptor folder(::openat(m_top.get(), "..", k_folder));
+    struct stat below {};
+    struct stat status {};
+    static_cast<void>(::fstat(m_top.get(), &below));
+    while (::fstat(folder.get(), &status) == 0 && (status.st_ino != below.st_ino || status.st_dev != below.st_dev)) {
+        if (has_unsigned_mark(folder.get()))
+            return true;
+        below = status;
+        folder = Descriptor(::openat(folder.get(), "..", k_folder));
+    }
+    return false;
+}
+
+bool has_unsigned_mark(int folder, const std::string& below)
 {
     struct stat status {};
+    const std::string mark = below + "/" + std::string(k_unsigned_mark);
     // A neighbour's in /tmp says nothing.
-    return ::fstatat(folder, std::string(k_unsigned_mark).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           !is_of_another_user(status);
+    return ::fstatat(folder, mark.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && !is_of_another_user(status);
 }
 
 bool set_unsigned_mark(int folder)

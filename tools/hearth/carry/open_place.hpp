@@ -19,8 +19,8 @@ enum class IfMissing : unsigned char { fail, make };
 // - The directory itself is no link.
 // - A link on the way is followed only if nobody but this user and root may have made it: it is owned by one of them,
 //   in a folder where nobody else can replace it.
-// - It belongs to this user, or to root. If others may write in a folder on the way, as in /tmp, it belongs to this
-//   user, and nobody else may write it.
+// - It belongs to this user, or to root, and not everybody may write it. If others may write in a folder on the way, as
+//   in /tmp, it belongs to this user, and nobody else may write it.
 class OpenPlace {
 public:
     // `directory`: absolute. Fails with a sentence; then nothing was made.
@@ -31,8 +31,8 @@ public:
 
     int get() const { return m_top.get(); }
     const std::string& directory() const { return m_directory; }
-    // Whether it lies in a directory into which something was restored without a trusted signature.
-    bool is_below_mark() const { return m_is_below_mark; }
+    // Whether it lies in a directory into which something was restored without a trusted signature, as of now.
+    bool is_below_mark() const;
 
 private:
     explicit OpenPlace(std::string directory) : m_directory(std::move(directory)) {}
@@ -43,13 +43,12 @@ private:
     std::string m_directory;
     Descriptor m_top{-1};
     bool m_others_write_above = false;
-    bool m_is_below_mark = false;
     std::vector<std::pair<Descriptor, std::string>> m_made;  // outermost first
 };
 
 // What is below a folder that has this mark came from a restore without a trusted signature, or may have been made from
 // it. It is in no capture, and goes with the directory.
-bool has_unsigned_mark(int folder);
+bool has_unsigned_mark(int folder, const std::string& below = ".");
 // False, with errno: it could not be made.
 bool set_unsigned_mark(int folder);
 

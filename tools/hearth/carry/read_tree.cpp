@@ -92,8 +92,7 @@ public:
     }
 
     Status read_folder(int folder, const std::string& path);
-    Status check_mark(int folder, const std::string& path) const;
-    Error marked_error(const std::string& path) const;
+    Status check_marks() const;
     Tree take()
     {
         std::sort(m_tree.items.begin(), m_tree.items.end(),
@@ -148,25 +147,31 @@ Status Reader::add(Item item, std::uint64_t bytes)
     return {};
 }
 
-Status Reader::check_mark(int folder, const std::string& path) const
+// A restore makes its mark before anything else. So whoever finds none when all is read has read nothing of one that
+// was under way.
+Status Reader::check_marks() const
 {
-    return m_marked == Marked::refuse && has_unsigned_mark(folder) ? Status{marked_error(path)} : Status{};
-}
-
-Error Reader::marked_error(const std::string& path) const
-{
-    return error(Code::denied,
-                 "What is in {} was restored without a trusted signature, or made from that, so it cannot be signed. "
-                 "Remove the directory and let its program fill it anew, or capture it without a key "
-                 "(HEARTH_SIGN_WITH, --sign-with).",
-                 in_quotes(path.empty() ? m_place.directory() : m_place.directory() + "/" + path));
+    if (m_marked == Marked::take)
+        return {};
+    const auto refused = [&](const std::string& path) {
+        return error(Code::denied,
+                     "What is in {} was restored without a trusted signature, or made from that, so it cannot be "
+                     "signed. Remove the directory and let its program fill it anew, or capture it without a key "
+                     "(HEARTH_SIGN_WITH, --sign-with).",
+                     in_quotes(path));
+    };
+    if (m_place.is_below_mark() || has_unsigned_mark(m_place.get()))
+        return refused(m_place.directory());
+    for (const Item& item : m_tree.items)
+        if (item.kind == Kind::folder && has_unsigned_mark(m_place.get(), item.path))
+            return refused(m_place.directory() + "/" + item.path);
+    return {};
 }
 
 // Files and links of a folder, and the names of its folders. Listed again if names come and go meanwhile: what a tool
 // writes last tells that the rest is there, so the rest has to be in the listing too.
 Status Reader::read_folder(int folder, const std::string& path)
 {
-    HEARTH_TRY(check_mark(folder, path));
     std::vector<std::string> folders;
     for (int attempt = 1; attempt <= k_attempts; ++attempt) {
         struct stat before {};
@@ -220,7 +225,7 @@ Status Reader::read_names(int folder, const std::string& path, std::vector<std::
     for (const std::string& name : *names) {
         const std::string below = path.empty() ? name : path + "/" + name;
         struct stat status {};
-        if (below == k_staging || name == k_unsigned_mark ||
+        if (name == k_staging || name == k_unsigned_mark ||
             ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         if (is_passing(name, S_ISDIR(status.st_mode))) {
@@ -324,12 +329,10 @@ Result<Tree> read_tree(const OpenPlace& place, Marked marked, Packer& packer, co
     // Whoever opens a file for writing while a lease on it is held makes the system send this.
     std::signal(SIGIO, SIG_IGN);
     Reader reader(place, marked, packer, bounds, progress);
-    if (marked == Marked::refuse && place.is_below_mark())
-        return reader.marked_error("");
+    HEARTH_TRY(reader.check_marks());  // soon told, where it is so already
     HEARTH_TRY(reader.read_folder(place.get(), ""));
     HEARTH_TRY(packer.finish());
-    // A restore may have begun meanwhile.
-    HEARTH_TRY(reader.check_mark(place.get(), ""));
+    HEARTH_TRY(reader.check_marks());
     return reader.take();
 }
 

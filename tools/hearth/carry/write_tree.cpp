@@ -147,10 +147,17 @@ Result<Written> write_tree(const Capture& capture, const OpenPlace& place, const
     Plan plan(capture, place.get(), options.existing);
     HEARTH_TRY(plan.make());
     Stage stage(capture, place.directory(), place.get());
-    HEARTH_TRY(stage.prepare(plan.needed, read_pack, progress));
-    if (!options.is_trusted && stage.files() != 0 && !set_unsigned_mark(place.get()))
+    // Before anything else, so that no moment is without it.
+    const bool changes = !plan.touched.empty() || std::ranges::find(plan.needed, true) != plan.needed.end();
+    const bool was_marked = has_unsigned_mark(place.get());
+    if (changes && !options.is_trusted && !set_unsigned_mark(place.get()))
         return error(Code::io, "The mark {} cannot be made in {}: {}. The directory is as it was.", k_unsigned_mark,
                      in_quotes(place.directory()), system_error(errno));
+    if (Status prepared = stage.prepare(plan.needed, read_pack, progress); !prepared) {
+        if (!was_marked)
+            ::unlinkat(place.get(), std::string(k_unsigned_mark).c_str(), 0);
+        return prepared.error();
+    }
     HEARTH_TRY(stage.move_into_place(options.existing));
     for (const std::size_t number : plan.touched)
         HEARTH_TRY(stage.touch(capture.items[number]));
