@@ -1,6 +1,7 @@
 #include "base/files.hpp"
 
 #include "base/of_process.hpp"
+#include "base/open_file.hpp"
 #include "base/signal_guard.hpp"
 
 #include <algorithm>
@@ -178,16 +179,25 @@ int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset)
     return 0;
 }
 
+int open_file(Files& files, At at, int flags, FileStat& about)
+{
+    const int fd = files.open(at, flags | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return fd;
+    int error = files.stat(fd, about);
+    if (error == 0 && about.type != FileType::file)
+        error = about.type == FileType::directory ? -EISDIR : -EINVAL;
+    if (error == 0)
+        return fd;
+    files.close(fd);
+    return error;
+}
+
 Bytes read_file(Files& files, At at, std::uint64_t limit, int& error, FileStat* about)
 {
-    // Non-blocking, so that a FIFO put where a file should be cannot hang the caller.
-    const FileHandle file(files, files.open(at, O_RDONLY | O_NONBLOCK, 0));
     FileStat stat;
-    error = file.open() ? files.stat(file.fd(), stat) : file.fd();
-    if (error == 0 && stat.type != FileType::file)
-        error = stat.type == FileType::directory ? -EISDIR : -EINVAL;
-    if (error == 0 && stat.size > limit)
-        error = -EFBIG;
+    const FileHandle file(files, open_file(files, at, O_RDONLY, stat));
+    error = file.open() && stat.size > limit ? -EFBIG : -file.error();
     if (error != 0)
         return {};
     if (about)
@@ -293,9 +303,10 @@ int make_folder(Files& files, At at, unsigned mode)
 int open_or_create(Files& files, At at, int flags, unsigned mode)
 {
     static constexpr int k_attempts = 8;  // others may create and remove it all the while
+    FileStat about;
     int fd = -ENOENT;
     for (int attempt = 0; attempt < k_attempts && (fd == -ENOENT || fd == -EEXIST); ++attempt) {
-        fd = files.open(at, flags, 0);
+        fd = open_file(files, at, flags, about);
         if (fd == -ENOENT)
             fd = create_file(files, at, flags, mode);
         if (fd == -ENOENT)

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/fork.hpp"
 #include "base/hex.hpp"
+#include "base/open_file.hpp"
 #include "format/entry.hpp"
 #include "format/entry_file.hpp"
 #include "tiers/disk/directory_lock.hpp"
@@ -194,12 +195,10 @@ Bytes CacheDirectory::read_entry(const Key& key, int& error) const
 
 Bytes CacheDirectory::read_entry_head(const Key& key, std::uint64_t& size, int& error) const
 {
-    const base::FileHandle file(m_files,
-                                at_entry(key, [&](base::At at) { return m_files.open(at, O_RDONLY | O_NONBLOCK, 0); }));
     base::FileStat stat;
-    error = file.open() ? m_files.stat(file.fd(), stat) : file.fd();
-    if (error == 0 && stat.type != base::FileType::file)
-        error = -EINVAL;
+    const base::FileHandle file(
+        m_files, at_entry(key, [&](base::At at) { return base::open_file(m_files, at, O_RDONLY, stat); }));
+    error = -file.error();
     if (error != 0)
         return {};
     size = stat.size;
@@ -376,11 +375,10 @@ std::uint64_t CacheDirectory::sweep_abandoned(const std::string& path, bool (*is
     for (const std::string& name : names) {
         if (!is_ours(name))
             continue;
-        const base::FileHandle file(m_files, m_files.open({folder.fd(), name}, O_RDWR | O_NONBLOCK, 0));
         base::FileStat stat;
+        const base::FileHandle file(m_files, base::open_file(m_files, {folder.fd(), name}, O_RDWR, stat));
         // A young file may belong to a process that has created it and not yet locked it.
-        if (!file.open() || m_files.stat(file.fd(), stat) != 0 || stat.type != base::FileType::file ||
-            stat.modified > base::time_before(now, k_abandoned_after))
+        if (!file.open() || stat.modified > base::time_before(now, k_abandoned_after))
             continue;
         if (m_files.try_lock(file.fd()) == 0 && m_files.unlink({folder.fd(), name}) == 0)
             ++swept;

@@ -116,8 +116,9 @@ TierUsage DiskTier::usage()
 IndexTotals DiskTier::count()
 {
     const CacheDirectory& directory = m_directory;
-    if (const auto totals = Index::peek_totals(directory.files(), directory.layout().index()))
-        return *totals;
+    if (const base::FileHandle root = directory.open_folder(directory.layout().root()); root.open())
+        if (const auto totals = Index::peek_totals(directory.files(), {root.fd(), Layout::k_index}))
+            return *totals;
     base::FileStat stat;
     if (directory.files().stat(directory.layout().entries().c_str(), stat) != 0)
         return {};

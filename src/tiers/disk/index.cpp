@@ -1,5 +1,6 @@
 #include "tiers/disk/index.hpp"
 
+#include "base/open_file.hpp"
 #include "base/wire.hpp"
 
 #include <algorithm>
@@ -57,17 +58,18 @@ std::uint64_t Index::address(const Key& key, std::uint64_t buckets)
 
 int Index::open(const std::function<std::int64_t(const Key&)>& stat_entry)
 {
-    m_file = base::FileHandle(m_files, m_files.open({m_home.folder, m_path}, O_RDWR, 0));
-    if (!m_file.open())
-        return m_file.fd() == -ENOENT ? k_damaged : m_file.fd();
+    base::FileStat stat;
+    m_file = base::FileHandle(m_files, base::open_file(m_files, {m_home.folder, m_path}, O_RDWR, stat));
+    if (!m_file.open()) {
+        // Nothing, or a link, a pipe or a socket, in whose place a new index is put. A directory is not ours to remove.
+        const int error = m_file.error();
+        return error == ENOENT || error == ELOOP || error == EINVAL || error == ENXIO ? k_damaged : -error;
+    }
     std::string raw(k_index_header_bytes, '\0');
     if (const int read = base::read_exactly(m_files, m_file.fd(), raw.data(), raw.size(), 0); read != 0)
         return read == -ENODATA ? k_damaged : read;
     if (!decode_header(as_bytes(raw), m_header))
         return k_damaged;
-    base::FileStat stat;
-    if (const int error = m_files.stat(m_file.fd(), stat); error != 0)
-        return error;
     if (m_header.buckets > stat.size / k_bucket_bytes || bucket_offset(m_header.buckets) > stat.size)
         return k_damaged;  // cut short
     if (m_header.announced == IndexChange::none)
@@ -338,9 +340,10 @@ int Index::split()
     return base::write_all(m_files, m_file.fd(), as_bytes(stay), bucket_offset(old));
 }
 
-std::optional<IndexTotals> Index::peek_totals(base::Files& files, const std::string& path)
+std::optional<IndexTotals> Index::peek_totals(base::Files& files, base::At at)
 {
-    const base::FileHandle file(files, files.open(path.c_str(), O_RDONLY, 0));
+    base::FileStat stat;
+    const base::FileHandle file(files, base::open_file(files, at, O_RDONLY, stat));
     // A header may be read while it is written, or while a change is under way; a few tries often find it settled.
     for (int attempt = 0; file.open() && attempt < 8; ++attempt) {
         std::string raw(k_index_header_bytes, '\0');

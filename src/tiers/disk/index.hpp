@@ -82,7 +82,7 @@ public:
 
     // The present totals, without a lock. None if there is no readable index, or if a change is announced in it: only
     // open() can tell how that ended.
-    static std::optional<IndexTotals> peek_totals(base::Files& files, const std::string& path);
+    static std::optional<IndexTotals> peek_totals(base::Files& files, base::At at);
 
 private:
     struct Place {

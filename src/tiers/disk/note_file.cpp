@@ -1,6 +1,7 @@
 #include "tiers/disk/note_file.hpp"
 
 #include "base/digest.hpp"
+#include "base/open_file.hpp"
 #include "base/wire.hpp"
 
 #include <array>
@@ -65,7 +66,8 @@ std::string encode_slot(std::uint64_t sequence, ByteView payload)
 
 Bytes read_note_file(base::Files& files, base::At at)
 {
-    const base::FileHandle file(files, files.open(at, O_RDONLY | O_NONBLOCK, 0));
+    base::FileStat stat;
+    const base::FileHandle file(files, base::open_file(files, at, O_RDONLY, stat));
     if (!file.open())
         return {};
     Slot one = read_slot(files, file.fd(), 0);
@@ -75,7 +77,7 @@ Bytes read_note_file(base::Files& files, base::At at)
 
 bool update_note_file(base::Files& files, base::At at, unsigned mode, const std::function<Bytes(ByteView)>& edit)
 {
-    const base::FileHandle file(files, base::open_or_create(files, at, O_RDWR | O_NONBLOCK, mode));
+    const base::FileHandle file(files, base::open_or_create(files, at, O_RDWR, mode));
     if (!file.open())
         return false;
     const std::array<Slot, 2> slots{read_slot(files, file.fd(), 0), read_slot(files, file.fd(), 1)};

@@ -99,7 +99,7 @@ TEST_F(IndexTest, one_that_is_not_there_wants_a_rebuild)
 {
     Index index(base::system_files(), m_path, k_boot);
     EXPECT_EQ(index.open(k_nothing), -EBADMSG);
-    EXPECT_FALSE(Index::peek_totals(base::system_files(), m_path));
+    EXPECT_FALSE(Index::peek_totals(base::system_files(), m_path.c_str()));
 }
 
 TEST_F(IndexTest, one_of_another_boot_wants_reconciling_until_it_is_made_anew)
@@ -215,14 +215,14 @@ TEST_F(IndexTest, peeking_sees_the_totals_without_a_lock_and_nothing_while_a_cha
 {
     Index index = created(3);
     base::Files& files = base::system_files();
-    EXPECT_EQ(Index::peek_totals(files, m_path), (IndexTotals{30, 3}));
+    EXPECT_EQ(Index::peek_totals(files, m_path.c_str()), (IndexTotals{30, 3}));
     ASSERT_EQ(index.add(record_of(9, 100),
                         [&] {
-                            EXPECT_FALSE(Index::peek_totals(files, m_path));
+                            EXPECT_FALSE(Index::peek_totals(files, m_path.c_str()));
                             return 0;
                         }),
               0);
-    EXPECT_EQ(Index::peek_totals(files, m_path), (IndexTotals{130, 4}));
+    EXPECT_EQ(Index::peek_totals(files, m_path.c_str()), (IndexTotals{130, 4}));
 }
 
 TEST_F(IndexTest, every_flipped_bit_of_the_header_is_noticed)
@@ -235,7 +235,7 @@ TEST_F(IndexTest, every_flipped_bit_of_the_header_is_noticed)
         test::write_file(m_path, damaged);
         Index index(base::system_files(), m_path, k_boot);
         ASSERT_EQ(index.open(k_nothing), -EBADMSG) << "bit " << bit;
-        ASSERT_FALSE(Index::peek_totals(base::system_files(), m_path));
+        ASSERT_FALSE(Index::peek_totals(base::system_files(), m_path.c_str()));
     }
 }
 
