@@ -8,12 +8,16 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <random>
 
 namespace hearth::tiers {
 
 namespace {
 
 constexpr int k_damaged = -EBADMSG;
+// Beyond so many buckets, some are looked at before a header is believed.
+constexpr std::uint64_t k_believed_buckets = 1024;
+constexpr int k_probed_buckets = 4;
 
 std::uint64_t bucket_offset(std::uint64_t bucket)
 {
@@ -72,6 +76,8 @@ int Index::open(const std::function<std::int64_t(const Key&)>& stat_entry)
         return k_damaged;
     if (m_header.buckets > stat.size / k_bucket_bytes || bucket_offset(m_header.buckets) > stat.size)
         return k_damaged;  // cut short
+    if (is_mostly_holes())
+        return k_damaged;
     if (m_header.announced == IndexChange::none)
         return 0;
 
@@ -86,6 +92,22 @@ int Index::open(const std::function<std::int64_t(const Key&)>& stat_entry)
         return static_cast<int>(size);
     record.bytes = size < 0 ? 0 : static_cast<std::uint64_t>(size);
     return settle(place, record);
+}
+
+// Whoever can write to the directory can claim any number of buckets in a file that takes no room, and reading them all
+// would hold the directory's lock for hours. Buckets grow with the entries, so that any four hold some. In a cache that
+// has shrunk to a twentieth they may not; its index is made anew with fewer buckets.
+bool Index::is_mostly_holes() const
+{
+    if (m_header.buckets <= k_believed_buckets)
+        return false;
+    std::random_device random;  // nobody can know which ones to fill
+    std::uniform_int_distribution<std::uint64_t> any(0, m_header.buckets - 1);
+    std::vector<IndexRecord> records;
+    for (int probed = 0; probed < k_probed_buckets; ++probed)
+        if (read_bucket(any(random), records) == 0 && records.empty())
+            return true;
+    return false;
 }
 
 int Index::create(const std::vector<IndexRecord>& records)

@@ -94,6 +94,7 @@ private:
     static std::uint64_t address(const Key& key, std::uint64_t buckets);
 
     int locate(const Key& key, Place& place) const;
+    bool is_mostly_holes() const;
     int load(std::uint64_t bucket, std::string& raw) const;
     int write_header();
     int write_record(const Place& place, const IndexRecord& record);

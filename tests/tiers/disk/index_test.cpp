@@ -250,6 +250,18 @@ TEST_F(IndexTest, one_that_was_cut_short_is_noticed)
     }
 }
 
+TEST_F(IndexTest, a_large_one_is_believed_while_its_buckets_hold_records_and_not_when_they_are_holes)
+{
+    ASSERT_GT(created(70'000).buckets(), 1024U);
+    for (int round = 0; round < 100; ++round)
+        EXPECT_EQ(opened().totals().entries, 70'000U);
+    const std::uint64_t size = std::filesystem::file_size(m_path);
+    std::filesystem::resize_file(m_path, Index::k_header_bytes);
+    std::filesystem::resize_file(m_path, size);
+    Index index(base::system_files(), m_path, k_boot);
+    EXPECT_EQ(index.open(k_nothing), -EBADMSG);
+}
+
 TEST_F(IndexTest, a_damaged_record_makes_its_bucket_unreadable_and_says_so)
 {
     created(3);

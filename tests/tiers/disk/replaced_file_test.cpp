@@ -1,5 +1,6 @@
 #include "disk_fixture.hpp"
 #include "support/forks.hpp"
+#include "tiers/disk/index.hpp"
 
 #include <csignal>
 #include <fcntl.h>
@@ -200,5 +201,55 @@ TEST_P(ReplacedFile, the_index_is_made_anew_unless_it_is_a_folder)
 }
 
 INSTANTIATE_TEST_SUITE_P(by, ReplacedFile, testing::Values(Form::pipe, Form::folder, Form::link, Form::huge), name_of);
+
+namespace {
+
+// An index whose header is right and counts as many buckets as a file of 15 TiB has room for; nearly all are holes.
+class ClaimingIndex : public ReplacedFile {
+protected:
+    void claim(std::uint64_t entries)
+    {
+        std::string index = read_file(m_layout.index());
+        tiers::IndexHeader header;
+        ASSERT_TRUE(tiers::decode_header(as_bytes(index).first(tiers::k_index_header_bytes), header));
+        header.buckets = k_huge / tiers::Index::k_bucket_bytes - 2;
+        header.totals = {std::uint64_t{11} << 30U, entries};
+        index.replace(0, tiers::k_index_header_bytes, tiers::encode_header(header));
+        write_file(m_layout.index(), index);
+        if (::truncate(m_layout.index().c_str(), static_cast<off_t>(k_huge)) != 0)
+            GTEST_SKIP() << "this file system has no files of 15 TiB";
+    }
+};
+
+}  // namespace
+
+TEST_P(ClaimingIndex, is_made_anew_whatever_it_claims_to_count)
+{
+    for (const std::uint64_t entries : {std::uint64_t{5}, k_huge / 200}) {
+        for (const bool listing : {false, true}) {
+            claim(entries);
+            if (IsSkipped())
+                return;
+            expect_to_end(listing ? "list" : "store", [&] {
+                const auto tier = open(shared());
+                std::uint64_t listed = 0;
+                if (listing)
+                    tier->for_each([&](const EntryRow&) { return ++listed != 0; });
+                else
+                    put(*tier, 3, 100);
+                EXPECT_EQ(listed, listing ? 3U : 0U);
+                EXPECT_TRUE(holds(*tier, 1));
+                expect_exact_accounting(*tier);
+            });
+        }
+        claim(entries);
+        expect_to_end("everything else", [&] { work(false); });
+        const auto tier = open(shared());
+        for (std::uint64_t number = 1; number < 4; ++number)
+            put(*tier, number, 100);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(of, ClaimingIndex, testing::Values(Form::huge), name_of);
 
 }  // namespace hearth::test
