@@ -1,6 +1,7 @@
 #include "compilers/command/dependency_file.hpp"
 
 #include "base/wire.hpp"
+#include "compilers/command/expansion.hpp"
 
 #include <algorithm>
 
@@ -66,18 +67,22 @@ std::optional<Bytes> without_places(std::string_view text, const watch::Places& 
 std::optional<std::string> with_places(std::string_view kept, const watch::Places& places,
                                        const std::vector<std::string>& outputs)
 {
-    std::string text;
+    // A piece takes a few bytes, and some time even if it becomes no text.
+    if (kept.size() > Expansion::k_most_growth)
+        return std::nullopt;
+    Expansion text(kept);
+    bool fits = true;
     base::WireReader in(as_bytes(kept));
-    while (in.rest() > 0 && !in.failed()) {
+    while (fits && in.rest() > 0 && !in.failed()) {
         switch (static_cast<Piece>(in.number<std::uint8_t>())) {
         case Piece::text:
-            text += in.prefixed<std::uint32_t>();
+            fits = text.append(in.prefixed<std::uint32_t>());
             break;
         case Piece::output: {
             const auto index = in.number<std::uint16_t>();
             if (index >= outputs.size())
                 return std::nullopt;
-            text += outputs[index];
+            fits = text.append(outputs[index]);
             break;
         }
         case Piece::spot: {
@@ -85,15 +90,16 @@ std::optional<std::string> with_places(std::string_view kept, const watch::Place
             if (from > static_cast<std::uint8_t>(watch::Spot::From::directory))
                 return std::nullopt;
             const auto index = in.number<std::uint16_t>();
-            text += watch::Spot{static_cast<watch::Spot::From>(from), index, std::string(in.prefixed<std::uint16_t>())}
-                        .shown(places);
+            const watch::Spot spot{static_cast<watch::Spot::From>(from), index,
+                                   std::string(in.prefixed<std::uint16_t>())};
+            fits = text.append(spot.shown(places));
             break;
         }
         default:
             return std::nullopt;
         }
     }
-    return in.failed() ? std::nullopt : std::optional(std::move(text));
+    return fits && !in.failed() ? std::optional(text.take()) : std::nullopt;
 }
 
 }  // namespace hearth::command

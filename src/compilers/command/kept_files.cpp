@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <new>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -196,7 +197,7 @@ Status add_streams(const Plan& plan, Bytes streams, Artifact& artifact)
 }
 
 Status replay(const Artifact& artifact, const Plan& plan)
-{
+try {
     std::vector<Bytes> contents;
     for (std::size_t i = 0; i < plan.call.outputs.size(); ++i) {
         HEARTH_TRY_SET(Bytes content, content_of(i, artifact, plan));
@@ -206,6 +207,8 @@ Status replay(const Artifact& artifact, const Plan& plan)
         HEARTH_TRY(put(plan.call.outputs[i], contents[i].view(), is_program(contents[i].view(), plan.call)));
     write_streams(artifact.text(k_streams));
     return {};
+} catch (const std::bad_alloc&) {
+    return error(Code::no_memory, "there is not enough memory for what is kept of it");
 }
 
 }  // namespace hearth::command

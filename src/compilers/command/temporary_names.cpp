@@ -1,5 +1,7 @@
 #include "compilers/command/temporary_names.hpp"
 
+#include "compilers/command/expansion.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -56,18 +58,19 @@ std::optional<Bytes> without_names(std::string_view text, const std::vector<std:
 
 std::optional<std::string> with_names(std::string_view kept, const std::vector<std::string>& names)
 {
-    std::string text;
+    Expansion text(kept);
     for (std::size_t at = 0; (at = kept.find(k_mark)) != std::string_view::npos;) {
-        text.append(kept.substr(0, at));
+        const std::string_view before = kept.substr(0, at);
         kept.remove_prefix(at + k_mark.size());
         std::size_t index = 0;
         const auto [end, error] = std::from_chars(kept.data(), kept.data() + kept.size(), index);
         if (error != std::errc{} || index >= names.size() || end == kept.data() + kept.size() || *end != k_end)
             return std::nullopt;
-        text.append(names[index]);
+        if (!text.append(before) || !text.append(names[index]))
+            return std::nullopt;
         kept.remove_prefix(static_cast<std::size_t>(end - kept.data()) + 1);
     }
-    return text.append(kept);
+    return text.append(kept) ? std::optional(text.take()) : std::nullopt;
 }
 
 }  // namespace hearth::command

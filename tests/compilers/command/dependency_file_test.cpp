@@ -34,6 +34,20 @@ TEST(DependencyFile, is_not_kept_where_names_are_quoted)
     EXPECT_FALSE(command::without_places("a.o: $$x.h\n", places("", "inc"), {"a.o"}));
 }
 
+TEST(DependencyFile, that_grows_beyond_all_measure_is_refused)
+{
+    const auto kept = command::without_places("a.o", places("/one", "inc"), {"a.o"});
+    ASSERT_TRUE(kept);
+    std::string many;
+    for (int i = 0; i < 20'000; ++i)
+        many += kept->text();
+    const std::string longer(1000, 'a');
+    EXPECT_TRUE(command::with_places(many.substr(0, many.size() / 2), places("/one", "inc"), {longer}));
+    EXPECT_FALSE(command::with_places(many, places("/one", "inc"), {longer}));
+    EXPECT_FALSE(command::with_places(std::string(20U << 20U, '\0'), places("/one", "inc"), {"a.o"}))
+        << "pieces that become nothing";
+}
+
 TEST(DependencyFile, that_is_damaged_is_refused)
 {
     const auto kept = command::without_places("a.o: /one/a.h\n", places("/one", "inc"), {"a.o"});

@@ -53,6 +53,17 @@ TEST(TemporaryNames, may_begin_as_others_do)
     EXPECT_EQ(command::with_names(kept->text(), {"a", "b", "c"}), "b a c");
 }
 
+TEST(TemporaryNames, do_not_let_a_file_grow_beyond_all_measure)
+{
+    const auto kept = command::without_names("tmpxft_1", {"tmpxft_1"});
+    ASSERT_TRUE(kept);
+    std::string many;
+    for (int i = 0; i < 20'000; ++i)
+        many += kept->text();
+    EXPECT_TRUE(command::with_names(many.substr(0, many.size() / 2), {std::string(1000, 'a')}));
+    EXPECT_FALSE(command::with_names(many, {std::string(1000, 'a')}));
+}
+
 TEST(TemporaryNames, in_a_damaged_entry_are_noticed)
 {
     const std::string kept(command::without_names(text_with(k_first), k_first)->text());
