@@ -122,10 +122,31 @@ void hide_values(std::vector<Condition>& list, const Key& question);
 // The path of a place; empty if there is none of that number.
 std::string path_of_place(Spot::From from, std::uint16_t index, const Places& places);
 
-// The index of a condition of the question's that does not hold here now; list.size() if all hold. Brings the stamps up
-// to date.
+// How much is looked at for one question, over all lists that its entries hold. Whoever may write to a server decides
+// what such a list names, so it must not keep its readers busy. A step is a component of a path, or 512 bytes of a
+// file; the others cost as many as they take time. An nvcc compile of CUB with 22 include directories needs some
+// 500,000.
+class CheckBudget {
+public:
+    static constexpr std::uint64_t k_steps = 1U << 23;  // a second or two
+
+    // False, from then on, once there are not so many left.
+    bool spend(std::uint64_t steps)
+    {
+        m_left = steps <= m_left ? m_left - steps : 0;
+        return !is_spent();
+    }
+    bool is_spent() const { return m_left == 0; }
+
+private:
+    std::uint64_t m_left = k_steps;
+};
+
+// The index of a condition of the question's that does not hold here now, or for which no budget is left; list.size()
+// if all hold. Brings the stamps up to date.
 // Cost: one stat for each condition on files; files whose stamps changed are read again.
-std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places, const Key& question);
+std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places, const Key& question,
+                         CheckBudget& budget);
 
 // "cub/config.cuh in the 2nd directory has changed"
 std::string why_broken(const Condition& condition, const Places& places);

@@ -24,27 +24,31 @@ using Kind = Condition::Kind;
 
 class Checker {
 public:
-    Checker(const Places& places, Stamps& stamps, const Key& question)
-        : m_places(places), m_stamps(stamps), m_question(question)
+    Checker(const Places& places, Stamps& stamps, const Key& question, CheckBudget& budget)
+        : m_places(places), m_stamps(stamps), m_question(question), m_budget(budget)
     {
     }
 
     bool holds(std::uint32_t index, const Condition& condition)
     {
+        if (!m_budget.spend(1))
+            return false;
         if (condition.kind == Kind::variable || condition.kind == Kind::variable_unset) {
             const char* const value = std::getenv(condition.name.c_str());
             return condition.kind == Kind::variable ? value != nullptr && condition.text == value : value == nullptr;
         }
         if (condition.kind == Kind::variable_digest) {
             const char* const value = std::getenv(condition.name.c_str());
-            return value != nullptr && digest_of_value(m_question, condition.name, value) == condition.digest;
+            return value != nullptr && m_budget.spend(std::strlen(value) / k_hashed_in_step) &&
+                   digest_of_value(m_question, condition.name, value) == condition.digest;
         }
         if (condition.kind == Kind::found) {
             char found[PATH_MAX];
-            return find_program(std::getenv("PATH"), condition.name.c_str(), found) && condition.text == found;
+            return m_budget.spend(k_steps_of_search) &&
+                   find_program(std::getenv("PATH"), condition.name.c_str(), found) && condition.text == found;
         }
         if (condition.kind == Kind::environment)
-            return digest_of_environment() == condition.digest;
+            return m_budget.spend(k_steps_of_search) && digest_of_environment() == condition.digest;
         if (condition.kind == Kind::place)
             return path_of_place(condition.spot.from, condition.spot.index, m_places) == condition.text;
         if (condition.spot.from == Spot::From::directory && condition.spot.index >= m_places.directories.size())
@@ -58,7 +62,7 @@ public:
             m_held = &condition;
             return true;
         }
-        if (!holds_at(path, index, condition))
+        if (!m_budget.spend(steps_along(path, condition.kind)) || !holds_at(path, index, condition))
             return false;
         m_held = &condition;
         return true;
@@ -69,6 +73,12 @@ private:
     {
         return one.kind == other.kind && one.digest == other.digest && one.text == other.text &&
                one.error == other.error && (one.same_file == other.same_file || one.kind == Kind::absent);
+    }
+
+    static std::uint64_t steps_along(const std::string& path, Kind kind)
+    {
+        const auto components = static_cast<std::uint64_t>(std::count(path.begin(), path.end(), '/'));
+        return kind == Kind::really ? components * k_steps_of_link : components;
     }
 
     bool holds_at(const std::string& path, std::uint32_t index, const Condition& condition)
@@ -133,7 +143,7 @@ private:
             return true;
         // Once, however often a list names it.
         const auto [known, is_new] = m_read.try_emplace({status.st_dev, status.st_ino});
-        if (is_new)
+        if (is_new && m_budget.spend(static_cast<std::uint64_t>(status.st_size) / k_read_in_step))
             if (const std::optional<SourceFile> source = read_source(path))
                 known->second = {base::sha256(as_bytes(source->text)), {source->identity, source->settled}};
         if (known->second.stamp.file.inode == 0 || known->second.digest != digest)
@@ -150,9 +160,10 @@ private:
             return false;
         const auto [known, is_new] = m_read.try_emplace({status.st_dev, status.st_ino});
         int error = 0;
+        std::size_t count = 0;
         if (is_new)
-            known->second.digest = digest_of_names(path, error);
-        return error == 0 && known->second.digest == digest;
+            known->second.digest = digest_of_names(path, error, &count);
+        return m_budget.spend(count * k_steps_of_name) && error == 0 && known->second.digest == digest;
     }
 
     bool is_same_file(std::uint32_t index, const Condition& condition, const FileIdentity& file)
@@ -164,9 +175,16 @@ private:
         std::size_t operator()(const FileKey& file) const { return file.inode * 31 + file.device; }
     };
 
+    static constexpr std::uint64_t k_read_in_step = 512;
+    static constexpr std::uint64_t k_hashed_in_step = 16;
+    static constexpr std::uint64_t k_steps_of_link = 8;  // each component is asked for its target
+    static constexpr std::uint64_t k_steps_of_name = 8;
+    static constexpr std::uint64_t k_steps_of_search = 2048;  // along PATH, or in all variables
+
     const Places& m_places;
     Stamps& m_stamps;
     const Key& m_question;
+    CheckBudget& m_budget;
     StatMany m_stat;
     // What was read: a file, or the names in a directory.
     struct Read {
@@ -201,10 +219,11 @@ base::Sha256 digest_of_environment()
     return base::sha256(as_bytes(texts));
 }
 
-std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places, const Key& question)
+std::size_t first_broken(const std::vector<Condition>& list, Stamps& stamps, const Places& places, const Key& question,
+                         CheckBudget& budget)
 {
     stamps.of.resize(list.size());
-    Checker checker(places, stamps, question);
+    Checker checker(places, stamps, question, budget);
     for (std::size_t i = 0; i < list.size(); ++i)
         if (!checker.holds(static_cast<std::uint32_t>(i), list[i]))
             return i;

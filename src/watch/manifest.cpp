@@ -105,13 +105,14 @@ std::optional<Condition> read_condition(base::WireReader& in)
 std::optional<std::vector<Condition>> read_conditions(base::WireReader& in)
 {
     const auto count = in.number<std::uint32_t>();
-    if (count > in.rest() / k_least_condition || count > k_most_conditions)
+    const std::size_t before = in.rest();
+    if (count > before / k_least_condition || count > k_most_conditions)
         return std::nullopt;
     std::vector<Condition> conditions;
     conditions.reserve(count);
     for (std::uint32_t i = 0; i < count; ++i) {
         std::optional<Condition> condition = read_condition(in);
-        if (!condition || in.failed() || condition->same_file > i)
+        if (!condition || in.failed() || condition->same_file > i || before - in.rest() > k_most_bytes_of_conditions)
             return std::nullopt;
         conditions.push_back(*std::move(condition));
     }

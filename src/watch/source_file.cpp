@@ -138,16 +138,38 @@ std::optional<FileIdentity> identify(const std::string& path)
 
 StatMany::~StatMany()
 {
-    for (const auto& [path, directory] : m_directories) {
-        if (directory.fd >= 0)
-            ::close(directory.fd);
-        try {
-            if (!directory.more_absent.empty())
-                AbsentNames::of_process().add(path, *directory.identity, directory.more_absent);
-        } catch (const std::bad_alloc&) {
-            continue;  // then it is not known
-        }
+    for (Place* const place : m_open)
+        if (place != nullptr)
+            let_go(*place);
+}
+
+void StatMany::open(Place& place)
+{
+    auto& [path, directory] = place;
+    Place*& oldest = m_open[m_next_open];
+    if (oldest != nullptr)
+        let_go(*std::exchange(oldest, nullptr));
+    directory.fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory.fd < 0)
+        return;
+    oldest = &place;
+    m_next_open = (m_next_open + 1) % k_most_open;
+}
+
+// What was learnt through the descriptor is told, and nothing more is learnt.
+void StatMany::let_go(Place& place)
+{
+    auto& [path, directory] = place;
+    ::close(std::exchange(directory.fd, -1));
+    directory.asked = 0;
+    try {
+        if (!directory.more_absent.empty())
+            AbsentNames::of_process().add(path, *directory.identity, directory.more_absent);
+    } catch (const std::bad_alloc&) {
+        // Then it is not known.
     }
+    directory.more_absent.clear();
+    directory.identity.reset();
 }
 
 StatMany::Place& StatMany::directory_of(std::string_view path)
@@ -167,7 +189,8 @@ int StatMany::look(const std::string& path, struct stat& status, int flags)
     const std::size_t slash = path.find_last_of('/');
     if (slash == std::string::npos || slash == 0 || slash + 1 == path.size())
         return plainly();
-    auto& [parent, directory] = directory_of(std::string_view(path).substr(0, slash));
+    Place& place = directory_of(std::string_view(path).substr(0, slash));
+    auto& [parent, directory] = place;
     if (!std::exchange(directory.is_looked_at, true)) {
         struct statfs system {};
         directory.error = ::statfs(parent.c_str(), &system) == 0 ? 0 : errno;
@@ -177,7 +200,7 @@ int StatMany::look(const std::string& path, struct stat& status, int flags)
         return directory.error;
     // To open and close it costs as much as a few walks.
     if (directory.fd < 0 && (++directory.asked == k_few_in_one || (directory.on_network && directory.asked == 1))) {
-        directory.fd = ::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        open(place);
         directory.error = directory.fd < 0 ? errno : 0;
     }
     if (directory.fd < 0)  // as yet, or there is perhaps no free descriptor
@@ -210,13 +233,13 @@ void StatMany::compare(Place& place) const
 
 // From here on names are looked for through one descriptor, and what is learnt is learnt of the directory behind it: by
 // its path it may be another one the next moment, and this one again after that.
-void StatMany::begin_to_learn(Place& place) const
+void StatMany::begin_to_learn(Place& place)
 {
-    auto& [path, directory] = place;
+    Directory& directory = place.second;
     if (!std::exchange(directory.is_learnt_of, false))
         return;
     if (directory.fd < 0)
-        directory.fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        open(place);
     struct stat status {};
     struct statfs system {};
     if (directory.fd < 0 || ::fstat(directory.fd, &status) != 0 || ::fstatfs(directory.fd, &system) != 0 ||
@@ -257,7 +280,7 @@ bool is_absence(int error)
     return error == ENOENT || error == ENOTDIR;
 }
 
-base::Sha256 digest_of_names(const std::string& directory, int& error)
+base::Sha256 digest_of_names(const std::string& directory, int& error, std::size_t* count)
 {
     struct statfs system {};
     if (::statfs(directory.c_str(), &system) == 0 && is_one_of(system, k_of_kernel)) {
@@ -270,6 +293,8 @@ base::Sha256 digest_of_names(const std::string& directory, int& error)
          !problem && entry != std::filesystem::directory_iterator(); entry.increment(problem))
         names.insert(entry->path().filename().string());
     error = problem.value();
+    if (count != nullptr)
+        *count = names.size();
     std::string all;
     for (const std::string& name : names)
         all.append(name).push_back('\0');

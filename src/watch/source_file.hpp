@@ -4,6 +4,7 @@
 #include "watch/absent_names.hpp"
 #include "watch/file_identity.hpp"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,9 +25,12 @@ FileIdentity identity_of(const struct stat& status);
 // None if there is no regular file of that name.
 std::optional<FileIdentity> identify(const std::string& path);
 
-// stat() for many paths in few directories: the path of a directory that many are in is walked once.
+// stat() for many paths in few directories: the path of a directory that many are in is walked once. At most
+// k_most_open descriptors are open meanwhile, since a program's other threads need theirs.
 class StatMany {
 public:
+    static constexpr std::size_t k_most_open = 32;
+
     // `grain_ns`: how old the last change of a directory has to be for the next one to be told from it.
     explicit StatMany(std::int64_t grain_ns = 2'000'000'000) : m_grain_ns(grain_ns) {}
     ~StatMany();
@@ -55,11 +59,15 @@ private:
     using Place = std::pair<const std::string, Directory>;
     int look(const std::string& path, struct stat& status, int flags);
     Place& directory_of(std::string_view path);
+    void open(Place& place);
+    static void let_go(Place& place);
     void compare(Place& place) const;
-    void begin_to_learn(Place& place) const;
+    void begin_to_learn(Place& place);
 
     const std::int64_t m_grain_ns;
     std::unordered_map<std::string, Directory, AbsentNames::Hash, std::equal_to<>> m_directories;
+    std::array<Place*, k_most_open> m_open{};  // a ring: the oldest is closed
+    std::size_t m_next_open = 0;
     Place* m_last = nullptr;  // paths come in the order of their directories
 };
 
@@ -71,7 +79,7 @@ bool is_settled(const FileIdentity& identity);
 bool is_absence(int error);
 
 // Of the names in a directory. `error`: why they cannot be told; 0: they can.
-base::Sha256 digest_of_names(const std::string& directory, int& error);
+base::Sha256 digest_of_names(const std::string& directory, int& error, std::size_t* count = nullptr);
 
 // Whether an open file is on a file system that a server keeps.
 bool is_on_network(int fd);

@@ -14,6 +14,8 @@ namespace hearth::test {
 
 namespace {
 
+using watch::Condition;
+
 constexpr std::array<std::string_view, 2> k_known{"libnvrtc-builtins", "libcuda.so"};
 
 // A program with two include directories; what a compile of it asked becomes conditions, which are then checked in a
@@ -44,7 +46,8 @@ protected:
 
     std::string broken()
     {
-        const std::size_t at = watch::first_broken(m_conditions.list, m_conditions.stamps, m_places, {});
+        watch::CheckBudget budget;
+        const std::size_t at = watch::first_broken(m_conditions.list, m_conditions.stamps, m_places, {}, budget);
         return at < m_conditions.list.size() ? watch::why_broken(m_conditions.list[at], m_places) : std::string();
     }
 
@@ -155,10 +158,53 @@ TEST(Conditions, that_name_one_file_often_read_it_once)
     const int opens = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     ASSERT_GE(::inotify_add_watch(opens, (scratch / "d/x.h").c_str(), IN_OPEN | IN_CLOSE), 0);
     watch::Stamps stamps;
-    EXPECT_EQ(watch::first_broken(list, stamps, {}, {}), list.size());
+    watch::CheckBudget budget;
+    EXPECT_EQ(watch::first_broken(list, stamps, {}, {}, budget), list.size());
     inotify_event events[8];
     EXPECT_EQ(::read(opens, events, sizeof events), static_cast<ssize_t>(2 * sizeof events[0]));
     ::close(opens);
+}
+
+TEST(Conditions, are_looked_at_until_the_budget_of_their_question_is_spent)
+{
+    const ScratchDirectory scratch;
+    std::filesystem::create_directory(scratch / "d");
+    write_file(scratch / "d/last", "text");
+    std::string path = scratch / "d";
+    while (path.size() < 4000)
+        path += "/../d";
+    const watch::Spot far{watch::Spot::From::root, 0, path};
+    const watch::Spot last{watch::Spot::From::root, 0, scratch / "d/last"};
+    const base::Sha256 digest = base::sha256(as_bytes(std::string_view("text")));
+    for (const Condition& one :
+         {Condition{.kind = Condition::Kind::really, .spot = far, .text = scratch / "d"},
+          Condition{.kind = Condition::Kind::absent, .spot = {watch::Spot::From::root, 0, path + "/absent"}}}) {
+        std::vector<Condition> list(400, one);
+        // What is told twice, one after the other, is looked at once.
+        for (std::size_t i = 0; i < list.size(); i += 2)
+            list[i] = {.kind = Condition::Kind::absent, .spot = {watch::Spot::From::root, 0, path + "/other"}};
+        list.push_back({.kind = Condition::Kind::content,
+                        .spot = last,
+                        .digest = digest,
+                        .same_file = static_cast<std::uint32_t>(list.size())});
+        watch::Stamps stamps;
+        watch::CheckBudget budget;
+        EXPECT_EQ(watch::first_broken(list, stamps, {}, {}, budget), list.size()) << "a few are no burden";
+
+        // As often as it may be, in lists of any number of results.
+        std::size_t lists = 1;
+        while (lists < 1000 && !budget.is_spent() && watch::first_broken(list, stamps, {}, {}, budget) == list.size())
+            ++lists;
+        EXPECT_TRUE(budget.is_spent());
+        EXPECT_LT(lists, 40U);
+        const int opens = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        ASSERT_GE(::inotify_add_watch(opens, (scratch / "d/last").c_str(), IN_OPEN), 0);
+        watch::Stamps none;
+        EXPECT_EQ(watch::first_broken({list.back()}, none, {}, {}, budget), 0U) << "nothing more is looked at";
+        inotify_event event;
+        EXPECT_LT(::read(opens, &event, sizeof event), 0);
+        ::close(opens);
+    }
 }
 
 TEST(Conditions, cannot_be_had_of_what_passes_or_cannot_be_checked)

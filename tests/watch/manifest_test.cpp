@@ -72,6 +72,15 @@ TEST(ConditionManifest, has_no_more_conditions_than_a_reader_looks_at)
     EXPECT_FALSE(watch::decode_conditions(as_bytes(watch::encode_conditions(many).text())));
 }
 
+TEST(ConditionManifest, has_no_longer_conditions_than_a_reader_has_memory_for)
+{
+    std::vector<Condition> many(watch::k_most_bytes_of_conditions / 60'000,
+                                {.kind = Kind::absent, .spot = {From::root, 0, std::string(59'900, 'a')}});
+    EXPECT_TRUE(watch::decode_conditions(as_bytes(watch::encode_conditions(many).text())));
+    many.insert(many.end(), 2, many.front());
+    EXPECT_FALSE(watch::decode_conditions(as_bytes(watch::encode_conditions(many).text())));
+}
+
 TEST(ConditionManifest, of_an_older_version_is_none)
 {
     std::string whole(watch::encode_manifest(manifest()).text());

@@ -75,6 +75,39 @@ TEST(StatMany, tells_of_few_and_of_many_in_a_directory_what_stat_tells)
 
 namespace {
 
+std::ptrdiff_t open_descriptors()
+{
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+}  // namespace
+
+// A program's other threads would find that no more can be opened.
+TEST(StatMany, holds_few_descriptors_however_many_directories_are_asked_about)
+{
+    const ScratchDirectory scratch;
+    std::filesystem::create_directories(scratch / "d");
+    write_file(scratch / "d/there", "x");
+    const std::ptrdiff_t before = open_descriptors();
+    {
+        watch::StatMany stat_many;
+        for (int again = 0; again < 2; ++again) {
+            std::string directory = scratch / "d";
+            for (int i = 0; i < 300; ++i, directory += "/.")
+                for (int name = 0; name < 6; ++name) {
+                    struct stat status {};
+                    ASSERT_TRUE(stat_many.is_absent(directory + "/absent" + std::to_string(name))) << i;
+                    ASSERT_EQ(stat_many(directory + "/there", status), 0) << i;
+                    ASSERT_FALSE(stat_many.is_absent(directory + "/there")) << i;
+                }
+        }
+        EXPECT_LE(open_descriptors() - before, 64);
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+namespace {
+
 constexpr std::int64_t k_at_once = 0;  // a directory is believed whenever it last changed
 
 bool is_absent(const std::string& path, std::int64_t grain_ns)

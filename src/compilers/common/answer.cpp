@@ -11,6 +11,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <random>
 #include <vector>
 
 namespace hearth::compilers {
@@ -96,11 +98,11 @@ void keep_new_stamps(Cache& cache, const Question& question, const std::vector<w
 
 // `encoded`: the same conditions.
 bool all_hold(Cache& cache, const Question& question, const std::vector<watch::Condition>& list,
-              std::string_view encoded)
-{
+              std::string_view encoded, watch::CheckBudget& budget)
+try {
     watch::Stamps stamps;
     if (!have_stamps(list))
-        return watch::first_broken(list, stamps, question.places, question.request) == list.size();
+        return watch::first_broken(list, stamps, question.places, question.request, budget) == list.size();
     const Key key = stamps_key(question, question.places, encoded);
     std::optional<watch::Stamps> known = known_stamps(cache, key);
     const bool known_here = known.has_value();
@@ -108,13 +110,15 @@ bool all_hold(Cache& cache, const Question& question, const std::vector<watch::C
         known = known_stamps(cache, stamps_key(question, {}, encoded));
     if (known)
         stamps = *std::move(known);
-    if (watch::first_broken(list, stamps, question.places, question.request) < list.size())
+    if (watch::first_broken(list, stamps, question.places, question.request, budget) < list.size())
         return false;
     if (stamps.have_changed && known_here)
         keep_stamps(cache, question, key, stamps);
     else if (stamps.have_changed)
         keep_new_stamps(cache, question, list, encoded, stamps);
     return true;
+} catch (const std::bad_alloc&) {
+    return false;  // it named a file that there is no memory for: the compiler may need less
 }
 
 // A question with one result needs no manifest: that result has the first number, and carries its conditions.
@@ -136,11 +140,12 @@ void remember(Cache& cache, const Question& question, std::uint32_t number, watc
     static_cast<void>(cache.insert(manifest_key(question), std::move(artifact), {.kind = EntryKind::manifest}));
 }
 
+constexpr std::uint32_t k_most_checked = 4096;
+
 // Whether a key is that of one of a question's results. A manifest may have been signed here after sets of others had
 // joined it, so it is only a hint: nothing is stored under a key because a manifest names it.
 bool is_result_of(const Key& question, const Key& key, std::uint32_t next)
 {
-    static constexpr std::uint32_t k_most_checked = 4096;
     for (std::uint32_t number = next; number > 0 && next - number < k_most_checked; --number)
         if (result_key(question, number - 1) == key)
             return true;
@@ -162,9 +167,10 @@ std::vector<Candidate> candidates_of(Cache& cache, const Question& question, con
 {
     std::vector<Candidate> candidates;
     candidates.reserve(2 * k_most_numbers + 1);
+    watch::CheckBudget budget;
     for (const watch::ConditionSet& set : manifest.sets) {
         Bytes encoded = watch::encode_conditions(set.conditions);
-        if (all_hold(cache, question, set.conditions, encoded.text())) {
+        if (all_hold(cache, question, set.conditions, encoded.text(), budget)) {
             candidates.push_back({0, set.result, std::move(encoded)});
             break;
         }
@@ -192,10 +198,18 @@ bool is_result(const Question& question, const Artifact& artifact)
                                          }));
 }
 
-bool holds_as_known(Cache& cache, const Question& question, const Artifact& result, const FirstResults::Known& known)
+bool holds_as_known(Cache& cache, const Question& question, const Artifact& result, const FirstResults::Known& known,
+                    watch::CheckBudget& budget)
 {
     const std::string_view encoded = encoded_conditions(result);
-    return encoded == known.encoded.text() && all_hold(cache, question, known.conditions, encoded);
+    return encoded == known.encoded.text() && all_hold(cache, question, known.conditions, encoded, budget);
+}
+
+// A number that whoever wrote entries to keep their readers busy has hardly taken.
+std::uint32_t free_number(const watch::Manifest& manifest)
+{
+    static constexpr std::uint32_t k_range = k_most_checked / 2;
+    return manifest.next + k_most_numbers + std::random_device{}() % k_range;
 }
 
 // What a compile leaves behind for whoever asked for it. Shared with it: it may end later.
@@ -208,9 +222,17 @@ struct Compile {
         HEARTH_TRY_SET(Watched watched, compile());
         watched.artifact.request = encoding;
         watched.artifact.metadata.options = base::without_secrets(std::move(watched.artifact.metadata.options));
-        if (watched.depends_on && watched.depends_on->list.size() > watch::k_most_conditions)
-            watched.depends_on = error(Code::unavailable, "it depends on {} things, and {} are the most that are kept",
-                                       watched.depends_on->list.size(), watch::k_most_conditions);
+        Bytes encoded;
+        if (watched.depends_on) {
+            std::vector<watch::Condition>& list = watched.depends_on->list;
+            watch::hide_values(list, question);
+            encoded = watch::encode_conditions(list);
+            if (list.size() > watch::k_most_conditions || encoded.size() > watch::k_most_bytes_of_conditions)
+                watched.depends_on =
+                    error(Code::unavailable,
+                          "it depends on {} things, told in {} bytes, and {} in {} bytes are the most that are kept",
+                          list.size(), encoded.size(), watch::k_most_conditions, watch::k_most_bytes_of_conditions);
+        }
         if (!watched.depends_on) {
             const std::lock_guard lock(mutex);
             not_kept = std::make_shared<const Artifact>(std::move(watched.artifact));
@@ -219,9 +241,7 @@ struct Compile {
         }
         const std::lock_guard lock(mutex);
         conditions = *std::move(watched.depends_on);
-        watch::hide_values(conditions->list, question);
-        watched.artifact.sections.push_back(
-            {std::string(k_conditions_section), watch::encode_conditions(conditions->list)});
+        watched.artifact.sections.push_back({std::string(k_conditions_section), std::move(encoded)});
         return std::move(watched.artifact);
     }
 
@@ -259,6 +279,8 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
     if (!first)
         manifest = manifest_of(cache, question, EntryKind::derived);
     std::vector<Candidate> candidates = candidates_of(cache, question, manifest);
+    watch::CheckBudget budget;
+    bool has_refused = false;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const Candidate candidate = candidates[i];
         const Key key = candidate.key(question);
@@ -303,13 +325,13 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
         // What lies under this key may be another result than the manifest knew.
         if (candidate.holding && answer.lookup->text(k_conditions_section) == candidate.holding->text())
             return answer;
-        if (first && holds_as_known(cache, question, *answer.lookup, *first))
+        if (first && holds_as_known(cache, question, *answer.lookup, *first, budget))
             return answer;
         if (std::exchange(first, nullptr))
             FirstResults::of_process().forget(question.request);
         std::optional<std::vector<watch::Condition>> conditions = conditions_of(*answer.lookup);
         const std::string_view encoded = encoded_conditions(*answer.lookup);
-        if (conditions && all_hold(cache, question, *conditions, encoded)) {
+        if (conditions && all_hold(cache, question, *conditions, encoded, budget)) {
             if (candidate.number != 0 || !manifest.sets.empty())
                 remember(cache, question, candidate.number, {key, *std::move(conditions)});
             else
@@ -318,15 +340,25 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
                                           std::move(directory), Bytes::copy_of(encoded), *std::move(conditions)}));
             return answer;
         }
+        const bool is_refused = !conditions || budget.is_spent();
+        if (is_refused)
+            refuse(cache, answer.lookup, key);
         // The first result is of another world, and nothing more is known here. A server may know.
-        if (i == 0 && manifest.sets.empty()) {
+        if ((i == 0 || is_refused) && manifest.sets.empty()) {
             manifest = manifest_of(cache, question, EntryKind::manifest);
             if (!manifest.sets.empty()) {
-                candidates.erase(candidates.begin() + 1, candidates.end());
+                candidates.resize(i + 1);
                 for (Candidate& known : candidates_of(cache, question, manifest))
                     if (known.key(question) != key)
                         candidates.push_back(std::move(known));
             }
+        }
+        // No other results are looked at but one that a manifest knows to hold.
+        if (is_refused && !std::exchange(has_refused, true)) {
+            candidates.erase(std::remove_if(candidates.begin() + static_cast<std::ptrdiff_t>(i) + 1, candidates.end(),
+                                            [](const Candidate& other) { return !other.holding; }),
+                             candidates.end());
+            candidates.push_back({free_number(manifest)});
         }
     }
     return past_the_cache(cache, question, compile, "what it reads keeps changing", options.timed);
@@ -342,16 +374,19 @@ Known look_up(Cache& cache, const Question& question)
             if (auto conditions = conditions_of(*result))
                 manifest.sets.push_back({key, *std::move(conditions)});
     });
+    watch::CheckBudget budget;
     for (const watch::ConditionSet& set : manifest.sets) {
         watch::Stamps stamps;
-        const std::size_t broken = watch::first_broken(set.conditions, stamps, question.places, question.request);
+        const std::size_t broken =
+            watch::first_broken(set.conditions, stamps, question.places, question.request, budget);
         Lookup result = cache.peek(set.result);
         if (!result || !is_result(question, *result))
             continue;
         if (broken == set.conditions.size())
             return {std::move(result), set.result, {}, {}};
         if (known.why.empty()) {
-            known.why = watch::why_broken(set.conditions[broken], question.places);
+            known.why = budget.is_spent() ? "its entries name more than is looked at for one question"
+                                          : watch::why_broken(set.conditions[broken], question.places);
             known.nearest = std::move(result);
             known.key = set.result;
         }

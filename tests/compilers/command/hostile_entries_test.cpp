@@ -92,7 +92,8 @@ protected:
     }
 
     // Asks something that nobody has asked, on one node, and lets `change` change its entry on the server.
-    void poison(const Words& words, const std::function<void(Artifact&)>& change)
+    // `results`: how many of the question's results become this one.
+    void poison(const Words& words, const std::function<void(Artifact&)>& change, std::uint32_t results = 1)
     {
         asked = fmt::format("int value{};\n", ++number);
         write("project/a.cpp", asked);
@@ -117,8 +118,11 @@ protected:
         ASSERT_TRUE(found) << "nothing was sent to " << url;
         Artifact changed = *found;
         change(changed);
-        const Result<InsertReport> put = store.insert(key, std::move(changed), {});
-        ASSERT_TRUE(put) << put.error().message;
+        for (std::uint32_t i = 0; i < results; ++i) {
+            const Result<InsertReport> put =
+                store.insert(i == 0 ? key : Key::of("hearth result", key.hex(), std::uint64_t{i}), changed, {});
+            ASSERT_TRUE(put) << put.error().message;
+        }
         store.flush();
     }
 
@@ -163,19 +167,23 @@ protected:
         throw std::runtime_error("an entry without an output");
     }
 
-    static void add_condition(Artifact& artifact, Condition condition)
+    static void add_conditions(Artifact& artifact, const Condition& condition, std::size_t count)
     {
         for (Section& section : artifact.sections)
             if (section.name == compilers::k_conditions_section) {
                 auto list = watch::decode_conditions(as_bytes(section.data.text())).value();
-                condition.same_file = static_cast<std::uint32_t>(list.size());
-                list.push_back(std::move(condition));
+                for (std::size_t i = 0; i < count; ++i) {
+                    list.push_back(condition);
+                    list.back().same_file = static_cast<std::uint32_t>(list.size() - 1);
+                    if (i % 2 != 0)  // what is told twice, one after the other, is looked at once
+                        list.back().spot.rest += "/.";
+                }
                 section.data = watch::encode_conditions(list);
             }
     }
 
     const std::string url = GetParam().is_here() ? GetParam().url() : "";
-    int number = 0;
+    static inline int number = 0;  // of questions: the tests share a server
     std::string asked;
 };
 
@@ -231,6 +239,52 @@ TEST_P(HostileEntries, write_only_what_the_command_names)
     expect_unharmed(k_implied, "a.o", "where no output is named");
 }
 
+// All of them hold: only how many there are keeps their readers busy.
+TEST_P(HostileEntries, keep_nobody_busy_with_what_they_depend_on)
+{
+    std::string path = (scratch / "home").string();
+    const std::string really = fs::canonical(path).string();
+    while (path.size() < 4000)
+        path += "/../home";
+    const Condition one{.kind = Condition::Kind::really, .spot = {watch::Spot::From::root, 0, path}, .text = really};
+    const std::tuple<const char*, std::size_t, std::uint32_t> hostile[] = {
+        {"one result", 5000, 1}, {"more than is decoded", 20'000, 1}, {"more results than are tried", 5000, 17}};
+    for (const auto& [what, count, results] : hostile) {
+        SCOPED_TRACE(what);
+        poison(
+            k_named, [&, n = count](Artifact& artifact) { add_conditions(artifact, one, n); }, results);
+        if (HasFatalFailure())
+            return;
+        expect_unharmed(k_named, "given.o", what);
+        // What was compiled instead answers others too.
+        const ProcessResult other = exec(fmt::format("third{}", number), k_named);
+        EXPECT_NE(other.err.find(": hit"), std::string::npos) << what << other.err;
+        fs::remove(scratch / "project/given.o");
+    }
+}
+
+TEST_P(HostileEntries, do_not_let_what_they_hold_grow_beyond_all_measure)
+{
+    const Words words{"g++", "-c", "a.cpp", "-o", "given.o", "-MD", "-MF", "a.d"};
+    poison(words, [](Artifact& artifact) {
+        // 10 million times the path of the first output.
+        std::string pieces;
+        for (int i = 0; i < 10'000'000; ++i)
+            pieces.append("\x01\0\0", 3);
+        for (Section& section : artifact.sections)
+            if (section.name == "output 1")
+                section.data = Bytes::copy_of(pieces);
+    });
+    if (HasFatalFailure())
+        return;
+    const ProcessResult result = exec("second", words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.err.find("is not what this command could have written"), std::string::npos) << result.err;
+    EXPECT_TRUE(read(scratch / "project/a.d").starts_with("given.o: a.cpp"));
+    EXPECT_LT(fs::file_size(scratch / "project/a.d"), 1000U);
+    EXPECT_EQ(json_of({"stats", "--json"})["corrupt"], 1);
+}
+
 TEST_P(HostileEntries, make_no_object_a_program)
 {
     poison(k_named, [](Artifact& artifact) {
@@ -249,8 +303,8 @@ TEST_P(HostileEntries, put_no_file_of_the_readers_into_a_recipe)
     const std::string secret = noise(512);
     const std::string path = write("home/secret", secret).string();
     poison(k_named, [&](Artifact& artifact) {
-        add_condition(artifact,
-                      {.kind = Condition::Kind::present, .spot = {watch::Spot::From::working_directory, 0, path}});
+        add_conditions(artifact,
+                       {.kind = Condition::Kind::present, .spot = {watch::Spot::From::working_directory, 0, path}}, 1);
     });
     if (HasFatalFailure())
         return;
@@ -283,7 +337,7 @@ TEST_P(HostileEntries, open_nothing_but_regular_files)
                 continue;
             SCOPED_TRACE(path);
             poison(k_named, [&](Artifact& artifact) {
-                add_condition(artifact, {.kind = kind, .spot = {watch::Spot::From::root, 0, path}});
+                add_conditions(artifact, {.kind = kind, .spot = {watch::Spot::From::root, 0, path}}, 1);
             });
             if (HasFatalFailure())
                 return;
