@@ -48,6 +48,8 @@ Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& accepta
     DecodedEntry decoded = decode_trusted(bytes, key, acceptance.trust, acceptance.max_bytes);
     if (!decoded.artifact)
         return Found::miss(decoded.why);
+    if (!acceptance.here && is_of_this_machine(*decoded.artifact))
+        return Found::miss(Miss::untrusted);
     if (decoded.artifact->origin == Origin::elsewhere)
         decoded.artifact->origin = acceptance.origin;
     if (is_too_old(decoded.artifact->created, decoded.artifact->expires, acceptance))

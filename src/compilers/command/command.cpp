@@ -51,9 +51,11 @@ Result<Ran> run(Cache& cache, const Command& command, const RunOptions& options)
         record(cache, *plan, nullptr, *done);
         return straight(*plan, {.code = done->code, .signal = done->signal}, past);
     }
-    const Result<compilers::Answer> answered = compilers::answer(
-        cache, plan->question, [plan, done, &cache] { return compile_now(cache, *plan, *done); },
-        {.metadata = {.label = plan->question.label, .compiler = std::string(plan->profile->name)}, .timed = timed});
+    const Result<compilers::Answer> answered =
+        compilers::answer(cache, plan->question, [plan, done, &cache] { return compile_now(cache, *plan, *done); },
+                          {.metadata = {.label = plan->question.label, .compiler = std::string(plan->profile->name)},
+                           .kind = is_for_this_machine(*plan) ? EntryKind::derived : EntryKind::result,
+                           .timed = timed});
     if (!answered) {
         // What a bundle still lacks.
         if (answered.error().code == Code::compile_forbidden)
@@ -79,6 +81,8 @@ Result<Ran> run(Cache& cache, const Command& command, const RunOptions& options)
         HEARTH_TRY_SET(const Ended ended, run_straight(command.words, watching));
         return straight(*plan, ended, replayed.error().message);
     }
+    if (is_for_this_machine(*plan))
+        cache.touch(answer.key);  // what is derived is not counted as used
     if (!plan->options.step_of.empty())
         if (auto conditions = compilers::conditions_of(*answer.lookup))
             tell_what_was_answered(*plan, *std::move(conditions));

@@ -294,7 +294,8 @@ Result<compilers::Watched> compile_now(Cache& cache, const Plan& plan, Done& don
     done = {true, ended.code, ended.signal};
     Artifact artifact;
     artifact.metadata.label = plan.question.label;
-    artifact.metadata.compiler = plan.profile->name;
+    if (!is_for_this_machine(plan))  // else Hearth names itself
+        artifact.metadata.compiler = plan.profile->name;
     artifact.metadata.options = {plan.shown.begin() + 1, plan.shown.end()};
     const watch::TreeLog log(ended.log.view(),
                              {.directory = plan.question.places.working_directory,

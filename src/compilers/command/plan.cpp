@@ -91,6 +91,11 @@ Result<std::string> text_of(const std::string& path)
     return std::move(file->text);
 }
 
+bool is_for_this_machine(const Plan& plan)
+{
+    return plan.profile->writes_source && !plan.options.step_of.empty();
+}
+
 bool is_terminal(std::string_view streams, int stream)
 {
     std::size_t at = 0;

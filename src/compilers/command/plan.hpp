@@ -30,6 +30,10 @@ struct Plan {
 // `streams_as`: the last place of another plan, which this one is to repeat with nobody listening.
 Plan make_plan(Cache& cache, const Command& command, const RunOptions& options, const std::string& streams_as = {});
 
+// What a compiler reads next as source names files that it opens, so a store must not have chosen it. A step that
+// writes that is a fact of this machine, and is answered by what was compiled here alone.
+bool is_for_this_machine(const Plan& plan);
+
 // Whether a standard stream is a terminal, by what the last of a plan's places says of them.
 bool is_terminal(std::string_view streams, int stream);
 

@@ -65,6 +65,7 @@ struct Profile {
     std::span<const std::string_view> variables{};  // that hold further arguments
     bool keeps_names = true;                        // what is written holds the names of sources
     bool writes_names = false;                      // what is written holds the names of outputs
+    bool writes_source = false;                     // that a compiler reads next, and the files that it names
     bool lists_temporaries = false;                 // looks for its own files in the directory of temporary files
     bool takes_prefix_maps = false;                 // knows -ffile-prefix-map
 };

@@ -124,7 +124,7 @@ try {
 // A question with one result needs no manifest: that result has the first number, and carries its conditions.
 // Best effort: a set that another has added at the same moment may be lost, and is found again by its number, which
 // numbers_to_try() gives.
-void remember(Cache& cache, const Question& question, std::uint32_t number, watch::ConditionSet set)
+void remember(Cache& cache, const Question& question, std::uint32_t number, watch::ConditionSet set, EntryKind kind)
 {
     watch::Manifest manifest = manifest_of(cache, question, EntryKind::derived);
     if (number == 0 && manifest.sets.empty())
@@ -137,7 +137,7 @@ void remember(Cache& cache, const Question& question, std::uint32_t number, watc
         return;
     Artifact artifact{watch::encode_manifest(manifest)};
     artifact.metadata.label = "conditions of " + question.label;
-    static_cast<void>(cache.insert(manifest_key(question), std::move(artifact), {.kind = EntryKind::manifest}));
+    static_cast<void>(cache.insert(manifest_key(question), std::move(artifact), {.kind = kind}));
 }
 
 constexpr std::uint32_t k_most_checked = 4096;
@@ -273,6 +273,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
         options.metadata.label = question.label;
     if (!question.why_past_the_cache.empty())
         return past_the_cache(cache, question, compile, question.why_past_the_cache, options.timed);
+    const EntryKind of_manifests = options.kind == EntryKind::derived ? EntryKind::derived : EntryKind::manifest;
     std::string directory = cache.directory();
     std::shared_ptr<const FirstResults::Known> first = FirstResults::of_process().find(question.request, directory);
     watch::Manifest manifest;
@@ -312,7 +313,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
             if (have_stamps(state->conditions->list))
                 keep_new_stamps(cache, question, state->conditions->list, answer.lookup->text(k_conditions_section),
                                 state->conditions->stamps);
-            remember(cache, question, candidate.number, {key, state->conditions->list});
+            remember(cache, question, candidate.number, {key, state->conditions->list}, of_manifests);
             return answer;
         }
         if (!is_result(question, *answer.lookup)) {
@@ -333,7 +334,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
         const std::string_view encoded = encoded_conditions(*answer.lookup);
         if (conditions && all_hold(cache, question, *conditions, encoded, budget)) {
             if (candidate.number != 0 || !manifest.sets.empty())
-                remember(cache, question, candidate.number, {key, *std::move(conditions)});
+                remember(cache, question, candidate.number, {key, *std::move(conditions)}, of_manifests);
             else
                 FirstResults::of_process().remember(
                     question.request, std::make_shared<const FirstResults::Known>(FirstResults::Known{
@@ -345,7 +346,7 @@ Result<Answer> answer(Cache& cache, const Question& question, std::function<Resu
             refuse(cache, answer.lookup, key);
         // The first result is of another world, and nothing more is known here. A server may know.
         if ((i == 0 || is_refused) && manifest.sets.empty()) {
-            manifest = manifest_of(cache, question, EntryKind::manifest);
+            manifest = manifest_of(cache, question, of_manifests);
             if (!manifest.sets.empty()) {
                 candidates.resize(i + 1);
                 for (Candidate& known : candidates_of(cache, question, manifest))

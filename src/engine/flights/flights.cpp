@@ -263,11 +263,11 @@ Result<SharedArtifact> Flights::lead(const Order& order, CompiledBy& by)
 {
     // Somebody may have compiled it between our lookup and our turn to lead. (Servers have just been asked; if another
     // node is compiling it, its lease tells.)
-    SharedArtifact meanwhile = m_stack.peek(order.key, Reach::this_machine).share();
+    SharedArtifact meanwhile = m_stack.peek_here(order.key, order.options.kind).share();
     std::unique_ptr<hearth::Flight> of_machine;
     std::unique_ptr<hearth::Flight> of_fleet;
     if (!meanwhile)
-        of_machine = wait_for_machine(order.key, meanwhile);
+        of_machine = wait_for_machine(order, meanwhile);
     if (!meanwhile && order.options.kind == EntryKind::result && !is_quick(order.options))
         of_fleet = wait_for_fleet(order.key, meanwhile);
     if (meanwhile) {

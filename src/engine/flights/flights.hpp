@@ -60,7 +60,7 @@ private:
     Result<Lookup> race(const Order& order);
     bool is_quick(const GetOptions& options) const;
     Result<SharedArtifact> lead(const Order& order, CompiledBy& by);
-    std::unique_ptr<hearth::Flight> wait_for_machine(const Key& key, SharedArtifact& found);
+    std::unique_ptr<hearth::Flight> wait_for_machine(const Order& order, SharedArtifact& found);
     std::unique_ptr<hearth::Flight> wait_for_fleet(const Key& key, SharedArtifact& found);
     Result<SharedArtifact> run(const Order& order);
     void remember(const Order& order, const Artifact& artifact);

@@ -54,7 +54,7 @@ bool Flights::is_quick(const GetOptions& options) const
 Lookup Flights::look(const Key& key, const GetOptions& options, Reach& asked)
 {
     if (options.kind == EntryKind::derived)
-        return m_stack.peek(key, Reach::this_machine);
+        return m_stack.peek_here(key, options.kind);
     if (!races())
         return m_stack.find(key);
     Lookup here = m_stack.find_among(0, m_tiers.first_remote(), key, Miss::absent);

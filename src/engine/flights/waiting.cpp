@@ -8,7 +8,7 @@
 
 namespace hearth::engine {
 
-std::unique_ptr<hearth::Flight> Flights::wait_for_machine(const Key& key, SharedArtifact& found)
+std::unique_ptr<hearth::Flight> Flights::wait_for_machine(const Order& order, SharedArtifact& found)
 {
     Tier* const keeper = m_tiers.writable_keeper();
     if (!keeper)
@@ -17,14 +17,13 @@ std::unique_ptr<hearth::Flight> Flights::wait_for_machine(const Key& key, Shared
     auto pause = std::chrono::microseconds(500);
     bool waited = false;
     for (;;) {
-        FlightAttempt attempt = keeper->try_flight(key);
+        FlightAttempt attempt = keeper->try_flight(order.key);
         const bool held = attempt.outcome == FlightAttempt::Outcome::held;
         // Whoever held it before us has most likely stored what we want.
         if (held || waited) {
-            if (const Found there = keeper->peek(key)) {
-                found = there.artifact.share();
+            found = m_stack.peek_here(order.key, order.options.kind).share();
+            if (found)
                 return nullptr;
-            }
         }
         if (attempt.outcome != FlightAttempt::Outcome::busy)
             return std::move(attempt.flight);

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "format/acceptance.hpp"
 #include "policy/guarded_policy.hpp"
 
 #include <algorithm>
@@ -111,6 +112,13 @@ Lookup Stack::peek(const Key& key, Reach reach)
         why = more_telling(why, found.why);
     }
     return Lookup(why);
+}
+
+Lookup Stack::peek_here(const Key& key, EntryKind kind)
+{
+    Lookup found = peek(key, Reach::this_machine);
+    return found && kind == EntryKind::derived && !format::is_of_this_machine(*found) ? Lookup(Miss::untrusted)
+                                                                                      : std::move(found);
 }
 
 Lookup Stack::find_from(std::size_t first, const Key& key, Miss why)
@@ -241,8 +249,10 @@ Result<InsertReport> Stack::insert(const Key& key, Artifact artifact, const Inse
         artifact.metadata.writer = HEARTH_VERSION;
     if (artifact.origin == Origin::unknown)
         artifact.origin = Origin::here;
+    if (options.kind != EntryKind::derived && format::is_of_this_machine(artifact))
+        artifact.metadata.compiler.clear();  // whoever says so
     if (options.kind == EntryKind::derived && artifact.metadata.compiler.empty())
-        artifact.metadata.compiler = k_of_this_machine;
+        artifact.metadata.compiler = format::k_of_this_machine;
     const std::size_t only = options.tier.empty() ? k_none : m_tiers.named(options.tier);
     if (!options.tier.empty() && only == k_none)
         return error(Code::not_found, "There is no tier \"{}\". admin::tiers() lists those there are.", options.tier);

@@ -19,10 +19,6 @@
 
 namespace hearth::engine {
 
-// The compiler that EntryKind::derived entries name. They are facts of this machine, so admin::push() does not send
-// them either.
-inline constexpr std::string_view k_of_this_machine = "hearth";
-
 // The tiers as one: lookups fall through them, used entries move up, evicted ones move down.
 // Thread safety: all of it. No lock is held over a callback, or a tier's find or store.
 //   stack.cpp    lookups, inserts, settings of tiers
@@ -45,6 +41,9 @@ public:
     // From a tier on, after the tiers before it missed for the reason `why`.
     Lookup find_from(std::size_t first, const Key& key, Miss why);
     Lookup peek(const Key& key, Reach reach);
+    // On this machine. A derived entry is found only where it was derived here: whatever else lies under its key, as
+    // what was pulled or imported, somebody else may have written.
+    Lookup peek_here(const Key& key, EntryKind kind);
     // `placement`: where in device memory, if only the tier there is to have it.
     Result<InsertReport> insert(const Key& key, Artifact artifact, const InsertOptions& options,
                                 const device::Placement* placement = nullptr);

@@ -125,6 +125,12 @@ Result<bool> Carrier::carry_out(std::span<const Carried> chosen, const std::func
     return !m_progress || m_progress(chosen.size(), chosen.size());
 }
 
+// A derived entry is valid only on this machine.
+bool is_for_others(const EntryRow& row)
+{
+    return row.metadata.compiler != format::k_of_this_machine;
+}
+
 Error stopped(const std::string& path)
 {
     return error(Code::timeout, "{} was not written: it was stopped.", path);
@@ -136,7 +142,8 @@ Result<TransferReport> admin::export_to(Cache& cache, const std::string& path, c
                                         const Progress& progress)
 {
     Carrier carrier(cache.parts().stack, std::nullopt, progress);
-    const std::optional<std::vector<Carried>> chosen = carrier.choose(choose);
+    const std::optional<std::vector<Carried>> chosen =
+        carrier.choose([&](const EntryRow& row) { return is_for_others(row) && (!choose || choose(row)); });
     if (!chosen)
         return stopped(path);
     format::ArchiveWriter archive(base::system_files(), path);
@@ -151,9 +158,9 @@ Result<TransferReport> admin::export_to(Cache& cache, const std::string& path, c
 Result<bundles::WriteReport> bundles::create(const std::string& path, Cache& cache, const Choose& choose,
                                              const WriteOptions& options, const Progress& progress)
 {
-    // A failed compile is remembered only for a short time, and a derived entry is valid only on this machine.
+    // A failed compile is remembered only for a short time.
     const auto lasting = [&](const EntryRow& row) {
-        return row.status == 0 && row.metadata.compiler != engine::k_of_this_machine && (!choose || choose(row));
+        return row.status == 0 && is_for_others(row) && (!choose || choose(row));
     };
     Vouching vouching;
     if (options.sign_with) {

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/problems.hpp"
 #include "engine/parts.hpp"
+#include "format/acceptance.hpp"
 #include "format/entry_row.hpp"
 #include "hearth/admin.hpp"
 
@@ -129,7 +130,7 @@ Result<TransferReport> admin::push(Cache& cache, std::string_view tier, const Ch
     std::vector<EntryRow> rows;
     cache.parts().stack.list([&](const EntryRow& row) {
         // As in Stack::insert().
-        if (row.metadata.compiler != engine::k_of_this_machine && row.status == 0 && (!choose || choose(row)))
+        if (row.metadata.compiler != format::k_of_this_machine && row.status == 0 && (!choose || choose(row)))
             rows.push_back(row);
         return true;
     });

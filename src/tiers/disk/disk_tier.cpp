@@ -141,8 +141,11 @@ Error DiskTier::cannot(const char* action, int error) const
 
 format::Acceptance DiskTier::acceptance() const
 {
-    return {m_options.trust, m_clock, std::chrono::seconds(m_max_age.load(std::memory_order_relaxed)),
-            m_options.max_entry_bytes};
+    return {.trust = m_options.trust,
+            .clock = m_clock,
+            .max_age = std::chrono::seconds(m_max_age.load(std::memory_order_relaxed)),
+            .max_bytes = m_options.max_entry_bytes,
+            .here = true};
 }
 
 Found DiskTier::find(const Key& key)

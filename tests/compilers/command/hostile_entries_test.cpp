@@ -1,6 +1,11 @@
 // What somebody who may write to a server puts into it, encoded as it should be, chooses no path: a command writes the
 // files that its own line names or implies, and nothing is opened because an entry says so but regular files.
+#include "base/files.hpp"
 #include "compilers/common/answer.hpp"
+#include "format/archive.hpp"
+#include "format/bundle_writer.hpp"
+#include "format/entry.hpp"
+#include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
 #include "remote/store_tier.hpp"
 #include "support/redis_server.hpp"
@@ -348,6 +353,165 @@ TEST_P(HostileEntries, open_nothing_but_regular_files)
             EXPECT_EQ(opens.count(), 0);
             EXPECT_NE(result.err.find(": miss"), std::string::npos) << result.err;
         }
+}
+
+namespace {
+
+// What cudafe++ and cicc write is source text to nvcc's host compiler, which opens the files that it names. Somebody
+// has compiled the same, and offers those entries with more in them, as his own or as facts of the reader's machine.
+class HostileSteps : public Command {
+protected:
+    void SetUp() override
+    {
+        if (::access(k_nvcc, X_OK) != 0)
+            GTEST_SKIP() << "No nvcc is installed.";
+        if (!has_redis())
+            GTEST_SKIP() << "No Redis is installed: scripts/install-deps test";
+        fs::create_directory(scratch / "project");
+        write("project/k.cu", "__global__ void k(double* x) { *x = 2; }\n");
+        secret = write("id_secret", k_secret).string();
+        ASSERT_EQ(nvcc("attacker", {}).exit_code, 0);
+        fs::remove(scratch / "project/k.o");
+        CacheOptions options;
+        options.tiers = {disk(cache.string())};
+        Cache theirs = Cache::open(options).value();
+        admin::list(theirs, [&](const EntryRow& row) {
+            const bool makes_source =
+                row.metadata.label.starts_with("cudafe++ ") || row.metadata.label.starts_with("cicc ");
+            if (makes_source)
+                poisoned.emplace(row.key, changed(*theirs.peek(row.key)));
+            return true;
+        });
+        ASSERT_EQ(poisoned.size(), 2U) << "cudafe++ and cicc";
+    }
+
+    Artifact changed(Artifact artifact) const
+    {
+        for (Section& section : artifact.sections)
+            if (section.data.text().find("__cuda") != std::string_view::npos && section.data.text().find('#') == 0)
+                section.data = Bytes::copy_of(fmt::format(
+                    "{}\nasm(\".section .rodata\\n.incbin \\\"{}\\\"\\n.previous\");\n", section.data.text(), secret));
+        return artifact;
+    }
+
+    // hearth run -- nvcc, on one node.
+    ProcessResult nvcc(const std::string& node, const Words& more)
+    {
+        cache = scratch / node;
+        ProcessOptions options;
+        options.directory = (scratch / "project").string();
+        Words words{"run", "--json", "--", k_nvcc, "-gencode", "arch=compute_80,code=sm_80", "-c", "k.cu", "-o", "k.o"};
+        words.insert(words.end(), more.begin(), more.end());
+        return hearth(words, options);
+    }
+
+    // As entries of `compiler`, in the order of their keys.
+    std::vector<Bytes> encoded(const std::string& compiler) const
+    {
+        std::vector<Bytes> all;
+        for (auto [key, artifact] : poisoned) {
+            artifact.metadata.compiler = compiler;
+            all.push_back(format::encode_entry(key, artifact).value());
+        }
+        return all;
+    }
+    std::string archive_of(const std::string& compiler) const
+    {
+        const std::string path = (scratch / ("archive-" + compiler)).string();
+        format::ArchiveWriter archive(base::system_files(), path);
+        for (const Bytes& entry : encoded(compiler))
+            EXPECT_TRUE(archive.add(entry));
+        EXPECT_TRUE(archive.finish());
+        return path;
+    }
+    std::string bundle_of(const std::string& compiler) const
+    {
+        const std::string path = (scratch / ("steps-" + compiler + ".bundle")).string();
+        format::BundleWriter bundle(base::system_files(), path, poisoned.size());
+        for (const Bytes& entry : encoded(compiler))
+            EXPECT_TRUE(bundle.add(entry));
+        EXPECT_TRUE(bundle.finish({}, nullptr));
+        return path;
+    }
+    // To a server of its own, which is the node's from now on.
+    void serve(const std::string& compiler)
+    {
+        m_server.emplace();
+        const std::string url = fmt::format("redis://127.0.0.1:{}", m_server->port());
+        const auto store =
+            tiers::open_redis_store({.url = remotes::parse_url(url).value(), .max_object_bytes = 64_MiB}).value();
+        std::size_t i = 0;
+        const std::vector<Bytes> entries = encoded(compiler);
+        std::vector<remotes::Object> objects;
+        for (const auto& [key, artifact] : poisoned)
+            objects.push_back({key.hex(), entries[i++].view()});
+        for (const Status& sent : store->put_many(objects, std::chrono::steady_clock::now() + std::chrono::seconds(20)))
+            EXPECT_TRUE(sent);
+        given["HEARTH_REMOTE"] = url;
+    }
+
+    void expect_unharmed(const std::string& node)
+    {
+        SCOPED_TRACE(node);
+        Opens opens;
+        opens.watch(secret);
+        const ProcessResult first = nvcc(node, {});
+        EXPECT_EQ(first.exit_code, 0) << first.err;
+        EXPECT_EQ(opens.count(), 0) << "a file was opened because an entry names it";
+        EXPECT_EQ(read(scratch / "project/k.o").find(k_secret), std::string::npos) << "the object holds the secret";
+        // What was compiled here answers from here on.
+        const ProcessResult again = nvcc(node, {"-gencode", "arch=compute_90,code=sm_90"});
+        EXPECT_EQ(summary_of(again)["steps"].value("hits", -1), 3) << again.err;
+        EXPECT_EQ(opens.count(), 0);
+        EXPECT_EQ(read(scratch / "project/k.o").find(k_secret), std::string::npos);
+    }
+
+    static constexpr const char* k_nvcc = "/usr/local/cuda/bin/nvcc";
+    static constexpr const char* k_secret = "what is in no source";
+    static constexpr const char* k_compilers[] = {"cudafe++", "hearth"};
+    std::string secret;
+    std::map<Key, Artifact> poisoned;
+
+private:
+    std::optional<RedisServer> m_server;
+};
+
+}  // namespace
+
+TEST_F(HostileSteps, of_a_server_are_not_asked_for)
+{
+    for (const std::string compiler : k_compilers) {
+        serve(compiler);
+        expect_unharmed("asks-" + compiler);
+    }
+}
+
+TEST_F(HostileSteps, of_a_server_are_none_of_this_machine_after_a_pull)
+{
+    for (const std::string compiler : k_compilers) {
+        serve(compiler);
+        cache = scratch / ("pulls-" + compiler);
+        hearth({"pull"});
+        given.erase("HEARTH_REMOTE");
+        expect_unharmed(cache.filename());
+    }
+}
+
+TEST_F(HostileSteps, of_a_bundle_are_none_of_this_machine)
+{
+    for (const std::string compiler : k_compilers) {
+        given["HEARTH_BUNDLES"] = bundle_of(compiler);
+        expect_unharmed("bundles-" + compiler);
+    }
+}
+
+TEST_F(HostileSteps, of_an_archive_are_none_of_this_machine)
+{
+    for (const std::string compiler : k_compilers) {
+        cache = scratch / ("imports-" + compiler);
+        EXPECT_EQ(hearth({"import", archive_of(compiler)}).exit_code, 0);
+        expect_unharmed(cache.filename());
+    }
 }
 
 }  // namespace hearth::test
