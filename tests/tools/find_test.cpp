@@ -136,7 +136,14 @@ TEST_F(List, shows_people_target_options_and_status)
 TEST_F(List, what_hearth_keeps_for_itself_is_shown_only_with_all)
 {
     put("k", "1");
-    put("digest", "2", {"--compiler", "hearth"});
+    {
+        CacheOptions options;
+        options.directory = cache.string();
+        Artifact fact("2");
+        fact.metadata.label = "digest";
+        Cache opened = Cache::open(options).value();
+        ASSERT_TRUE(opened.insert(Key::of("digest"), std::move(fact), {.kind = EntryKind::derived}).ok());
+    }
     EXPECT_EQ(labels(json_lines_of({"ls", "--json"})), (std::set<std::string>{"k"}));
     EXPECT_EQ(labels(json_lines_of({"ls", "--json", "--all"})), (std::set<std::string>{"digest", "k"}));
     const ProcessResult hidden = hearth({"ls", "digest"});
