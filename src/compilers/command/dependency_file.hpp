@@ -13,7 +13,7 @@
 
 namespace hearth::command {
 
-// None if it holds something that could mean another path elsewhere.
+// None if it holds something that could mean another path elsewhere, or to make more than dependencies.
 std::optional<Bytes> without_places(std::string_view text, const watch::Places& places,
                                     const std::vector<std::string>& outputs);
 

@@ -1,6 +1,7 @@
 // What somebody who may write to a server puts into it, encoded as it should be, chooses no path: a command writes the
 // files that its own line names or implies, and nothing is opened because an entry says so but regular files.
 #include "base/files.hpp"
+#include "base/wire.hpp"
 #include "compilers/common/answer.hpp"
 #include "format/archive.hpp"
 #include "format/bundle_writer.hpp"
@@ -301,6 +302,32 @@ TEST_P(HostileEntries, make_no_object_a_program)
         return;
     exec("another", k_named);
     EXPECT_NE(::access((scratch / "project/given.o").c_str(), X_OK), 0);
+}
+
+// make runs what a file of dependencies says.
+TEST_P(HostileEntries, write_nothing_but_dependencies_for_make)
+{
+    const Words words{"g++", "-c", "a.cpp", "-o", "given.o", "-MD", "-MF", "given.d"};
+    const std::string ran = (scratch / "others/ran").string();
+    for (const std::string& text :
+         {"$(shell touch " + ran + ")\ngiven.o: a.cpp\n", "given.o: a.cpp\n\ttouch " + ran + "\n",
+          "given.o: a.cpp; touch " + ran + "\n", "include " + ran + "\ngiven.o: a.cpp\n", "include " + ran + ": b\n",
+          "SHELL = " + ran + "\n", std::string("given.o: a.cpp\ndefine x\n")}) {
+        SCOPED_TRACE(text);
+        poison(words, [&](Artifact& artifact) {
+            base::WireWriter out;
+            out.number(std::uint8_t{0});
+            out.prefixed<std::uint32_t>(text);
+            for (Section& section : artifact.sections)
+                if (section.name == "output 1")
+                    section.data = Bytes::copy_of(out.out());
+        });
+        if (HasFatalFailure())
+            return;
+        fs::remove(scratch / "project/given.o");
+        EXPECT_EQ(exec(fmt::format("second{}", number), words).exit_code, 0);
+        EXPECT_EQ(read(scratch / "project/given.d"), "given.o: a.cpp /usr/include/stdc-predef.h\n");
+    }
 }
 
 TEST_P(HostileEntries, put_no_file_of_the_readers_into_a_recipe)
