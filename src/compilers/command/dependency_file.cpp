@@ -56,7 +56,7 @@ bool tells_only_dependencies(std::string text)
                (word.starts_with('.') && word.find('/') == std::string_view::npos);
     };
     for (std::size_t at = 0; (at = text.find("\\\n", at)) != std::string::npos;)
-        text.replace(at, 2, " ");
+        text.replace(at, 2, "  ");  // as long as it was, so that nothing is moved
     for (std::string_view rest = text; !rest.empty();) {
         const std::string_view line = base::take_until('\n', rest);
         const std::vector<std::string_view> targets = base::words_of(line.substr(0, line.find(':')));
