@@ -221,6 +221,7 @@ void add_words(KeyBuilder& key, std::string_view name, const std::vector<std::st
 void add_variables(KeyBuilder& key, std::string_view name, const std::vector<std::string>& variables)
 {
     std::vector<std::string> shown;
+    shown.reserve(variables.size());
     for (const std::string& variable : variables)
         shown.push_back(base::shown_variable(variable));
     add_list(key, name, variables, shown);

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <ranges>
 #include <string_view>
 
 #include <fcntl.h>
@@ -49,8 +50,8 @@ Result<OpenPlace> OpenPlace::open(const std::string& directory, IfMissing if_mis
 
 OpenPlace::~OpenPlace()
 {
-    for (auto made = m_made.rbegin(); made != m_made.rend(); ++made)
-        if (::unlinkat(made->first.get(), made->second.c_str(), AT_REMOVEDIR) != 0)  // only what is empty goes
+    for (const auto& [folder, name] : std::ranges::reverse_view(m_made))
+        if (::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) != 0)  // only what is empty goes
             return;
 }
 
