@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <ranges>
 #include <string_view>
 
 #include <fcntl.h>
@@ -50,9 +49,9 @@ Result<OpenPlace> OpenPlace::open(const std::string& directory, IfMissing if_mis
 
 OpenPlace::~OpenPlace()
 {
-    for (const auto& [folder, name] : std::ranges::reverse_view(m_made))
-        if (::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) != 0)  // only what is empty goes
-            return;
+    // Only what is empty goes.
+    while (!m_made.empty() && ::unlinkat(m_made.back().first.get(), m_made.back().second.c_str(), AT_REMOVEDIR) == 0)
+        m_made.pop_back();
 }
 
 Status OpenPlace::walk(IfMissing if_missing)
