@@ -201,8 +201,8 @@ Result<StoreReport> Stack::settle_store(std::size_t tier, Stored stored, Writes:
         const Code code = result.error().code;
         if (code != Code::too_large && code != Code::no_space && code != Code::unavailable && code != Code::denied)
             m_counters.add<&TierStats::outages>(tier);
-        // That a fast tier is full of what is worth more is as it should be.
         const TierTraits& traits = m_tiers[tier].traits;
+        // That a fast tier is full of what is worth more is as it should be.
         const bool full = code == Code::no_space && !traits.persistent;
         // That a disk of signed entries takes no others was told when it was opened.
         const bool is_unsigned = code == Code::denied && traits.demands_signatures && !traits.remote;
