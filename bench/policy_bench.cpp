@@ -38,7 +38,7 @@ void bench_policy(Report& report)
     report.note(
         "policy.*: \"loose\" and \"close\" are made up (bench/trace/trace.hpp); in \"close\" a kernel's compile time "
         "nearly follows from its size, which leaves less to gain. The others are of real programs "
-        "(bench/trace/recorded). nothing_evicted: the first compiles, which no policy can save.");
+        "(bench/trace/recorded.trace). nothing_evicted: the first compiles, which no policy can save.");
 }
 
 }  // namespace hearth::bench

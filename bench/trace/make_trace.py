@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a trace for the policies of run logs (`hearth run --log`): small, and without a name or a path.
 
-  make_trace.py OUT.trace LOG...      the logs one after the other, as if the programs had run in that order
+  make_trace.py OUT.trace FAMILY LOG...      the logs one after the other, as if the programs had run in that order
 
 bench/trace/trace.hpp has the grammar. A kernel is its number; what it is called, which program asked for it and the key
 itself stay behind. What has no entry (it went past the cache) is left out.
@@ -25,28 +25,29 @@ def lookups_of(path):
                 continue
 
 
-def trace_of(logs):
-    """The lines of a trace. A kernel keeps the size and the cost that it was first seen with."""
-    kernels = {}
-    lines = []
-    for log in logs:
+def runs_of(logs):
+    """The lines of a trace, of (family, log). A kernel has the size and the cost that it was first seen with."""
+    numbers = {}
+    for family, log in logs:
+        words = [family]
         for key, size, cost in lookups_of(log):
-            number, size, cost = kernels.setdefault(key, (len(kernels), size, cost))
-            lines.append(f"{number} {size} {cost}")
-    return lines
+            words.append(str(numbers[key]) if key in numbers else f"{len(numbers)}:{size}:{cost}")
+            numbers.setdefault(key, len(numbers))
+        if len(words) > 1:
+            yield " ".join(words) + "\n"
 
 
-def write_trace(path, logs, comment=""):
-    """How many lookups it has; with none, no file is written."""
-    lines = trace_of(logs)
-    if lines:
+def write_traces(path, logs):
+    """How many runs it has; with none, no file is written."""
+    runs = list(runs_of(logs))
+    if runs:
         with open(path, "w") as out:
-            out.write("".join(f"# {text}\n" for text in comment.splitlines()) + "\n".join(lines) + "\n")
-    return len(lines)
+            out.writelines(runs)
+    return len(runs)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
-    if write_trace(sys.argv[1], sys.argv[2:]) == 0:
+    if write_traces(sys.argv[1], [(sys.argv[2], log) for log in sys.argv[3:]]) == 0:
         sys.exit("These logs have no lookup. Run the program with `hearth run --log FILE`.")

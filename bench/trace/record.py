@@ -8,8 +8,8 @@ Runs bench/trace/programs.py, and the test files of CuPy in TESTS (the folder `t
 its own and runs --rounds times, in another order each time. One that fails or takes too long leaves the others alone; what
 is not installed is skipped with a line that says so.
 
-FOLDER gets a trace for each family (FAMILY.trace), one of all together (mixed.trace), and the logs in logs.tar.gz, which
-have names and paths in them and belong in no repository. The traces belong in bench/trace/recorded.
+FOLDER gets recorded.trace, and the logs in logs.tar.gz, which have names and paths in them and belong in no repository.
+The trace belongs in bench/trace.
 """
 
 import argparse
@@ -146,16 +146,9 @@ class Recorder:
 
 def write_traces(given, scratch):
     logs = sorted(glob.glob(os.path.join(scratch, "logs", "*.log")))
-    families = {}
-    for log in logs:
-        families.setdefault(os.path.basename(log).split(".")[1], []).append(log)
-    if len(families) > 1:
-        families["mixed"] = logs
-    for family, own in sorted(families.items()):
-        runs = sum(1 for log in own if any(make_trace.lookups_of(log)))
-        comment = f"{family}: {runs} runs of programs, one after the other"
-        count = make_trace.write_trace(os.path.join(given.out, family + ".trace"), own, comment)
-        print(f"{family + '.trace':20} {count} lookups of {runs} runs")
+    runs = make_trace.write_traces(
+        os.path.join(given.out, "recorded.trace"), [(os.path.basename(log).split(".")[1], log) for log in logs])  # fmt: skip
+    print(f"recorded.trace: {runs} runs")
     with tarfile.open(os.path.join(given.out, "logs.tar.gz"), "w:gz") as archive:
         archive.add(os.path.join(scratch, "logs"), "logs")
 

@@ -3,7 +3,6 @@
 #include "trace/s3_fifo_policy.hpp"
 
 #include <cstring>
-#include <filesystem>
 #include <memory>
 
 namespace hearth::bench {
@@ -112,14 +111,7 @@ std::vector<TraceRow> replay_made_up(std::uint32_t traces)
 
 std::map<std::string, Trace> recorded_traces()
 {
-    namespace fs = std::filesystem;
-    std::map<std::string, Trace> traces;
-    std::error_code error;
-    for (const fs::directory_entry& file : fs::directory_iterator(HEARTH_RECORDED_TRACES, error))
-        if (file.path().extension() == ".trace")
-            if (std::optional<Trace> trace = read_trace(file.path()))
-                traces.emplace(file.path().stem(), *std::move(trace));
-    return traces;
+    return read_traces(HEARTH_RECORDED_TRACES);
 }
 
 double percent_of_first_compiles(const Trace& trace)

@@ -33,7 +33,7 @@ std::vector<TraceRow> replay(const std::string& variant, const std::vector<Trace
 // Both variants that are made up, `traces` traces each, seeds 1 to `traces`.
 std::vector<TraceRow> replay_made_up(std::uint32_t traces = 5);
 
-// Those in bench/trace/recorded, by their names.
+// Those in bench/trace/recorded.trace, by their names.
 std::map<std::string, Trace> recorded_traces();
 // What no policy can save: the first compile of each kernel, in percent of the seconds asked for.
 double percent_of_first_compiles(const Trace& trace);

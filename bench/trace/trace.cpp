@@ -1,7 +1,9 @@
 #include "trace/trace.hpp"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <numeric>
 #include <random>
@@ -86,27 +88,42 @@ Trace make_trace(const TraceOptions& options)
     return trace;
 }
 
-std::optional<Trace> read_trace(const std::string& path)
+std::map<std::string, Trace> read_traces(const std::string& path)
 {
+    std::map<std::string, Trace> families;
+    std::map<std::string, std::map<std::uint32_t, std::uint32_t>> numbers;  // in the family, of kernels of all
+    Trace mixed;
     std::ifstream file(path);
-    Trace trace;
     for (std::string line; std::getline(file, line);) {
-        if (line.starts_with("#"))
-            continue;
         std::istringstream words(line);
-        std::uint32_t index = 0;
-        Kernel kernel;
-        double microseconds = 0;
-        if (!(words >> index >> kernel.bytes >> microseconds) || index > trace.kernels.size())
-            return std::nullopt;
-        kernel.seconds = microseconds / 1e6;
-        if (index == trace.kernels.size())
-            trace.kernels.push_back(kernel);
-        trace.requests.push_back(index);
+        std::string family;
+        words >> family;
+        for (std::string word; words >> word;) {
+            std::uint32_t number = 0;
+            Kernel kernel;
+            std::uint64_t microseconds = 0;
+            char end = 0;
+            const int found = std::sscanf(word.c_str(), "%" SCNu32 ":%" SCNu64 ":%" SCNu64 "%c", &number, &kernel.bytes,
+                                          &microseconds, &end);
+            const bool is_new = number == mixed.kernels.size();
+            if (found != (is_new ? 3 : 1) || number > mixed.kernels.size())
+                return {};
+            if (is_new) {
+                kernel.seconds = static_cast<double>(microseconds) / 1e6;
+                mixed.kernels.push_back(kernel);
+            }
+            mixed.requests.push_back(number);
+            Trace& own = families[family];
+            const auto [at, is_new_here] =
+                numbers[family].try_emplace(number, static_cast<std::uint32_t>(own.kernels.size()));
+            if (is_new_here)
+                own.kernels.push_back(mixed.kernels[number]);
+            own.requests.push_back(at->second);
+        }
     }
-    if (trace.requests.empty())
-        return std::nullopt;
-    return trace;
+    if (families.size() > 1)
+        families.emplace("mixed", std::move(mixed));
+    return families;
 }
 
 }  // namespace hearth::bench

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,14 +38,16 @@ struct TraceOptions {
 // The same options give the same trace, on every machine.
 Trace make_trace(const TraceOptions& options);
 
-// A trace of real programs, as bench/trace/make_trace.py makes it of run logs: text, a lookup a line.
+// What real programs asked for, as bench/trace/make_trace.py makes it of run logs: text, a line for each run.
 //
-//   trace  := comment* lookup*
-//   comment := "#" text "\n"
-//   lookup := kernel " " bytes " " microseconds "\n"    decimal; kernels are numbered from 0 as they appear
+//   traces := run+
+//   run := family (" " lookup)+ "\n"
+//   lookup := kernel (":" bytes ":" microseconds)?    decimal. Kernels are numbered from 0 as they appear, and have
+//   their
+//                                                    size and cost where they appear first
 //
-// A kernel that was compiled more than once counts with its first compile. None if the file cannot be read or has
-// anything else in it.
-std::optional<Trace> read_trace(const std::string& path);
+// A trace for each family of programs, and "mixed": the runs of all, if there are several. Empty if the file cannot be
+// read or has anything else in it.
+std::map<std::string, Trace> read_traces(const std::string& path);
 
 }  // namespace hearth::bench

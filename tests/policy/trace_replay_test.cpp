@@ -5,7 +5,6 @@
 #include "policy_conformance.hpp"
 #include "support/scratch_directory.hpp"
 
-#include <filesystem>
 #include <map>
 
 namespace hearth::test {
@@ -58,39 +57,39 @@ TEST(TraceReplay, the_same_seed_gives_the_same_trace)
     }
 }
 
-TEST(TraceReplay, a_recorded_trace_is_read_line_by_line)
+TEST(TraceReplay, a_recorded_trace_is_read_run_by_run)
 {
     const ScratchDirectory scratch;
     const std::string path = scratch / "t.trace";
-    write_file(path, "# of two kernels\n0 1000 2500\n1 70000 1500000\n0 1000 2600\n");
-    const std::optional<bench::Trace> trace = bench::read_trace(path);
-    ASSERT_TRUE(trace);
-    EXPECT_EQ(trace->requests, (std::vector<std::uint32_t>{0, 1, 0}));
-    ASSERT_EQ(trace->kernels.size(), 2U);
-    EXPECT_EQ(trace->kernels[0].bytes, 1000U);
-    EXPECT_EQ(trace->kernels[0].seconds, 0.0025);
-    EXPECT_EQ(trace->kernels[1].seconds, 1.5);
-    for (const char* wrong : {"", "1 5 5\n", "0 5\n", "a kernel\n"}) {
+    write_file(path, "cupy 0:1000:2500 1:70000:1500000 0\ntorch 1\n");
+    const std::map<std::string, bench::Trace> traces = bench::read_traces(path);
+    ASSERT_EQ(traces.size(), 3U);
+    const bench::Trace& mixed = traces.at("mixed");
+    EXPECT_EQ(mixed.requests, (std::vector<std::uint32_t>{0, 1, 0, 1}));
+    ASSERT_EQ(mixed.kernels.size(), 2U);
+    EXPECT_EQ(mixed.kernels[0].bytes, 1000U);
+    EXPECT_EQ(mixed.kernels[0].seconds, 0.0025);
+    EXPECT_EQ(traces.at("cupy").requests, (std::vector<std::uint32_t>{0, 1, 0}));
+    EXPECT_EQ(traces.at("torch").requests, std::vector<std::uint32_t>{0});
+    EXPECT_EQ(traces.at("torch").kernels.at(0).seconds, 1.5);
+    for (const char* wrong :
+         {"", "cupy\n", "cupy 1:5:5\n", "cupy 0\n", "cupy 0:5\n", "cupy 0:5:5 0:5:5\n", "cupy 0:5:5x\n"}) {
         write_file(path, wrong);
-        EXPECT_FALSE(bench::read_trace(path)) << wrong;
+        EXPECT_TRUE(bench::read_traces(path).empty()) << wrong;
     }
 }
 
 TEST(TraceReplay, every_recorded_trace_can_be_replayed)
 {
     const std::map<std::string, bench::Trace> traces = bench::recorded_traces();
-    for (const auto& file : std::filesystem::directory_iterator(HEARTH_RECORDED_TRACES)) {
-        if (file.path().extension() != ".trace")
-            continue;
-        const auto found = traces.find(file.path().stem());
-        ASSERT_NE(found, traces.end()) << file.path();
-        const double at_least = bench::percent_of_first_compiles(found->second);
-        for (const bench::TraceRow& row : bench::replay(found->first, {found->second})) {
-            EXPECT_GE(row.percent_lost, at_least * 0.999) << row.policy << " " << file.path();
-            EXPECT_LE(row.percent_lost, 100.001) << row.policy << " " << file.path();
+    EXPECT_EQ(traces.size(), 7U);
+    for (const auto& [name, trace] : traces) {
+        const double at_least = bench::percent_of_first_compiles(trace);
+        for (const bench::TraceRow& row : bench::replay(name, {trace})) {
+            EXPECT_GE(row.percent_lost, at_least * 0.999) << row.policy << " " << name;
+            EXPECT_LE(row.percent_lost, 100.001) << row.policy << " " << name;
         }
     }
-    EXPECT_FALSE(traces.empty());
 }
 
 }  // namespace hearth::test
