@@ -106,7 +106,15 @@ public:
     virtual std::vector<Result<bool>> has_many(std::span<const Key> keys) = 0;
     virtual std::vector<Found> fetch_many(std::span<const Key> keys) = 0;
     virtual std::vector<Status> send_many(std::span<const KeyedEntry> entries) = 0;
-    virtual Status for_each_key(const std::function<bool(const Key&)>& visit) = 0;
+    // `goes_on` is asked now and then, also where the server names nothing: false ends it.
+    virtual Status for_each_key(const std::function<bool(const Key&)>& visit,
+                                const std::function<bool()>& goes_on = {}) = 0;
+    // As fetch_many(), but each is handed over before the next is unpacked: what is small on a server may be large.
+    virtual void fetch_each(std::span<const Key> keys, const std::function<void(std::size_t number, Found found)>& take)
+    {
+        for (std::size_t i = 0; i < keys.size(); ++i)
+            take(i, std::move(fetch_many(keys.subspan(i, 1)).front()));
+    }
 };
 
 }  // namespace hearth

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _places() -> Iterator[str]:
     """The wheel's own; those that belong to the library in use, in a build folder and installed; the system's."""
-    yield os.path.join(PACKAGE, "_bin", "hearth")
+    yield os.path.join(PACKAGE, "_prefix", "bin", "hearth")
     beside = os.path.dirname(path())
     if beside:
         yield os.path.join(beside, "hearth")

@@ -109,7 +109,8 @@ _loaded: Optional[ctypes.CDLL] = None
 def path() -> str:
     """The library to load: the one that this package was installed with, so that two versions never meet;
     HEARTH_LIBRARY; the system's."""
-    for folder in ("_lib", os.path.join("..", "..", "..")):  # in a wheel; in lib/hearth/python/hearth
+    # In a wheel; in lib/hearth/python/hearth.
+    for folder in (os.path.join("_prefix", "lib"), os.path.join("_prefix", "lib64"), os.path.join("..", "..", "..")):
         installed = os.path.normpath(os.path.join(PACKAGE, folder, LIBRARY))
         if os.path.exists(installed):
             return installed

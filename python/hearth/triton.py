@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 _PARTS = {".ttir", ".ttgir", ".llir", ".ptx", ".cubin", ".source", ".json", ".gluon", ".amdgcn", ".hsaco", ".spv"}
 _OF_AUTOTUNER = ".autotune.json"
 _PLAIN = (int, float, bool, str, type(None))
+# Far more than Triton writes. Without a limit, whoever made an entry chooses how long it takes to check it.
+_MOST_CONFIGURATIONS = 1000
+_MOST_NAMES = 256
+_NUMBERS_BELOW = 2**53
 
 _compiles = Compiles("triton")
 
@@ -187,6 +191,8 @@ def _check_group(filename: str, sections: Sections) -> None:
     if filename not in sections or not set(sections) <= {_name_of(filename) + part for part in _PARTS}:
         raise ValueError("it has other files than those of the kernel")
     metadata = parsed(sections[filename])
+    if len(metadata) > _MOST_NAMES:
+        raise ValueError(f"its metadata has {len(metadata)} names, and a kernel's has {_MOST_NAMES} at most")
     if metadata.get("ir_override"):  # an option; Triton's key has the file's name, and not what it holds
         raise ValueError("it names a file to take in the place of what is compiled")
     if not re.fullmatch(r"[\w.$]+", metadata["name"], re.ASCII):
@@ -207,17 +213,25 @@ def _check_tuned(sections: Sections) -> None:
     """That Triton finds the best configuration in what the autotuner measured, and in that no file or function."""
     from triton.runtime.autotuner import Config
 
-    timings = {}
-    for settings, timing in parsed(only_section(sections))["configs_timings"]:
-        config = Config(**settings)
+    timings = parsed(only_section(sections))["configs_timings"]
+    if len(timings) > _MOST_CONFIGURATIONS:
+        raise ValueError(f"it has {len(timings)} configurations, and at most {_MOST_CONFIGURATIONS} are read")
+    configs = [Config(**settings) for settings, _ in timings]
+    for config in configs:
         if config.ir_override is not None or config.pre_hook is not None:
             raise ValueError("it names a file, or a function, to take in the place of what is compiled")
-        if not all(type(name) is str and type(value) in _PLAIN for name, value in config.all_kwargs().items()):
-            raise ValueError("it has a setting that is neither a number nor a word")
+        if not all(type(name) is str and _is_plain(value) for name, value in config.all_kwargs().items()):
+            raise ValueError("it has a setting that is neither a word nor a number below 2^53")
         if any(type(number) is not int for number in (config.num_warps, config.num_ctas, config.num_stages)):
             raise ValueError("it has numbers of warps, blocks or stages that are none")
-        timings[config] = timing
-    min(timings, key=lambda config: timings[config])
+    # Triton makes a table of them, in which each is compared with all others of its hash.
+    if len({hash(config) for config in configs}) < len(configs):
+        raise ValueError("two of its configurations have the same hash")
+    min(timing for _, timing in timings)
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in _PLAIN and bool(type(value) is str or value is None or abs(value) < _NUMBERS_BELOW)
 
 
 def _knob(name: str) -> bool:

@@ -50,10 +50,8 @@ Background::Background()
           m_leaving.clear();
           m_running = nullptr;
           m_thread = {};
-          // They are not here: this only forgets them.
-          for (std::thread* const gone : {&m_to_join, &m_to_join_first})
-              if (gone->joinable())
-                  gone->detach();
+          forget_thread(m_to_join);
+          forget_thread(m_to_join_first);
           // Replaced, not destroyed: its destructor would wait for those who waited in the parent.
           if (m_waiters > 0)
               std::construct_at(&m_ended);

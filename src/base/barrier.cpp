@@ -23,7 +23,7 @@ bool ask(int command) noexcept
 
 void prepare_barrier() noexcept
 {
-#ifndef HEARTH_TSAN
+#ifndef HEARTH_HAS_TSAN
     // Asking twice does no harm. There is no lock, because a forked child must not wait for a thread of its parent.
     if (!detail::g_kernel_barrier && ask(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
         ask(MEMBARRIER_CMD_PRIVATE_EXPEDITED))

@@ -11,15 +11,8 @@
 //
 // Then at least one of the two sees the other's store, as if both had used a full barrier.
 
-// ThreadSanitizer does not know the kernel's part: under it both sides are full barriers, and it checks the same
-// algorithm.
-#if defined(__SANITIZE_THREAD__)
-#define HEARTH_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HEARTH_TSAN 1
-#endif
-#endif
+// ThreadSanitizer does not know the kernel's part: under it (HEARTH_HAS_TSAN) both sides are full barriers, and it
+// checks the same algorithm.
 
 namespace hearth::base {
 
@@ -30,7 +23,7 @@ extern std::atomic<bool> g_kernel_barrier;
 
 inline void full_barrier() noexcept
 {
-#ifdef HEARTH_TSAN
+#ifdef HEARTH_HAS_TSAN
     // It does not model fences either, but a read-modify-write of one variable orders what is around it.
     static std::atomic<int> meeting{0};
     meeting.fetch_add(1, std::memory_order_seq_cst);

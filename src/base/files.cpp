@@ -13,13 +13,17 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace hearth::base {
 
 namespace {
+
+constexpr int k_most_links = 40;  // the system's own limit
 
 template <class T>
 T or_errno(T result)
@@ -193,52 +197,84 @@ int open_file(Files& files, At at, int flags, FileStat& about)
     return error;
 }
 
-Bytes read_file(Files& files, At at, std::uint64_t limit, int& error, FileStat* about)
+Bytes read_part(Files& files, int fd, std::uint64_t offset, std::uint64_t size, int& error)
 {
-    FileStat stat;
-    const FileHandle file(files, open_file(files, at, O_RDONLY, stat));
-    error = file.open() && stat.size > limit ? -EFBIG : -file.error();
-    if (error != 0)
-        return {};
-    if (about)
-        *about = stat;
-    Bytes bytes = Bytes::make(stat.size, [&](std::span<std::byte> buffer) {
-        error = read_exactly(files, file.fd(), buffer.data(), buffer.size(), 0);
+    Bytes bytes = Bytes::make(size, [&](std::span<std::byte> buffer) {
+        error = read_exactly(files, fd, buffer.data(), buffer.size(), offset);
     });
     return error == 0 ? bytes : Bytes{};
 }
 
-namespace {
-
-// Where a link points, as a path for its reader; none if it is no link.
-std::optional<std::string> read_link(const std::string& path)
+Bytes read_file(Files& files, At at, std::uint64_t limit, int& error)
 {
-    std::string text(PATH_MAX, '\0');
-    const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
-    if (size <= 0 || static_cast<std::size_t>(size) == text.size())
-        return std::nullopt;
-    text.resize(static_cast<std::size_t>(size));
-    return text.front() == '/' ? text : path.substr(0, path.find_last_of('/') + 1) + text;
+    FileStat stat;
+    const FileHandle file(files, open_file(files, at, O_RDONLY, stat));
+    error = file.open() && stat.size > limit ? -EFBIG : -file.error();
+    return error == 0 ? read_part(files, file.fd(), 0, stat.size, error) : Bytes{};
 }
 
-}  // namespace
+LinkOf read_link(const std::string& path, std::string& target)
+{
+    const FileHandle link(system_files(), system_files().open(path.c_str(), O_PATH, 0));
+    struct stat facts {};
+    if (!link.open() || ::fstat(link.fd(), &facts) != 0 || !S_ISLNK(facts.st_mode))
+        return LinkOf::none;
+    std::string text(PATH_MAX, '\0');
+    const ssize_t size = ::readlinkat(link.fd(), "", text.data(), text.size());
+    if (size <= 0 || static_cast<std::size_t>(size) == text.size())
+        return LinkOf::none;
+    text.resize(static_cast<std::size_t>(size));
+    target = text.front() == '/' ? text : path.substr(0, path.find_last_of('/') + 1) + text;
+    if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
+        return LinkOf::another;
+    struct statfs system {};
+    const bool is_system = ::fstatfs(link.fd(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+    return is_system ? LinkOf::system : LinkOf::user_or_root;
+}
+
+std::optional<std::string> place_of(const std::string& path)
+{
+    std::string at = path;
+    std::string next;
+    for (int links = 0; links < k_most_links; ++links) {
+        const LinkOf owner = read_link(at, next);
+        if (owner == LinkOf::another)
+            return std::nullopt;
+        if (owner != LinkOf::none) {
+            at = next;
+            continue;
+        }
+        // Wherever the program goes meanwhile.
+        const std::size_t name = at.find_last_of('/') + 1;
+        if (name == at.size())
+            return at;
+        const std::string folder = real_path(name == 0 ? "." : at.substr(0, std::max<std::size_t>(name - 1, 1)));
+        return (folder == "/" ? folder : folder + "/") + at.substr(name);
+    }
+    return path;
+}
 
 std::string real_path(const std::string& path)
 {
-    static constexpr int k_most_links = 40;  // the system's own limit
     std::string at = path;
+    std::string next;
     for (int links = 0; links < k_most_links; ++links) {
         if (char* const resolved = ::realpath(at.c_str(), nullptr)) {
             std::string real = resolved;
             std::free(resolved);
             return real;
         }
-        std::optional<std::string> next = read_link(at);
-        if (!next)
+        if (read_link(at, next) == LinkOf::none)
             return at;
-        at = *std::move(next);
+        at = next;
     }
     return path;
+}
+
+bool is_link_of_another(const std::string& path)
+{
+    std::string target;
+    return read_link(path, target) == LinkOf::another;
 }
 
 std::optional<std::string> read_small_file(const std::string& path)

@@ -92,8 +92,10 @@ private:
 int read_exactly(Files& files, int fd, void* buffer, std::size_t size, std::uint64_t offset);
 int write_all(Files& files, int fd, ByteView bytes, std::uint64_t offset);
 
-// The whole file, or -errno in `error` and no bytes. A file larger than `limit` is -EFBIG. `about`: what was read.
-Bytes read_file(Files& files, At at, std::uint64_t limit, int& error, FileStat* about = nullptr);
+// These bytes of an open file, or -errno in `error` and none.
+Bytes read_part(Files& files, int fd, std::uint64_t offset, std::uint64_t size, int& error);
+// The whole file, or -errno in `error` and no bytes. A file larger than `limit` is -EFBIG.
+Bytes read_file(Files& files, At at, std::uint64_t limit, int& error);
 
 // The content of a small file of the user, which may lie behind links. None: it cannot be read, or is over 1 MiB.
 std::optional<std::string> read_small_file(const std::string& path);
@@ -101,6 +103,16 @@ std::optional<std::string> read_small_file(const std::string& path);
 // Where a path leads when links are followed, even if there is nothing yet where the last link points. It is for files
 // that users may put behind links. If it cannot be found out, the path itself.
 std::string real_path(const std::string& path);
+
+// What stands at a name, as far as links go. In a directory such as /tmp a neighbour can put a link, and can put
+// another one at any moment: so the link whose owner is looked at is the one that is read.
+enum class LinkOf : std::uint8_t { none, user_or_root, system, another };  // system: one of /proc, such as /dev/stdout
+// `target` is where it points, as a path for its reader, unless it is none.
+LinkOf read_link(const std::string& path, std::string& target);
+// Where a file is to be placed or opened that is named by `path`: links at its end are followed. None: one of them is a
+// link that neither this user nor root has made. What is there may be a link by now, which must not be followed.
+std::optional<std::string> place_of(const std::string& path);
+bool is_link_of_another(const std::string& path);
 
 // Whether it belongs to this user, and not everybody can write to it.
 bool is_ours_alone(const FileStat& stat);

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <csignal>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -50,6 +51,13 @@ try {
     return true;
 } catch (...) {
     return false;
+}
+
+// For a forked child, of a thread that only its parent has. To join, detach or stop it would touch what is not there.
+template <class Thread>
+void forget_thread(Thread& thread) noexcept
+{
+    std::construct_at(&thread);
 }
 
 }  // namespace hearth::base

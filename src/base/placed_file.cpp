@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace hearth::base {
 
@@ -46,16 +47,21 @@ const char* kind_of(mode_t mode)
 }  // namespace
 
 PlacedFile::PlacedFile(Files& files, const std::string& path, unsigned mode)
-    : m_files(files), m_shown(path), m_path(real_path(path))
+    : m_files(files), m_shown(path), m_path(place_of(path).value_or(""))
 {
+    if (m_path.empty() && !path.empty()) {
+        m_refusal = fmt::format("{} is a link of another user, which is not followed. Choose another file.", path);
+        return;
+    }
     struct stat there {};
-    if (::stat(path.c_str(), &there) == 0) {
+    if (::lstat(m_path.c_str(), &there) == 0 || ::stat(path.c_str(), &there) == 0) {
         if (!S_ISREG(there.st_mode)) {
             m_refusal = fmt::format("{} is {}, which cannot be replaced by a file. Choose another file.", path,
                                     kind_of(there.st_mode));
             return;
         }
-        mode = there.st_mode & 0777U;
+        if (there.st_uid == ::geteuid())
+            mode = there.st_mode & 0777U;
     }
     for (int attempt = 0; attempt < k_names_tried; ++attempt) {
         m_part = name_beside(m_path);

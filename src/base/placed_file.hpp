@@ -16,7 +16,8 @@ class PlacedFile {
 public:
     enum class Sync : std::uint8_t { yes, no };
 
-    // `mode` is for a new file; a file that replaces another keeps the old one's mode.
+    // `mode` is for a new file; a file that replaces another of this user's keeps the old one's. A neighbour
+    // may have put one that everybody can write to.
     PlacedFile(Files& files, const std::string& path, unsigned mode = 0644);
     ~PlacedFile();
     PlacedFile(const PlacedFile&) = delete;

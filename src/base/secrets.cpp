@@ -160,7 +160,7 @@ std::string without_secrets(std::string_view word)
 std::vector<std::string> without_secrets(std::vector<std::string> words)
 {
     for (std::size_t i = 0; i < words.size(); ++i)
-        if (i > 0 && takes_next_word(words[i - 1]) && !words[i].starts_with('-') &&
+        if (i > 0 && takes_next_word(words[i - 1]) && !words[i].starts_with("--") &&
             names_secret(words[i - 1], words[i]))
             words[i] = k_mask;
         else

@@ -1,6 +1,7 @@
 // Reads the settings in code, in the environment and in the file, and decides which of them count.
 
 #include "base/files.hpp"
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "config/location.hpp"
 #include "config/setting_rows.hpp"
@@ -229,8 +230,8 @@ Settings resolve(CacheOptions given)
                 settings.problems.push_back(
                     fmt::format("{}: {} takes {}; {}. {}", place, setting.name, setting.takes, fate, objection));
             if (objections.empty())
-                settings.problems.push_back(
-                    fmt::format("{}: {} takes {}, not \"{}\"; {}.", place, setting.name, setting.takes, text, fate));
+                settings.problems.push_back(fmt::format("{}: {} takes {}, not \"{}\"; {}.", place, setting.name,
+                                                        setting.takes, base::without_secrets(text), fate));
             if (is_read)
                 shown.source = source;
             return is_read;
@@ -263,7 +264,7 @@ Settings resolve(CacheOptions given)
         // The preset stands first in the table, so its values are known before any other setting needs a default.
         if (std::string_view(setting.name) == "preset")
             defaults = config::preset_options(*options.preset);
-        shown.value = setting.show(options);
+        shown.value = base::without_secrets(setting.show(options));
         settings.values.push_back(std::move(shown));
     }
     settings.values.push_back({"config", file.path.empty() ? "none" : file.path,

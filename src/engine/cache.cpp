@@ -53,6 +53,11 @@ void refuse(Cache& cache, const Lookup& found, const Key& key)
     cache.parts().stack.refuse(found, key);
 }
 
+Lookup peek_fact(Cache& cache, const Key& key)
+{
+    return cache.parts().stack.peek_here(key, EntryKind::derived);
+}
+
 Lookup Cache::find(const Key& key)
 {
     return parts().stack.find(key);

@@ -48,7 +48,7 @@ Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& accepta
     DecodedEntry decoded = decode_trusted(bytes, key, acceptance.trust, acceptance.max_bytes);
     if (!decoded.artifact)
         return Found::miss(decoded.why);
-    if (!acceptance.here && is_of_this_machine(*decoded.artifact))
+    if (!acceptance.here && !may_travel(*decoded.artifact))
         return Found::miss(Miss::untrusted);
     if (decoded.artifact->origin == Origin::elsewhere)
         decoded.artifact->origin = acceptance.origin;

@@ -20,6 +20,13 @@ inline bool is_of_this_machine(const Artifact& artifact)
     return artifact.metadata.compiler == k_of_this_machine;
 }
 
+// Whether an entry, or its row in a list, may go to another machine or come from one. A failure may not: it may be the
+// machine's own, such as a full disk.
+inline bool may_travel(const auto& entry)
+{
+    return entry.metadata.compiler != k_of_this_machine && entry.status == 0;
+}
+
 // Whose entries are trusted, and which are too old.
 struct Acceptance {
     const Trust& trust;
@@ -27,7 +34,7 @@ struct Acceptance {
     std::chrono::seconds max_age{0};                 // 0: only entries with an expiry of their own expire
     std::uint64_t max_bytes = k_max_artifact_bytes;  // unpacked; a larger one is Miss::other_version
     Origin origin = Origin::elsewhere;               // of entries without a demanded signature of their own
-    bool here = false;                               // what this machine wrote itself, so facts of it may be there
+    bool here = false;                               // what this machine wrote itself, also what may not travel
 };
 
 // Whether entries must be signed to be read. Who signs demands it too: nobody can tell which unsigned entries went into
@@ -48,8 +55,8 @@ DecodedEntry decode_trusted(const Bytes& bytes, const Key& key, const Trust& tru
 bool is_too_old(WallTime created, WallTime expires, const Acceptance& acceptance);
 
 // Everything is checked before anything is used: the signature (untrusted), version and checksum kind (other_version),
-// lengths, sums and key (corrupt), whether it says that it is a fact of this machine and is not from there (untrusted),
-// age (expired). `encoded` is left empty: the caller, who has the bytes, may fill it.
+// lengths, sums and key (corrupt), whether it comes from elsewhere and may not travel (untrusted), age (expired).
+// `encoded` is left empty: the caller, who has the bytes, may fill it.
 Found accept_entry(const Bytes& bytes, const Key& key, const Acceptance& acceptance);
 
 // The entry's bytes, which are encoded unless an earlier tier has done that. They keep the signature that they have; if

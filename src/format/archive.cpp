@@ -106,9 +106,7 @@ Result<std::optional<Bytes>> ArchiveReader::next()
     if (mark != k_entry_mark || number > k_max_entry_bytes || number > m_size - m_at)
         return cut();
     int error = 0;
-    Bytes entry = Bytes::make(number, [&](std::span<std::byte> buffer) {
-        error = base::read_exactly(*m_files, m_file.fd(), buffer.data(), buffer.size(), m_at + k_record_head);
-    });
+    Bytes entry = base::read_part(*m_files, m_file.fd(), m_at + k_record_head, number, error);
     if (error != 0)
         return cut();
     m_at += k_record_head + number;

@@ -14,9 +14,7 @@ namespace {
 
 Bytes read_bytes(base::Files& files, int fd, std::uint64_t at, std::uint64_t size, int& error)
 try {
-    return Bytes::make(size, [&](std::span<std::byte> buffer) {
-        error = base::read_exactly(files, fd, buffer.data(), buffer.size(), at);
-    });
+    return base::read_part(files, fd, at, size, error);
 } catch (const std::bad_alloc&) {
     error = -ENOMEM;
     return {};
@@ -115,8 +113,7 @@ Bytes BundleFile::read(const BundleRow& row, int& error) const
     error = reaches(row) ? 0 : -ENODATA;
     if (error != 0)
         return {};
-    Bytes bytes = read_bytes(m_files, m_file.fd(), m_head.header().entries_at() + row.offset, row.size, error);
-    return error == 0 ? bytes : Bytes{};
+    return read_bytes(m_files, m_file.fd(), m_head.header().entries_at() + row.offset, row.size, error);
 }
 
 Bytes BundleFile::read_head(const BundleRow& row, int& error) const

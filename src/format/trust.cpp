@@ -70,6 +70,9 @@ Result<SigningKey> SigningKey::generate()
 
 Result<SigningKey> SigningKey::load(const std::string& path)
 {
+    // A variable of a build system often holds the key itself, where a file was meant.
+    if (path.starts_with(k_secret))
+        return no_secret("What is given", "the key itself was given, and not the path of its file");
     base::Files& files = base::system_files();
     base::FileStat stat;
     if (const int error = files.stat(path.c_str(), stat); error != 0)

@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <map>
 #include <new>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <unordered_set>
@@ -263,9 +264,12 @@ Result<Recipes> read(const std::string& path, ComesToItsKey check)
 
 Status check_recordable(const std::string& path)
 {
+    const std::optional<std::string> place = base::place_of(path);
+    if (!place)
+        return error(Code::invalid_argument,
+                     "{} is a link of another user, which is not followed. Choose another file.", path);
     base::Files& files = base::system_files();
-    const base::FileHandle file(files,
-                                files.open(base::real_path(path).c_str(), O_RDWR | O_CREAT | O_NONBLOCK, k_mode));
+    const base::FileHandle file(files, files.open(place->c_str(), O_RDWR | O_CREAT | O_NONBLOCK, k_mode));
     if (!file.open())
         return error(Code::io, "{}", base::describe("Cannot record to", path, file.fd()) + ". Choose another file.");
     base::FileStat stat;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unistd.h>
 
 namespace hearth::recipes {
@@ -96,8 +97,9 @@ std::shared_ptr<const base::FileHandle> Recorder::open(int& error)
     }
     // Non-blocking, so that a FIFO put where the file should be cannot hang the program. Nobody else may read the file:
     // it holds sources.
+    const std::optional<std::string> place = base::place_of(m_path);
     auto opened = std::make_shared<const base::FileHandle>(
-        m_files, m_files.open(base::real_path(m_path).c_str(), O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0600));
+        m_files, place ? m_files.open(place->c_str(), O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0600) : -ELOOP);
     base::FileStat stat;
     error = opened->open() ? m_files.stat(opened->fd(), stat) : opened->fd();
     if (error == 0 &&

@@ -231,7 +231,7 @@ Status BalancedStore::list(const std::function<bool(std::string_view name, std::
         bool visited = false;
         listed = store.list(
             [&](std::string_view name, std::uint64_t bytes) {
-                visited = true;
+                visited |= !name.empty();
                 return visit(name, bytes);
             },
             until);

@@ -44,6 +44,9 @@ struct Object {
     ByteView bytes;
 };
 
+// A request for a part of a list. Whoever lists can be told to stop only between two of them.
+inline constexpr std::chrono::milliseconds k_list_part{10000};
+
 // 1 to 128 letters, digits, '-', '_' and '.', but no '.' at the beginning: other names could lead out of their folder.
 inline bool is_name(std::string_view name)
 {
@@ -89,6 +92,8 @@ public:
     // Returns whether it was there.
     virtual Result<bool> remove(std::string_view name, SteadyTime deadline) = 0;
     // Visits every name, in no order, until the visitor returns false. The size is 0 if it would cost another request.
+    // Between the parts of a list, which may name nothing, an empty name is visited, so that one that never ends can be
+    // left. No part takes longer than k_list_part.
     virtual Status list(const std::function<bool(std::string_view name, std::uint64_t bytes)>& visit,
                         SteadyTime deadline) = 0;
 

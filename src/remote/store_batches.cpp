@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace hearth::remotes {
 
 namespace {
 
 constexpr std::size_t k_keys_at_once = 256;
+// The names of a list are held until they have been dealt with. A server that goes on naming takes 512 MiB.
+constexpr std::uint64_t k_most_listed = std::uint64_t{16} << 20;
 
 }  // namespace
 
@@ -63,20 +66,19 @@ VerifyReport StoreTier::verify(Repair repair, const Progress& progress)
         report.problems.push_back(listed.error().message);
     for (std::size_t at = 0; at < keys.size(); at += k_keys_at_once) {
         const std::span<const Key> some = std::span(keys).subspan(at, std::min(k_keys_at_once, keys.size() - at));
-        const std::vector<Found> found = fetch_many(some);
-        for (std::size_t i = 0; i < some.size(); ++i) {
+        fetch_each(some, [&](std::size_t i, const Found& found) {
             ++report.checked;
-            if (found[i] || found[i].why == Miss::expired) {
+            if (found || found.why == Miss::expired) {
                 ++report.intact;
-            } else if (found[i].why == Miss::other_version) {
+            } else if (found.why == Miss::other_version) {
                 ++report.other_version;
-            } else if (found[i].why == Miss::corrupt || found[i].why == Miss::untrusted) {
+            } else if (found.why == Miss::corrupt || found.why == Miss::untrusted) {
                 ++report.corrupt;
-                report.problems.push_back(fmt::format("Entry {} at {} is {}.", some[i].hex(), m_url.shown(),
-                                                      hearth::to_string(found[i].why)));
+                report.problems.push_back(
+                    fmt::format("Entry {} at {} is {}.", some[i].hex(), m_url.shown(), hearth::to_string(found.why)));
                 report.removed += repair == Repair::yes && remove(some[i]) ? 1 : 0;
             }
-        }
+        });
         if (progress && !progress(report.checked, keys.size()))
             break;
     }
@@ -100,22 +102,28 @@ std::vector<Result<bool>> StoreTier::has_many(std::span<const Key> keys)
 
 std::vector<Found> StoreTier::fetch_many(std::span<const Key> keys)
 {
-    std::vector<Found> found;
-    found.reserve(keys.size());
+    std::vector<Found> found(keys.size());
+    fetch_each(keys, [&](std::size_t number, Found one) { found[number] = std::move(one); });
+    return found;
+}
+
+void StoreTier::fetch_each(std::span<const Key> keys, const std::function<void(std::size_t number, Found found)>& take)
+{
     const Result<RemoteStore*> store = reached();
     if (!store) {
         for (std::size_t i = 0; i < keys.size(); ++i)
-            found.push_back(Found::miss(Miss::outage));
-        return found;
+            take(i, Found::miss(Miss::outage));
+        return;
     }
     std::vector<std::string> names;
     names.reserve(keys.size());
     for (const Key& key : keys)
         names.push_back(key.hex());
-    const std::vector<Result<std::optional<Bytes>>> answers = (*store)->get_many(names, write_deadline());
-    for (std::size_t i = 0; i < keys.size(); ++i)
-        found.push_back(accept(keys[i], settled(answers[i])));
-    return found;
+    std::vector<Result<std::optional<Bytes>>> answers = (*store)->get_many(names, write_deadline());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const Result<std::optional<Bytes>> answer = std::exchange(answers[i], std::optional<Bytes>());
+        take(i, accept(keys[i], settled(answer)));
+    }
 }
 
 std::vector<Status> StoreTier::send_many(std::span<const KeyedEntry> entries)
@@ -152,16 +160,22 @@ std::vector<Status> StoreTier::send_many(std::span<const KeyedEntry> entries)
     return answers;
 }
 
-Status StoreTier::for_each_key(const std::function<bool(const Key&)>& visit)
+Status StoreTier::for_each_key(const std::function<bool(const Key&)>& visit, const std::function<bool()>& goes_on)
 {
     HEARTH_TRY_SET(RemoteStore* const store, reached());
+    std::uint64_t count = 0;
     Status listed = store->list(
         [&](std::string_view name, std::uint64_t) {
+            if (name.empty())
+                return !goes_on || goes_on();
             const std::optional<Key> key = Key::parse(name);
-            return !key || visit(*key);  // leases and objects of others are not listed
+            return !key || (++count <= k_most_listed && visit(*key));  // leases and objects of others are not listed
         },
         std::chrono::steady_clock::now() + std::chrono::minutes(10));
     settle(listed.ok() ? nullptr : &listed.error());
+    if (listed.ok() && count > k_most_listed)
+        return error(Code::too_large, "{} names more than {} entries, and no more are listed.", m_url.shown(),
+                     k_most_listed);
     return listed;
 }
 

@@ -56,8 +56,11 @@ public:
     Check check(std::uint64_t samples) override;
     std::vector<Result<bool>> has_many(std::span<const Key> keys) override;
     std::vector<Found> fetch_many(std::span<const Key> keys) override;
+    void fetch_each(std::span<const Key> keys,
+                    const std::function<void(std::size_t number, Found found)>& take) override;
     std::vector<Status> send_many(std::span<const KeyedEntry> entries) override;
-    Status for_each_key(const std::function<bool(const Key&)>& visit) override;
+    Status for_each_key(const std::function<bool(const Key&)>& visit,
+                        const std::function<bool()>& goes_on = {}) override;
 
 private:
     class Held;

@@ -263,8 +263,7 @@ void WriteBehind::forget_parent() noexcept
     m_running = false;
     // Replaced, not destroyed: its internal lock may be held by a thread that does not exist in the child.
     std::construct_at(&m_changed);
-    if (m_thread.joinable())
-        m_thread.detach();
+    base::forget_thread(m_thread);
 }
 
 }  // namespace hearth::remotes

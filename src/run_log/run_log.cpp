@@ -1,14 +1,14 @@
 #include "run_log/run_log.hpp"
 
+#include "base/files.hpp"
 #include "base/hex.hpp"
-#include "base/signal_guard.hpp"
+#include "base/log_file.hpp"
 #include "hearth/ready.hpp"
 #include "json/json.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fcntl.h>
-#include <fstream>
 #include <unistd.h>
 
 namespace hearth::run_log {
@@ -92,16 +92,9 @@ void note(const Event& event)
         {"reason", event.reason},
         {"tier", event.tier},
         {"after_ready", is_compile(event) && is_ready()}};
-    const std::string text = line.text() + "\n";
-    // Opened each time: programs close descriptors that are not theirs, and then our number may belong to another file.
-    const int fd = ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return;
     // One write, so that lines of several processes do not mix. A line that does not fit on the disk is missing in the
     // summary.
-    const base::FileLimitGuard guard;
-    static_cast<void>(!::write(fd, text.data(), text.size()));
-    ::close(fd);
+    base::append_line(path, line.text() + "\n", base::IfNoFile::leave);
 }
 
 void note_warning(LogLevel level, std::string_view text)
@@ -112,10 +105,16 @@ void note_warning(LogLevel level, std::string_view text)
 
 std::vector<Event> read(const std::string& path)
 {
+    static constexpr std::uint64_t k_largest = std::uint64_t{1} << 30U;
     std::vector<Event> events;
-    std::ifstream file(path);
-    for (std::string text; std::getline(file, text);) {
-        const JsonValue line = JsonValue::parse(text);
+    int error = 0;
+    // Not from a pipe or a device, which may never end.
+    const Bytes log = base::read_file(base::system_files(), path.c_str(), k_largest, error);
+    std::string_view left = log.text();
+    while (!left.empty()) {
+        const std::size_t end = std::min(left.find('\n'), left.size());
+        const JsonValue line = JsonValue::parse(left.substr(0, end));
+        left.remove_prefix(std::min(end + 1, left.size()));
         if (!line.text_of("outcome").empty())
             events.push_back(
                 {.what = line.text_of("what"),

@@ -259,6 +259,7 @@ const std::array k_recorders{
     unanswered<"mkdir", int(Path, mode_t)>(),
     unanswered<"rmdir", int(Path)>(),
     unanswered<"unlink", int(Path)>(),
+    unanswered<"mkstemp", int(char*)>(),
     unanswered<"remove", int(Path)>(),
     unanswered<"rename", int(Path, Path)>(),
     unanswered<"link", int(Path, Path)>(),

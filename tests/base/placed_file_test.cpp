@@ -1,9 +1,13 @@
 #include "base/placed_file.hpp"
 
+#include "base/log_file.hpp"
+
 #include "support/faulty_files.hpp"
 #include "support/scratch_directory.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -129,6 +133,74 @@ TEST_F(Placing, through_a_link_leaves_the_link)
         EXPECT_TRUE(fs::is_symlink(m_path));
         EXPECT_EQ(read_file(m_scratch / "folder/real"), text);
     }
+}
+
+// In /tmp a neighbour may put one where a file is about to be made. The system would not follow it.
+TEST_F(Placing, through_a_link_of_another_user_is_refused)
+{
+    fs::create_symlink("real", m_path);
+    if (::lchown(m_path.c_str(), 65534, 65534) != 0)
+        GTEST_SKIP() << "only root can give a link away";
+    for (const bool is_there : {false, true}) {
+        if (is_there)
+            write_file(m_scratch / "real", "private");
+        const Status put_there = put(m_path, "text");
+        EXPECT_FALSE(put_there.ok());
+        EXPECT_NE(put_there.error().message.find("link of another user"), std::string::npos);
+        EXPECT_TRUE(fs::is_symlink(m_path));
+        EXPECT_EQ(fs::exists(m_scratch / "real"), is_there);
+    }
+    EXPECT_EQ(read_file(m_scratch / "real"), "private");
+}
+
+TEST_F(Placing, through_a_link_of_ours_to_one_of_another_user_is_refused)
+{
+    write_file(m_scratch / "private", "private");
+    fs::create_symlink("private", m_scratch / "neighbours");
+    if (::lchown((m_scratch / "neighbours").c_str(), 65534, 65534) != 0)
+        GTEST_SKIP() << "only root can give a link away";
+    fs::create_symlink("neighbours", m_path);
+    EXPECT_FALSE(put(m_path, "text").ok());
+    EXPECT_EQ(base::open_log(m_path, O_APPEND), -1);
+    EXPECT_EQ(base::place_of(m_path), std::nullopt);
+    EXPECT_EQ(read_file(m_scratch / "private"), "private");
+}
+
+// A neighbour puts his link there and takes it away again, all the while.
+TEST_F(Placing, follows_no_link_that_comes_and_goes)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can give a link away";
+    const std::string link = m_scratch / "aside";
+    const std::string target = m_scratch / "private";
+    std::atomic<bool> is_done{false};
+    std::thread neighbour([&] {
+        while (!is_done) {
+            static_cast<void>(::symlink(target.c_str(), link.c_str()) == 0 &&
+                              ::lchown(link.c_str(), 65534, 65534) == 0 && ::rename(link.c_str(), m_path.c_str()) == 0);
+            ::unlink(m_path.c_str());
+        }
+    });
+    for (int i = 0; i < 3000; ++i) {
+        static_cast<void>(base::PlacedFile(system_files(), m_path).place(base::PlacedFile::Sync::no));
+        if (const int log = base::open_log(m_path, O_CREAT); log >= 0)
+            ::close(log);
+    }
+    is_done = true;
+    neighbour.join();
+    EXPECT_FALSE(fs::exists(m_scratch / "private"));
+}
+
+TEST_F(Placing, does_not_take_the_mode_of_another_users_file)
+{
+    write_file(m_path, "his");
+    if (::chown(m_path.c_str(), 65534, 65534) != 0)
+        GTEST_SKIP() << "only root can give a file away";
+    ASSERT_EQ(::chmod(m_path.c_str(), 06777), 0);
+    const mode_t mask = ::umask(0);
+    EXPECT_TRUE(put(m_path, "ours").ok());
+    ::umask(mask);
+    EXPECT_EQ(mode_of(m_path), 0644U);
 }
 
 TEST_F(Placing, keeps_the_mode_of_what_was_there)

@@ -52,6 +52,7 @@ TEST(Secrets, are_masked_in_the_word_that_follows_an_option)
 {
     EXPECT_EQ(base::without_secrets(Words{"--password", "1234", "--token", "hunter2", "k.cu"}),
               (Words{"--password", "***", "--token", "***", "k.cu"}));
+    EXPECT_EQ(base::without_secrets(Words{"--token", "-hunter2"}), (Words{"--token", "***"}));
     EXPECT_EQ(base::without_secrets(Words{"--auth", "--verbose", "k.cu"}), (Words{"--auth", "--verbose", "k.cu"}));
 }
 

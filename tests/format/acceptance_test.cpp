@@ -1,6 +1,7 @@
 #include "format/acceptance.hpp"
 
 #include "format/signature.hpp"
+#include "support/damage.hpp"
 #include "support/sample_entries.hpp"
 
 #include <gtest/gtest.h>
@@ -17,9 +18,7 @@ const Key k_key = numbered_key(1);
 
 Bytes damaged(const Bytes& bytes, std::size_t at)
 {
-    std::string text(bytes.text());
-    text[at] = static_cast<char>(text[at] ^ 1);
-    return Bytes::copy_of(text);
+    return Bytes::copy_of(test::with_flipped_bit(std::string(bytes.text()), at * 8));
 }
 
 // What it is found as: "hit", or why not.
@@ -95,6 +94,18 @@ TEST(Acceptance, an_entry_ends_when_it_says_and_when_it_is_older_than_wanted)
     EXPECT_EQ(taken(ending, k_key, {{}, clock}), to_string(Miss::expired));
     EXPECT_EQ(taken(lasting, k_key, {{}, clock, 10s}), to_string(Miss::expired));
     EXPECT_EQ(taken(lasting, k_key, {{}, clock}), "hit");
+}
+
+TEST(Acceptance, a_failure_is_found_only_where_this_machine_stored_it)
+{
+    const ManualClock clock;
+    auto artifact = test::sample_artifact(k_key, 100);
+    for (const int status : {1, -1}) {
+        artifact->status = status;
+        const Bytes failure = encode_entry(k_key, *artifact).value();
+        EXPECT_EQ(taken(failure, k_key, {.trust = {}, .clock = clock, .here = true}), "hit");
+        EXPECT_EQ(taken(failure, k_key, {.trust = {}, .clock = clock}), to_string(Miss::untrusted));
+    }
 }
 
 TEST(Preparation, an_entry_is_encoded_unless_it_was_and_signed_where_it_was_inserted)

@@ -1,13 +1,13 @@
 #include "format/archive.hpp"
 
 #include "format/entry.hpp"
+#include "support/damage.hpp"
 #include "support/forged_entry.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
 #include "support/single_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <optional>
@@ -86,54 +86,25 @@ bool is_beginning_of(const std::vector<std::string>& read, const std::vector<std
     return read.size() <= written.size() && std::equal(read.begin(), read.end(), written.begin());
 }
 
-// Takes so many bytes and then no more.
-class FullDiskForArchive final : public SingleFile {
-public:
-    explicit FullDiskForArchive(std::uint64_t room) : m_room(room) {}
-    ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override
-    {
-        return offset + size > m_room ? -ENOSPC : SingleFile::pwrite(fd, buffer, size, offset);
-    }
-    int rename(base::At /*from*/, base::At /*to*/) override
-    {
-        m_renamed = true;
-        return 0;
-    }
-    bool renamed() const { return m_renamed; }
-
-private:
-    std::uint64_t m_room;
-    bool m_renamed = false;
-};
-
 }  // namespace
 
 TEST(Archive, comes_back_with_every_entry_in_order)
 {
     const ScratchDirectory scratch;
     const std::string path = scratch / "backup";
-    const std::vector<std::string> entries = some_entries();
-    ArchiveWriter writer(system_files(), path);
-    for (const std::string& entry : entries)
-        ASSERT_TRUE(writer.add(as_bytes(entry)).ok());
-    ASSERT_TRUE(writer.finish().ok());
+    for (const std::vector<std::string>& entries : {some_entries(), {}}) {
+        ArchiveWriter writer(system_files(), path);
+        for (const std::string& entry : entries)
+            ASSERT_TRUE(writer.add(as_bytes(entry)).ok());
+        ASSERT_TRUE(writer.finish().ok());
 
-    const Reading reading = read_archive(system_files(), path);
-    EXPECT_FALSE(reading.error) << reading.error->message;
-    EXPECT_EQ(reading.entries, entries);
-    for (std::uint64_t number = 0; number < entries.size(); ++number)
-        EXPECT_TRUE(format::decode_entry(Bytes::copy_of(reading.entries[number]), numbered_key(number)).artifact);
-    EXPECT_EQ(read_file(path), archive_of(entries)) << "the bytes are what the grammar says";
-}
-
-TEST(Archive, may_be_empty)
-{
-    const ScratchDirectory scratch;
-    ArchiveWriter writer(system_files(), scratch / "backup");
-    ASSERT_TRUE(writer.finish().ok());
-    const Reading reading = read_archive(system_files(), scratch / "backup");
-    EXPECT_FALSE(reading.error);
-    EXPECT_TRUE(reading.entries.empty());
+        const Reading reading = read_archive(system_files(), path);
+        EXPECT_FALSE(reading.error) << reading.error->message;
+        EXPECT_EQ(reading.entries, entries);
+        for (std::uint64_t number = 0; number < entries.size(); ++number)
+            EXPECT_TRUE(format::decode_entry(Bytes::copy_of(reading.entries[number]), numbered_key(number)).artifact);
+        EXPECT_EQ(read_file(path), archive_of(entries)) << "the bytes are what the grammar says";
+    }
 }
 
 TEST(Archive, says_how_far_the_reading_has_come)
@@ -150,55 +121,23 @@ TEST(Archive, says_how_far_the_reading_has_come)
     EXPECT_EQ(before, bytes.size() - k_record_bytes);
 }
 
-TEST(Archive, appears_whole_or_not_at_all)
-{
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "backup";
-    write_file(path, "the old one");
-    {
-        ArchiveWriter writer(system_files(), path);
-        ASSERT_TRUE(writer.add(as_bytes("entry")).ok());
-        EXPECT_EQ(read_file(path), "the old one");
-    }
-    EXPECT_EQ(read_file(path), "the old one") << "a writer that was given up changes nothing";
-    EXPECT_EQ(snapshot(scratch.path()).size(), 1U) << "and leaves nothing";
-    {
-        ArchiveWriter writer(system_files(), path);
-        ASSERT_TRUE(writer.finish().ok());
-    }
-    EXPECT_EQ(read_file(path), archive_of({}));
-    EXPECT_EQ(snapshot(scratch.path()).size(), 1U);
-}
-
-TEST(Archive, that_cannot_be_written_says_so_once_and_for_all)
-{
-    const ScratchDirectory scratch;
-    ArchiveWriter writer(system_files(), scratch / "no/such/folder");
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        const Status added = writer.add(as_bytes("entry"));
-        ASSERT_FALSE(added.ok());
-        EXPECT_EQ(added.error().code, Code::io);
-        EXPECT_NE(added.error().message.find("No such file or directory"), std::string::npos) << added.error().message;
-        EXPECT_TRUE(added.error().message.ends_with('.'));
-    }
-    EXPECT_FALSE(writer.finish().ok());
-}
-
-TEST(Archive, on_a_disk_that_fills_up_at_any_byte_is_an_error_and_not_put_in_place)
+TEST(Archive, on_a_disk_that_fills_up_at_any_byte_is_an_error_and_leaves_nothing)
 {
     const std::vector<std::string> entries = some_entries();
     const std::size_t whole = archive_of(entries).size();
     for (std::size_t room = 0; room <= whole; ++room) {
-        FullDiskForArchive disk(room);
+        FullDisk disk(room);
         bool failed = false;
         {
             ArchiveWriter writer(disk, "backup");
             for (const std::string& entry : entries)
                 failed |= !writer.add(as_bytes(entry)).ok();
+            ASSERT_EQ(failed, room < whole - k_record_bytes) << "not before the end: " << room;
             failed |= !writer.finish().ok();
         }
         ASSERT_EQ(failed, room < whole) << room;
-        ASSERT_EQ(disk.renamed(), room == whole) << room;
+        ASSERT_EQ(disk.renamed(), room == whole ? 1 : 0) << room;
+        ASSERT_EQ(disk.unlinked(), room == whole ? 0 : 1) << room;
     }
 }
 
@@ -206,8 +145,8 @@ TEST(ArchiveDamage, a_cut_at_any_byte_is_told_after_the_entries_before_it)
 {
     const std::vector<std::string> entries = some_entries();
     const std::string whole = archive_of(entries);
-    for (std::size_t size = 0; size < whole.size(); ++size) {
-        const Reading reading = read_archive(whole.substr(0, size));
+    for_every_cut(whole, [&](const std::string& cut, std::size_t size) {
+        const Reading reading = read_archive(cut);
         ASSERT_TRUE(reading.error) << "cut to " << size;
         EXPECT_EQ(reading.error->code, Code::corrupt);
         EXPECT_TRUE(reading.error->message.ends_with('.')) << reading.error->message;
@@ -219,7 +158,7 @@ TEST(ArchiveDamage, a_cut_at_any_byte_is_told_after_the_entries_before_it)
                 break;
         }
         EXPECT_EQ(reading.entries.size(), expected) << "cut to " << size;
-    }
+    });
 }
 
 TEST(ArchiveDamage, a_cut_says_where_and_after_how_many_entries)
@@ -256,23 +195,20 @@ TEST(ArchiveDamage, a_damaged_length_ends_the_reading)
 TEST(ArchiveDamage, every_bit_flipped_costs_entries_and_never_alters_one)
 {
     const std::vector<std::string> entries = some_entries();
-    const std::string whole = archive_of(entries);
-    for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
-        std::string damaged = whole;
-        damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    for_every_flipped_bit(archive_of(entries), [&](const std::string& damaged, std::size_t bit) {
         const Reading reading = read_archive(damaged);
         ASSERT_LE(reading.entries.size(), entries.size());
         for (std::size_t number = 0; number < reading.entries.size(); ++number) {
             const auto decoded = format::decode_entry(Bytes::copy_of(reading.entries[number]), numbered_key(number));
             ASSERT_TRUE(!decoded.artifact || reading.entries[number] == entries[number]) << "bit " << bit;
         }
-    }
+    });
 }
 
 TEST(ArchiveDamage, a_damaged_record_costs_that_entry_and_no_other)
 {
     std::vector<std::string> entries = some_entries();
-    entries[1][entries[1].size() / 2] = static_cast<char>(entries[1][entries[1].size() / 2] ^ 4);
+    entries[1] = with_flipped_bit(entries[1], entries[1].size() / 2 * 8);
     const Reading reading = read_archive(archive_of(entries));
     EXPECT_FALSE(reading.error);
     ASSERT_EQ(reading.entries.size(), 3U);

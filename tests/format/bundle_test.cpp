@@ -4,7 +4,6 @@
 #include "support/sample_bundle.hpp"
 #include "support/scratch_directory.hpp"
 
-#include <cerrno>
 #include <gtest/gtest.h>
 #include <optional>
 #include <sys/stat.h>
@@ -116,36 +115,6 @@ std::optional<Error> refusal_of(std::string bytes)
     return opened ? std::nullopt : std::optional(opened.error());
 }
 
-// Takes so many bytes in all and then no more.
-class FullDiskForBundle final : public SingleFile {
-public:
-    explicit FullDiskForBundle(std::uint64_t room) : m_room(room) {}
-    ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override
-    {
-        if (size > m_room)
-            return -ENOSPC;
-        m_room -= size;
-        return SingleFile::pwrite(fd, buffer, size, offset);
-    }
-    int rename(base::At /*from*/, base::At /*to*/) override
-    {
-        ++m_renamed;
-        return 0;
-    }
-    int unlink(base::At /*at*/) override
-    {
-        ++m_unlinked;
-        return 0;
-    }
-    int renamed() const { return m_renamed; }
-    int unlinked() const { return m_unlinked; }
-
-private:
-    std::uint64_t m_room;
-    int m_renamed = 0;
-    int m_unlinked = 0;
-};
-
 }  // namespace
 
 TEST(Bundle, is_written_as_the_grammar_says)
@@ -169,23 +138,17 @@ TEST(Bundle, gives_every_entry_back_and_no_other)
         EXPECT_FALSE(bundle->find(numbered_key(number), why));
         EXPECT_EQ(why, Miss::absent);
     }
+    SingleFile nothing(bundle_bytes({}));
+    const auto empty = open_bytes(nothing).value();
     Key first;
     Key last;
     last.digest.fill(0xFF);
-    for (const Key& key : {first, last}) {
-        Miss why{};
-        EXPECT_FALSE(bundle->find(key, why));
-        EXPECT_EQ(why, Miss::absent);
-    }
-}
-
-TEST(Bundle, may_be_empty)
-{
-    SingleFile file(bundle_bytes({}));
-    const auto bundle = open_bytes(file).value();
-    Miss why{};
-    EXPECT_FALSE(bundle->find(numbered_key(1), why));
-    EXPECT_EQ(why, Miss::absent);
+    for (const Key& key : {first, last})
+        for (const BundleFile* const one : {bundle.get(), empty.get()}) {
+            Miss why{};
+            EXPECT_FALSE(one->find(key, why));
+            EXPECT_EQ(why, Miss::absent);
+        }
 }
 
 TEST(Bundle, counts_its_targets_and_compilers)
@@ -288,56 +251,12 @@ TEST(BundleWriter, takes_nothing_that_is_no_entry)
     EXPECT_EQ(writer.finish({}, nullptr)->entries, 0U);
 }
 
-TEST(BundleWriter, leaves_the_old_file_until_the_new_one_is_whole)
-{
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "kernels.bundle";
-    const Entries entries = sample_entries(1, 3, 10);
-    write_file(path, "the old one");
-    {
-        format::BundleWriter writer(system_files(), path, 3);
-        ASSERT_TRUE(writer.add(as_bytes(entries.begin()->second)).ok());
-        EXPECT_EQ(read_file(path), "the old one");
-    }
-    EXPECT_EQ(read_file(path), "the old one") << "a writer that was given up changes nothing";
-    EXPECT_EQ(snapshot(scratch.path()).size(), 1U) << "and leaves nothing";
-    {
-        format::BundleWriter one(system_files(), path, 3);
-        format::BundleWriter other(system_files(), path, 3);
-        for (const auto& [key, bytes] : entries) {
-            ASSERT_TRUE(one.add(as_bytes(bytes)).ok());
-            ASSERT_TRUE(other.add(as_bytes(bytes)).ok());
-        }
-        ASSERT_TRUE(one.finish({}, nullptr).ok());
-        ASSERT_TRUE(other.finish({}, nullptr).ok()) << "two at once do not meet";
-    }
-    EXPECT_EQ(read_file(path), bundle_bytes(entries));
-    EXPECT_EQ(snapshot(scratch.path()).size(), 1U);
-}
-
-TEST(BundleWriter, that_cannot_write_says_so_once_and_for_all)
-{
-    const ScratchDirectory scratch;
-    const std::string entry = sample_entries(1, 1, 10).begin()->second;
-    format::BundleWriter writer(system_files(), scratch / "no/such/folder", 1);
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        const Status added = writer.add(as_bytes(entry));
-        ASSERT_FALSE(added.ok());
-        EXPECT_EQ(added.error().code, Code::io);
-        EXPECT_NE(added.error().message.find("No such file or directory"), std::string::npos) << added.error().message;
-    }
-    EXPECT_FALSE(writer.finish({}, nullptr).ok());
-    format::BundleWriter over_a_directory(system_files(), scratch.path(), 1);
-    EXPECT_FALSE(over_a_directory.add(as_bytes(entry)).ok());
-    EXPECT_FALSE(over_a_directory.finish({}, nullptr).ok());
-}
-
 TEST(BundleWriter, on_a_disk_that_fills_up_at_any_byte_puts_nothing_in_place_and_leaves_nothing)
 {
     const Entries entries = sample_entries(1, 3, 10);
     const std::size_t whole = bundle_bytes(entries).size();
     for (std::size_t room = 0; room <= whole; ++room) {
-        FullDiskForBundle disk(room);
+        FullDisk disk(room);
         bool failed = false;
         {
             format::BundleWriter writer(disk, "a bundle", entries.size());
@@ -357,24 +276,25 @@ TEST(BundleWriter, on_a_disk_that_fills_up_at_any_byte_puts_nothing_in_place_and
 
 TEST(BundleDamage, any_bit_flipped_is_told_when_it_is_opened_or_costs_entries_and_never_alters_one)
 {
+    const SigningKey signer = SigningKey::generate().value();
     const Entries entries = sample_entries(1, 3, 20);
-    const std::string whole = bundle_bytes(entries);
-    const BundlePlaces at(whole);
-    for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
-        SingleFile file(with_flipped_bit(whole, bit));
-        const auto opened = open_bytes(file);
-        const std::size_t byte = bit / 8;
-        const bool in_signature = byte >= at.seal + 32 && byte < at.rows;
-        ASSERT_EQ(opened.ok(), byte >= at.rows || in_signature) << "bit " << bit;
-        if (!opened) {
-            expect_sentence(opened.error());
-            continue;
-        }
-        expect_exact_or_nothing(**opened, entries);
-        const std::size_t left = byte >= at.data ? 2 : in_signature ? 3 : 0;
-        ASSERT_EQ(found_in(**opened, entries), left) << "bit " << bit;
-        ASSERT_EQ((*opened)->head().signer().has_value(), in_signature);
-        ASSERT_FALSE((*opened)->head().is_signature_right());
+    for (const bool is_signed : {false, true}) {
+        const std::string whole = bundle_bytes(entries, is_signed ? &signer : nullptr);
+        const BundlePlaces at(whole);
+        for_every_flipped_bit(whole, [&](const std::string& damaged, std::size_t bit) {
+            SingleFile file(damaged);
+            const auto opened = open_bytes(file);
+            const std::size_t byte = bit / 8;
+            const bool in_signature = byte >= at.seal + 32 && byte < at.rows;
+            ASSERT_EQ(opened.ok(), byte >= at.rows || in_signature) << "bit " << bit;
+            if (!opened)
+                return expect_sentence(opened.error());
+            expect_exact_or_nothing(**opened, entries);
+            const std::size_t left = byte >= at.data ? 2 : in_signature ? 3 : 0;
+            ASSERT_EQ(found_in(**opened, entries), left) << "bit " << bit;
+            ASSERT_EQ((*opened)->head().signer().has_value(), is_signed || in_signature);
+            ASSERT_EQ((*opened)->head().is_signature_right(), is_signed && !in_signature);
+        });
     }
 }
 
@@ -383,21 +303,21 @@ TEST(BundleDamage, a_cut_at_any_length_costs_what_is_behind_it)
     const Entries entries = sample_entries(1, 3, 20);
     const std::string whole = bundle_bytes(entries);
     const BundlePlaces at(whole);
-    for (std::size_t length = 0; length < whole.size(); ++length) {
-        SingleFile file(whole.substr(0, length));
+    for_every_cut(whole, [&](const std::string& cut, std::size_t length) {
+        SingleFile file(cut);
         const auto opened = open_bytes(file);
         ASSERT_EQ(opened.ok(), length >= at.rows) << "cut to " << length;
         if (!opened) {
             expect_sentence(opened.error());
             ASSERT_EQ(opened.error().code, length < 8 ? Code::invalid_argument : Code::corrupt) << "cut to " << length;
-            continue;
+            return;
         }
         std::size_t expected = 0;
         std::size_t end = at.data;
         for (const auto& [key, bytes] : entries)
             expected += (end += bytes.size()) <= length ? 1 : 0;
         ASSERT_EQ(found_in(**opened, entries), expected) << "cut to " << length;
-    }
+    });
 }
 
 TEST(BundleDamage, a_cut_while_it_is_open_costs_what_is_behind_it)

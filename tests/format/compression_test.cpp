@@ -1,10 +1,10 @@
 #include "format/compression.hpp"
 
+#include "support/in_threads.hpp"
 #include "support/sample_entries.hpp"
 
 #include <gtest/gtest.h>
 #include <string>
-#include <thread>
 #include <vector>
 #include <zstd.h>
 
@@ -136,16 +136,14 @@ TEST(Compression, a_refused_frame_leaves_nothing_behind_for_the_next)
 
 TEST(Compression, works_in_many_threads_at_once)
 {
-    std::vector<std::jthread> threads;
-    for (int number = 0; number < 4; ++number)
-        threads.emplace_back([number] {
-            const std::string text = repetitive(static_cast<std::size_t>(2000 + number));
-            for (int round = 0; round < 200; ++round) {
-                const auto frame = compress(as_bytes(text), 1);
-                ASSERT_TRUE(frame);
-                ASSERT_EQ(decompress(*frame, text.size()).value().text(), text);
-            }
-        });
+    in_threads(4, [](std::uint64_t number) {
+        const std::string text = repetitive(2000 + number);
+        for (int round = 0; round < 200; ++round) {
+            const auto frame = compress(as_bytes(text), 1);
+            ASSERT_TRUE(frame);
+            ASSERT_EQ(decompress(*frame, text.size()).value().text(), text);
+        }
+    });
 }
 
 }  // namespace hearth::test

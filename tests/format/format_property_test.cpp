@@ -172,17 +172,6 @@ RC_GTEST_PROP(EntryProperty, what_was_encoded_is_decoded, ())
     RC_ASSERT(head.head.total == entry->size());
 }
 
-RC_GTEST_PROP(EntryProperty, any_damage_is_a_miss, ())
-{
-    const Key key = *any_key();
-    const Result<Bytes> entry = format::encode_entry(key, *any_artifact(), *any_options());
-    std::string damaged(entry.value().text());
-    const auto at = *rc::gen::inRange<std::size_t>(0, damaged.size());
-    const auto change = *rc::gen::inRange(1, 256);
-    damaged[at] = static_cast<char>(damaged[at] ^ change);
-    RC_ASSERT(!format::decode_entry(Bytes::copy_of(damaged), key).artifact);
-}
-
 RC_GTEST_PROP(RequestProperty, fields_come_back_as_they_were_given, ())
 {
     const std::vector<Given> given = *any_fields();

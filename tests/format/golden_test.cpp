@@ -242,24 +242,16 @@ TEST(Golden, recipes_are_written_as_they_were)
     expect_as_it_was("v1.recipes", recipe_bytes(0), k_recipe_format);
 }
 
-TEST(Golden, recipes_of_commands_are_written_as_they_were)
+TEST(Golden, recipes_of_commands_and_of_results_are_written_as_they_were)
 {
-    expect_as_it_was("v2_command.recipes", format::encode_recipe(recipe_of_command()), k_recipe_format);
-    const std::string bytes = golden("v2_command.recipes", "");
-    const auto decoded = format::decode_recipes(as_bytes(bytes), "golden");
-    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
-    ASSERT_EQ(decoded->recipes.size(), 1U);
-    EXPECT_EQ(decoded->recipes[0], recipe_of_command());
-}
-
-TEST(Golden, recipes_of_results_are_written_as_they_were)
-{
-    expect_as_it_was("v3_result.recipes", format::encode_recipe(recipe_of_result()), k_recipe_format);
-    const std::string bytes = golden("v3_result.recipes", "");
-    const auto decoded = format::decode_recipes(as_bytes(bytes), "golden");
-    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
-    ASSERT_EQ(decoded->recipes.size(), 1U);
-    EXPECT_EQ(decoded->recipes[0], recipe_of_result());
+    for (const auto& [name, made] :
+         {std::pair("v2_command.recipes", recipe_of_command()), std::pair("v3_result.recipes", recipe_of_result())}) {
+        expect_as_it_was(name, format::encode_recipe(made), k_recipe_format);
+        const std::string bytes = golden(name, "");
+        const auto decoded = format::decode_recipes(as_bytes(bytes), "golden");
+        ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+        EXPECT_EQ(decoded->recipes, std::vector{made});
+    }
 }
 
 TEST(Golden, recipes_of_version_1_are_read_whatever_zstd_writes_today)

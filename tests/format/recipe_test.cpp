@@ -1,6 +1,7 @@
 #include "format/recipe.hpp"
 
 #include "base/wire.hpp"
+#include "support/damage.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -165,15 +166,12 @@ TEST(RecipeFormat, cut_at_every_length_costs_the_record_that_is_cut)
 TEST(RecipeFormat, every_bit_flipped_costs_one_record_and_gives_nothing_wrong)
 {
     const Sample all;
-    std::string bytes = all.bytes();
-    for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
-        bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
-        const DecodedRecipes decoded = decode(bytes);
+    test::for_every_flipped_bit(all.bytes(), [&](const std::string& damaged, std::size_t bit) {
+        const DecodedRecipes decoded = decode(damaged);
         EXPECT_EQ(decoded.records, all.records.size() - 1) << bit;
         EXPECT_EQ(decoded.damaged_places, 1U) << bit;
         all.expect_nothing_wrong(decoded);
-        bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
-    }
+    });
 }
 
 TEST(RecipeFormat, what_stands_between_records_is_passed_over)

@@ -1,6 +1,7 @@
 #include "format/signature.hpp"
 
 #include "format/entry.hpp"
+#include "support/damage.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
 
@@ -52,17 +53,13 @@ TEST(Signature, none_another_keys_or_of_another_entry_is_not)
 TEST(Signature, with_any_bit_of_the_whole_altered_is_never_accepted)
 {
     const Signed one;
-    std::string bytes(one.bytes.text());
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        for (int bit = 0; bit < 8; ++bit) {
-            bytes[i] = static_cast<char>(bytes[i] ^ (1 << bit));
-            EXPECT_FALSE(is_signed_by(one.trusted, one.key, as_bytes(bytes))) << i << " " << bit;
-            bytes[i] = static_cast<char>(bytes[i] ^ (1 << bit));
-        }
-    for (std::size_t size = 0; size < bytes.size(); ++size)
-        EXPECT_FALSE(is_signed_by(one.trusted, one.key, as_bytes(bytes).first(size))) << size;
-    bytes += '\0';
-    EXPECT_FALSE(is_signed_by(one.trusted, one.key, as_bytes(bytes)));
+    const std::string bytes(one.bytes.text());
+    const auto expect_refused = [&](const std::string& altered, std::size_t where) {
+        ASSERT_FALSE(is_signed_by(one.trusted, one.key, as_bytes(altered))) << where;
+    };
+    test::for_every_flipped_bit(bytes, expect_refused);
+    test::for_every_cut(bytes, expect_refused);
+    expect_refused(bytes + '\0', bytes.size());
 }
 
 TEST(Signature, signing_again_replaces_the_signature)
@@ -116,6 +113,9 @@ TEST(SigningKey, what_is_none_is_refused_without_being_repeated)
         ASSERT_FALSE(key.ok()) << text;
         EXPECT_EQ(key.error().message.find("hunter2"), std::string::npos);
     }
+    const Result<SigningKey> no_path = SigningKey::load("ed25519-secret:hunter2");
+    ASSERT_FALSE(no_path.ok());
+    EXPECT_EQ(no_path.error().message.find("hunter2"), std::string::npos) << no_path.error().message;
     EXPECT_FALSE(SigningKey::load(scratch / "absent.key").ok());
 }
 

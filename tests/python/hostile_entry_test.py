@@ -49,6 +49,10 @@ _SHELLS = {
                 del self.self
             def all_kwargs(self):
                 return {**self.kwargs, "num_warps": self.num_warps, "num_stages": self.num_stages}
+            def __hash__(self):
+                return hash((*self.all_kwargs().items(), self.pre_hook))
+            def __eq__(self, other):
+                return self.all_kwargs() == other.all_kwargs() and self.pre_hook == other.pre_hook
         """,
     "triton/runtime/cache.py": """
         import json, os
@@ -103,7 +107,7 @@ _READER = """
     # What the frameworks do with what they get.
     def tune(path):
         with open(path) as file:
-            timings = {str(Config(**config)): timing for config, timing in json.load(file)["configs_timings"]}
+            timings = {Config(**config): timing for config, timing in json.load(file)["configs_timings"]}
         min(timings, key=timings.get)
     def take(name, data):
         value = json.loads(data)
@@ -269,6 +273,25 @@ class HostileEntries(unittest.TestCase):
             ]
         )
         self.assertEqual([answer for answer, _ in answers], ["hit"] * 8)
+
+    def test_configurations_that_make_a_table_slow_are_a_miss(self):
+        def tuned(settings):
+            measured = [[{"kwargs": kwargs}, [float(place)]] for place, kwargs in enumerate(settings)]
+            return ("tuned", {"": encoded({"configs_timings": measured})})
+
+        most = [{"BLOCK": number} for number in range(2**53 - 1000, 2**53)]
+        self.assertEqual([answer for answer, _ in self.read([tuned(most), tuned([{"ALPHA": -0.5}])])], ["hit"] * 2)
+        of_one_hash = [{"A": first, "B": second} for first in (-1, -2) for second in (-1, -2)]
+        too_large = [[{"BLOCK": number}] for number in (2**53, -(2**53), 2**61 - 1, 2.0**61, float("nan"))]
+        self.assert_misses([tuned(settings) for settings in ([*most, {"BLOCK": 1}], of_one_hash, *too_large)])
+
+    def test_metadata_of_more_names_than_a_kernel_has_is_a_miss(self):
+        def kernel(names):
+            more = {f"option_{number}": 0 for number in range(names - len(_METADATA))}
+            return ("kernel", {"add.json": encoded({**_METADATA, **more}), "add.cubin": b"\x7fELF"})
+
+        self.assertEqual([answer for answer, _ in self.read([kernel(256)])], ["hit"])
+        self.assert_misses([kernel(257)])
 
     def test_a_kernels_files_are_those_that_triton_asks_for_and_no_others(self):
         whole = {"add.json": encoded(_METADATA), "add.cubin": b"\x7fELF"}

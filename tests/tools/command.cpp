@@ -226,6 +226,15 @@ std::string Command::read(const fs::path& path)
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+void Command::flip(const fs::path& file, std::size_t at)
+{
+    std::string bytes = read(file);
+    ASSERT_LT(at, bytes.size());
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    fs::permissions(file, fs::perms::owner_write, fs::perm_options::add);
+    std::ofstream(file, std::ios::binary) << bytes;
+}
+
 fs::path Command::largest_file() const
 {
     fs::path largest;
@@ -244,6 +253,30 @@ std::map<std::string, std::string> Command::snapshot(const fs::path& directory)
     for (const auto& entry : fs::recursive_directory_iterator(directory))
         found[entry.path().string()] = entry.is_regular_file() ? read(entry.path()) : "";
     return found;
+}
+
+namespace {
+
+testing::AssertionResult ends_with(const ProcessResult& result, int exit_code, const std::string& text,
+                                   const std::string& in)
+{
+    if (result.exit_code == exit_code && in.find(text) != std::string::npos)
+        return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "It ended with " << result.exit_code << " instead of " << exit_code
+                                       << ", or did not tell \"" << text << "\":\n"
+                                       << result.out << result.err;
+}
+
+}  // namespace
+
+testing::AssertionResult ends_saying(const ProcessResult& result, int exit_code, const std::string& text)
+{
+    return ends_with(result, exit_code, text, result.err);
+}
+
+testing::AssertionResult ends_printing(const ProcessResult& result, int exit_code, const std::string& text)
+{
+    return ends_with(result, exit_code, text, result.out);
 }
 
 nlohmann::json summary_of(const ProcessResult& result)

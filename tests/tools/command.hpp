@@ -43,6 +43,8 @@ protected:
 
     std::filesystem::path write(const std::string& name, const std::string& bytes);
     static std::string read(const std::filesystem::path& path);
+    // Turns over a bit of a file's byte.
+    static void flip(const std::filesystem::path& file, std::size_t at);
     // The file that holds the largest entry.
     std::filesystem::path largest_file() const;
     // Every path below a directory with its content: two equal ones mean that nothing was touched.
@@ -52,6 +54,10 @@ protected:
     std::filesystem::path cache;               // what HEARTH_DIR says
     std::map<std::string, std::string> given;  // variables that every command gets
 };
+
+// Whether a command ended with this code and told this on standard error, or printed it.
+testing::AssertionResult ends_saying(const ProcessResult& result, int exit_code, const std::string& text);
+testing::AssertionResult ends_printing(const ProcessResult& result, int exit_code, const std::string& text);
 
 // What `hearth run --json` says at the end: the last line of standard error. What comes before is the program's.
 nlohmann::json summary_of(const ProcessResult& result);

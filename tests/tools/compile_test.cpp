@@ -37,8 +37,7 @@ TEST_F(Compile, twice_gives_the_same_bytes_and_log_and_the_second_is_a_hit_from_
     const std::string warns =
         write("warns.cu", std::string(k_kernel) + "__global__ void w() { int unused; }\n").string();
     const ProcessResult cold = hearth({"compile", warns, "--arch", "sm_90", "-o", first});
-    EXPECT_EQ(cold.exit_code, 0) << cold.err;
-    EXPECT_NE(cold.err.find("warns.cu(7): warning"), std::string::npos) << cold.err;
+    EXPECT_TRUE(ends_saying(cold, 0, "warns.cu(7): warning"));
     const ProcessResult warm = hearth({"compile", warns, "--arch", "sm_90", "-o", second});
     EXPECT_EQ(warm.exit_code, 0);
     EXPECT_EQ(warm.err, cold.err) << "the log is replayed";
@@ -125,18 +124,13 @@ TEST_F(Compile, a_dash_is_standard_output_and_takes_one_result)
 
 TEST_F(Compile, a_number_is_no_target_and_the_one_that_was_meant_is_said)
 {
-    const ProcessResult result = hearth({"compile", m_file, "--target", "90"});
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.err.find("Did you mean sm_90?"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(hearth({"compile", m_file, "--target", "90"}), 2, "Did you mean sm_90?"));
 }
 
 TEST_F(Compile, that_the_cache_is_turned_off_is_said)
 {
-    ProcessOptions options;
-    options.environment["HEARTH_DISABLE"] = "1";
-    const ProcessResult result = hearth({"compile", m_file, "--target", "sm_90"}, options);
-    EXPECT_EQ(result.exit_code, 0);
-    EXPECT_NE(result.err.find("turned off"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(
+        hearth({"compile", m_file, "--target", "sm_90"}, {.environment = {{"HEARTH_DISABLE", "1"}}}), 0, "turned off"));
 }
 
 TEST_F(Compile, a_toolkit_that_the_loader_does_not_know_is_enough)
@@ -146,10 +140,7 @@ TEST_F(Compile, a_toolkit_that_the_loader_does_not_know_is_enough)
         "/usr/bin/unshare", "-rm", "/bin/sh", "-c", "mount --bind /dev/null /etc/ld.so.cache && exec \"$@\"", "sh"};
     const auto among_hidden = [&](std::vector<std::string> words) {
         words.insert(words.begin(), hidden.begin(), hidden.end());
-        ProcessOptions options;
-        options.environment["HEARTH_DIR"] = scratch / "hidden-cache";
-        options.environment["LD_LIBRARY_PATH"] = {};
-        return run_process(words, options);
+        return run_process(words, {.environment = {{"HEARTH_DIR", scratch / "hidden-cache"}, {"LD_LIBRARY_PATH", {}}}});
     };
     if (among_hidden({"/bin/true"}).exit_code != 0)
         GTEST_SKIP() << "No list of the loader can be hidden here.";
@@ -198,9 +189,7 @@ TEST_F(Compile, a_compile_error_is_exit_code_4_with_the_log_and_stays_one)
 {
     const std::string bad = write("bad.cu", "__global__ void k() { undeclared = 1; }").string();
     for (int i = 0; i < 2; ++i) {
-        const ProcessResult failed = hearth({"compile", bad, "--arch", "sm_90"});
-        EXPECT_EQ(failed.exit_code, 4);
-        EXPECT_NE(failed.err.find("undeclared"), std::string::npos);
+        EXPECT_TRUE(ends_saying(hearth({"compile", bad, "--arch", "sm_90"}), 4, "undeclared"));
     }
     EXPECT_EQ(json_of({"stats", "--json"}).at("misses").at("absent"), 2) << "the try, and this once";
     const auto outcome = hearth({"compile", bad, "--arch", "sm_90", "--json"});
@@ -210,15 +199,12 @@ TEST_F(Compile, a_compile_error_is_exit_code_4_with_the_log_and_stays_one)
 TEST_F(Compile, what_is_not_there_is_said_before_anything_is_compiled)
 {
     EXPECT_EQ(hearth({"compile", (scratch / "none.cu").string()}).exit_code, 3);
-    const ProcessResult kind = hearth({"compile", write("k.txt", "x").string()});
-    EXPECT_EQ(kind.exit_code, 2);
-    EXPECT_NE(kind.err.find(".cu, .ptx or .cl"), std::string::npos) << kind.err;
+    EXPECT_TRUE(ends_saying(hearth({"compile", write("k.txt", "x").string()}), 2, ".cu, .ptx or .cl"));
     EXPECT_EQ(hearth({"compile"}).exit_code, 2);
     EXPECT_EQ(hearth({"compile", m_file, "--emit", "soup"}).exit_code, 2);
-    const ProcessResult no_cubin =
-        hearth({"compile", m_file, "--arch", "compute_90", "--emit", "cubin", "-o", (scratch / "x").string()});
-    EXPECT_EQ(no_cubin.exit_code, 3);
-    EXPECT_NE(no_cubin.err.find("It gave: ptx"), std::string::npos) << no_cubin.err;
+    EXPECT_TRUE(ends_saying(
+        hearth({"compile", m_file, "--arch", "compute_90", "--emit", "cubin", "-o", (scratch / "x").string()}), 3,
+        "It gave: ptx"));
 }
 
 TEST_F(Compile, a_missing_cuda_header_comes_with_a_hint_where_it_lies)
@@ -244,9 +230,8 @@ TEST_F(Compile, without_a_cache_it_still_compiles)
 // 74
 TEST_F(Compile, one_that_is_refused_names_its_file_and_a_key_that_can_be_typed)
 {
-    ProcessOptions forbidden;
-    forbidden.environment["HEARTH_FORBID_COMPILE"] = "1";
-    const ProcessResult refused = hearth({"compile", m_file, "--arch", "sm_90"}, forbidden);
+    const ProcessResult refused =
+        hearth({"compile", m_file, "--arch", "sm_90"}, {.environment = {{"HEARTH_FORBID_COMPILE", "1"}}});
     EXPECT_NE(refused.exit_code, 0);
     EXPECT_NE(refused.err.find("k.cu (entry "), std::string::npos) << refused.err;
     EXPECT_FALSE(std::regex_search(refused.err, std::regex("[0-9a-f]{64}"))) << "no long key: " << refused.err;
@@ -341,9 +326,7 @@ TEST_F(Why, a_hit_a_changed_option_and_a_changed_header)
     EXPECT_EQ(option.at("differences")[0].at("here"), "-maxrregcount=32");
 
     write("value.h", "#define VALUE 2\n");
-    const ProcessResult header = hearth({"why", file, "--arch", "sm_90"});
-    EXPECT_EQ(header.exit_code, 1);
-    EXPECT_NE(header.out.find("value.h"), std::string::npos) << header.out;
+    EXPECT_TRUE(ends_printing(hearth({"why", file, "--arch", "sm_90"}), 1, "value.h"));
 }
 
 }  // namespace

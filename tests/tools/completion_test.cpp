@@ -51,13 +51,12 @@ protected:
     // What is offered behind `typed`, in order.
     Words offered(const std::string& typed)
     {
-        ProcessOptions options;
-        options.directory = scratch.string();
-        options.environment = {{"HOME", (scratch / "home").string()},
-                               {"ZDOTDIR", scratch.string()},
-                               {"TERM", "vt100"},
-                               {"INPUTRC", "/dev/null"},
-                               {"HISTFILE", "/dev/null"}};
+        ProcessOptions options{.environment = {{"HOME", (scratch / "home").string()},
+                                               {"ZDOTDIR", scratch.string()},
+                                               {"TERM", "vt100"},
+                                               {"INPUTRC", "/dev/null"},
+                                               {"HISTFILE", "/dev/null"}},
+                               .directory = scratch.string()};
         const std::string name = GetParam();
         Words found;
         if (name == "fish") {
@@ -140,9 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Shells, Completion, testing::Values("bash", "zsh", "fis
 
 TEST_F(Command, completion_for_an_unknown_shell_says_which_there_are)
 {
-    const ProcessResult result = hearth({"--completion", "csh"});
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.err.find("\"csh\". Name bash, zsh or fish."), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(hearth({"--completion", "csh"}), 2, "\"csh\". Name bash, zsh or fish."));
 }
 
 }  // namespace hearth::test

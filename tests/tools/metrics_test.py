@@ -168,4 +168,4 @@ class Promtool(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    sys.exit(unittest.main(verbosity=2))

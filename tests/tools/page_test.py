@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import time
 import unittest
 
@@ -21,18 +22,20 @@ except ImportError:  # Debian's package is for Debian's Python
         os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])
     webdriver = None
 
+from eventually import eventually
 from serving import CacheTest, get
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
 
-def browser():
+def browser(folder):
+    """Its own files go into `folder`: it leaves some behind."""
     options = webdriver.ChromeOptions()
     for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,1000", "--hide-scrollbars"):
         options.add_argument(word)
     options.binary_location = shutil.which("chromium")
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    return webdriver.Chrome(service=webdriver.chrome.service.Service(shutil.which("chromedriver")), options=options)
+    return webdriver.Chrome(service=webdriver.chrome.service.Service(shutil.which("chromedriver"), env={**os.environ, "TMPDIR": folder}), options=options)
 
 
 def set_colours(driver, scheme):
@@ -44,9 +47,7 @@ def set_width(driver, width, height):
 
 
 def wait_for(driver, script):
-    while not (value := driver.execute_script("return " + script)):
-        time.sleep(0.02)
-    return value
+    return eventually(script, lambda: driver.execute_script("return " + script))
 
 
 def requested(driver):
@@ -62,7 +63,9 @@ class Page(CacheTest):
         if webdriver is None or missing:
             print("skipped: " + ", ".join(missing or ["python3-selenium"]) + " not found")
             raise unittest.SkipTest("no browser")
-        cls.driver = browser()
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        cls.addClassCleanup(folder.cleanup)
+        cls.driver = browser(folder.name)
 
     @classmethod
     def tearDownClass(cls):
@@ -181,7 +184,7 @@ class Page(CacheTest):
 def pictures(folder, directory):
     test = CacheTest()
     test.directory = directory
-    driver = browser()
+    driver = browser(tempfile.gettempdir())
     try:
         address = test.serve()
         for name, scheme, width, height in (("page-light", "light", 1180, 1240), ("page-dark", "dark", 1180, 1240), ("page-phone", "light", 390, 1100)):
@@ -200,7 +203,7 @@ def pictures(folder, directory):
 def measure(directory):
     test = CacheTest()
     test.directory = directory
-    driver = browser()
+    driver = browser(tempfile.gettempdir())
     try:
         began = time.monotonic()
         address = test.serve()
@@ -231,4 +234,4 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["--measure"]:
         measure(sys.argv[2])
     else:
-        unittest.main()
+        unittest.main(verbosity=2)

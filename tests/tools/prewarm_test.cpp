@@ -2,12 +2,6 @@
 #include "recorded.hpp"
 
 #include <csignal>
-#include <fstream>
-#include <thread>
-
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace hearth::test {
 
@@ -118,10 +112,7 @@ TEST_F(Prewarm, compiles_give_way_to_everything_else)
 {
     record("k.cu", "__global__ void k() {}");
     ASSERT_EQ(prewarm({"--recipes", m_recipes}).exit_code, 0);
-    const auto rows = json_lines_of({"ls", "--json", "k.cu"});
-    ASSERT_EQ(rows.size(), 1U);
-    const ProcessResult ptx = hearth({"get", rows[0].at("key").get<std::string>(), "--section", "ptx"});
-    EXPECT_EQ(ptx.out.find("// priority 19 io 3 "), 0U) << ptx.out << ptx.err;
+    expect_compiled_nicely("k.cu");
 }
 
 TEST_F(Prewarm, what_fails_is_said_as_a_build_says_it)
@@ -163,15 +154,13 @@ TEST_F(Prewarm, it_stops_at_the_size_that_was_given_and_lets_nothing_go)
     EXPECT_EQ(result.at("exit"), 1);
     EXPECT_EQ(result.at("no_room"), 3);
     EXPECT_EQ(result.at("compiled"), 0);
-    const ProcessResult none = prewarm({"--recipes", m_recipes, "--max-size", "1B", "--jobs", "1"});
-    EXPECT_EQ(none.exit_code, 1);
-    EXPECT_NE(none.err.find("left out: there is no more room (--max-size 1 B"), std::string::npos) << none.err;
+    EXPECT_TRUE(ends_saying(prewarm({"--recipes", m_recipes, "--max-size", "1B", "--jobs", "1"}), 1,
+                            "left out: there is no more room (--max-size 1 B"));
 
     fs::remove_all(cache);
     const std::string big = put("mine", noise(100'000));
     const ProcessResult full = prewarm({"--bundle", file}, {{"HEARTH_MAX_BYTES", "100500B"}});
-    EXPECT_EQ(full.exit_code, 1);
-    EXPECT_NE(full.err.find("3 entries were left out: there is no more room"), std::string::npos) << full.err;
+    EXPECT_TRUE(ends_saying(full, 1, "3 entries were left out: there is no more room"));
     EXPECT_NE(full.err.find("HEARTH_MAX_BYTES"), std::string::npos) << full.err;
     EXPECT_EQ(hearth({"get", "mine"}).exit_code, 0);
 }
@@ -199,9 +188,8 @@ TEST_F(Prewarm, a_damaged_entry_of_a_bundle_is_rejected_and_the_rest_copied)
 {
     record_some();
     const std::string file = bundle();
-    std::string bytes = read(file);
-    bytes[bytes.size() - 40] ^= 1;
-    write("app.bundle", bytes);
+    const std::string bytes = read(file);
+    flip(file, bytes.size() - 40);
     const ProcessResult result = prewarm({"--bundle", file});
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_EQ(result.out.find("Copied 2 entries ("), 0U) << result.out;
@@ -226,9 +214,7 @@ TEST_F(Prewarm, a_bundle_is_believed_as_far_as_the_settings_do)
     record_some();
     given.clear();
     const Environment strict{{"HEARTH_TRUSTED_KEYS", pub}, {"HEARTH_DEMAND_SIGNATURES", "bundles"}};
-    const ProcessResult refused = prewarm({"--bundle", bundle()}, strict);
-    EXPECT_EQ(refused.exit_code, 3);
-    EXPECT_NE(refused.err.find("app.bundle"), std::string::npos) << refused.err;
+    EXPECT_TRUE(ends_saying(prewarm({"--bundle", bundle()}, strict), 3, "app.bundle"));
     EXPECT_EQ(prewarm({"--bundle", bundle({"--sign-with", key})}, strict).exit_code, 0);
 }
 
@@ -250,14 +236,9 @@ TEST_F(Prewarm, the_most_used_are_read_and_verified)
     EXPECT_EQ(prewarm({"--top", "10"}, {{"HEARTH_READ_ONLY", "1"}}).exit_code, 0);
 
     put("large", noise(400'000));
-    const fs::path file = largest_file();
-    std::string bytes = read(file);
-    bytes[bytes.size() / 2] ^= 1;
-    fs::permissions(file, fs::perms::owner_write, fs::perm_options::add);
-    std::ofstream(file, std::ios::binary) << bytes;
+    flip(largest_file(), fs::file_size(largest_file()) / 2);
     const ProcessResult damaged = prewarm({"--top", "10"});
-    EXPECT_EQ(damaged.exit_code, 1);
-    EXPECT_NE(damaged.out.find("Read 4 entries ("), std::string::npos) << damaged.out;
+    EXPECT_TRUE(ends_printing(damaged, 1, "Read 4 entries ("));
     EXPECT_NE(damaged.out.find("; 1 damaged; "), std::string::npos) << damaged.out;
     EXPECT_NE(damaged.err.find("verify --repair"), std::string::npos) << damaged.err;
 }
@@ -281,9 +262,7 @@ TEST_F(Prewarm, wrong_input_is_a_sentence_that_names_it)
             EXPECT_EQ(result.err.rfind("hearth: ", 0), 0U) << result.err;
             EXPECT_NE(result.err.find(file), std::string::npos) << result.err;
         }
-    const ProcessResult empty = prewarm({"--recipes", write("empty", "").string()});
-    EXPECT_EQ(empty.exit_code, 1);
-    EXPECT_NE(empty.err.find("no recipe was recorded"), std::string::npos) << empty.err;
+    EXPECT_TRUE(ends_saying(prewarm({"--recipes", write("empty", "").string()}), 1, "no recipe was recorded"));
     const ProcessResult nothing = prewarm({});
     EXPECT_EQ(nothing.exit_code, 2);
     for (const char* option : {"--recipes", "--bundle", "--top"})
@@ -300,9 +279,8 @@ TEST_F(Prewarm, a_directory_that_cannot_be_written_is_said)
     record_some();
     const std::string file = bundle();
     for (const Words& words : {Words{"--recipes", m_recipes}, Words{"--bundle", file}}) {
-        const ProcessResult result = prewarm(words, {{"HEARTH_READ_ONLY", "1"}});
-        EXPECT_EQ(result.exit_code, 3);
-        EXPECT_NE(result.err.find("is read-only (by environment HEARTH_READ_ONLY)"), std::string::npos) << result.err;
+        EXPECT_TRUE(ends_saying(prewarm(words, {{"HEARTH_READ_ONLY", "1"}}), 3,
+                                "is read-only (by environment HEARTH_READ_ONLY)"));
     }
 }
 
@@ -310,8 +288,7 @@ TEST_F(Prewarm, a_server_that_does_not_answer_is_said_and_its_kernels_are_compil
 {
     record_some();
     const ProcessResult result = prewarm({"--recipes", m_recipes}, {{"HEARTH_REMOTE", "redis://127.0.0.1:1"}});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_NE(result.out.find("3 compiled, 0 missing"), std::string::npos) << result.out;
+    EXPECT_TRUE(ends_printing(result, 0, "3 compiled, 0 missing"));
     EXPECT_NE(result.err.find("does not answer"), std::string::npos) << result.err;
 }
 
@@ -319,23 +296,11 @@ TEST_F(Prewarm, stopped_by_a_signal_leaves_nothing_behind)
 {
     record("w.cu", "__global__ void w() { WAITS }");
     const std::string mark = (scratch / "waiting").string();
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::setenv("HEARTH_NVRTC", HEARTH_FAKE_NVRTC, 1);
-        ::setenv("HEARTH_DIR", cache.c_str(), 1);
-        ::setenv("TMPDIR", (scratch / "tmp").c_str(), 1);
-        ::setenv("FAKENVRTCWAITS", mark.c_str(), 1);
-        ::dup2(::open("/dev/null", O_RDWR), STDERR_FILENO);
-        ::execl(HEARTH_COMMAND, "hearth", "prewarm", "--recipes", m_recipes.c_str(), nullptr);
-        ::_exit(127);
-    }
-    while (!fs::exists(mark) && ::waitpid(child, nullptr, WNOHANG) == 0)
-        std::this_thread::yield();
-    ASSERT_EQ(::kill(child, SIGINT), 0);
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 128 + SIGINT);
+    EXPECT_EQ(
+        stopped(
+            {"prewarm", "--recipes", m_recipes}, SIGINT, [&] { return fs::exists(mark); },
+            {{"HEARTH_NVRTC", HEARTH_FAKE_NVRTC}, {"TMPDIR", (scratch / "tmp").string()}, {"FAKENVRTCWAITS", mark}}),
+        128 + SIGINT);
     EXPECT_TRUE(fs::is_empty(scratch / "tmp"));
 }
 
@@ -347,8 +312,7 @@ TEST_F(Prewarm, of_a_damaged_file_the_rest_is_brought_and_that_is_said)
     bytes[bytes.find("void a()")] ^= 1;
     write("r.recipes", bytes + "torn");
     const ProcessResult result = prewarm({"--recipes", m_recipes});
-    EXPECT_EQ(result.exit_code, 1);
-    EXPECT_NE(result.err.find("2 places of the recipes are damaged"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(result, 1, "2 places of the recipes are damaged"));
     EXPECT_NE(result.out.find("1 compiled, 1 missing"), std::string::npos) << result.out;
     EXPECT_TRUE(is_hit("b.cu"));
 }
@@ -361,10 +325,7 @@ protected:
     void SetUp() override
     {
         Prewarm::SetUp();
-        const ProcessResult tried = hearth({"--dir", (scratch / "try").string(), "compile",
-                                            write("try.cu", "__global__ void k() {}").string(), "--arch", "sm_90"});
-        if (tried.exit_code == 3)
-            GTEST_SKIP() << tried.err;
+        need_real_compiler();
     }
     ProcessOptions with(Environment environment = {}) const override
     {

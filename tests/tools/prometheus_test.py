@@ -5,11 +5,11 @@ import json
 import os
 import shutil
 import subprocess
-import time
 import unittest
 import urllib.error
 import urllib.parse
 
+from eventually import eventually
 from ports import free_port
 from serving import CacheTest, get
 
@@ -48,11 +48,11 @@ class Scraped(CacheTest):
                 return None
             return float(result[0]["value"][1]) if result else None
 
-        value = None
-        while value is None:
+        def hit_rate():
             self.assertIsNone(prometheus.poll(), "prometheus ended")
-            value = ask("sum(hearth_hits_total) / sum(hearth_lookups_total)")
-            time.sleep(0.05)
+            return ask("sum(hearth_hits_total) / sum(hearth_lookups_total)")
+
+        value = eventually("prometheus knows the hit rate", hit_rate)
         stats = self.stats()
         self.assertGreater(stats["hits"], 100)
         self.assertAlmostEqual(value, stats["hit_rate"], places=12)
@@ -60,4 +60,4 @@ class Scraped(CacheTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -3,6 +3,7 @@ said by the command from within and from outside, by C++ and by Python."""
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,6 +166,24 @@ class Ready(unittest.TestCase):
         done = self.run_python(lost, "--forbid-compile=after-ready", "--summary")
         self.assertTrue((self.folder / "a.o").exists(), done.stderr)
 
+    @unittest.skipUnless(os.geteuid() == 0, "skipped: only root can become another user")
+    def test_a_worker_that_has_dropped_its_rights_has_the_mark_that_it_inherited(self):
+        self.folder.chmod(0o777)
+        (self.folder / "cache").mkdir()
+        (self.folder / "cache").chmod(0o777)
+        self.environment["HEARTH_SHARED"] = "1"
+        self.run_python(
+            "def compile(name):\n"
+            "  if os.fork() == 0:\n"
+            "    os.setgroups([]), os.setgid(65534), os.setuid(65534)\n"
+            "    os._exit(subprocess.run(['gcc', '-c', name], close_fds=False).returncode)\n"
+            "  os.wait()\n"
+            f"compile('a.c'), subprocess.run(['{HEARTH}', 'ready']), compile('b.c')\n",
+            "--forbid-compile=after-ready",
+        )
+        self.assertTrue((self.folder / "a.o").exists())
+        self.assertFalse((self.folder / "b.o").exists())
+
     def test_a_run_within_a_run_gets_ready_with_it(self):
         script = (
             f"{HEARTH} run --summary -- gcc -c a.c && {HEARTH} run -- {HEARTH} ready && "
@@ -185,6 +204,23 @@ class Ready(unittest.TestCase):
         mark = self.run_with("echo $HEARTH_READY_MARK").stdout.strip()
         other = subprocess.Popen(
             ["sleep", "60"], env={"HEARTH_READY_MARK": mark, "PATH": os.environ["PATH"]}, user=65534, group=65534
+        )
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        self.assertNotEqual(self.hearth("ready", "--pid", str(other.pid)).returncode, 0)
+        self.assertNotIn(str(other.pid), self.hearth("ready", "--all").stdout)
+
+    @unittest.skipUnless(os.geteuid() == 0, "skipped: only root can be another user")
+    def test_a_program_of_root_that_another_user_started_is_none_of_ours(self):
+        program = self.folder / "sleep"
+        shutil.copy(shutil.which("sleep"), program)
+        program.chmod(0o4755)
+        self.folder.chmod(0o755)
+        mark = os.memfd_create("hearth-0123456789abcdef", os.MFD_ALLOW_SEALING)
+        self.addCleanup(os.close, mark)
+        environment = {"HEARTH_READY_MARK": f"1/{mark}/0123456789abcdef"}
+        other = subprocess.Popen(
+            ["./sleep", "60"], cwd=self.folder, env=environment, pass_fds=(mark,), user=65534, group=65534, extra_groups=()
         )
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
@@ -214,4 +250,4 @@ class Ready(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    sys.exit(unittest.main(verbosity=2))

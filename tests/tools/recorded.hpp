@@ -18,8 +18,7 @@ protected:
 
     virtual ProcessOptions with(Environment environment = {}) const
     {
-        ProcessOptions options;
-        options.environment = std::move(environment);
+        ProcessOptions options{.environment = std::move(environment)};
         options.environment.try_emplace("HEARTH_NVRTC", HEARTH_FAKE_NVRTC);
         options.environment.try_emplace("TMPDIR", (scratch / "tmp").string());
         return options;
@@ -51,6 +50,22 @@ protected:
         if (json.is_object())
             json["exit"] = result.exit_code;
         return json;
+    }
+
+    // The compiler that is always there writes its priorities into what it makes.
+    void expect_compiled_nicely(const std::string& label)
+    {
+        const ProcessResult ptx = hearth({"get", label, "--section", "ptx"});
+        EXPECT_EQ(ptx.out.find("// priority 19 io 3 "), 0U) << ptx.out << ptx.err;
+    }
+
+    // Skips the case where there is none.
+    void need_real_compiler()
+    {
+        const ProcessResult tried = hearth({"--dir", (scratch / "try").string(), "compile",
+                                            write("try.cu", "__global__ void k() {}").string(), "--arch", "sm_90"});
+        if (tried.exit_code == 3)
+            GTEST_SKIP() << tried.err;
     }
 
     std::string m_recipes;

@@ -10,10 +10,10 @@ import select
 import signal
 import socket
 import subprocess
-import time
 import unittest
 import urllib.parse
 
+from eventually import eventually
 from serving import COMMAND, CacheTest, as_started_by_hand, environment, get
 
 
@@ -200,8 +200,7 @@ class Fields(CacheTest):
 
         self.fill(40)
         address = self.serve()
-        while not json.loads(get(address + "api/entries")[2])["ready"]:
-            time.sleep(0.05)
+        eventually("the entries are ready", lambda: json.loads(get(address + "api/entries")[2])["ready"])
         compiled = next(e for e in json.loads(get(address + "api/events")[2]) if e["kind"] == "compile")
         of_entry = {name.removeprefix("entries[].") for name in listed["/api/entries"] if name.startswith("entries[]")}
         listed["/api/entries/KEY"] |= of_entry
@@ -248,4 +247,4 @@ class Starting(CacheTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

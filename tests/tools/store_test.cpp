@@ -11,9 +11,7 @@ TEST_F(PutAndGet, bytes_come_back_equal_in_another_process)
 {
     const std::string bytes = noise(200000);
     const auto file = write("kernel.cubin", bytes);
-    const ProcessResult stored = hearth({"put", "saxpy", file.string()});
-    EXPECT_EQ(stored.exit_code, 0) << stored.err;
-    EXPECT_NE(stored.out.find("disk"), std::string::npos) << "says which tiers hold it: " << stored.out;
+    EXPECT_TRUE(ends_printing(hearth({"put", "saxpy", file.string()}), 0, "disk"));
 
     const ProcessResult found = hearth({"get", "saxpy"});
     EXPECT_EQ(found.exit_code, 0) << found.err;
@@ -153,9 +151,7 @@ TEST_F(PutAndGet, a_section_that_is_not_there_is_nothing_found)
 {
     put("k", "bytes");
     EXPECT_EQ(hearth({"get", "k", "--section", ""}).out, "bytes") << "put stores one section without a name";
-    const ProcessResult result = hearth({"get", "k", "--section", "ptx"});
-    EXPECT_EQ(result.exit_code, 1);
-    EXPECT_NE(result.err.find("ptx"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(hearth({"get", "k", "--section", "ptx"}), 1, "ptx"));
 }
 
 TEST_F(PutAndGet, a_file_that_cannot_be_read_is_a_failure_with_a_sentence)
@@ -171,13 +167,9 @@ TEST_F(PutAndGet, a_file_that_cannot_be_read_is_a_failure_with_a_sentence)
 
 TEST_F(PutAndGet, an_entry_larger_than_the_limit_is_refused_with_the_limit)
 {
-    ProcessOptions options;
-    options.environment["HEARTH_MAX_BYTES"] = "64KiB";
-    options.environment["HEARTH_MEMORY_BYTES"] = "64KiB";
+    ProcessOptions options{.environment = {{"HEARTH_MAX_BYTES", "64KiB"}, {"HEARTH_MEMORY_BYTES", "64KiB"}}};
     options.input = noise(1 << 20);
-    const ProcessResult result = hearth({"put", "big", "-"}, options);
-    EXPECT_EQ(result.exit_code, 3);
-    EXPECT_NE(result.err.find("65536"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(hearth({"put", "big", "-"}, options), 3, "65536"));
 }
 
 TEST_F(PutAndGet, the_directory_can_be_given_before_and_after_the_command)
@@ -193,16 +185,12 @@ TEST_F(PutAndGet, input_is_read_to_the_limit_of_an_entry_and_no_further)
 {
     const std::string command = "head -c 8388608 /dev/zero | HEARTH_MAX_ENTRY_BYTES=64KiB HEARTH_DIR='" +
                                 cache.string() + "' '" HEARTH_COMMAND "' put k -";
-    const ProcessResult piped = run_process({"/bin/sh", "-c", command});
-    EXPECT_EQ(piped.exit_code, 3);
-    EXPECT_NE(piped.err.find("Standard input has more than the 65536 bytes"), std::string::npos) << piped.err;
+    EXPECT_TRUE(
+        ends_saying(run_process({"/bin/sh", "-c", command}), 3, "Standard input has more than the 65536 bytes"));
 
-    ProcessOptions options;
-    options.environment["HEARTH_MAX_ENTRY_BYTES"] = "64KiB";
+    const ProcessOptions options{.environment = {{"HEARTH_MAX_ENTRY_BYTES", "64KiB"}}};
     write("long.cu", std::string(65537, ' '));
-    const ProcessResult file = hearth({"put", "k", "long.cu"}, options);
-    EXPECT_EQ(file.exit_code, 3);
-    EXPECT_NE(file.err.find("has more than the 65536 bytes"), std::string::npos) << file.err;
+    EXPECT_TRUE(ends_saying(hearth({"put", "k", "long.cu"}, options), 3, "has more than the 65536 bytes"));
     EXPECT_EQ(hearth({"compile", "long.cu"}, options).exit_code, 0) << "a source is no entry";
     write("full", std::string(65536, ' '));
     EXPECT_EQ(hearth({"put", "k", "full"}, options).exit_code, 0);
@@ -212,9 +200,7 @@ TEST_F(PutAndGet, a_device_is_no_file)
 {
     std::filesystem::create_symlink("/dev/null", scratch / "k.cu");
     for (const auto& words : std::vector<std::vector<std::string>>{{"put", "k", "/dev/null"}, {"compile", "k.cu"}}) {
-        const ProcessResult result = hearth(words);
-        EXPECT_EQ(result.exit_code, 3);
-        EXPECT_NE(result.err.find("is a device"), std::string::npos) << result.err;
+        EXPECT_TRUE(ends_saying(hearth(words), 3, "is a device"));
     }
 }
 

@@ -141,4 +141,4 @@ class Watch(CacheTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

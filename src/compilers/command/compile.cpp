@@ -310,6 +310,8 @@ Result<compilers::Watched> compile_now(Cache& cache, const Plan& plan, Done& don
     Result<watch::Conditions> conditions = conditions_of(cache, plan, ended, log, artifact);
     if (conditions && !added_files)
         conditions = added_files.error();
+    if (conditions && !has_true_dependencies(artifact, conditions->list, plan))
+        conditions = error(Code::unavailable, "its dependency file names a file that it has not read");
     if (const Status added = add_streams(plan, std::move(ended.streams), artifact); conditions && !added)
         conditions = added.error();
     return compilers::Watched{std::move(artifact), std::move(conditions)};

@@ -5,7 +5,6 @@
 #include "compilers/command/expansion.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace hearth::command {
 
@@ -37,35 +36,6 @@ void write_path(base::WireWriter& out, std::string_view path, const watch::Place
     out.number(static_cast<std::uint8_t>(spot.from));
     out.number(spot.index);
     out.prefixed<std::uint16_t>(spot.rest);
-}
-
-// make runs what it reads, and who wrote an entry may have made it up. So only rules without commands are taken: names
-// that mean nothing but files, blanks and one kind of line. Outputs are the caller's own, and stand as `o` here.
-bool tells_only_dependencies(std::string text)
-{
-    static constexpr std::array<std::string_view, 19> k_directives{
-        "include", "-include", "sinclude", "define",   "endef",    "undefine", "ifdef", "ifndef", "ifeq", "ifneq",
-        "else",    "endif",    "export",   "unexport", "override", "private",  "vpath", "load",   "-load"};
-    const auto is_odd = [](char c) {
-        return !base::is_letter_or_digit(c) && static_cast<unsigned char>(c) < 0x80 &&
-               std::string_view("_./+-,@~ :").find(c) == std::string_view::npos;
-    };
-    // ".PHONY" and its kind: what begins with a dot and leads to no directory.
-    const auto is_special = [](std::string_view word) {
-        return std::ranges::find(k_directives, word) != k_directives.end() ||
-               (word.starts_with('.') && word.find('/') == std::string_view::npos);
-    };
-    for (std::size_t at = 0; (at = text.find("\\\n", at)) != std::string::npos;)
-        text.replace(at, 2, "  ");  // as long as it was, so that nothing is moved
-    for (std::string_view rest = text; !rest.empty();) {
-        const std::string_view line = base::take_until('\n', rest);
-        const std::vector<std::string_view> targets = base::words_of(line.substr(0, line.find(':')));
-        const bool is_rule = !targets.empty() && line.find(':') != std::string_view::npos;
-        if (std::ranges::any_of(line, is_odd) || std::ranges::any_of(targets, is_special) ||
-            !(is_rule || line.find_first_not_of(' ') == std::string_view::npos))
-            return false;
-    }
-    return true;
 }
 
 }  // namespace
@@ -102,24 +72,18 @@ std::optional<std::string> with_places(std::string_view kept, const watch::Place
     if (kept.size() > Expansion::k_most_growth)
         return std::nullopt;
     Expansion text(kept);
-    std::string outline;
     bool fits = true;
-    const auto add = [&](std::string_view piece) {
-        fits = text.append(piece);
-        outline += piece;
-    };
     base::WireReader in(as_bytes(kept));
     while (fits && in.rest() > 0 && !in.failed()) {
         switch (static_cast<Piece>(in.number<std::uint8_t>())) {
         case Piece::text:
-            add(in.prefixed<std::uint32_t>());
+            fits = text.append(in.prefixed<std::uint32_t>());
             break;
         case Piece::output: {
             const auto index = in.number<std::uint16_t>();
             if (index >= outputs.size())
                 return std::nullopt;
             fits = text.append(outputs[index]);
-            outline += 'o';
             break;
         }
         case Piece::spot: {
@@ -127,7 +91,8 @@ std::optional<std::string> with_places(std::string_view kept, const watch::Place
             if (from > static_cast<std::uint8_t>(watch::Spot::From::directory))
                 return std::nullopt;
             const auto index = in.number<std::uint16_t>();
-            add(watch::Spot{static_cast<watch::Spot::From>(from), index, std::string(in.prefixed<std::uint16_t>())}
+            fits = text.append(
+                watch::Spot{static_cast<watch::Spot::From>(from), index, std::string(in.prefixed<std::uint16_t>())}
                     .shown(places));
             break;
         }
@@ -135,8 +100,36 @@ std::optional<std::string> with_places(std::string_view kept, const watch::Place
             return std::nullopt;
         }
     }
-    return fits && !in.failed() && tells_only_dependencies(std::move(outline)) ? std::optional(text.take())
-                                                                               : std::nullopt;
+    return fits && !in.failed() ? std::optional(text.take()) : std::nullopt;
+}
+
+bool is_only_dependencies(std::string text, std::span<const std::string> targets,
+                          const std::function<bool(const std::string&)>& is_input)
+{
+    const auto is_odd = [](char c) {
+        return !base::is_letter_or_digit(c) && static_cast<unsigned char>(c) < 0x80 &&
+               std::string_view("_./+-,@~ :").find(c) == std::string_view::npos;
+    };
+    const auto are_inputs = [&](const std::vector<std::string_view>& words) {
+        return std::ranges::all_of(words, [&](std::string_view word) { return is_input(std::string(word)); });
+    };
+    for (std::size_t at = 0; (at = text.find("\\\n", at)) != std::string::npos;)
+        text.replace(at, 2, "  ");
+    for (std::string_view rest = text; !rest.empty();) {
+        std::string_view line = base::take_until('\n', rest);
+        if (std::ranges::any_of(line, is_odd))
+            return false;
+        const bool is_rule = line.find(':') != std::string_view::npos;
+        const std::vector<std::string_view> names = base::words_of(base::take_until(':', line));
+        const std::vector<std::string_view> inputs = base::words_of(line);
+        const bool is_of_targets = std::ranges::all_of(
+            names, [&](std::string_view name) { return std::ranges::find(targets, name) != targets.end(); });
+        // -MP has a rule without inputs for each of them, so that one that is removed is no error.
+        if (is_rule == names.empty() || !are_inputs(inputs) ||
+            !(is_of_targets || (inputs.empty() && are_inputs(names))))
+            return false;
+    }
+    return true;
 }
 
 }  // namespace hearth::command

@@ -3,19 +3,22 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/placed_file.hpp"
+#include "base/secrets.hpp"
 #include "compilers/command/dependency_file.hpp"
+#include "compilers/command/output_kinds.hpp"
 #include "compilers/command/run_watched.hpp"
 #include "compilers/command/temporary_names.hpp"
 #include "watch/source_file.hpp"
 
-#include <cstring>
-#include <elf.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <new>
+#include <numeric>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace hearth::command {
 
@@ -26,29 +29,6 @@ namespace fs = std::filesystem;
 std::string name_of_output(std::size_t index)
 {
     return fmt::format("output {}", index);
-}
-
-constexpr unsigned k_machine_of_cuda = 190;
-
-// Null: it is no ELF file.
-const Elf64_Ehdr* elf_head(ByteView content)
-{
-    const auto* const head = reinterpret_cast<const Elf64_Ehdr*>(content.data());
-    return content.size() >= sizeof *head && std::memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 ? head : nullptr;
-}
-
-// What assemblers and linkers make: an ELF file, but not for a GPU.
-bool is_for_hosts(ByteView content)
-{
-    const Elf64_Ehdr* const head = elf_head(content);
-    return head != nullptr && head->e_machine != k_machine_of_cuda;
-}
-
-// What a linker makes for the system to run or load. Not by its mode, which a umask may have changed.
-bool is_program(ByteView content, const Call& call)
-{
-    const Elf64_Ehdr* const head = elf_head(content);
-    return call.is_linked && is_for_hosts(content) && (head->e_type == ET_EXEC || head->e_type == ET_DYN);
 }
 
 // None: other calls would not know where to put it.
@@ -64,7 +44,7 @@ std::optional<std::size_t> output_at(const std::string& path, const Plan& plan)
 // Outputs that a file of dependencies tells by the names that the call gives them.
 std::vector<std::string> targets_of(const Call& call)
 {
-    return call.names_targets ? std::vector<std::string>{} : call.outputs;
+    return call.targets.empty() ? call.outputs : std::vector<std::string>{};
 }
 
 // Not by umask(), which changes it for a moment, for every thread.
@@ -130,6 +110,8 @@ Result<Bytes> content_of(std::size_t output, const Artifact& artifact, const Pla
     std::optional<std::string> text;
     if (plan.call.dependencies == output)
         text = with_places(section->data.text(), plan.question.places, targets_of(plan.call));
+    else if (!is_for_this_machine(plan) && !is_what_it_makes(plan.call, section->data.view()))
+        return damaged(plan);
     else if (plan.profile->writes_names)
         text = with_names(section->data.text(), plan.call.temporaries);
     else
@@ -139,7 +121,43 @@ Result<Bytes> content_of(std::size_t output, const Artifact& artifact, const Pla
     return Bytes::copy_of(*text);
 }
 
+using FileNumber = std::pair<dev_t, ino_t>;
+
+std::optional<FileNumber> number_of(const std::string& path)
+{
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+        return std::nullopt;
+    return FileNumber{status.st_dev, status.st_ino};
+}
+
 }  // namespace
+
+bool has_true_dependencies(const Artifact& artifact, const std::vector<watch::Condition>& conditions, const Plan& plan)
+{
+    if (!plan.call.dependencies)
+        return true;
+    const Result<Bytes> text = content_of(*plan.call.dependencies, artifact, plan);
+    if (!text)
+        return false;
+    // Compilers spell a file's name in ways of their own, so files are told by their numbers.
+    std::set<FileNumber> inputs;
+    const auto add = [&](const std::string& path) {
+        if (const auto number = number_of(path))
+            inputs.insert(*number);
+    };
+    for (const watch::Condition& condition : conditions)
+        if (condition.kind == watch::Condition::Kind::content)
+            add(condition.spot.path(plan.question.places));
+    for (const std::string& source : plan.call.sources)
+        add(source);
+    const auto is_input = [&](const std::string& path) {
+        const auto number = number_of(path);
+        return number && inputs.contains(*number);
+    };
+    return is_only_dependencies(std::string(text->text()),
+                                plan.call.targets.empty() ? plan.call.outputs : plan.call.targets, is_input);
+}
 
 std::vector<std::string> sections_of(const Call& call)
 {
@@ -169,7 +187,8 @@ Status add_files(const watch::TreeLog& log, const Plan& plan, Artifact& artifact
             if (!kept)
                 return error(Code::unavailable, "{} tells dependencies in a way that is not understood", path);
             content = *std::move(kept);
-        }
+        } else if (!is_for_this_machine(plan) && !is_what_it_makes(plan.call, content.view()))
+            return error(Code::unavailable, "{} is not an object, program or GPU code", path);
         artifact.sections.push_back({name_of_output(*output), std::move(content)});
     }
     for (std::size_t i = 0; i < plan.call.outputs.size(); ++i)
@@ -183,6 +202,12 @@ Status add_streams(const Plan& plan, Bytes streams, Artifact& artifact)
 {
     if (plan.profile->writes_names && !without_names(streams.text(), {}))
         return error(Code::unavailable, "what it says holds the name of a temporary file");
+    // A warning repeats the word that it is about, which may have come from a file or a variable of options.
+    const auto holds_secret = [](const std::vector<std::string>& words) {
+        return base::without_secrets(words) != words;
+    };
+    if (!streams.empty() && (holds_secret(plan.command.words) || holds_secret(plan.call.words)))
+        return error(Code::unavailable, "what it says may hold a secret of its command line");
     artifact.sections.push_back({std::string(k_streams), std::move(streams)});
     for (std::size_t i = 0; i < plan.call.sources.size() && !plan.call.names_sources; ++i) {
         const std::string& source = plan.call.sources[i];
@@ -198,13 +223,24 @@ Status add_streams(const Plan& plan, Bytes streams, Artifact& artifact)
 
 Status replay(const Artifact& artifact, const Plan& plan)
 try {
+    // The dependency file goes first: a build that is killed in between makes the outputs again.
+    std::vector<std::size_t> order(plan.call.outputs.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (plan.call.dependencies)
+        std::swap(order.front(), order[*plan.call.dependencies]);
     std::vector<Bytes> contents;
-    for (std::size_t i = 0; i < plan.call.outputs.size(); ++i) {
-        HEARTH_TRY_SET(Bytes content, content_of(i, artifact, plan));
+    for (const std::size_t output : order) {
+        HEARTH_TRY_SET(Bytes content, content_of(output, artifact, plan));
         contents.push_back(std::move(content));
     }
-    for (std::size_t i = 0; i < contents.size(); ++i)
-        HEARTH_TRY(put(plan.call.outputs[i], contents[i].view(), is_program(contents[i].view(), plan.call)));
+    if (plan.call.dependencies) {
+        const auto conditions = compilers::conditions_of(artifact);
+        if (!conditions || !has_true_dependencies(artifact, *conditions, plan))
+            return damaged(plan);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i)
+        HEARTH_TRY(put(plan.call.outputs[order[i]], contents[i].view(),
+                       plan.call.is_linked && is_program(contents[i].view())));
     write_streams(artifact.text(k_streams));
     return {};
 } catch (const std::bad_alloc&) {

@@ -22,6 +22,8 @@ std::vector<std::string> sections_of(const Call& call);
 Status add_files(const watch::TreeLog& log, const Plan& plan, Artifact& artifact);
 // Whether the section of this name is the file of dependencies.
 bool is_of_dependencies(std::string_view section, const Plan& plan);
+// Whether the dependency file, if there is one, names only files that these conditions are about.
+bool has_true_dependencies(const Artifact& artifact, const std::vector<watch::Condition>& conditions, const Plan& plan);
 Status add_streams(const Plan& plan, Bytes streams, Artifact& artifact);
 
 // The command has not run: its files and its output are given as they were. The result has the sections of the call.

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "compilers/command/kept_files.hpp"
 #include "compilers/command/linked_paths.hpp"
+#include "compilers/command/output_kinds.hpp"
 #include "compilers/command/run_watched.hpp"
 #include "compilers/command/step.hpp"
 #include "compilers/command/temporary_names.hpp"
@@ -93,7 +94,7 @@ Result<std::string> text_of(const std::string& path)
 
 bool is_for_this_machine(const Plan& plan)
 {
-    return plan.profile->writes_source && !plan.options.step_of.empty();
+    return (plan.profile->writes_source && !plan.options.step_of.empty()) || makes_intermediate(plan.call);
 }
 
 bool is_terminal(std::string_view streams, int stream)
@@ -167,6 +168,14 @@ Plan make_plan(Cache& cache, const Command& command, const RunOptions& options, 
                 past = fmt::format("its output {} is its source", output);
                 return plan;
             }
+    // A path that leaves a directory through a link is another file than it reads.
+    for (const std::string& output : plan.call.outputs) {
+        const fs::path directory = fs::path(places.working_directory) / directory_of(output);
+        if (fs::weakly_canonical(directory, ignored) != fs::weakly_canonical(directory.lexically_normal(), ignored)) {
+            past = fmt::format("its output {} leads back through a link", output);
+            return plan;
+        }
+    }
     // Files beside a source that was named without a directory are told without one too.
     if (plan.call.dependencies) {
         key.number("source has a directory", places.program_directory.empty() ? 0 : 1);

@@ -30,8 +30,8 @@ struct Plan {
 // `streams_as`: the last place of another plan, which this one is to repeat with nobody listening.
 Plan make_plan(Cache& cache, const Command& command, const RunOptions& options, const std::string& streams_as = {});
 
-// What a compiler reads next as source names files that it opens, so a store must not have chosen it. A step that
-// writes that is a fact of this machine, and is answered by what was compiled here alone.
+// A compiler that reads this next opens the files that it names, so a store must not have chosen it. It is a fact of
+// this machine, which only its own results answer.
 bool is_for_this_machine(const Plan& plan);
 
 // Whether a standard stream is a terminal, by what the last of a plan's places says of them.

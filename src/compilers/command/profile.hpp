@@ -102,12 +102,13 @@ struct Call {
     std::vector<Named> named;                   // but for those in files of arguments and in variables
     bool paths_matter = false;                  // what is written holds paths
     bool has_debug = false;                     // debug information, which holds paths unless they are fixed
+    std::string_view makes{};                   // as Profile::makes
     bool is_linked = false;                     // by a linker, for the system to run or load
     bool is_for_device = false;                 // what is written is for GPUs alone, and linked with nothing
     std::optional<std::size_t> dependencies{};  // which of the outputs is a file of dependencies
     bool names_sources = true;                  // in its words
     bool names_output = false;                  // by an option, not by default
-    bool names_targets = false;                 // of the file of dependencies
+    std::vector<std::string> targets;           // what the dependency file calls the outputs, if it was told
     bool compiles = false;                      // a file is made from sources
     bool only_tells = false;
     std::string why_past_the_cache;

@@ -1,3 +1,4 @@
+#include "base/secrets.hpp"
 #include "base/text.hpp"
 #include "compilers/command/profile.hpp"
 #include "compilers/command/temporary_names.hpp"
@@ -21,17 +22,16 @@ struct Reader {
     const Profile& profile;
     const std::vector<std::string>* arguments;
     Call call{};
-    std::string_view makes = profile.makes;
     bool tells_dependencies = false;
     bool writes_inputs = false;
     int depth = 0;             // of files of arguments
     std::size_t argument = 0;  // that is read
     std::size_t value_at = 0;  // where its value begins
 
-    void past(std::string why)
+    void past(std::string_view why)
     {
         if (call.why_past_the_cache.empty())
-            call.why_past_the_cache = std::move(why);
+            call.why_past_the_cache = base::without_secrets(why);
     }
 
     void name(Named::What what, std::size_t index)
@@ -153,7 +153,8 @@ struct Reader {
             call.words.push_back(value);
             break;
         case target:
-            call.names_targets = true;
+            for (const std::string_view name : base::words_of(value))
+                call.targets.emplace_back(name);
             [[fallthrough]];
         default:
             if (value == "native")
@@ -188,7 +189,7 @@ struct Reader {
             return;
         }
         if (!row->makes.empty())
-            makes = row->makes;
+            call.makes = row->makes;
         call.is_for_device |= row->means == compiles_device;
         call.compiles |= row->means == compiles || row->means == compiles_apart || row->means == compiles_device;
         call.paths_matter |= row->means == compiles_apart;
@@ -221,18 +222,18 @@ bool is_text(const std::string& source)
 }
 
 // Those that are written into the working directory since no output is named.
-void add_default_outputs(Call& call, std::string_view makes)
+void add_default_outputs(Call& call)
 {
     const auto add = [&](std::string name) {
         if (std::ranges::find(call.outputs, name) == call.outputs.end())
             call.outputs.push_back(std::move(name));
     };
-    if (!makes.empty() && !makes.starts_with('.'))
-        add(std::string(makes));
-    else if (!makes.empty())
+    if (!call.makes.empty() && !call.makes.starts_with('.'))
+        add(std::string(call.makes));
+    else if (!call.makes.empty())
         for (const std::string& source : call.sources)
             if (is_text(source))
-                add(std::filesystem::path(source).stem().string().append(makes));
+                add(std::filesystem::path(source).stem().string().append(call.makes));
 }
 
 }  // namespace
@@ -240,6 +241,7 @@ void add_default_outputs(Call& call, std::string_view makes)
 Call read_call(const Profile& profile, const std::vector<std::string>& arguments)
 {
     Reader reader{profile, &arguments};
+    reader.call.makes = profile.makes;
     for (std::size_t i = 0; i < arguments.size(); ++i)
         reader.take(i);
     Call& call = reader.call;
@@ -265,9 +267,9 @@ Call read_call(const Profile& profile, const std::vector<std::string>& arguments
         call.dependencies = call.outputs.size();
         call.outputs.push_back(named ? name.string() : name.filename().string());
     }
-    call.is_linked = reader.makes == k_linked;
+    call.is_linked = call.makes == k_linked;
     if (!call.names_output)
-        add_default_outputs(call, reader.makes);
+        add_default_outputs(call);
     return std::move(call);
 }
 

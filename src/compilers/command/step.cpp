@@ -10,9 +10,12 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <map>
+#include <span>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <unordered_set>
 
 namespace hearth::command {
 
@@ -64,12 +67,16 @@ private:
     std::string m_bytes;
 };
 
-bool is_known(Condition condition, const watch::Conditions& conditions)
+// Whatever a condition says, but for which others are about the same file.
+std::string text_of(const Condition& condition)
 {
-    return std::ranges::any_of(conditions.list, [&](const Condition& other) {
-        condition.same_file = other.same_file;
-        return other == condition;
-    });
+    const std::string_view digest = as_text(std::as_bytes(std::span(condition.digest)));
+    std::string text = fmt::format("{} {} {} {} ", static_cast<int>(condition.kind),
+                                   static_cast<int>(condition.spot.from), condition.spot.index, condition.error);
+    for (const std::string_view part : {std::string_view(condition.spot.rest), std::string_view(condition.name),
+                                        std::string_view(condition.text), digest})
+        text.append(part).push_back('\0');
+    return text;
 }
 
 bool is_of_file(const Condition& condition)
@@ -159,11 +166,14 @@ void add_conditions_of_steps(std::vector<Condition> steps, const watch::Places& 
         if (is_of_file(condition) && status_of(condition.spot.path(places), status) == 0)
             condition.same_file = first.try_emplace({status.st_dev, status.st_ino}, index).first->second;
     };
-    for (std::uint32_t i = 0; !steps.empty() && i < conditions.list.size(); ++i)
+    std::unordered_set<std::string> known;
+    for (std::uint32_t i = 0; !steps.empty() && i < conditions.list.size(); ++i) {
         number(i);
+        known.insert(text_of(conditions.list[i]));
+    }
     for (Condition& condition : steps) {
         // Paths that matter are held by the tree as a whole.
-        if (condition.kind == Condition::Kind::place || is_known(condition, conditions))
+        if (condition.kind == Condition::Kind::place || !known.insert(text_of(condition)).second)
             continue;
         compilers::add_condition(std::move(condition), conditions);
         number(static_cast<std::uint32_t>(conditions.list.size() - 1));

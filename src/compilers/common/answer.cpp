@@ -75,7 +75,7 @@ bool have_fixed_files(const std::vector<watch::Condition>& list)
 
 std::optional<watch::Stamps> known_stamps(Cache& cache, const Key& key)
 {
-    const Lookup known = cache.peek(key, EntryKind::derived);
+    const Lookup known = peek_fact(cache, key);
     return known ? watch::decode_stamps(known->bytes()) : std::nullopt;
 }
 
@@ -221,7 +221,11 @@ struct Compile {
         ran = true;
         HEARTH_TRY_SET(Watched watched, compile());
         watched.artifact.request = encoding;
-        watched.artifact.metadata.options = base::without_secrets(std::move(watched.artifact.metadata.options));
+        std::vector<std::string> shown = base::without_secrets(watched.artifact.metadata.options);
+        // A message repeats the word that it is about.
+        if (shown != watched.artifact.metadata.options && !watched.artifact.text("log").empty() && watched.depends_on)
+            watched.depends_on = error(Code::unavailable, "what it says may hold a secret of its options");
+        watched.artifact.metadata.options = std::move(shown);
         Bytes encoded;
         if (watched.depends_on) {
             std::vector<watch::Condition>& list = watched.depends_on->list;

@@ -8,6 +8,7 @@
 #include "base/hex.hpp"
 #include "base/of_process.hpp"
 #include "hearth/libraries.hpp"
+#include "hearth/refuse.hpp"
 #include "watch/recorders.hpp"
 #include "watch/source_file.hpp"
 
@@ -73,7 +74,7 @@ Bytes fact_of_file(Cache& cache, std::string_view what, const std::string& path,
         return *std::move(known);
     const Key key =
         Key::of("hearth file fact", what, file.device, file.inode, file.size, file.modified_ns, file.changed_ns);
-    if (const Lookup known = cache.peek(key, EntryKind::derived))
+    if (const Lookup known = peek_fact(cache, key))
         return known_facts.remember(id, Bytes::copy_of(known->text()));
     std::string fact;
     if (!watch::is_settled(file))

@@ -3,6 +3,7 @@
 #include "base/fork.hpp"
 #include "base/of_process.hpp"
 #include "base/wire.hpp"
+#include "hearth/refuse.hpp"
 
 #include <cstring>
 #include <mutex>
@@ -107,7 +108,7 @@ std::optional<KnownTexts::Place> KnownTexts::place_of(const std::string& path)
     auto found = m_directories.find(parent);
     if (found == m_directories.end()) {
         found = m_directories.try_emplace(std::string(parent)).first;
-        found->second.kept = m_cache->peek(key_of_texts(parent), EntryKind::derived);
+        found->second.kept = peek_fact(*m_cache, key_of_texts(parent));
         if (found->second.kept)
             read(found->second);
     }

@@ -50,6 +50,9 @@ std::string replayed_line(std::string_view line, const PathMap& paths)
 // The program itself, in place of what is below one of the places.
 constexpr std::string_view k_program{};
 
+// Whoever wrote an entry decides how many paths are in its log. In real ones the new paths take some kilobytes more.
+constexpr std::size_t k_most_growth = std::size_t{16} << 20;
+
 std::string paths_in_log(std::string_view log, const LogPlaces& there, const std::vector<watch::Condition>& conditions)
 {
     base::WireWriter out;
@@ -88,13 +91,15 @@ std::string replay_log(std::string_view log, std::string_view paths, const LogPl
         return std::string(log);
     std::string replayed;
     replayed.reserve(log.size());
-    while (!log.empty()) {
-        const std::size_t end = log.find('\n');
-        replayed += replayed_line(log.substr(0, end), then_to_now);
+    for (std::string_view rest = log; !rest.empty();) {
+        const std::size_t end = rest.find('\n');
+        replayed += replayed_line(rest.substr(0, end), then_to_now);
+        if (replayed.size() > log.size() + k_most_growth)
+            return std::string(log);
         if (end == std::string_view::npos)
             break;
         replayed += '\n';
-        log.remove_prefix(end + 1);
+        rest.remove_prefix(end + 1);
     }
     return replayed;
 }

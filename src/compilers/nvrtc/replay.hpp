@@ -18,7 +18,8 @@ struct LogPlaces {
 // same program elsewhere gets the log with its own paths.
 std::string paths_in_log(std::string_view log, const LogPlaces& there, const std::vector<watch::Condition>& conditions);
 
-// The log as NVRTC would write it here. `paths` is what paths_in_log() gave when it was compiled.
+// The log as NVRTC would write it here. `paths` is what paths_in_log() gave when it was compiled. With paths that no
+// compile can have had the log stays as it is.
 std::string replay_log(std::string_view log, std::string_view paths, const LogPlaces& here);
 
 }  // namespace hearth::nvrtc

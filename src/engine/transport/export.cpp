@@ -125,12 +125,6 @@ Result<bool> Carrier::carry_out(std::span<const Carried> chosen, const std::func
     return !m_progress || m_progress(chosen.size(), chosen.size());
 }
 
-// A derived entry is valid only on this machine.
-bool is_for_others(const EntryRow& row)
-{
-    return row.metadata.compiler != format::k_of_this_machine;
-}
-
 Error stopped(const std::string& path)
 {
     return error(Code::timeout, "{} was not written: it was stopped.", path);
@@ -143,7 +137,7 @@ Result<TransferReport> admin::export_to(Cache& cache, const std::string& path, c
 {
     Carrier carrier(cache.parts().stack, std::nullopt, progress);
     const std::optional<std::vector<Carried>> chosen =
-        carrier.choose([&](const EntryRow& row) { return is_for_others(row) && (!choose || choose(row)); });
+        carrier.choose([&](const EntryRow& row) { return format::may_travel(row) && (!choose || choose(row)); });
     if (!chosen)
         return stopped(path);
     format::ArchiveWriter archive(base::system_files(), path);
@@ -158,10 +152,7 @@ Result<TransferReport> admin::export_to(Cache& cache, const std::string& path, c
 Result<bundles::WriteReport> bundles::create(const std::string& path, Cache& cache, const Choose& choose,
                                              const WriteOptions& options, const Progress& progress)
 {
-    // A failed compile is remembered only for a short time.
-    const auto lasting = [&](const EntryRow& row) {
-        return row.status == 0 && is_for_others(row) && (!choose || choose(row));
-    };
+    const auto lasting = [&](const EntryRow& row) { return format::may_travel(row) && (!choose || choose(row)); };
     Vouching vouching;
     if (options.sign_with) {
         vouching = options.inputs;

@@ -74,8 +74,8 @@ Result<TransferReport> admin::import_from(Cache& cache, const std::string& path,
                                    archive.position()));
             continue;
         }
-        if (format::is_of_this_machine(*decoded.artifact))
-            continue;  // of another machine, or nobody's: older versions export them
+        if (!format::may_travel(*decoded.artifact))
+            continue;  // older versions export them
         HEARTH_TRY_SET(const Taken taken, take_in(cache.parts().stack, *key, Entry(decoded.artifact, bytes)));
         if (taken.refused) {
             ++report.rejected;

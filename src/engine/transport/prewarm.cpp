@@ -150,7 +150,7 @@ bool Filler::list_source()
         return !m_job.told_to_stop();
     };
     if (auto* const remote = dynamic_cast<RemoteTier*>(m_source.get())) {
-        const Status listed = remote->for_each_key(take);
+        const Status listed = remote->for_each_key(take, [&] { return !m_job.told_to_stop(); });
         if (!listed.ok())
             m_job.tell(listed.error().message);
         return listed.ok() && !m_job.told_to_stop();

@@ -72,6 +72,34 @@ Status keep_here(engine::Stack& stack, const Key& key, const Entry& entry, engin
     return refused;
 }
 
+// One that was fetched, if it is chosen. An Error: there is no use in going on.
+Status take_fetched(engine::Stack& stack, RemoteTier& remote, const Key& key, const Found& found, const Choose& choose,
+                    engine::Writes::Ticket read, TransferReport& report)
+{
+    if (!found) {
+        if (found.why == Miss::outage || found.why == Miss::timeout)
+            return error(Code::unavailable, "{}", remote.report().problem);
+        if (found.why == Miss::absent || found.why == Miss::expired)
+            return {};  // gone since it was listed
+        ++report.rejected;
+        base::tell(report.problems, fmt::format("Entry {} is {}; it was not taken.", key.hex(), to_string(found.why)));
+        return {};
+    }
+    if (choose && !choose(format::row_of(key, found)))
+        return {};
+    const Status kept = keep_here(stack, key, found.as_entry(), read);
+    if (!kept && kept.error().code != Code::denied)
+        return kept.error();
+    if (!kept) {
+        ++report.rejected;
+        base::tell(report.problems, kept.error().message);
+        return {};
+    }
+    ++report.entries;
+    report.bytes += found.bytes;
+    return {};
+}
+
 // Into the persistent tiers here: what is not on this machine yet and is chosen.
 Result<TransferReport> fetch_missing(Cache& cache, RemoteTier& remote, std::vector<Key> keys, const Choose& choose,
                                      const Progress& progress)
@@ -85,31 +113,12 @@ Result<TransferReport> fetch_missing(Cache& cache, RemoteTier& remote, std::vect
             return stopped("The pull");
         const std::span<const Key> some = std::span(keys).subspan(at, std::min(k_at_once, keys.size() - at));
         const engine::Writes::Ticket read = cache.parts().stack.writes().now();
-        const std::vector<Found> found = remote.fetch_many(some);
-        for (std::size_t i = 0; i < some.size(); ++i) {
-            if (!found[i]) {
-                if (found[i].why == Miss::outage || found[i].why == Miss::timeout)
-                    return error(Code::unavailable, "{}", remote.report().problem);
-                if (found[i].why == Miss::absent || found[i].why == Miss::expired)
-                    continue;  // gone since it was listed
-                ++report.rejected;
-                base::tell(report.problems,
-                           fmt::format("Entry {} is {}; it was not taken.", some[i].hex(), to_string(found[i].why)));
-                continue;
-            }
-            if (choose && !choose(format::row_of(some[i], found[i])))
-                continue;
-            const Status kept = keep_here(cache.parts().stack, some[i], found[i].as_entry(), read);
-            if (!kept && kept.error().code != Code::denied)
-                return kept.error();
-            if (!kept) {
-                ++report.rejected;
-                base::tell(report.problems, kept.error().message);
-                continue;
-            }
-            ++report.entries;
-            report.bytes += found[i].bytes;
-        }
+        Status status;
+        remote.fetch_each(some, [&](std::size_t i, const Found& found) {
+            if (status.ok())
+                status = take_fetched(cache.parts().stack, remote, some[i], found, choose, read, report);
+        });
+        HEARTH_TRY(status);
     }
     if (progress)
         progress(keys.size(), keys.size());
@@ -129,8 +138,7 @@ Result<TransferReport> admin::push(Cache& cache, std::string_view tier, const Ch
     HEARTH_TRY_SET(RemoteTier* const remote, remote_named(cache.parts().tiers, tier));
     std::vector<EntryRow> rows;
     cache.parts().stack.list([&](const EntryRow& row) {
-        // As in Stack::insert().
-        if (row.metadata.compiler != format::k_of_this_machine && row.status == 0 && (!choose || choose(row)))
+        if (format::may_travel(row) && (!choose || choose(row)))
             rows.push_back(row);
         return true;
     });
@@ -199,10 +207,15 @@ Result<TransferReport> admin::pull(Cache& cache, std::string_view tier, const Ch
 {
     HEARTH_TRY_SET(RemoteTier* const remote, remote_named(cache.parts().tiers, tier));
     std::vector<Key> keys;
-    HEARTH_TRY(remote->for_each_key([&](const Key& key) {
-        keys.push_back(key);
-        return true;
-    }));
+    bool goes_on = true;
+    HEARTH_TRY(remote->for_each_key(
+        [&](const Key& key) {
+            keys.push_back(key);
+            return true;
+        },
+        [&] { return goes_on = !progress || progress(0, keys.size()); }));
+    if (!goes_on)
+        return stopped("The pull");
     return fetch_missing(cache, *remote, std::move(keys), choose, progress);
 }
 

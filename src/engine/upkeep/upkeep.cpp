@@ -26,9 +26,7 @@ Upkeep::~Upkeep()
 
 void Upkeep::after_fork()
 {
-    if (m_thread.joinable())
-        m_thread.detach();
-    m_thread = {};  // to stop the parent's would call what it left on its stack
+    base::forget_thread(m_thread);
     m_started = false;
 }
 

@@ -82,8 +82,8 @@ std::optional<Shape> shape_of(const Variants& variants, std::span<const Constant
         double threads = 1;
         for (const Extent& extent : {asked.grid, asked.block})
             threads *= static_cast<double>(extent.x) * static_cast<double>(extent.y) * static_cast<double>(extent.z);
-        constexpr double k_most_threads = 0x1p62;
-        if (threads < 1 || threads > k_most_threads)
+        constexpr double k_most_counted = 0x1p62;
+        if (threads < 1 || threads > k_most_counted)
             return std::nullopt;  // the launch will be refused
         shape.threads = std::bit_ceil(static_cast<std::uint64_t>(threads));
     }

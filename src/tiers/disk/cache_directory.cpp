@@ -5,7 +5,6 @@
 #include "base/fork.hpp"
 #include "base/hex.hpp"
 #include "base/open_file.hpp"
-#include "format/entry.hpp"
 #include "format/entry_file.hpp"
 #include "tiers/disk/directory_lock.hpp"
 #include "tiers/disk/note_file.hpp"
@@ -97,6 +96,12 @@ Status CacheDirectory::check() const
 {
     const auto refuse = [](Code code, std::string message) -> Status { return error(code, "{}", std::move(message)); };
     // The directory itself may be a link the user made; what lies below it may not.
+    if (!m_shared && base::is_link_of_another(m_layout.directory()))
+        return refuse(
+            Code::unavailable,
+            fmt::format("Cache directory {} is a link of another user. Choose another with HEARTH_DIR, or set "
+                        "HEARTH_SHARED=1 if you trust everyone who can write there.",
+                        m_layout.directory()));
     for (const std::string& path : {m_layout.directory() + "/.", m_layout.root()}) {
         base::FileStat stat;
         const int error = m_files.stat(path.c_str(), stat);
@@ -177,27 +182,23 @@ int CacheDirectory::at_entry(const Key& key, Use&& use) const
     return shard.open() ? use(base::At(shard.fd(), Layout::name_in_shard(key))) : shard.fd();
 }
 
-Bytes CacheDirectory::read_entry(const Key& key, int& error) const
+base::FileHandle CacheDirectory::open_entry(const Key& key, base::FileStat& stat) const
 {
-    base::FileStat about;
-    Bytes bytes;
-    error = at_entry(key, [&](base::At at) {
-        int read = 0;
-        bytes = base::read_file(m_files, at, format::k_max_entry_bytes, read, &about);
-        return read;
-    });
-    if (error == 0 && !trusts(about.owner)) {
-        error = -EPERM;
-        return {};
-    }
-    return bytes;
+    return {m_files, at_entry(key, [&](base::At at) { return base::open_file(m_files, at, O_RDONLY, stat); })};
+}
+
+Bytes CacheDirectory::read_entry(const Key& key, int& error, std::uint64_t most) const
+{
+    base::FileStat stat;
+    const base::FileHandle file = open_entry(key, stat);
+    error = file.open() && !trusts(stat.owner) ? -EPERM : -file.error();
+    return error == 0 ? format::read_entry(m_files, file.fd(), stat.size, most, error) : Bytes{};
 }
 
 Bytes CacheDirectory::read_entry_head(const Key& key, std::uint64_t& size, int& error) const
 {
     base::FileStat stat;
-    const base::FileHandle file(
-        m_files, at_entry(key, [&](base::At at) { return base::open_file(m_files, at, O_RDONLY, stat); }));
+    const base::FileHandle file = open_entry(key, stat);
     error = -file.error();
     if (error != 0)
         return {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/files.hpp"
+#include "format/entry.hpp"
 #include "hearth/tier.hpp"
 #include "tiers/disk/index.hpp"
 #include "tiers/disk/layout.hpp"
@@ -52,8 +53,8 @@ public:
     int make_folder(const std::string& path) const;
 
     // The entry's bytes, or empty with -errno in `error`: -ENOENT if there is none, -ELOOP and the like if it is not a
-    // file, -EPERM if somebody else put it into a directory that is not shared.
-    Bytes read_entry(const Key& key, int& error) const;
+    // file, -EPERM if somebody else put it into a directory that is not shared, -EOVERFLOW as format::read_entry().
+    Bytes read_entry(const Key& key, int& error, std::uint64_t most = format::k_max_entry_bytes) const;
     // Its first bytes, enough for the head; `size` is that of the whole file.
     Bytes read_entry_head(const Key& key, std::uint64_t& size, int& error) const;
     // Its size, or -errno; -ENOENT also if something else than a file is in its place.
@@ -103,6 +104,7 @@ public:
 
 private:
     int sync_folder(const std::string& path) const;
+    base::FileHandle open_entry(const Key& key, base::FileStat& stat) const;
     // Calls it with where the entry is, or returns why its shard cannot be used: -errno.
     template <class Use>
     int at_entry(const Key& key, Use&& use) const;

@@ -15,12 +15,11 @@ void DiskTier::discard(const Key& key)
     if (session.error() != 0)
         return;
     // Checked again under the lock: another process may have put a good one in its place.
-    int error = 0;
-    const Bytes bytes = m_directory.read_entry(key, error);
-    const Found found = error == 0 ? format::accept_entry(bytes, key, acceptance()) : Found::miss(Miss::corrupt);
+    Bytes bytes;
+    const Found found = read(key, bytes);
     if (found || found.why == Miss::other_version)
         return;
-    if (found.why == Miss::untrusted)
+    if (found.why == Miss::untrusted && !bytes.empty())
         quarantine(key, bytes);
     unlink(session, key);
     m_uses.forget(key);

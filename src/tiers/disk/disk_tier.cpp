@@ -57,11 +57,10 @@ bool no_such_entry(int error)
     return error == -ENOENT || error == -ENOTDIR;
 }
 
-// Something that is not an entry is in its place: a link, a pipe, a file too large, or one truncated while it was read.
+// Something that is not an entry is in its place: a link, a pipe, or a file that was truncated while it was read.
 bool not_an_entry(int error)
 {
-    return error == -ELOOP || error == -EINVAL || error == -EFBIG || error == -ENODATA || error == -ENXIO ||
-           error == -EISDIR;
+    return error == -ELOOP || error == -EINVAL || error == -ENODATA || error == -ENXIO || error == -EISDIR;
 }
 
 }  // namespace
@@ -177,11 +176,13 @@ Found DiskTier::peek(const Key& key)
 Found DiskTier::read(const Key& key, Bytes& bytes) const
 {
     int error = 0;
-    bytes = m_directory.read_entry(key, error);
+    bytes = m_directory.read_entry(key, error, m_options.max_entry_bytes);
     if (no_such_entry(error))
         return Found::miss(Miss::absent);
     if (error == -EPERM)
         return Found::miss(Miss::untrusted);
+    if (error == -EOVERFLOW)
+        return Found::miss(Miss::other_version);
     if (error != 0)
         return Found::miss(not_an_entry(error) ? Miss::corrupt : Miss::outage);
     return format::accept_entry(bytes, key, acceptance());
@@ -311,7 +312,7 @@ int DiskTier::evict(Session& session, const IndexRecord& record, EvictionCause c
     Victim victim{record.key, record.bytes, record.cost, cause, std::nullopt};
     if (evicting.keep == Victims::keep) {
         int error = 0;
-        Bytes bytes = m_directory.read_entry(record.key, error);
+        Bytes bytes = m_directory.read_entry(record.key, error, m_options.max_entry_bytes);
         format::DecodedEntry decoded = format::decode_entry(bytes, record.key);
         if (decoded.artifact)
             victim.entry.emplace(std::move(decoded.artifact), std::move(bytes));

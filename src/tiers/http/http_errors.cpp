@@ -157,6 +157,14 @@ Error error_of_status(long status, Method method, const std::string& address, st
     const std::string what =
         reason.empty() ? std::to_string(status) : fmt::format("{} {}", status, base::printable(reason));
     switch (status) {
+    case 301:
+    case 302:
+    case 303:
+    case 307:
+    case 308:
+        return error(Code::unavailable,
+                     "{} redirects {} elsewhere ({}), which is not followed. Use the address that it redirects to.",
+                     address, name_of(method), what);
     case 401:
     case 403:
         return error(Code::denied, "{} refused {} with {}: user, password, key or permissions are not what it wants.",

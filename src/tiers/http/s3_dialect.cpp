@@ -6,6 +6,7 @@
 #include "tiers/http/http_errors.hpp"
 #include "tiers/http/s3_answers.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <mutex>
 
@@ -113,7 +114,8 @@ Status S3Dialect::list(HttpClient& client, const Visit& visit, SteadyTime deadli
     std::string token;
     while (true) {
         HEARTH_TRY_SET(const Request request, page_request(token));
-        HEARTH_TRY_SET(const Answer answer, client.perform(request, deadline));
+        const SteadyTime until = std::min(deadline, std::chrono::steady_clock::now() + remotes::k_list_part);
+        HEARTH_TRY_SET(const Answer answer, client.perform(request, until));
         if (answer.status == 401 || answer.status == 403)
             forget_credentials();
         if (answer.status != 200)
@@ -124,7 +126,7 @@ Status S3Dialect::list(HttpClient& client, const Visit& visit, SteadyTime deadli
             if (name && !visit(*name, object.bytes))
                 return {};
         }
-        if (!page.truncated)
+        if (!page.truncated || !visit({}, 0))
             return {};
         if (page.next_token == token)
             return not_http(place(), "its list goes on at the place where it was");

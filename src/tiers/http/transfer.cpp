@@ -143,10 +143,7 @@ void Transfer::set_up()
     set(CURLOPT_PROTOCOLS_STR, m_options.tls ? "https" : "http");
     // A request over TLS must not be redirected to an answer without TLS.
     set(CURLOPT_REDIR_PROTOCOLS_STR, m_options.tls ? "https" : "http,https");
-    set(CURLOPT_FOLLOWLOCATION, 1L);
     set(CURLOPT_MAXREDIRS, k_max_redirects);
-    // Otherwise a redirected PUT would lose its body and store an empty object.
-    set(CURLOPT_POSTREDIR, CURL_REDIR_POST_ALL);
     set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
     set(CURLOPT_PIPEWAIT, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -184,6 +181,8 @@ void Transfer::set_limits()
 
 void Transfer::set_method(const Request& request)
 {
+    // Only what reads: a server must not choose where this machine writes.
+    set(CURLOPT_FOLLOWLOCATION, request.method == Method::get || request.method == Method::head ? 1L : 0L);
     switch (request.method) {
     case Method::get:
         break;
@@ -195,7 +194,7 @@ void Transfer::set_method(const Request& request)
         break;
     case Method::put:
         // Sent as a POST with the method's name changed: libcurl then reads the caller's bytes in place, sends a small
-        // body together with its header, and can send it again after a redirect.
+        // body together with its header.
         set(CURLOPT_POST, 1L);
         set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
         set(CURLOPT_POSTFIELDS, request.body.empty() ? "" : reinterpret_cast<const char*>(request.body.data()));

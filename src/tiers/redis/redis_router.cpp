@@ -271,7 +271,15 @@ Router::Node Router::node_at(const Endpoint& endpoint)
     }
     // Created without the lock, and destroyed without it if another thread was faster: it has locks of its own.
     Node made = std::make_shared<RedisNode>(m_settings, endpoint);
+    std::map<Endpoint, Node> left;
     const std::lock_guard lock(m_mutex);
+    // A server that sends us on names as many as it likes.
+    if (m_nodes.size() >= (m_routes ? m_routes->masters.size() : 0) + k_most_others) {
+        left.swap(m_nodes);
+        if (m_routes)
+            for (const Node& master : m_routes->masters)
+                m_nodes[master->endpoint()] = master;
+    }
     return m_nodes.emplace(endpoint, made).first->second;
 }
 

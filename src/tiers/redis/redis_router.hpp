@@ -55,6 +55,7 @@ private:
     static constexpr std::chrono::milliseconds k_refresh_every{100};
     static constexpr std::size_t k_most_asked = 8;  // nodes to ask for one map
     static constexpr int k_most_redirections = 3;
+    static constexpr std::size_t k_most_others = 64;  // nodes that are no masters of the map, each with connections
 
     // The present map. The first time, and if the map may be wrong, it is fetched now.
     Result<SharedRoutes> routes(SteadyTime deadline);

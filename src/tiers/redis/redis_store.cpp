@@ -219,7 +219,7 @@ Result<RedisStore::Walk> RedisStore::list_node(RedisNode& node,
     do {
         Task task = task_of(Command({}, {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"}));
         Task* const one[] = {&task};
-        node.run(one, deadline);
+        node.run(one, std::min(deadline, std::chrono::steady_clock::now() + remotes::k_list_part));
         HEARTH_TRY(task.answer);
         std::optional<ScanPage> page = parse_scan(*task.answer, m_settings->prefix);
         if (!page)
@@ -228,6 +228,8 @@ Result<RedisStore::Walk> RedisStore::list_node(RedisNode& node,
             if (!visit(name, 0))
                 return Walk::enough;
         cursor = std::move(page->cursor);
+        if (cursor != "0" && !visit({}, 0))
+            return Walk::enough;
     } while (cursor != "0");
     return Walk::on;
 }

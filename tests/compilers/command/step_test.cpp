@@ -163,4 +163,16 @@ TEST_F(Step, writes_to_no_file_that_is_not_the_log)
     EXPECT_EQ(written(), "records");
 }
 
+// As many as an entry may have: looking each of them up in a list would take minutes.
+TEST_F(Step, with_very_many_conditions_is_merged_once_each)
+{
+    std::vector<Condition> many;
+    for (std::uint32_t i = 0; i < watch::k_most_conditions; ++i)
+        many.push_back({.kind = Condition::Kind::variable_unset, .name = fmt::format("HEARTH_TEST_{}", i / 2)});
+    watch::Conditions all;
+    command::add_conditions_of_steps(many, {}, all);
+    command::add_conditions_of_steps(many, {}, all);
+    EXPECT_EQ(all.list.size(), watch::k_most_conditions / 2);
+}
+
 }  // namespace hearth::test

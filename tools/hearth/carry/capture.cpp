@@ -93,7 +93,7 @@ std::string_view problem_of_path(std::string_view path)
             return "leads out of the directory";
         if (name.empty() || name == "." || name.size() > k_longest_name)
             return "is no plain path";
-        if (first && name == k_staging)
+        if (first && (name == k_staging || name == k_lock))
             return "is where restores are prepared";
         first = false;
     }

@@ -30,6 +30,8 @@ inline constexpr std::uint64_t k_small_bytes = 256_KiB;
 
 // The folder in which a restore prepares what it will move into place. It is in no capture.
 inline constexpr std::string_view k_staging = ".hearth-carry";
+// The file that a restore locks meanwhile. It is in no capture either.
+inline constexpr std::string_view k_lock = ".hearth-carry.lock";
 
 // The file in a directory that says that a restore without a trusted signature wrote there. It is in no capture.
 inline constexpr std::string_view k_unsigned_mark = ".hearth-unsigned";

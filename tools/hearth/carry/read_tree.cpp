@@ -225,7 +225,7 @@ Status Reader::read_names(int folder, const std::string& path, std::vector<std::
     for (const std::string& name : *names) {
         const std::string below = path.empty() ? name : path + "/" + name;
         struct stat status {};
-        if (name == k_staging || name == k_unsigned_mark ||
+        if (name == k_staging || name == k_lock || name == k_unsigned_mark ||
             ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         if (is_passing(name, S_ISDIR(status.st_mode))) {

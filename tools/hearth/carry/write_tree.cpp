@@ -9,6 +9,7 @@
 #include "terminal/system_error.hpp"
 #include "terminal/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -140,8 +141,8 @@ bool Plan::has_content(int folder, const char* name, const struct stat& status, 
 Result<Written> write_tree(const Capture& capture, const OpenPlace& place, const WriteOptions& options,
                            const ReadPack& read_pack, const Progress& progress)
 {
-    const FolderLock lock(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), place.directory(),
-                          [&] { return !progress || progress(0, 0); });
+    const FolderLock lock(Descriptor(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                          std::string(k_lock), place.directory(), [&] { return !progress || progress(0, 0); });
     // A limit on the size of files is to be an error like a full disk, not the end of this process.
     std::signal(SIGXFSZ, SIG_IGN);
     Plan plan(capture, place.get(), options.existing);

@@ -1,4 +1,5 @@
 #include "base/ready_mark.hpp"
+#include "base/text.hpp"
 #include "cache/open_cache.hpp"
 #include "carry/around_run.hpp"
 #include "hearth/command.hpp"
@@ -19,7 +20,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 
 #include <unistd.h>
 
@@ -52,18 +52,34 @@ void set(const char* name, const std::string& value)
     ::setenv(name, value.c_str(), 1);
 }
 
-// For settings that name one or more files, separated by blanks: the command may change its directory.
-void make_absolute(const char* name, bool must_exist)
+// Where it leads from here: the command may change its directory.
+std::string from_here(std::string_view path)
+{
+    return fs::absolute(path).string();
+}
+
+bool exists(std::string_view path)
+{
+    std::error_code error;
+    return fs::exists(path, error);
+}
+
+void make_path_absolute(const char* name, bool (*is_path)(std::string_view))
+{
+    if (const char* const value = std::getenv(name); value != nullptr && is_path(value))
+        set(name, from_here(value));
+}
+
+// A path with blanks would be several in a list, so there it stays as it is.
+void make_list_absolute(const char* name)
 {
     const char* const value = std::getenv(name);
     if (value == nullptr)
         return;
     std::string all;
-    std::istringstream words(value);
-    for (std::string word; words >> word;) {
-        std::error_code error;
-        const bool stays = word.front() == '/' || word.front() == '~' || (must_exist && !fs::exists(word, error));
-        all += (all.empty() ? "" : " ") + (stays ? word : fs::absolute(word).string());
+    for (const std::string_view word : base::words_of(value)) {
+        const std::string whole = exists(word) ? from_here(word) : std::string(word);
+        all.append(all.empty() ? "" : " ").append(base::words_of(whole).size() == 1 ? whole : word);
     }
     set(name, all);
 }
@@ -78,11 +94,12 @@ void check_record(const std::string& path)
 // For the command and its children. Paths become absolute, since they may change their directory.
 void prepare_environment(const Globals& globals, const RunArguments& arguments)
 {
-    for (const char* name : {"HEARTH_DIR", "HEARTH_RECORD"})
-        make_absolute(name, false);
-    for (const char* name : {"HEARTH_BUNDLES", "HEARTH_CONFIG", "HEARTH_NVRTC", "HEARTH_NVJITLINK", "HEARTH_NVVM",
-                             "HEARTH_SIGN_WITH", "HEARTH_TRUSTED_KEYS"})
-        make_absolute(name, true);
+    make_path_absolute("HEARTH_DIR", [](std::string_view text) { return !text.empty(); });
+    make_path_absolute("HEARTH_RECORD", [](std::string_view text) { return !text.empty() && text != "none"; });
+    for (const char* name : {"HEARTH_CONFIG", "HEARTH_NVRTC", "HEARTH_NVJITLINK", "HEARTH_NVVM", "HEARTH_SIGN_WITH"})
+        make_path_absolute(name, exists);
+    for (const char* name : {"HEARTH_BUNDLES", "HEARTH_TRUSTED_KEYS"})
+        make_list_absolute(name);
     if (globals.directory)
         set("HEARTH_DIR", fs::absolute(*globals.directory).string());
     if (!arguments.forbid.empty())
@@ -177,6 +194,10 @@ int run_run(const Globals& globals, const RunArguments& given)
     Result<RunLog> log = keeps_log ? RunLog::make(fs::absolute(arguments.log)) : RunLog::make();
     if (!log && keeps_log)
         fail(log.error().message);
+    if (log && tells && !fs::is_regular_file(log->path()))
+        fail(fmt::format("{} is no file that could be read for the summary. Name a file with --log, or leave --summary "
+                         "and --json out.",
+                         in_quotes(arguments.log)));
     if (!log) {
         complain(log.error().message + " The command runs without a summary.");
         run_to_the_end(globals, arguments, around);

@@ -43,12 +43,12 @@ std::string found_on_path(const std::string& program)
     return {};
 }
 
-// The folder of the package that this command lies in, in a wheel: site-packages/hearth/_bin/hearth.
+// The folder of the package that this command lies in, in a wheel: site-packages/hearth/_prefix/bin/hearth.
 std::string own_package_folder()
 {
     std::error_code error;
-    const fs::path command = fs::read_symlink("/proc/self/exe", error);
-    return command.parent_path().filename() == "_bin" ? command.parent_path().parent_path().parent_path().string() : "";
+    const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+    return prefix.filename() == "_prefix" ? prefix.parent_path().parent_path().string() : "";
 }
 
 std::string stranger_in(const std::string& folder)

@@ -1,5 +1,6 @@
 #include "process/file_io.hpp"
 
+#include "base/files.hpp"
 #include "process/descriptor.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/system_error.hpp"
@@ -13,7 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -60,11 +61,15 @@ mode_t mode_for_new_file()
     return 0666 & ~mask;
 }
 
+// A pipe or a device.
 void write_in_place(const std::string& path, ByteView bytes)
 {
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-    if (file.get() < 0)
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    struct stat status {};
+    if (file.get() < 0 || ::fstat(file.get(), &status) != 0)
         cannot_write(path, errno);
+    if (S_ISREG(status.st_mode))  // put there this moment
+        cannot_write(path, EEXIST);
     if (const int error = write_all(file.get(), bytes); error == EPIPE)
         throw ReaderLeft{};
     else if (error != 0)
@@ -131,31 +136,25 @@ Bytes read_whole(const std::string& path, std::uint64_t most)
 
 void write_whole(const std::string& path, ByteView bytes)
 {
+    const std::optional<std::string> place = base::place_of(path);
+    if (!place)
+        fail(fmt::format("{} is a link of another user, which is not followed. Choose another file.", in_quotes(path)));
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) {
-        if (errno != ENOENT)
-            cannot_write(path, errno);
-        write_beside_and_rename(path, mode_for_new_file(), bytes);
-        return;
-    }
-    if (S_ISDIR(status.st_mode))
-        cannot_write(path, EISDIR);
-    if (!S_ISREG(status.st_mode)) {
+    if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
         write_in_place(path, bytes);
         return;
     }
     // A symbolic link stays, and its target is replaced.
-    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-    write_beside_and_rename(real ? std::string(real.get()) : path, status.st_mode & 07777, bytes);
-}
-
-void write_into(const std::string& path, ByteView bytes)
-{
-    struct stat status {};
-    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
-        write_in_place(path, bytes);
-    else
-        write_whole(path, bytes);
+    if (::lstat(place->c_str(), &status) != 0) {
+        if (errno != ENOENT)
+            cannot_write(path, errno);
+        write_beside_and_rename(*place, mode_for_new_file(), bytes);
+        return;
+    }
+    if (!S_ISREG(status.st_mode))
+        cannot_write(path, S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
+    // A neighbour may have put a file that everybody can write to, or that runs as its owner.
+    write_beside_and_rename(*place, status.st_uid == ::geteuid() ? status.st_mode & 0777 : mode_for_new_file(), bytes);
 }
 
 void keep_other_files(const std::string& path, const FileKind& kind)

@@ -16,10 +16,6 @@ Bytes read_whole(const std::string& path, std::uint64_t most = UINT64_MAX);
 // A device or a pipe is written to as it is. Fails with a sentence.
 void write_whole(const std::string& path, ByteView bytes);
 
-// Writes into an existing file, as compilers do: a process that has it open reads the new bytes, and so do its other
-// names. A new file appears whole. Fails with a sentence.
-void write_into(const std::string& path, ByteView bytes);
-
 // What a file of ours begins with, and what it is called.
 struct FileKind {
     std::string_view magic;

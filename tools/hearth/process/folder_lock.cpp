@@ -13,43 +13,72 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace hearth::cli {
 
 namespace {
 
-std::string folder_of(const std::string& file)
+namespace fs = std::filesystem;
+
+// Links are followed: the file at the end is the one that changes.
+fs::path real(const std::string& file)
 {
     std::error_code error;
-    return std::filesystem::weakly_canonical(file, error).parent_path().string();
+    return fs::weakly_canonical(fs::absolute(file, error), error);
+}
+
+bool is_ours_alone(int file)
+{
+    struct stat status {};
+    return ::fstat(file, &status) == 0 && status.st_uid == ::geteuid() && (status.st_mode & 077U) == 0;
 }
 
 }  // namespace
 
 FolderLock::FolderLock(const std::string& file)
-    : FolderLock(::open(folder_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), folder_of(file))
+    : FolderLock(Descriptor(::open(real(file).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                 "." + real(file).filename().string() + ".lock", file)
 {
 }
 
-FolderLock::FolderLock(int folder, const std::string& path, const std::function<bool()>& goes_on) : m_folder(folder)
+FolderLock::FolderLock(Descriptor folder, std::string name, const std::string& path,
+                       const std::function<bool()>& goes_on)
+    : m_folder(std::move(folder)), m_name(std::move(name))
 {
-    while (m_folder >= 0 && ::flock(m_folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        if (told_to_stop() != 0)
-            ::close(m_folder);
-        stop_if_told();
-        if (goes_on && !goes_on()) {
-            ::close(m_folder);
-            fail(fmt::format("Another process holds {}, and did not let go of it in time.", in_quotes(path)));
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    constexpr int k_flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    do
+        m_file = Descriptor(::openat(m_folder.get(), m_name.c_str(), k_flags, 0600));
+    while (!try_to_hold(path, goes_on));
 }
 
 FolderLock::~FolderLock()
 {
-    if (m_folder >= 0)
-        ::close(m_folder);
+    if (m_file.get() >= 0)
+        ::unlinkat(m_folder.get(), m_name.c_str(), 0);
+}
+
+// False: whoever held it before has removed it, so another one is to be locked.
+bool FolderLock::try_to_hold(const std::string& path, const std::function<bool()>& goes_on) const
+{
+    const bool is_open = m_file.get() >= 0;
+    if (!is_open && ::faccessat(m_folder.get(), m_name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        return true;
+    while (!is_open || ::flock(m_file.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (is_open && errno != EWOULDBLOCK)
+            return true;
+        stop_if_told();
+        if (!is_open || !is_ours_alone(m_file.get()))
+            fail(fmt::format("The lock {} of {} belongs to another user, or others can open it, so it is not waited "
+                             "for. Remove it when nobody works there.",
+                             in_quotes(m_name), in_quotes(path)));
+        if (goes_on && !goes_on())
+            fail(fmt::format("Another process holds {}, and did not let go of it in time.", in_quotes(path)));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    struct stat status {};
+    return ::fstat(m_file.get(), &status) != 0 || status.st_nlink != 0;
 }
 
 }  // namespace hearth::cli

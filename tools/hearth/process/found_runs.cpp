@@ -19,13 +19,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A line of /proc/PID/status, without its name. Empty: the process has ended, or there is none.
+std::string status_of(int pid, std::string_view name)
+{
+    std::ifstream status(fmt::format("/proc/{}/status", pid));
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(name))
+            return line.substr(name.size());
+    return {};
+}
+
+// Also started by this user: anybody may start a set-user-id program, with an environment of his own.
+bool is_of_this_user(int pid)
+{
+    struct stat facts {};
+    return ::stat(fmt::format("/proc/{}", pid).c_str(), &facts) == 0 && facts.st_uid == ::geteuid() &&
+           status_of(pid, "Uid:").starts_with(fmt::format("\t{}\t", ::geteuid()));
+}
+
 // By the environment of a process of this user, if it still has the mark.
 std::optional<FoundRun> run_with(int pid)
 {
-    struct stat facts {};
-    const std::string process = fmt::format("/proc/{}", pid);
-    if (::stat(process.c_str(), &facts) != 0 || facts.st_uid != ::geteuid())
+    if (!is_of_this_user(pid))
         return std::nullopt;
+    const std::string process = fmt::format("/proc/{}", pid);
     const std::string named = fmt::format("{}=", base::k_ready_variable);
     std::ifstream environment(process + "/environ", std::ios::binary);
     for (std::string variable; std::getline(environment, variable, '\0');)
@@ -38,12 +55,7 @@ std::optional<FoundRun> run_with(int pid)
 
 int parent_of(int pid)
 {
-    std::ifstream status(fmt::format("/proc/{}/status", pid));
-    constexpr std::string_view k_parent = "PPid:\t";
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with(k_parent))
-            return base::parse_number<int>(line.substr(k_parent.size())).value_or(0);
-    return 0;
+    return base::parse_number<int>(status_of(pid, "PPid:\t")).value_or(0);
 }
 
 // Every process of this user that is in a run.

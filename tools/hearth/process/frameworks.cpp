@@ -58,8 +58,8 @@ std::string frameworks_folder()
     const fs::path dropins = dropin_folder();
     if (dropins.empty())
         return {};
-    const bool is_in_wheel = dropins.parent_path().filename() == "_lib";
-    const fs::path package = is_in_wheel ? dropins.parent_path().parent_path() : dropins / "python/hearth";
+    const fs::path prefix = dropins.parent_path().parent_path();
+    const fs::path package = prefix.filename() == "_prefix" ? prefix.parent_path() : dropins / "python/hearth";
     const fs::path folder = package / "_start";
     return ::access((folder / "sitecustomize.py").c_str(), R_OK) == 0 ? folder.string() : std::string{};
 }

@@ -1,6 +1,7 @@
 #include "process/run_summary.hpp"
 
 #include "base/error.hpp"
+#include "base/log_file.hpp"
 #include "base/signal_guard.hpp"
 #include "process/scratch_folder.hpp"
 #include "run_log/run_log.hpp"
@@ -205,7 +206,7 @@ int error_of_writing(int fd)
 
 Result<RunLog> RunLog::make(const std::string& path)
 {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+    const int fd = base::open_log(path, O_CREAT | O_TRUNC);
     if (const int problem = error_of_writing(fd); problem != 0)
         return error(Code::io, "The log {} cannot be written: {}. Name another file with --log, or leave it out.",
                      in_quotes(path), system_error(problem));

@@ -201,7 +201,7 @@ int Command::Line::say_usage(const CLI::ParseError& error) const
             return k_usage;
         }
     }
-    std::string what = printable(error.what());
+    std::string what = printable(base::without_secrets(std::string_view(error.what())));
     if (!what.empty() && what.back() != '.')
         what += '.';
     complain(fmt::format("{} '{} --help' shows what it takes.", what, command));
