@@ -1,6 +1,6 @@
 # What people type. The work is CMake's (CMakePresets.json); every target first sees to the packages it needs.
 .DEFAULT_GOAL := build
-.PHONY: build wheel docs package test-package demo test bench simulate test-gpu bench-gpu sanitize-gpu sanitize soak format lint clean help
+.PHONY: build wheel docs package test-package demo test test-as-user bench simulate test-gpu bench-gpu sanitize-gpu sanitize soak format lint clean help
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # A terminal gets ninja's one moving line; a log gets warnings and errors only.
@@ -13,6 +13,8 @@ build: ## build the library and the command, build/hearth
 	@echo "build/hearth is ready: try build/hearth --help"
 
 wheel: ## build the Python package, dist/hearth_cache-*.whl, and test it in an empty environment
+	@scripts/configure release build build wheel
+	@$(call BUILD,build,hearth hearth_tool)
 	@scripts/build-wheel
 
 docs: ## make the API reference from the headers, build/docs/api/index.html; a warning of Doxygen is an error
@@ -39,7 +41,10 @@ demo: ## compile kernels through the cache, cold and then warm; then an incremen
 test: ## build and run every test
 	@scripts/configure release build build test
 	@$(call BUILD,build,hearth_tests)
-	@ctest --preset release --parallel $(JOBS)
+	@scripts/run-tests release --parallel $(JOBS)
+
+test-as-user: ## run the tests again that meet permissions, as an ordinary user (by root, after make test)
+	@scripts/run-tests --as-user
 
 bench: ## measure beside floors and rivals; prints one table, what was missed, and writes build/bench.json
 	@scripts/configure release build build bench
@@ -63,10 +68,10 @@ sanitize-gpu: ## the tests that launch kernels under compute-sanitizer's memchec
 sanitize: ## the tests again under AddressSanitizer + UBSan, then under ThreadSanitizer
 	@scripts/configure asan-ubsan build-asan build test
 	@$(call BUILD,build-asan,hearth_tests)
-	@ctest --preset asan-ubsan --parallel $(JOBS)
+	@scripts/run-tests asan-ubsan --parallel $(JOBS)
 	@scripts/configure tsan build-tsan build test
 	@$(call BUILD,build-tsan,hearth_tests)
-	@ctest --preset tsan --parallel $(JOBS)
+	@scripts/run-tests tsan --parallel $(JOBS)
 
 soak: ## everything at once for HEARTH_SOAK_MINUTES (5), then the tests with their long parts HEARTH_SOAK (20) times as long
 	@scripts/configure release build build test
@@ -85,7 +90,7 @@ lint: ## check the format (clang-format) and the code (clang-tidy)
 	@scripts/lint --jobs $(JOBS) build
 
 clean: ## remove everything that was built
-	@rm -rf build build-debug build-gpu build-asan build-tsan build-wheel dist
+	@rm -rf build build-debug build-gpu build-asan build-tsan dist
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done

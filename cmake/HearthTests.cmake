@@ -6,19 +6,24 @@
 #   LABELS stress                       for ctest -L; "unit" if none is given
 #   TOGETHER                            its cases run in one process, one ctest test: they share a slow start
 #   FOREIGN_LEAKS                       it loads drivers that leak and print: no search for leaks
-#   TIMEOUT 300)                        seconds per test case; 120 if none is given
+#   NOT_UNDER thread                    sanitizers that have nothing to find in it: address, thread
+#   SECONDS 30                          what it takes: long ones start first, so that none is left over at the end
+#   TIMEOUT 300)                        seconds until it is ended; 120 if none is given
 #
 # Every case is a ctest test of its own, named FOLDER.Suite.case: tiers/disk.DiskTier.evicting_from_memory_demotes_to_disk.
+# With a sanitizer, starting and ending a program costs more than most cases, so there each program is one test.
 include(GoogleTest)
 find_package(GTest 1.11 QUIET)
 find_package(rapidcheck QUIET)
 
-# Sanitizers slow a program down by an order of magnitude. A timeout is meant to end a hang, not to time a test.
-set(timeout_factor 1)
-if(HEARTH_SANITIZE)
-  set(timeout_factor 5)
-endif()
-set(HEARTH_TEST_TIMEOUT_FACTOR ${timeout_factor} CACHE STRING "What test timeouts are multiplied by")
+# A timeout is meant to end a hang, not to time a test. With a sanitizer each program has ten minutes.
+set(HEARTH_TEST_TIMEOUT_FACTOR 1 CACHE STRING "What test timeouts are multiplied by")
+set(sanitized_timeout 600)
+
+# LLVM's linker takes a third of the time. What ships is linked by the system's.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=lld HEARTH_HAVE_LLD)
+set(HEARTH_TEST_LINKER $<$<BOOL:${HEARTH_HAVE_LLD}>:-fuse-ld=lld>)
 
 # `make test` builds this: every test program, and what they need.
 add_custom_target(hearth_tests)
@@ -42,6 +47,9 @@ function(hearth_test_support)
   set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/support/sample_entries.cpp"
     TARGET_DIRECTORY hearth_test_support
     PROPERTIES COMPILE_OPTIONS -O2 SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  # An object of its own, so that programs may bring a main() instead.
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/support/test_main.cpp"
+    TARGET_DIRECTORY hearth_test_support PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   # A precompiled header works only for sources with the same flags, and -fPIC is not -fPIE.
   set_target_properties(hearth_test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 endfunction()
@@ -52,9 +60,12 @@ function(hearth_search_leaks name)
 endfunction()
 
 function(hearth_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "FOREIGN_LEAKS;TOGETHER" "TIMEOUT" "SOURCES;NEEDS;DEFINITIONS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "FOREIGN_LEAKS;TOGETHER" "NOT_UNDER;SECONDS;TIMEOUT" "SOURCES;NEEDS;DEFINITIONS;LABELS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "hearth_test(${name}) does not know \"${ARG_UNPARSED_ARGUMENTS}\"")
+  endif()
+  if(ARG_NOT_UNDER AND HEARTH_SANITIZE MATCHES "${ARG_NOT_UNDER}")
+    return()
   endif()
   if(NOT ARG_SOURCES)
     set(ARG_SOURCES "${name}.cpp")
@@ -62,8 +73,13 @@ function(hearth_test name)
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
-  if(NOT ARG_TIMEOUT)
+  if(HEARTH_SANITIZE)
+    set(ARG_TIMEOUT ${sanitized_timeout})
+  elseif(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_SECONDS)
+    set(ARG_SECONDS 0)
   endif()
   math(EXPR timeout "${ARG_TIMEOUT} * ${HEARTH_TEST_TIMEOUT_FACTOR}")
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
@@ -76,9 +92,10 @@ function(hearth_test name)
   endforeach()
 
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE hearth_test_support GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE hearth_test_support)
   target_compile_definitions(${name} PRIVATE ${ARG_DEFINITIONS})
   target_compile_options(${name} PRIVATE ${HEARTH_TEST_OPTIMISATION})
+  target_link_options(${name} PRIVATE ${HEARTH_TEST_LINKER})
   target_precompile_headers(${name} REUSE_FROM hearth_test_support)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
@@ -92,14 +109,16 @@ function(hearth_test name)
   endforeach()
   add_dependencies(hearth_tests ${name})
 
-  # With a sanitizer, starting and ending a program costs more than most cases, so each program is one test.
   if(HEARTH_SANITIZE OR ARG_TOGETHER)
-    math(EXPR timeout "${timeout} * 4")
     add_test(NAME "${folder}.${name}" COMMAND ${name})
-    set_tests_properties("${folder}.${name}" PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}")
+    set_tests_properties("${folder}.${name}" PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}" COST ${ARG_SECONDS})
     # Forked children start threads in some tests, which ThreadSanitizer takes for a mistake.
     string(CONCAT tsan "TSAN_OPTIONS=die_after_fork=0:second_deadlock_stack=1"
       ":suppressions=${PROJECT_SOURCE_DIR}/tests/tsan-suppressions.txt")
+    # GCC's takes the parent's threads, in a forked child, for some that were never joined.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      string(APPEND tsan ":report_thread_leaks=0")
+    endif()
     # Some tests ask for more memory than there is, to see it refused. By default sanitizers end the process then.
     set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT
       "${tsan}:allocator_may_return_null=1;NODEVICE_SELECT=1")
@@ -112,9 +131,41 @@ function(hearth_test name)
     endif()
     return()
   endif()
-  # gtest_discover_tests passes PROPERTIES on as one flat list: a label list has to arrive with its semicolons hidden.
-  string(REPLACE ";" "\\;" labels "${ARG_LABELS}")
+  # gtest_discover_tests passes PROPERTIES on as one flat list, so several labels become one word: "stress-gpu". What
+  # ctest -L takes is a regular expression.
+  string(JOIN "-" labels ${ARG_LABELS})
   # Mesa's Vulkan prints about a display that is not there, unless it is told not to look for one.
   gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT NODEVICE_SELECT=1)
+    PROPERTIES TIMEOUT ${timeout} LABELS "${labels}" COST ${ARG_SECONDS} ENVIRONMENT NODEVICE_SELECT=1)
+endfunction()
+
+# A test that is a command:
+#
+#   hearth_plain_test(docs.every_link_leads_somewhere COMMAND python3 check_links.py DIR LABELS project
+#     ENVIRONMENT NAME=VALUE SECONDS 5 TIMEOUT 300)      as for hearth_test
+#
+# It says "skipped: ..." where it cannot run.
+function(hearth_plain_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "SECONDS;TIMEOUT;RESOURCE_LOCK" "COMMAND;ENVIRONMENT;LABELS")
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "hearth_plain_test(${name}) does not know \"${ARG_UNPARSED_ARGUMENTS}\"")
+  endif()
+  if(HEARTH_SANITIZE)
+    set(ARG_TIMEOUT ${sanitized_timeout})
+  elseif(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_SECONDS)
+    set(ARG_SECONDS 0)
+  endif()
+  math(EXPR timeout "${ARG_TIMEOUT} * ${HEARTH_TEST_TIMEOUT_FACTOR}")
+  add_test(NAME "${name}" COMMAND ${ARG_COMMAND})
+  set_tests_properties("${name}" PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}" COST ${ARG_SECONDS}
+    ENVIRONMENT "${ARG_ENVIRONMENT}" RESOURCE_LOCK "${ARG_RESOURCE_LOCK}" SKIP_REGULAR_EXPRESSION "skipped: ")
+endfunction()
+
+# A test that is a Python program: tests/support/run_python_test.py gives it a temporary directory of its own.
+function(hearth_python_test name script)
+  hearth_plain_test(${name} COMMAND ${Python3_EXECUTABLE} -B "${PROJECT_SOURCE_DIR}/tests/support/run_python_test.py"
+    "${script}" ${ARGN})
 endfunction()

@@ -125,7 +125,7 @@ static int sentences(hearth_cache* cache)
     program.option_count = 1;
     EXPECT(hearth_nvrtc_compile(cache, &program, &lease) == HEARTH_INVALID_ARGUMENT);
     EXPECT(strstr(hearth_error(cache), "option") != NULL);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they end a program that asks for so much */
+#if !defined(HEARTH_HAS_ASAN) && !defined(HEARTH_HAS_TSAN) /* they end a program that asks for so much */
     nowhere.data = &key;
     nowhere.size = SIZE_MAX / 4;
     EXPECT(hearth_put_bytes(cache, &key, NULL, nowhere) == HEARTH_NO_MEMORY);

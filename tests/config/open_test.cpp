@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <tuple>
 
+#include <sys/stat.h>
+
 // From settings to a cache: tiers, the disabling switch, and where warnings go.
 
 namespace hearth::test {
@@ -257,6 +259,14 @@ TEST_F(Opening, hearth_log_names_the_file_warnings_go_to)
         Cache again = Cache::open().value();
     }
     EXPECT_TRUE(read_file(m_scratch / "hearth.log").starts_with(log)) << "appended to, never cut";
+}
+
+TEST_F(Opening, a_pipe_that_nobody_reads_in_the_place_of_the_log_is_no_harm)
+{
+    ASSERT_EQ(::mkfifo((m_scratch / "hearth.log").c_str(), 0600), 0);
+    m_environment.set("HEARTH_LOG", m_scratch / "hearth.log");
+    m_environment.set("HEARTH_MAX_BYTES", "lots");
+    EXPECT_TRUE(Cache::open().ok());
 }
 
 TEST_F(Opening, a_log_that_cannot_be_written_is_no_harm)

@@ -241,6 +241,21 @@ TEST_F(Sources, an_address_that_is_none_is_told_of_without_its_password)
     EXPECT_EQ(settings.problems[0].find("hunter2"), std::string::npos) << settings.problems[0];
 }
 
+// Where a file was meant, or another setting.
+TEST_F(Sources, a_secret_in_a_setting_that_takes_none_is_not_shown)
+{
+    m_environment.set("HOME", "/home/someone");
+    for (const char* name : {"HEARTH_SIGN_WITH", "HEARTH_TRUSTED_KEYS", "HEARTH_BUNDLES", "HEARTH_MAX_BYTES"})
+        for (const char* text : {"ed25519-secret:hunter2", "https://ann:hunter2@cache/kernels"}) {
+            m_environment.set(name, text);
+            const Settings settings = resolve();
+            for (const Setting& setting : settings.values)
+                EXPECT_EQ(setting.value.find("hunter2"), std::string::npos) << name << ": " << setting.value;
+            for (const std::string& problem : settings.problems)
+                EXPECT_EQ(problem.find("hunter2"), std::string::npos) << problem;
+        }
+}
+
 TEST_F(Sources, are_all_named_once_and_every_one_is_tested)
 {
     std::vector<std::string> names;

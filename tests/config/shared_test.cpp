@@ -68,7 +68,7 @@ TEST_F(Shared, is_one_cache_for_all_threads_and_is_flushed_when_the_program_ends
 
 TEST_F(Shared, goes_on_in_a_forked_child)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(HEARTH_HAS_ASAN)
     GTEST_SKIP() << "what a forked process leaves alone, since it belongs to threads that it does not have, is a leak";
 #endif
     EXPECT_TRUE(in_process([&] {

@@ -1,4 +1,7 @@
+#include "base/files.hpp"
 #include "cache_test.hpp"
+#include "format/archive.hpp"
+#include "format/entry.hpp"
 #include "hearth/admin.hpp"
 #include "support/forged_entry.hpp"
 
@@ -164,6 +167,27 @@ TEST_F(Transfer, a_cut_archive_gives_what_came_before_the_cut)
     EXPECT_EQ(report->rejected, 1U);
     ASSERT_EQ(report->problems.size(), 1U);
     EXPECT_NE(report->problems[0].find(archive()), std::string::npos);
+}
+
+TEST_F(Transfer, a_failure_is_neither_exported_nor_imported)
+{
+    Artifact failure("log");
+    failure.status = 1;
+    Cache cache = open_usual();
+    ASSERT_TRUE(cache.insert(numbered_key(1), failure).ok());
+    put(cache, 2, 100);
+    const Result<TransferReport> exported = admin::export_to(cache, archive());
+    ASSERT_TRUE(exported.ok());
+    EXPECT_EQ(exported->entries, 1U);
+
+    format::ArchiveWriter forged(base::system_files(), archive());
+    ASSERT_TRUE(forged.add(format::encode_entry(numbered_key(1), failure).value()).ok());
+    ASSERT_TRUE(forged.finish().ok());
+    Cache other = elsewhere();
+    const Result<TransferReport> imported = admin::import_from(other, archive());
+    ASSERT_TRUE(imported.ok()) << imported.error().message;
+    EXPECT_EQ(imported->entries, 0U);
+    EXPECT_FALSE(other.peek(numbered_key(1)));
 }
 
 TEST_F(Transfer, what_is_no_archive_is_an_error)

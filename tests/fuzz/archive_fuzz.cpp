@@ -5,15 +5,18 @@
 #include <optional>
 #include <string>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+namespace {
+
+using namespace hearth;
+
+void try_input(std::string_view input)
 {
-    using namespace hearth;
-    const std::string bytes(fuzz::text_of(data, size));
+    const std::string bytes(input);
     test::SingleFile file(bytes);
     Result<format::ArchiveReader> archive = format::ArchiveReader::open(file, "input");
     if (!archive.ok()) {
         fuzz::require(archive.error().message.find("input") != std::string::npos, "an error names the file");
-        return 0;
+        return;
     }
 
     test::SingleFile copy;
@@ -34,5 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                           bytes.substr(k_header_bytes).starts_with(copy.content().substr(k_header_bytes)),
                       "an archive that is read to its end is written again as it was");
     }
-    return 0;
 }
+
+const fuzz::Added k_added({"archive", 600'000, try_input});
+
+}  // namespace

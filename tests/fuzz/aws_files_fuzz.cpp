@@ -59,14 +59,15 @@ void check_profile(const std::string& file, const std::string& profile)
     fuzz::require(!region || is_value(*region, file), "a region is a value");
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+void try_input(std::string_view input)
 {
-    const std::string file(fuzz::text_of(data, size));
+    const std::string file(input);
     check_value(file, "aws_access_key_id");
     check_value(file, "region");
     check_profile(file, "default");
     check_profile(file, "work");
-    return 0;
 }
+
+const fuzz::Added k_added({"aws_files", 400'000, try_input});
+
+}  // namespace

@@ -82,13 +82,14 @@ void check(const std::string& bytes)
                   "its entries are written again as they were");
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+void try_input(std::string_view input)
 {
-    std::string bytes(fuzz::text_of(data, size));
+    std::string bytes(input);
     check(bytes);
     test::reseal_bundle(bytes);
     check(bytes);
-    return 0;
 }
+
+const fuzz::Added k_added({"bundle", 300'000, try_input});
+
+}  // namespace

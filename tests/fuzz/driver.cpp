@@ -1,6 +1,7 @@
 // Runs a fuzzer without libFuzzer: over its corpus, then over seeded mutations of it.
 //
-//   NAME_fuzz [--runs N] FOLDER|FILE...     the inputs as they are, then N mutations of them (none when not said)
+//   hearth_fuzz NAME FOLDER       the inputs in the folder, then mutations of them
+//   hearth_fuzz NAME FILE...      these inputs, as they are
 //
 // The inputs are tried in a child process that notes in shared memory which one it is at, so that after a crash, a
 // sanitizer's exit or a hang its parent can make that input again, save it and say how to replay it.
@@ -31,24 +32,19 @@
 namespace {
 
 namespace fs = std::filesystem;
+using hearth::fuzz::Fuzzer;
 using hearth::fuzz::Mutator;
 
 constexpr unsigned k_hang_seconds = 60;  // for a thousand inputs, which take a fraction of a second
 
-struct Options {
-    std::uint64_t runs = 0;
-    std::vector<fs::path> inputs;
-};
-
-bool parse(int count, char** words, Options& options)
+// A crash is for AddressSanitizer to see. Without it, a few show that the same holds of optimised code.
+std::uint64_t mutations_of(const Fuzzer& fuzzer)
 {
-    for (int i = 1; i < count; ++i) {
-        if (std::string_view(words[i]) != "--runs")
-            options.inputs.emplace_back(words[i]);
-        else if (++i < count)
-            options.runs = std::strtoull(words[i], nullptr, 10);
-    }
-    return !options.inputs.empty();
+#ifdef HEARTH_HAS_ASAN
+    return hearth::test::scaled(fuzzer.mutations);
+#else
+    return hearth::test::scaled(fuzzer.mutations / 30);
+#endif
 }
 
 std::vector<std::string> read_inputs(const std::vector<fs::path>& paths)
@@ -72,7 +68,7 @@ std::vector<std::string> read_inputs(const std::vector<fs::path>& paths)
     return inputs;
 }
 
-void try_inputs(const Mutator& mutator, std::uint64_t count, std::atomic<std::uint64_t>& at)
+void try_inputs(const Fuzzer& fuzzer, const Mutator& mutator, std::uint64_t count, std::atomic<std::uint64_t>& at)
 {
     for (std::uint64_t number = 0; number < count; ++number) {
         at.store(number, std::memory_order_relaxed);
@@ -80,29 +76,31 @@ void try_inputs(const Mutator& mutator, std::uint64_t count, std::atomic<std::ui
             ::alarm(k_hang_seconds);
         const std::string input = mutator.input(number);
         // An allocation of just this size, so that a sanitizer sees a read one byte beyond it.
-        const std::unique_ptr<std::uint8_t[]> exact(new std::uint8_t[input.size()]);
+        const std::unique_ptr<char[]> exact(new char[input.size()]);
         std::copy(input.begin(), input.end(), exact.get());
-        LLVMFuzzerTestOneInput(exact.get(), input.size());
+        fuzzer.try_input({exact.get(), input.size()});
     }
 }
 
-std::string save(const std::string& input, const std::string& program, std::uint64_t number)
+std::string save(const std::string& input, const Fuzzer& fuzzer, std::uint64_t number)
 {
-    const std::string path =
-        fs::absolute(fs::path(program).filename().string() + "-failure-" + std::to_string(number)).string();
+    const std::string path = fs::absolute(std::string(fuzzer.name) + "-failure-" + std::to_string(number)).string();
     std::ofstream(path, std::ios::binary) << input;
     return path;
 }
 
 int run(int count, char** words)
 {
-    Options options;
-    if (!parse(count, words, options)) {
-        std::cerr << "usage: " << words[0] << " [--runs N] FOLDER|FILE...\n";
+    const Fuzzer* const fuzzer = count > 1 ? hearth::fuzz::fuzzer_named(words[1]) : nullptr;
+    if (fuzzer == nullptr || count < 3) {
+        std::cerr << "usage: " << words[0] << " NAME FOLDER|FILE...\nNAME is one of:";
+        for (const Fuzzer& each : hearth::fuzz::fuzzers())
+            std::cerr << ' ' << each.name;
+        std::cerr << '\n';
         return 2;
     }
-    const Mutator mutator(read_inputs(options.inputs), hearth::test::seed());
-    const std::uint64_t mutations = options.runs == 0 ? 0 : hearth::test::scaled(options.runs);
+    const Mutator mutator(read_inputs({words + 2, words + count}), hearth::test::seed());
+    const std::uint64_t mutations = fs::is_directory(words[2]) ? mutations_of(*fuzzer) : 0;
     if (mutator.corpus_size() == 0) {
         std::cerr << "There is no input to start from.\n";
         return 2;
@@ -115,7 +113,7 @@ int run(int count, char** words)
     auto& at = *new (shared) std::atomic<std::uint64_t>(0);
     const pid_t child = ::fork();
     if (child == 0) {
-        try_inputs(mutator, mutator.corpus_size() + mutations, at);
+        try_inputs(*fuzzer, mutator, mutator.corpus_size() + mutations, at);
         std::exit(0);  // not _exit: a leak checker looks when a program ends
     }
     int status = 0;
@@ -126,10 +124,10 @@ int run(int count, char** words)
         return 0;
     }
     const std::string input = mutator.input(at);
-    const std::string path = save(input, words[0], at);
+    const std::string path = save(input, *fuzzer, at);
     std::cerr << "Input " << at << " (" << input.size() << " bytes) "
               << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hangs" : "breaks")
-              << " the decoder.\nReplay it with: " << words[0] << " " << path
+              << " the decoder.\nReplay it with: " << words[0] << " " << fuzzer->name << " " << path
               << "\nOnce fixed, keep it: copy it into the corpus.\n";
     return 1;
 }

@@ -2,17 +2,43 @@
 
 #include "hearth/bytes.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
-// A fuzzer is one file that defines this function: it hands the bytes to a decoder and aborts when something that must
-// hold does not. driver.cpp runs it over a corpus and mutations of it; libFuzzer can run it too (HEARTH_LIBFUZZER=ON).
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+// A fuzzer is one file that adds itself to the program's: its function hands bytes to a decoder, and aborts where
+// something does not hold that must. driver.cpp runs them over a corpus and mutations of it, libfuzzer.cpp lets
+// libFuzzer do it.
 
 namespace hearth::fuzz {
+
+struct Fuzzer {
+    const char* name;
+    std::uint64_t mutations;  // so many take a few seconds with an optimised build
+    void (*try_input)(std::string_view input);
+};
+
+inline std::vector<Fuzzer>& fuzzers()
+{
+    static std::vector<Fuzzer> s_all;
+    return s_all;
+}
+
+// Null: there is none.
+inline const Fuzzer* fuzzer_named(std::string_view name)
+{
+    for (const Fuzzer& fuzzer : fuzzers())
+        if (fuzzer.name == name)
+            return &fuzzer;
+    return nullptr;
+}
+
+class Added {
+public:
+    explicit Added(Fuzzer fuzzer) { fuzzers().push_back(fuzzer); }
+};
 
 inline void require(bool holds, const char* what)
 {
@@ -20,11 +46,6 @@ inline void require(bool holds, const char* what)
         return;
     std::fprintf(stderr, "This does not hold: %s\n", what);
     std::abort();
-}
-
-inline std::string_view text_of(const std::uint8_t* data, std::size_t size)
-{
-    return {reinterpret_cast<const char*>(data), size};
 }
 
 }  // namespace hearth::fuzz

@@ -20,6 +20,7 @@ namespace {
 
 using namespace hearth;
 using namespace hearth::tiers::http;
+using tiers::http::Request;
 
 constexpr std::uint64_t k_most_object_bytes = 5000;
 constexpr std::size_t k_most_refusal_bytes = 65536;
@@ -148,15 +149,13 @@ void check_answer(const Answer& answer, const Request& request, std::size_t sent
     fuzz::require(!s3.says_absent(answer) || plain.says_absent(answer), "what S3 has not is 404 or 410");
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+void try_input(std::string_view input)
 {
     static Server server;
-    if (size == 0)
-        return 0;
-    const std::string_view sent = fuzz::text_of(data, size).substr(1);
-    const Request request{.method = method_of(static_cast<char>(data[0])),
+    if (input.empty())
+        return;
+    const std::string_view sent = input.substr(1);
+    const Request request{.method = method_of(input[0]),
                           .url = "http://server/name",
                           .headers = {},
                           .body = as_bytes("content"),
@@ -170,5 +169,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check_answer(*answer, request, sent.size(), server.announced_length());
     else
         check_error(answer.error());
-    return 0;
 }
+
+const fuzz::Added k_added({"http_answer", 60'000, try_input});
+
+}  // namespace

@@ -156,12 +156,12 @@ void check(const std::string& bytes)
     check_error(reopened.open(stat_entry));
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+void try_input(std::string_view text)
 {
-    const std::string_view text = fuzz::text_of(data, size);
     check(std::string(text));
     check(file_of_short_form(text));
-    return 0;
 }
+
+const fuzz::Added k_added({"index", 30'000, try_input});
+
+}  // namespace

@@ -17,19 +17,19 @@ std::string lower(std::string_view text)
     return result;
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+void try_input(std::string_view text)
 {
-    const std::string_view text = fuzz::text_of(data, size);
     if (const auto key = Key::parse(text))
         fuzz::require(key->hex() == lower(text), "a key that is read is written as it was");
 
     // The same bytes as the name of a file among the entries.
     static const tiers::Layout layout("directory");
-    const unsigned shard = size == 0 ? 0 : data[0];
+    const unsigned shard = text.empty() ? 0 : static_cast<unsigned char>(text[0]);
     if (const auto key = tiers::Layout::key_of(shard, text))
         fuzz::require(layout.entry(*key) == layout.shard(shard) + "/" + std::string(text),
                       "a file that is named like an entry is that entry's file");
-    return 0;
 }
+
+const fuzz::Added k_added({"key", 600'000, try_input});
+
+}  // namespace

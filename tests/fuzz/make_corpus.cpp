@@ -1,4 +1,5 @@
-// Writes the inputs the fuzzers start from: one small example of everything each decoder can meet.
+// Writes those inputs of the fuzzers that are binary, for when such a format has changed: one small example of
+// everything each decoder can meet. What is text is in corpus/ alone, to be edited there.
 //
 //   make_corpus FOLDER     FOLDER/NAME/* for each NAME_fuzz; files that are there, such as failures kept, stay
 
@@ -8,7 +9,7 @@
 #include "format/entry.hpp"
 #include "format/recipe.hpp"
 #include "format/request.hpp"
-#include "fuzz/server_inputs.hpp"
+#include "remote/breaker.hpp"
 #include "support/forged_entry.hpp"
 #include "support/single_file.hpp"
 #include "tiers/disk/index.hpp"
@@ -28,7 +29,7 @@ namespace {
 using namespace hearth;
 namespace fs = std::filesystem;
 
-using fuzz::Inputs;
+using Inputs = std::map<std::string, std::string>;  // by the name of the file
 using Strings = std::vector<std::string>;
 
 std::string text_of(const Bytes& bytes)
@@ -111,13 +112,6 @@ Inputs recipes()
             {"torn", use.substr(0, 40) + format::encode_recipe({}) + use.substr(0, 20)}};
 }
 
-Inputs sources()
-{
-    return {{"plain", "#include \"a.h\"\n#define H <b.h>\n#include H\n#if __has_include(<c.h>)\n#endif\n"},
-            {"odd", "#inc\\\nlude /* x */ <a.h> // y\n%:include \"d.h\"\n#define F(x) x##_\n#define G F(a)\n#include "
-                    "G\n"}};
-}
-
 Artifact artifact()
 {
     Artifact result;
@@ -193,7 +187,7 @@ std::string bundle(std::uint64_t entries, bool as_delta)
     return file.content();
 }
 
-Inputs bundles()
+Inputs bundle_files()
 {
     return {{"empty", bundle(0, false)},
             {"one_entry", bundle(1, false)},
@@ -282,33 +276,29 @@ Inputs stats_notes()
              "hearth stats 1\nnew 1\ntier.disk.new 2\ntier. 3\ntier.. 4\n 5\n\nhits -1\nhits 1e9\nsum 0\n"}};
 }
 
-Inputs settings()
+Inputs breakers()
 {
-    return {
-        {"empty_object", "{}"},
-        {"sizes", R"({"max_bytes": "10GiB", "memory_bytes": 1048576, "max_entries": 1000, "compression": 3})"},
-        {"times", R"({"max_age": "30d", "flight_wait": "250ms", "failure_ttl": 5, "maintenance_interval": "1m"})"},
-        {"words", R"({"preset": "development", "policy": "lru", "log": "off", "maintenance": "by_hand"})"},
-        {"flags", R"({"disabled": true, "read_only": false, "shared": "yes", "forbid_compile": 1})"},
-        {"wrong", R"({"max_bytes": -1, "compression": 99, "policy": [], "preset": {}, "directory": null, "new": 1})"},
-        {"comment", "{ // a comment\n\"directory\": \"/tmp/x\" /* and another */ }"},
-        {"escapes", R"({"directory": "\u0000\ud83d\ude00\n", "log": ""})"},
-        {"nested", R"({"max_bytes": [[[[{"a": [[[[1]]]]}]]]], "log": {"to": {"a": "file"}}})"},
-        {"no_object", "[1, 2]"},
-        {"no_json", "max_bytes = 10G\n"}};
-}
-
-Inputs keys()
-{
-    const std::string hex = Key::of("fuzz").hex();
-    return {{"key", hex}, {"file_name", hex.substr(2)}, {"upper_case", "ABCDEF" + hex.substr(6)}, {"short", "abc"}};
-}
-
-Inputs units()
-{
-    return {{"bytes", "4096"},      {"gibibytes", "1.5 GiB"}, {"exponent", "1e9"},
-            {"petabytes", "8191P"}, {"days", "30d"},          {"milliseconds", "250ms"},
-            {"negative", "-1s"},    {"infinite", "inf"},      {"point", ".5w"}};
+    using remotes::Breaker;
+    using Failure = Breaker::Failure;
+    constexpr std::uint64_t k_now = 1'700'000'000'000'000'000;  // as breaker_fuzz.cpp has it
+    const auto after = [](std::uint64_t now, Failure failure, int times, bool works_again = false) {
+        test::SingleFile file;
+        Breaker breaker(
+            "state/remote", [now] { return now; }, Users::one, file);
+        for (int i = 0; i < times; ++i)
+            breaker.failed(failure);
+        if (works_again)
+            breaker.succeeded();
+        return file.content();
+    };
+    return {{"working", after(k_now, Failure::server, 1, true)},
+            {"down", after(k_now, Failure::server, 1)},
+            {"down_for_long", after(k_now, Failure::refusal, 1)},
+            {"over", after(k_now - 10'000'000'000, Failure::server, 3)},
+            {"clock_set_back", after(k_now + 3'600'000'000'000, Failure::server, 1)},
+            {"long_pause",
+             after(k_now, Failure::server, 1).substr(0, 16) + std::string("\x00\x00\x00\x80\x00\x00\x00\x00", 8)},
+            {"empty", ""}};
 }
 
 void write(const fs::path& folder, const Inputs& inputs)
@@ -335,17 +325,12 @@ int main(int count, char** words)
         write(folder / "request", requests());
         write(folder / "manifest", manifests());
         write(folder / "recipe", recipes());
-        write(folder / "texts", sources());
         write(folder / "entry", entries());
         write(folder / "archive", archives());
-        write(folder / "bundle", bundles());
+        write(folder / "bundle", bundle_files());
         write(folder / "index", indexes());
         write(folder / "stats_note", stats_notes());
-        write(folder / "settings", settings());
-        write(folder / "key", keys());
-        write(folder / "units", units());
-        for (const auto& [name, inputs] : fuzz::server_inputs())
-            write(folder / name, inputs);
+        write(folder / "breaker", breakers());
     } catch (const std::exception& error) {
         std::cerr << error.what() << '\n';
         return 3;

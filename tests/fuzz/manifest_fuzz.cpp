@@ -1,12 +1,17 @@
 #include "fuzz/fuzz.hpp"
 #include "watch/manifest.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+namespace {
+
+using namespace hearth;
+
+void try_input(std::string_view text)
 {
-    using namespace hearth;
-    const std::string_view text = fuzz::text_of(data, size);
     const auto manifest = watch::decode_manifest(as_bytes(text));
     if (manifest)
         fuzz::require(watch::encode_manifest(*manifest).text() == text, "a manifest has one encoding");
-    return 0;
 }
+
+const fuzz::Added k_added({"manifest", 2'000'000, try_input});
+
+}  // namespace

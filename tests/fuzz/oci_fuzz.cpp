@@ -21,13 +21,13 @@ void check(const Result<oci::Descriptor>& read)
                   "a blob is found by digits only");
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+void try_input(std::string_view text)
 {
-    const std::string_view text = fuzz::text_of(data, size);
     static_cast<void>(oci::check_layout(text, "layout"));
     check(oci::manifest_in(text, "layout"));
     check(oci::bundle_in(text, "layout"));
-    return 0;
 }
+
+const fuzz::Added k_added({"oci", 40'000, try_input});
+
+}  // namespace

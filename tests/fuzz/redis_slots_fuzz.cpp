@@ -120,16 +120,16 @@ void check_slot(std::string_view key)
                       "a tag's slot is the slot of what has it");
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+void try_input(std::string_view text)
 {
-    const std::string_view text = fuzz::text_of(data, size);
     if (const std::optional<Reply> reply = fuzz::first_reply(text)) {
         check_map(*reply);
         check_redirection(reply->text);
     }
     check_redirection(text);
     check_slot(text);
-    return 0;
 }
+
+const fuzz::Added k_added({"redis_slots", 500'000, try_input});
+
+}  // namespace

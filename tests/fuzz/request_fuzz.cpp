@@ -26,16 +26,16 @@ std::string encode(const std::vector<Field>& fields)
     return std::move(out.out());
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+void try_input(std::string_view text)
 {
-    const std::string_view text = fuzz::text_of(data, size);
     const auto fields = format::decode_request(as_bytes(text));
     if (!fields)
-        return 0;
+        return;
     fuzz::require(encode(*fields) == text, "a request has one encoding");
     for (const Field& field : *fields)
         fuzz::require(field.display().size() <= 2 * text.size() + 128, "what is shown is no longer than what was read");
-    return 0;
 }
+
+const fuzz::Added k_added({"request", 1'000'000, try_input});
+
+}  // namespace

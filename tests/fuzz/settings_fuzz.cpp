@@ -5,6 +5,7 @@
 #include "support/isolated_environment.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ class ConfigurationFile {
 public:
     ConfigurationFile()
     {
-        m_fd = ::mkstemp(m_path);
+        m_fd = ::mkstemp(m_path.data());
         fuzz::require(m_fd >= 0, "a temporary file can be made");
         m_environment.set("HEARTH_CONFIG", m_path);
     }
@@ -26,29 +27,27 @@ public:
     ~ConfigurationFile()
     {
         ::close(m_fd);
-        ::unlink(m_path);
+        ::unlink(m_path.c_str());
     }
 
-    void write(const std::uint8_t* data, std::size_t size) const
+    void write(std::string_view text) const
     {
         // Cut after writing: some file systems take a file cut to nothing and written anew for one to be synced.
-        fuzz::require(::pwrite(m_fd, data, size, 0) == static_cast<ssize_t>(size) &&
-                          ::ftruncate(m_fd, static_cast<off_t>(size)) == 0,
+        fuzz::require(::pwrite(m_fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+                          ::ftruncate(m_fd, static_cast<off_t>(text.size())) == 0,
                       "the temporary file can be written");
     }
 
 private:
     test::IsolatedEnvironment m_environment;
-    char m_path[32] = "/tmp/hearth-fuzz-XXXXXX";
+    std::string m_path = std::filesystem::temp_directory_path() / "hearth-fuzz-XXXXXX";
     int m_fd = -1;
 };
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+void try_input(std::string_view input)
 {
     static const ConfigurationFile file;
-    file.write(data, size);
+    file.write(input);
     const Settings settings = resolve();
     for (const Setting& setting : settings.values)
         fuzz::require(!setting.name.empty() && !setting.value.empty() && !setting.source.empty(),
@@ -66,5 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(*options.compression >= 0 && *options.compression <= 19, "a value out of range is passed over");
     fuzz::require(options.directory->find('\0') == std::string::npos, "a path is a path");
     fuzz::require(options.max_age->count() >= 0 && options.failure_ttl->count() >= 0, "no time is negative");
-    return 0;
 }
+
+const fuzz::Added k_added({"settings", 30'000, try_input});
+
+}  // namespace

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <string_view>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+namespace {
+
+using namespace hearth;
+
+void try_input(std::string_view text)
 {
-    using namespace hearth;
-    const std::string_view text = fuzz::text_of(data, size);
     if (const auto bytes = parse_size(text)) {
         const auto again = parse_size(format_size(*bytes));
         fuzz::require(again.has_value(), "a size that is shown can be read");
@@ -19,5 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::require(parse_duration(format_duration(*duration)) == duration,
                       "a duration that is shown is read as it was");
     }
-    return 0;
 }
+
+const fuzz::Added k_added({"units", 800'000, try_input});
+
+}  // namespace

@@ -4,14 +4,16 @@
 #include <string>
 #include <string_view>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+namespace {
+
+using namespace hearth;
+
+void try_input(std::string_view text)
 {
-    using namespace hearth;
-    const std::string_view text = fuzz::text_of(data, size);
     const Result<remotes::Url> url = remotes::parse_url(text);
     if (!url) {
         fuzz::require(!url.error().message.empty(), "what is no address is refused with a sentence");
-        return 0;
+        return;
     }
     fuzz::require(url->hosts.size() <= 64, "hosts are bounded");
     // A password of some length would hardly be in what is shown by chance.
@@ -23,5 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                       "a password is not in what is shown");
     }
     static_cast<void>(remotes::resolve_options({.url = std::string(text)}));
-    return 0;
 }
+
+const fuzz::Added k_added({"url", 400'000, try_input});
+
+}  // namespace

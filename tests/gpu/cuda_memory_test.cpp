@@ -121,33 +121,24 @@ protected:
     gpu::CudaContext m_context;
 };
 
-TEST_F(CudaMemoryTest, an_error_that_ends_a_context_makes_its_memory_lost)
+TEST_F(CudaMemoryTest, an_error_that_ends_a_context_makes_its_memory_lost_and_one_of_a_call_does_not)
 {
+    const auto loses = [this](int error) {
+        const std::shared_ptr<gpu::CudaMemory> memory = open();
+        const gpu::DeviceBlock block = memory->allocate(100).value();
+        std::array<std::byte, 10> out{};
+        g_device.copy_error = error;
+        EXPECT_FALSE(memory->read({block, 0, 10}, out).ok()) << error;
+        const bool lost = memory->lost();
+        g_device.copy_error = gpu::cuda::k_success;
+        memory->free(block);
+        return lost;
+    };
     // Launch failures, MPS that went away, a contained error, a driver that ends, one that Hearth has never heard of.
-    for (const int error : {700, 710, 719, 201, 709, 46, 806, 810, 226, 999, 3, 4, 4711}) {
-        const std::shared_ptr<gpu::CudaMemory> memory = open();
-        const gpu::DeviceBlock block = memory->allocate(100).value();
-        std::array<std::byte, 10> out{};
-        g_device.copy_error = error;
-        EXPECT_FALSE(memory->read({block, 0, 10}, out).ok()) << error;
-        EXPECT_TRUE(memory->lost()) << error;
-        g_device.copy_error = gpu::cuda::k_success;
-        memory->free(block);
-    }
-}
-
-TEST_F(CudaMemoryTest, an_error_of_one_call_leaves_the_rest_as_it_is)
-{
-    for (const int error : {1, 2, 400, 600, 801, 900, 906}) {
-        const std::shared_ptr<gpu::CudaMemory> memory = open();
-        const gpu::DeviceBlock block = memory->allocate(100).value();
-        std::array<std::byte, 10> out{};
-        g_device.copy_error = error;
-        EXPECT_FALSE(memory->read({block, 0, 10}, out).ok()) << error;
-        EXPECT_FALSE(memory->lost()) << error;
-        g_device.copy_error = gpu::cuda::k_success;
-        memory->free(block);
-    }
+    for (const int error : {700, 710, 719, 201, 709, 46, 806, 810, 226, 999, 3, 4, 4711})
+        EXPECT_TRUE(loses(error)) << error;
+    for (const int error : {1, 2, 400, 600, 801, 900, 906})
+        EXPECT_FALSE(loses(error)) << error;
 }
 
 TEST_F(CudaMemoryTest, a_point_in_a_stream_is_passed_once_the_work_before_it_is_done)

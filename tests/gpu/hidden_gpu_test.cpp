@@ -1,6 +1,7 @@
 // A GPU that CUDA_VISIBLE_DEVICES hides: a program of its own, since a driver that is loaded stays.
 
 #include "hearth/hearth.hpp"
+#include "support/open_cache.hpp"
 #include "support/sample_entries.hpp"
 
 #include <cstdlib>
@@ -32,25 +33,13 @@ TEST_F(HiddenGpu, is_reported_with_what_hides_it)
 
 TEST_F(HiddenGpu, has_no_kernels)
 {
-    Cache cache = Cache::open({.tiers = {memory(1_MiB)}, .maintenance = Maintenance::by_hand}).value();
+    Cache cache = open_cache("", {.tiers = {memory(1_MiB)}});
     const std::string ptx = ".version 7.0";
+    const nvrtc::Program program{.source = "extern \"C\" __global__ void k() {}", .target = "sm_90"};
     for (const Error& error : {cuda::get_or_load(cache, ptx, "k").error(),
-                               cuda::Kernel(cache, ptx::Program{.text = ptx}, "k").warm().error()})
+                               cuda::Kernel(cache, ptx::Program{.text = ptx}, "k").warm().error(),
+                               cuda::Kernel(cache, program, "k").warm().error()})
         EXPECT_NE(error.message.find("CUDA_VISIBLE_DEVICES is \"\""), std::string::npos) << error.message;
-}
-
-TEST_F(HiddenGpu, is_replaced_by_host_memory_that_says_why)
-{
-    CacheOptions options;
-    options.tiers = {vram({.backend = device::Backend::cuda, .max_bytes = 1_MiB})};
-    options.maintenance = Maintenance::by_hand;
-    Cache cache = Cache::open(options).value();
-    const Key key = numbered_key(1);
-    ASSERT_TRUE(cache.vram().insert(key, sample_bytes(key, 100)).ok());
-    EXPECT_EQ(as_text(cache.vram().read(key)->bytes()), sample_bytes(key, 100).text());
-    const device::Report report = *cache.vram().report();
-    EXPECT_EQ(report.backend, device::Backend::host);
-    EXPECT_NE(report.fallback.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << report.fallback;
 }
 
 // What a program sees of its device memory, call by call, whatever it lies in.
@@ -58,9 +47,8 @@ std::vector<std::string> seen_through(device::Backend backend)
 {
     CacheOptions options;
     options.tiers = {vram({.backend = backend, .max_bytes = 100'000, .partitions = {{"ir", 10'000}}})};
-    options.maintenance = Maintenance::by_hand;
     options.policy = lru();
-    Cache cache = Cache::open(options).value();
+    Cache cache = open_cache("", options);
     const Vram vram = cache.vram();
     std::vector<std::string> seen;
     const auto say = [&](const auto& result) {
@@ -97,29 +85,17 @@ TEST_F(HiddenGpu, same_calls_give_the_same_results_from_host_memory_and_the_mode
     const std::vector<std::string> host = seen_through(device::Backend::host);
     EXPECT_EQ(seen_through(device::Backend::cuda), host);
 
-    CacheOptions options;
-    options.tiers = {vram({.backend = device::Backend::cuda, .max_bytes = 1_MiB})};
-    options.maintenance = Maintenance::by_hand;
-    Cache cache = Cache::open(options).value();
+    Cache cache = open_cache("", {.tiers = {vram({.backend = device::Backend::cuda, .max_bytes = 1_MiB})}});
     ASSERT_TRUE(cache.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 100)).ok());
     const device::Report report = *cache.vram().report();
+    EXPECT_EQ(report.backend, device::Backend::host);
+    EXPECT_NE(report.fallback.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << report.fallback;
     ASSERT_EQ(report.devices.size(), 1U);
     EXPECT_EQ(report.devices[0].backend, device::Backend::host);
     EXPECT_FALSE(report.devices[0].gpu);
     const std::string note = cache.stats().tiers[0].note;
     EXPECT_TRUE(note.starts_with("host: ")) << note;
     EXPECT_NE(note.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << note;
-}
-
-TEST_F(HiddenGpu, leaves_kernels_an_error_that_says_what_hides_it)
-{
-    CacheOptions options;
-    options.tiers = {memory(1_MiB)};
-    Cache cache = Cache::open(options).value();
-    const cuda::Kernel kernel(cache, {.source = "extern \"C\" __global__ void k() {}", .target = "sm_90"}, "k");
-    const Status warm = kernel.warm();
-    ASSERT_FALSE(warm.ok());
-    EXPECT_NE(warm.error().message.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << warm.error().message;
 }
 
 }  // namespace

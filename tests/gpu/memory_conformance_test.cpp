@@ -1,11 +1,11 @@
 // What every DeviceMemory promises, on each that this machine offers.
 
 #include "support/device_memories.hpp"
+#include "support/in_threads.hpp"
 #include "support/sample_entries.hpp"
 
 #include <array>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 namespace hearth::test {
@@ -258,20 +258,16 @@ TEST_P(MemoryConformance, threads_write_and_read_at_once)
     for (int i = 0; i < k_threads; ++i)
         places.push_back(part(5000));
     std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&, t] {
-            const DevicePart& place = places[static_cast<std::size_t>(t)];
-            for (std::uint64_t round = 0; round < 30; ++round) {
-                const Bytes bytes = sample_bytes(numbered_key(static_cast<std::uint64_t>(t)), 5000, round);
-                std::string text(bytes.size(), '?');
-                if (!m_memory->write(place, bytes).ok() ||
-                    !m_memory->read(place, std::as_writable_bytes(std::span(text))).ok() || text != bytes.text())
-                    ++wrong;
-            }
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(k_threads, [&](std::uint64_t t) {
+        const DevicePart& place = places[static_cast<std::size_t>(t)];
+        for (std::uint64_t round = 0; round < 30; ++round) {
+            const Bytes bytes = sample_bytes(numbered_key(static_cast<std::uint64_t>(t)), 5000, round);
+            std::string text(bytes.size(), '?');
+            if (!m_memory->write(place, bytes).ok() ||
+                !m_memory->read(place, std::as_writable_bytes(std::span(text))).ok() || text != bytes.text())
+                ++wrong;
+        }
+    });
     EXPECT_EQ(wrong, 0);
 }
 

@@ -3,6 +3,7 @@
 #include "engine/hooked_tier.hpp"
 #include "fake_cuda.hpp"
 #include "hearth/cache.hpp"
+#include "support/open_cache.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <filesystem>
@@ -23,11 +24,7 @@ protected:
     // As a fresh process would: with nothing in memory, and no module loaded.
     Result<nvrtc::Outcome> load(const nvrtc::Program& program)
     {
-        CacheOptions options;
-        options.directory = m_scratch / "cache";
-        options.tiers = m_tiers;
-        options.maintenance = Maintenance::by_hand;
-        Cache cache = Cache::open(options).value();
+        Cache cache = open_cache(m_scratch / "cache", {.tiers = m_tiers});
         cuda::ModuleTable table;
         std::optional<nvrtc::Outcome> outcome;
         const auto compile = [&](Cache& through) {

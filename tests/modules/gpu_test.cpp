@@ -1,6 +1,7 @@
 #include "gpu_test.hpp"
 
 #include "base/shared_library.hpp"
+#include "support/open_cache.hpp"
 
 namespace hearth::test {
 
@@ -91,10 +92,7 @@ void GpuTest::destroy_context(CUctx_st* context)
 
 Cache GpuTest::open()
 {
-    CacheOptions options;
-    options.directory = m_scratch / "cache";
-    options.maintenance = Maintenance::by_hand;
-    return Cache::open(options).value();
+    return open_cache(m_scratch / "cache");
 }
 
 cuda::ModuleStats GpuTest::stats() const
@@ -128,6 +126,30 @@ std::vector<float> GpuTest::map(const cuda::Kernel& kernel, std::vector<float> i
     const Status launched = kernel.launch({.grid = 1, .block = 64}, from.pointer(), to.pointer(), count);
     EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
     return to.read();
+}
+
+int GpuTest::captured(int mode, const std::function<Status(CUstream_st*)>& launch)
+{
+    CUstream_st* stream = nullptr;
+    CUgraph_st* graph = nullptr;
+    CUgraphExec_st* executable = nullptr;
+    EXPECT_EQ(m_cuda.create_stream(&stream, 1), 0);
+    EXPECT_EQ(m_cuda.begin_capture(stream, mode), 0);
+    const Status launched = launch(stream);
+    EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
+    int error = m_cuda.end_capture(stream, &graph);
+    if (error == 0)
+        error = m_cuda.instantiate(&executable, graph, 0);
+    if (error == 0)
+        error = m_cuda.launch_graph(executable, stream);
+    if (error == 0)
+        error = m_cuda.wait_for_stream(stream);
+    if (executable != nullptr)
+        m_cuda.destroy_executable(executable);
+    if (graph != nullptr)
+        m_cuda.destroy_graph(graph);
+    m_cuda.destroy_stream(stream);
+    return error;
 }
 
 }  // namespace hearth::test

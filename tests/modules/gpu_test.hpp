@@ -5,6 +5,7 @@
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
 
+#include <functional>
 #include <gtest/gtest.h>
 #include <span>
 #include <string>
@@ -70,6 +71,18 @@ protected:
     std::vector<float> add(const cuda::Kernel& kernel, std::vector<float> a, const std::vector<float>& b);
     // What a kernel (const float* in, float* out, int n) makes of `in`.
     std::vector<float> map(const cuda::Kernel& kernel, std::vector<float> in);
+    // What a kernel (float* x) of one thread makes of `value`. It is a Kernel, or a lease of one.
+    template <class Launched>
+    std::vector<float> run(const Launched& kernel, float value)
+    {
+        const DeviceFloats x(m_cuda, {value});
+        const Status launched = kernel.launch({.grid = 1, .block = 1}, x.pointer());
+        EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
+        return x.read();
+    }
+    // Captures what `launch` puts into a stream, and runs the graph. Returns the first error of the driver's. The
+    // modes: global, the strictest; of the thread; relaxed.
+    int captured(int mode, const std::function<Status(CUstream_st*)>& launch);
 
     const gpu::CudaDriver* m_driver = nullptr;
     CudaForTests m_cuda{};

@@ -1,9 +1,8 @@
 #include "gpu_test.hpp"
 #include "hearth/admin.hpp"
+#include "support/in_threads.hpp"
+#include "support/open_cache.hpp"
 #include "watch/manifest.hpp"
-
-#include <barrier>
-#include <thread>
 
 // Code that is given, and code that the driver will not take (48, 49).
 
@@ -16,13 +15,6 @@ using Floats = std::vector<float>;
 
 class KernelImage : public GpuTest {
 protected:
-    Floats run(const Kernel& kernel, float value)
-    {
-        const DeviceFloats x(m_cuda, {value});
-        const Status launched = kernel.launch({.grid = 1, .block = 1}, x.pointer());
-        EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
-        return x.read();
-    }
     // Puts `image` into the cache as the result of compiling the program.
     static void store(Cache& cache, const nvrtc::Program& program, ByteView image)
     {
@@ -116,11 +108,9 @@ TEST_F(KernelImage, a_rejected_image_that_cannot_be_removed_does_no_harm_either)
         cache.flush();
     }
     CacheOptions options;
-    options.directory = m_scratch / "cache";
     options.access = Access::read_only;
     options.memory_bytes = 0;
-    options.maintenance = Maintenance::by_hand;
-    Cache cache = Cache::open(options).value();
+    Cache cache = open_cache(m_scratch / "cache", options);
     const Kernel kernel(cache, program(k_add), "add");
     EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
     EXPECT_EQ(stats().rejected, 1U);
@@ -137,18 +127,11 @@ TEST_F(KernelImage, code_for_another_device_under_our_key_is_compiled_again)
     other.target = ours.target == "sm_80" ? "sm_90" : "sm_80";
     const nvrtc::Compiled foreign = nvrtc::compile(cache, other).value();
     store(cache, ours, foreign.cubin());
-    constexpr int k_threads = 16;
     const Kernel kernel(cache, ours, name);
-    std::barrier together(k_threads);
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&] {
-            EXPECT_EQ(m_driver->set_current(m_context), 0);
-            together.arrive_and_wait();
-            EXPECT_EQ(map(kernel, {1, 2}), (Floats{4, 8}));
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(16, [&](std::uint64_t) {
+        EXPECT_EQ(m_driver->set_current(m_context), 0);
+        EXPECT_EQ(map(kernel, {1, 2}), (Floats{4, 8}));
+    });
     EXPECT_EQ(stats().rejected, 1U);
     EXPECT_EQ(cache.stats().compiles, 2U) << "the other device's and ours, once";
 }

@@ -2,10 +2,7 @@
 #include "gpu_test.hpp"
 #include "hearth/operator.hpp"
 #include "modules/loaded_function.hpp"
-
-#include <barrier>
-#include <functional>
-#include <thread>
+#include "support/in_threads.hpp"
 
 // Kernels compiled, loaded and launched on this machine's GPU (4, 23, 45, 47, 50, 51).
 
@@ -116,41 +113,16 @@ TEST_F(KernelGpu, a_lease_outlives_its_kernel)
 
 class KernelCapture : public GpuTest {
 protected:
-    // Captures what `launch` puts into the stream, and runs the graph. Returns the first error of the driver's.
-    int captured(int mode, const std::function<Status(CUstream_st*)>& launch)
-    {
-        CUstream_st* stream = nullptr;
-        CUgraph_st* graph = nullptr;
-        CUgraphExec_st* executable = nullptr;
-        EXPECT_EQ(m_cuda.create_stream(&stream, 1), 0);
-        EXPECT_EQ(m_cuda.begin_capture(stream, mode), 0);
-        const Status launched = launch(stream);
-        EXPECT_TRUE(launched.ok()) << launched.error().message;
-        int error = m_cuda.end_capture(stream, &graph);
-        if (error == 0)
-            error = m_cuda.instantiate(&executable, graph, 0);
-        if (error == 0)
-            error = m_cuda.launch_graph(executable, stream);
-        if (error == 0)
-            error = m_cuda.wait_for_stream(stream);
-        if (executable != nullptr)
-            m_cuda.destroy_executable(executable);
-        if (graph != nullptr)
-            m_cuda.destroy_graph(graph);
-        m_cuda.destroy_stream(stream);
-        return error;
-    }
     // Launches `neg` inside a capture, then the graph.
     Floats captured(const Kernel& kernel)
     {
         const DeviceFloats in(m_cuda, {2, -3});
         const DeviceFloats out(m_cuda, {0, 0});
-        constexpr int k_global = 0;  // the strictest
-        EXPECT_EQ(captured(k_global,
-                           [&](CUstream_st* stream) {
-                               return kernel.launch({.grid = 1, .block = 2, .stream = stream}, in.pointer(),
-                                                    out.pointer(), 2);
-                           }),
+        EXPECT_EQ(GpuTest::captured(0,
+                                    [&](CUstream_st* stream) {
+                                        return kernel.launch({.grid = 1, .block = 2, .stream = stream}, in.pointer(),
+                                                             out.pointer(), 2);
+                                    }),
                   0);
         return out.read();
     }
@@ -176,21 +148,7 @@ TEST_F(KernelCapture, even_a_kernel_that_is_loaded_inside_the_capture_does_not_b
 // Drivers 12.0 to 12.3 have no cuFuncLoad. Here it is hidden from Hearth, and every module is a new one.
 TEST_F(KernelCapture, a_kernel_that_was_found_without_cuFuncLoad_is_captured_in_every_mode)
 {
-    constexpr const char* k_neg = R"(.version 7.0
-.target sm_52
-.address_size 64
-.visible .entry neg(.param .u64 x)
-{
-    .reg .b64 %rd<3>;
-    .reg .f32 %f<3>;
-    ld.param.u64 %rd1, [x];
-    cvta.to.global.u64 %rd2, %rd1;
-    ld.global.f32 %f1, [%rd2];
-    neg.f32 %f2, %f1;
-    st.global.f32 [%rd2], %f2;
-    ret;
-}
-)";
+    const std::string neg = ptx_of("neg", "neg.f32 %f2, %f1;");
     gpu::CudaDriver older = *m_driver;
     older.load_function = nullptr;
     const base::SharedLibrary library = base::SharedLibrary::load("libcuda.so.1").value();
@@ -199,19 +157,18 @@ TEST_F(KernelCapture, a_kernel_that_was_found_without_cuFuncLoad_is_captured_in_
         cuda::ModuleTable table;
         {
             cuda::ModuleLease module =
-                table
-                    .get(older, gpu::current_context(older).value(), Key::of("neg", mode), as_bytes(std::string(k_neg)))
-                    .value();
+                table.get(older, gpu::current_context(older).value(), Key::of("neg", mode), as_bytes(neg)).value();
             const auto function = cuda::LoadedFunction::find(older, std::move(module), "neg", "neg").value();
             if (int state = -1; state_of != nullptr && state_of(&state, function->function) == 0)
                 RecordProperty("loaded_before_the_launch_in_mode_" + std::to_string(mode), state);
             const DeviceFloats x(m_cuda, {7});
             float* const pointer = x.pointer();
             const cuda::Argument argument{&pointer, sizeof pointer};
-            EXPECT_EQ(captured(mode,
-                               [&](CUstream_st* stream) {
-                                   return function->launch({.grid = 1, .block = 1, .stream = stream}, {&argument, 1});
-                               }),
+            EXPECT_EQ(GpuTest::captured(
+                          mode,
+                          [&](CUstream_st* stream) {
+                              return function->launch({.grid = 1, .block = 1, .stream = stream}, {&argument, 1});
+                          }),
                       0);
             EXPECT_EQ(x.read(), Floats{-7}) << mode;
         }
@@ -308,20 +265,13 @@ extern "C" __global__ void last(float* out, int n)
 
 TEST_F(KernelGpu, sixteen_threads_that_ask_at_once_compile_and_load_once)
 {
-    constexpr int k_threads = 16;
     Cache cache = open();
     const Kernel kernel(cache, {.source = k_add}, "add");
-    std::barrier together(k_threads);
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&] {
-            EXPECT_EQ(m_driver->set_current(m_context), 0);
-            together.arrive_and_wait();
-            for (int i = 0; i < 50; ++i)
-                EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(16, [&](std::uint64_t) {
+        EXPECT_EQ(m_driver->set_current(m_context), 0);
+        for (int i = 0; i < 50; ++i)
+            EXPECT_EQ(add(kernel, {1, 2, 3}, {4, 5, 6}), (Floats{5, 7, 9}));
+    });
     EXPECT_EQ(stats().loads, 1U);
     EXPECT_EQ(cache.stats().compiles, 1U);
 }

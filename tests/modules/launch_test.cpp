@@ -2,10 +2,10 @@
 
 #include "fake_cuda.hpp"
 #include "modules/loaded_function.hpp"
+#include "support/in_threads.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>
-#include <thread>
 #include <vector>
 
 namespace hearth::test {
@@ -129,11 +129,7 @@ TEST_F(Launches, threads_that_launch_first_at_once_agree)
     m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream_st*,
                          void**, void**) { return gpu::cuda::k_success; };
     std::atomic<int> launched{0};
-    {
-        std::vector<std::jthread> threads;
-        for (int i = 0; i < 4; ++i)
-            threads.emplace_back([&] { launched += m_function.launch({.grid = 1, .block = 1}, {}).ok() ? 1 : 0; });
-    }
+    in_threads(4, [&](std::uint64_t) { launched += m_function.launch({.grid = 1, .block = 1}, {}).ok() ? 1 : 0; });
     EXPECT_EQ(launched, 4);
     const cuda::LaunchFacts* const known = m_function.facts;
     ASSERT_NE(known, nullptr);

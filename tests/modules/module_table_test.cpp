@@ -1,5 +1,6 @@
 #include "fake_cuda.hpp"
 #include "modules/module_table.hpp"
+#include "support/in_threads.hpp"
 #include "support/seed.hpp"
 
 #include <barrier>
@@ -128,17 +129,13 @@ TEST_F(ModuleTableTest, many_threads_that_ask_at_once_load_it_once)
     constexpr int k_threads = 16;
     constexpr int k_rounds = 50;
     std::barrier together(k_threads);
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&] {
-            FakeCuda::make_current(m_context);
-            for (std::uint64_t round = 0; round < k_rounds; ++round) {
-                together.arrive_and_wait();
-                EXPECT_EQ(get(round)->bytes, 10U);
-            }
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(k_threads, [&](std::uint64_t) {
+        FakeCuda::make_current(m_context);
+        for (std::uint64_t round = 0; round < k_rounds; ++round) {
+            together.arrive_and_wait();
+            EXPECT_EQ(get(round)->bytes, 10U);
+        }
+    });
     EXPECT_EQ(m_cuda.loads(), k_rounds);
     EXPECT_EQ(m_table.stats().hits, static_cast<std::uint64_t>(k_rounds * (k_threads - 1)));
 }
@@ -280,23 +277,16 @@ TEST_F(ModuleTableTest, a_rejected_image_is_replaced_once_for_all_who_wait)
 {
     m_cuda.rejected[image(1)] = "ptxas error: no";
     std::atomic<int> replaced{0};
-    constexpr int k_threads = 8;
-    std::barrier together(k_threads);
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&] {
-            FakeCuda::make_current(m_context);
-            together.arrive_and_wait();
-            const Result<ModuleLease> found = m_table.get(m_cuda.driver(), m_context, key(1), as_bytes(image(1)),
-                                                          [&](const Error& rejection) -> Result<Bytes> {
-                                                              EXPECT_EQ(rejection.log, "ptxas error: no");
-                                                              ++replaced;
-                                                              return Bytes::copy_of(std::string_view("another image"));
-                                                          });
-            EXPECT_TRUE(found);
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(8, [&](std::uint64_t) {
+        FakeCuda::make_current(m_context);
+        const Result<ModuleLease> found = m_table.get(m_cuda.driver(), m_context, key(1), as_bytes(image(1)),
+                                                      [&](const Error& rejection) -> Result<Bytes> {
+                                                          EXPECT_EQ(rejection.log, "ptxas error: no");
+                                                          ++replaced;
+                                                          return Bytes::copy_of(std::string_view("another image"));
+                                                      });
+        EXPECT_TRUE(found);
+    });
     EXPECT_EQ(replaced, 1);
     EXPECT_EQ(m_table.stats().rejected, 1U);
     EXPECT_EQ(m_table.stats().loads, 1U);
@@ -336,44 +326,39 @@ TEST_F(ModuleTableTest, a_cubin_that_was_cut_off_never_reaches_the_driver)
 
 TEST_F(ModuleTableTest, whatever_threads_do_the_accounts_agree_with_the_driver)
 {
-    constexpr int k_threads = 8;
     constexpr int k_steps = 2000;
     const std::uint64_t start = seed();
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&, t] {
-            FakeCuda::make_current(m_context);
-            std::mt19937_64 random(start + static_cast<std::uint64_t>(t));
-            std::vector<ModuleLease> held;
-            for (int step = 0; step < k_steps; ++step) {
-                const std::uint64_t number = random() % 12;
-                switch (random() % 16) {
-                case 0:
-                    m_table.evict(key(number));
-                    break;
-                case 1:
-                    m_table.set_limits({.max_modules = 1 + random() % 8, .max_bytes = 0});
-                    break;
-                case 2:
-                    m_table.unload_unused();
-                    break;
-                case 3:
-                    held.clear();
-                    break;
-                case 4:
-                case 5:
-                case 6:
-                case 7:
-                    held.push_back(get(number));
-                    break;
-                default:
-                    EXPECT_EQ(get(number)->key, key(number));
-                    break;
-                }
+    in_threads(8, [&](std::uint64_t t) {
+        FakeCuda::make_current(m_context);
+        std::mt19937_64 random(start + static_cast<std::uint64_t>(t));
+        std::vector<ModuleLease> held;
+        for (int step = 0; step < k_steps; ++step) {
+            const std::uint64_t number = random() % 12;
+            switch (random() % 16) {
+            case 0:
+                m_table.evict(key(number));
+                break;
+            case 1:
+                m_table.set_limits({.max_modules = 1 + random() % 8, .max_bytes = 0});
+                break;
+            case 2:
+                m_table.unload_unused();
+                break;
+            case 3:
+                held.clear();
+                break;
+            case 4:
+            case 5:
+            case 6:
+            case 7:
+                held.push_back(get(number));
+                break;
+            default:
+                EXPECT_EQ(get(number)->key, key(number));
+                break;
             }
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+        }
+    });
     ModuleStats stats = m_table.stats();
     EXPECT_LE(stats.loaded, 8U);
     EXPECT_EQ(stats.loaded, m_cuda.loaded());

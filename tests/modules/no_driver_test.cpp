@@ -1,6 +1,6 @@
 #include "gpu/cuda/cuda_driver.hpp"
 #include "hearth/cuda.hpp"
-#include "hearth/operator.hpp"
+#include "support/open_cache.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,13 +17,7 @@ protected:
         if (gpu::cuda_driver())
             GTEST_SKIP() << "This machine has a GPU; what is shown without one is shown elsewhere.";
     }
-    static Cache open()
-    {
-        CacheOptions options;
-        options.tiers = {memory(1_MiB)};
-        options.maintenance = Maintenance::by_hand;
-        return Cache::open(options).value();
-    }
+    static Cache open() { return open_cache("", {.tiers = {memory(1_MiB)}}); }
     static void expect_unavailable(const Error& error)
     {
         EXPECT_EQ(error.code, Code::unavailable);
@@ -93,22 +87,6 @@ TEST_F(NoDriver, an_empty_handle_says_where_to_get_one)
     EXPECT_EQ(empty.function(), nullptr);
     EXPECT_FALSE(empty.alive());
     EXPECT_EQ(empty.launch({}).error().code, Code::invalid_argument);
-}
-
-TEST_F(NoDriver, an_operator_with_a_kernel_calls_its_original)
-{
-    Cache cache = open();
-    const cuda::Kernel kernel(cache, m_program, "nothing");
-    Operator<float(float, float)> add(
-        "add",
-        [&](float a, float b) -> Result<float> {
-            if (Status launched = kernel.launch({.grid = 1, .block = 1}, a, b); !launched.ok())
-                return launched.error();
-            return 0.0F;
-        },
-        [](float a, float b) { return a + b; });
-    EXPECT_EQ(add(1, 4), 5.0F);
-    EXPECT_EQ(add.stats().failures, 1U);
 }
 
 }  // namespace

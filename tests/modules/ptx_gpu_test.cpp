@@ -1,10 +1,6 @@
 #include "gpu_test.hpp"
-#include "watch/manifest.hpp"
 
-#include <barrier>
-#include <thread>
-
-// PTX to a function, through the cache (48).
+// PTX to a function, through the cache (48), on the real driver; what needs none is in ptx_module_test.cpp.
 
 namespace hearth::test {
 
@@ -17,15 +13,7 @@ using Floats = std::vector<float>;
 
 class PtxKernel : public GpuTest {
 protected:
-    // `kernel` is a Kernel or a lease of one; memory comes from the current context.
-    template <class Launched>
-    Floats run(const Launched& kernel, float value)
-    {
-        const DeviceFloats x(m_cuda, {value});
-        const Status launched = kernel.launch({.grid = 1, .block = 1}, x.pointer());
-        EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
-        return x.read();
-    }
+    using GpuTest::run;
     Floats run(const Result<Loaded>& loaded, float value)
     {
         EXPECT_TRUE(loaded) << loaded.error().message << '\n' << loaded.error().log;
@@ -35,20 +23,11 @@ protected:
     Floats captured(const Kernel& kernel, float value)
     {
         const DeviceFloats x(m_cuda, {value});
-        CUstream_st* stream = nullptr;
-        CUgraph_st* graph = nullptr;
-        CUgraphExec_st* executable = nullptr;
-        EXPECT_EQ(m_cuda.create_stream(&stream, 1), 0);
-        EXPECT_EQ(m_cuda.begin_capture(stream, 0), 0);  // global: the strictest
-        const Status launched = kernel.launch({.grid = 1, .block = 1, .stream = stream}, x.pointer());
-        EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
-        EXPECT_EQ(m_cuda.end_capture(stream, &graph), 0);
-        EXPECT_EQ(m_cuda.instantiate(&executable, graph, 0), 0);
-        EXPECT_EQ(m_cuda.launch_graph(executable, stream), 0);
-        EXPECT_EQ(m_cuda.wait_for_stream(stream), 0);
-        m_cuda.destroy_executable(executable);
-        m_cuda.destroy_graph(graph);
-        m_cuda.destroy_stream(stream);
+        EXPECT_EQ(GpuTest::captured(0,
+                                    [&](CUstream_st* stream) {
+                                        return kernel.launch({.grid = 1, .block = 1, .stream = stream}, x.pointer());
+                                    }),
+                  0);
         return x.read();
     }
 
@@ -120,19 +99,6 @@ TEST_F(PtxKernel, a_second_context_gets_a_module_of_its_own_and_compiles_nothing
     ASSERT_EQ(m_driver->set_current(m_context), 0);
 }
 
-TEST_F(PtxKernel, without_a_context_the_error_says_what_to_do)
-{
-    Cache cache = open();
-    ASSERT_TRUE(get_or_load(cache, m_twice, "twice"));
-    std::thread([&] {
-        const Result<Loaded> loaded = get_or_load(cache, m_twice, "twice");
-        ASSERT_FALSE(loaded);
-        EXPECT_EQ(loaded.error().code, Code::unavailable);
-        EXPECT_NE(loaded.error().message.find("No CUDA context is current on this thread"), std::string::npos)
-            << loaded.error().message;
-    }).join();
-}
-
 TEST_F(PtxKernel, bad_ptx_is_an_error_with_the_compilers_log)
 {
     Cache cache = open();
@@ -199,21 +165,6 @@ TEST_F(PtxKernel, what_is_loaded_and_compiled_inside_a_capture_does_not_break_it
     EXPECT_EQ(captured(by_driver, 5), Floats{10});
 }
 
-TEST_F(PtxKernel, a_stored_image_that_is_rejected_is_compiled_again_once)
-{
-    Cache cache = open();
-    const ptx::Program program{.text = m_twice, .target = gpu::target_of_device(0).value()};
-    Artifact garbage;
-    garbage.sections.push_back({"cubin", Bytes::copy_of("this is no cubin")});
-    garbage.sections.push_back({"hearth.conditions", watch::encode_conditions({})});
-    ASSERT_TRUE(cache.insert(ptx::explain(cache, program).value().key, std::move(garbage)));
-    for (int i = 0; i < 3; ++i)
-        EXPECT_EQ(run(get_or_load(cache, m_twice, "twice"), 5), Floats{10});
-    EXPECT_EQ(stats().rejected, 1U);
-    EXPECT_EQ(stats().loads, 1U);
-    EXPECT_EQ(cache.stats().compiles, 1U);
-}
-
 TEST_F(PtxKernel, preloaded_ptx_is_found_loaded)
 {
     Cache cache = open();
@@ -227,25 +178,6 @@ TEST_F(PtxKernel, preloaded_ptx_is_found_loaded)
     EXPECT_EQ(run(Kernel(cache, programs[1], "twice"), 5), Floats{10});
     EXPECT_EQ(cache.stats().lookups(), lookups);
     EXPECT_EQ(stats().loads, 2U);
-}
-
-TEST_F(PtxKernel, sixteen_threads_that_ask_at_once_compile_and_load_once)
-{
-    constexpr int k_threads = 16;
-    Cache cache = open();
-    std::barrier together(k_threads);
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&] {
-            EXPECT_EQ(m_driver->set_current(m_context), 0);
-            together.arrive_and_wait();
-            for (int i = 0; i < 50; ++i)
-                EXPECT_EQ(run(get_or_load(cache, m_twice, "twice"), 3), Floats{6});
-        });
-    for (std::thread& thread : threads)
-        thread.join();
-    EXPECT_EQ(stats().loads, 1U);
-    EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
 }  // namespace

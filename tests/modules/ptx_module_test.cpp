@@ -4,11 +4,10 @@
 #include "fake_cuda.hpp"
 #include "hearth/cache.hpp"
 #include "modules/loaded_function.hpp"
+#include "support/in_threads.hpp"
 #include "watch/manifest.hpp"
 
-#include <barrier>
 #include <set>
-#include <thread>
 
 // PTX to a module (48), with the real nvJitLink and a driver that only notes what it is given.
 
@@ -127,21 +126,14 @@ TEST_F(PtxModule, a_second_context_gets_one_of_its_own_from_the_cache)
 
 TEST_F(PtxModule, sixteen_threads_that_ask_at_once_compile_and_load_once)
 {
-    constexpr int k_threads = 16;
     Cache cache = open();
     ModuleTable table;
-    std::barrier together(k_threads);
-    std::vector<std::thread> threads;
     m_cuda.in_load = nullptr;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&] {
-            FakeCuda::make_current(m_context);
-            together.arrive_and_wait();
-            for (int i = 0; i < 20; ++i)
-                EXPECT_TRUE(kernel(table, cache, ptx_text(), "store" + std::to_string(i % 3)));
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(16, [&](std::uint64_t) {
+        FakeCuda::make_current(m_context);
+        for (int i = 0; i < 20; ++i)
+            EXPECT_TRUE(kernel(table, cache, ptx_text(), "store" + std::to_string(i % 3)));
+    });
     EXPECT_EQ(m_cuda.loads(), 1);
     EXPECT_EQ(cache.stats().compiles, 1U);
     EXPECT_EQ(m_cuda.misuses(), 0);

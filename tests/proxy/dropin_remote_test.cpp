@@ -1,7 +1,6 @@
 // Remotes in programs that know nothing of Hearth: the drop-in libraries load stores that lie beside them.
-#include "hearth/libraries.hpp"
+#include "served.hpp"
 #include "support/redis_server.hpp"
-#include "tools/command.hpp"
 
 #include <fmt/format.h>
 
@@ -11,42 +10,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class DropinRemote : public Command {
+class DropinRemote : public Served {
 protected:
     void SetUp() override
     {
-        if (std::string(HEARTH_DROPINS).empty())
-            GTEST_SKIP() << "The drop-in libraries are not built here.";
-        if (!fs::exists(std::string(HEARTH_DROPINS) + "/libhearth_dropin_redis.so"))
-            GTEST_SKIP() << "The store for Redis is not built here.";
+        Served::SetUp();
+        need(std::string(HEARTH_DROPINS) + "/libhearth_dropin_redis.so");
         if (!has_redis())
             GTEST_SKIP() << "No redis-server is installed.";
-        m_library = find_library({"libnvrtc.so.13", "libnvrtc.so.12"});
-        if (m_library.empty())
-            GTEST_SKIP() << "No libnvrtc is installed.";
+        need_library({"libnvrtc.so.13", "libnvrtc.so.12"});
+        command = {program("own_new"), real};
         m_redis.emplace();
     }
 
     // Nothing but the drop-in libraries' own place tells where their stores lie.
-    ProcessResult served(const std::string& program, const fs::path& directory)
+    ProcessResult served_at(const fs::path& directory)
     {
-        return served(std::vector<std::string>{program, m_library}, directory);
-    }
-    ProcessResult served(const std::vector<std::string>& command, const fs::path& directory)
-    {
-        ProcessOptions options;
         // A busy machine is no failure.
         const std::string address =
             fmt::format("redis://127.0.0.1:{}?prefix={}&timeout=10s&connect-timeout=5s", m_redis->port(), m_prefix);
-        options.environment = {{"HEARTH_DIR", directory.string()},
-                               {"HEARTH_REMOTE", address},
-                               {"HEARTH_LOG", "stderr"},
-                               {"LD_LIBRARY_PATH", fs::path(m_library).parent_path().string()}};
-        std::vector<std::string> arguments{"run", "--json", "--"};
-        arguments.insert(arguments.end(), command.begin(), command.end());
-        return hearth(arguments, options);
+        return served({.environment = {
+                           {"HEARTH_DIR", directory.string()}, {"HEARTH_REMOTE", address}, {"HEARTH_LOG", "stderr"}}});
     }
-    std::string m_library;
     std::string m_prefix = "hearth:";
     std::optional<RedisServer> m_redis;
 };
@@ -55,11 +40,10 @@ protected:
 
 TEST_F(DropinRemote, what_one_machine_compiled_another_finds_on_the_server)
 {
-    const std::string program = std::string(HEARTH_PROGRAMS) + "/own_new";
-    const ProcessResult compiled = served(program, scratch / "one");
+    const ProcessResult compiled = served_at(scratch / "one");
     EXPECT_EQ(compiled.out, "create 0 compile 0\n") << compiled.err;
     EXPECT_EQ(summary_of(compiled).value("compiled", 0), 1) << compiled.err;
-    const ProcessResult answered = served(program, scratch / "another");
+    const ProcessResult answered = served_at(scratch / "another");
     EXPECT_EQ(answered.out, "create 0 compile 0\n") << answered.err;
     EXPECT_EQ(summary_of(answered).value("hits", 0), 1) << answered.err;
     EXPECT_EQ(summary_of(answered).value("compiled", -1), 0) << answered.err;
@@ -67,12 +51,11 @@ TEST_F(DropinRemote, what_one_machine_compiled_another_finds_on_the_server)
 
 TEST_F(DropinRemote, is_reached_however_a_program_comes_to_the_library)
 {
-    const std::string programs = HEARTH_PROGRAMS;
-    const std::string soname = fs::path(m_library).filename().string();
-    std::vector<std::vector<std::string>> commands{{programs + "/own_new", m_library}, {programs + "/own_new", soname}};
-    for (const char* linked : {"/every_call_enable_new_dtags", "/every_call_disable_new_dtags"})
-        if (fs::exists(programs + linked))
-            commands.push_back({programs + linked});
+    const std::string soname = fs::path(real).filename().string();
+    std::vector<Words> commands{command, {program("own_new"), soname}};
+    for (const char* linked : {"every_call_enable_new_dtags", "every_call_disable_new_dtags"})
+        if (fs::exists(program(linked)))
+            commands.push_back({program(linked)});
     if (fs::exists("/usr/bin/python3"))
         commands.push_back(
             {"/usr/bin/python3", "-c",
@@ -85,11 +68,12 @@ TEST_F(DropinRemote, is_reached_however_a_program_comes_to_the_library)
                  "None) == 0\n"
                  "assert n.nvrtcCompileProgram(p, 0, None) == 0\n"});
     int number = 0;
-    for (const std::vector<std::string>& command : commands) {
+    for (const Words& each : commands) {
+        command = each;
         m_prefix = fmt::format("{}:", number);
-        const ProcessResult first = served(command, scratch / std::to_string(++number));
+        const ProcessResult first = served_at(scratch / std::to_string(++number));
         EXPECT_GE(summary_of(first).value("compiled", 0), 1) << command.back() << ": " << first.err;
-        const ProcessResult second = served(command, scratch / std::to_string(++number));
+        const ProcessResult second = served_at(scratch / std::to_string(++number));
         EXPECT_GE(summary_of(second)["by_tier"].value("redis", 0), 1) << command.back() << ": " << second.err;
         EXPECT_EQ((first.err + second.err).find("cannot be loaded"), std::string::npos) << first.err << second.err;
     }

@@ -4,17 +4,13 @@
 //   every_call                 with the libnvrtc it is linked with (EVERY_CALL_LINKED)
 //   every_call NAME            with the one that dlopen(NAME) gives: a soname, a plain name, a path
 //
-// EVERY_CALL_PART=compiles leaves out what only the compiler itself can answer, EVERY_CALL_PART=past does nothing else;
-// both print to standard error which libraries of NVRTC were loaded. EVERY_CALL_GOES_TO names the working directory
-// once the library is open.
+// EVERY_CALL_PART=compiles leaves out what only the compiler itself can answer, EVERY_CALL_PART=past does nothing else,
+// EVERY_CALL_PART=plain compiles once; all print to standard error which libraries of NVRTC were loaded.
+// EVERY_CALL_GOES_TO names the working directory once the library is open.
 
-#include <dlfcn.h>
+#include "every.h"
+
 #include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,43 +48,36 @@ struct Functions {
                 void* const*);
 } nv;
 
-static uint64_t hash(const void* bytes, size_t size)
-{
-    uint64_t sum = 1469598103934665603u;
-    for (size_t i = 0; i < size; ++i)
-        sum = (sum ^ ((const unsigned char*)bytes)[i]) * 1099511628211u;
-    return sum;
-}
+static const char* const k_functions[] = {"Version",
+                                          "GetErrorString",
+                                          "GetNumSupportedArchs",
+                                          "GetSupportedArchs",
+                                          "CreateProgram",
+                                          "DestroyProgram",
+                                          "CompileProgram",
+                                          "GetPTXSize",
+                                          "GetPTX",
+                                          "GetCUBINSize",
+                                          "GetCUBIN",
+                                          "GetLTOIRSize",
+                                          "GetLTOIR",
+                                          "GetOptiXIRSize",
+                                          "GetOptiXIR",
+                                          "GetProgramLogSize",
+                                          "GetProgramLog",
+                                          "AddNameExpression",
+                                          "GetLoweredName",
+                                          "GetPCHHeapSize",
+                                          "SetPCHHeapSize",
+                                          "GetPCHCreateStatus",
+                                          "GetPCHHeapSizeRequired",
+                                          "SetFlowCallback",
+                                          "GetNVVMSize",
+                                          "GetTileIRSize"};
 
-static void find_functions(void* library)
+static void find(void* library)
 {
-#define FIND(name) *(void**)&nv.name = dlsym(library, "nvrtc" #name)
-    FIND(Version);
-    FIND(GetErrorString);
-    FIND(GetNumSupportedArchs);
-    FIND(GetSupportedArchs);
-    FIND(CreateProgram);
-    FIND(DestroyProgram);
-    FIND(CompileProgram);
-    FIND(GetPTXSize);
-    FIND(GetPTX);
-    FIND(GetCUBINSize);
-    FIND(GetCUBIN);
-    FIND(GetLTOIRSize);
-    FIND(GetLTOIR);
-    FIND(GetOptiXIRSize);
-    FIND(GetOptiXIR);
-    FIND(GetProgramLogSize);
-    FIND(GetProgramLog);
-    FIND(AddNameExpression);
-    FIND(GetLoweredName);
-    FIND(GetPCHHeapSize);
-    FIND(SetPCHHeapSize);
-    FIND(GetPCHCreateStatus);
-    FIND(GetPCHHeapSizeRequired);
-    FIND(SetFlowCallback);
-    FIND(GetNVVMSize);
-    FIND(GetTileIRSize);
+    find_functions(library, &nv, "nvrtc", k_functions, sizeof k_functions / sizeof *k_functions, "");
     *(void**)&nv.CPEx = dlsym(library, "__nvrtcCPEx");
 }
 
@@ -519,13 +508,19 @@ int main(int count, char** arguments)
         return 2;
     }
 #endif
-    find_functions(library);
+    find(library);
     const char* part = getenv("EVERY_CALL_PART");
     const char* elsewhere = getenv("EVERY_CALL_GOES_TO");
     if (elsewhere && chdir(elsewhere) != 0)
         return 2;
     if (part && strcmp(part, "past") == 0) {
         past_the_cache();
+        show_loaded();
+        return 0;
+    }
+    if (part && strcmp(part, "plain") == 0) {
+        const char* sm[] = {"-arch=sm_80"};
+        compile_and_show("plain", k_plain, "plain.cu", 1, sm);
         show_loaded();
         return 0;
     }
@@ -552,7 +547,7 @@ int main(int count, char** arguments)
     (void)count;
     printf("close %d\n", dlclose(library));
     library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
-    find_functions(library);
+    find(library);
     threads();
 #else
     (void)count;

@@ -4,11 +4,7 @@
 //   every_link LIBRARY FOLDER        with the one that dlopen(LIBRARY) gives; FOLDER is for files
 
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "every.h"
 
 typedef void* Link;
 
@@ -19,7 +15,7 @@ static struct {
     int (*AddFile)(Link, int, const char*);
     int (*Complete)(Link);
     int (*GetLinkedCubinSize)(Link, size_t*);
-    int (*GetLinkedCubin)(Link, void*);
+    int (*GetLinkedCubin)(Link, char*);
     int (*GetLinkedPtxSize)(Link, size_t*);
     int (*GetLinkedPtx)(Link, char*);
     int (*GetErrorLogSize)(Link, size_t*);
@@ -34,38 +30,15 @@ static const char k_ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 static const char k_other[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                               ".visible .entry second(.param .u64 p) { ret; }\n";
 
-static void* find(void* library, const char* name, int versioned)
-{
-    char spelling[100];
-    snprintf(spelling, sizeof spelling, versioned ? "__nvJitLink%s_%s" : "nvJitLink%s", name, VERSION);
-    return dlsym(library, spelling);
-}
+static const char* const k_functions[] = {
+    "Create",         "Destroy",          "AddData",      "AddFile",         "Complete",    "GetLinkedCubinSize",
+    "GetLinkedCubin", "GetLinkedPtxSize", "GetLinkedPtx", "GetErrorLogSize", "GetErrorLog", "GetInfoLogSize",
+    "GetInfoLog"};
 
-static void find_functions(void* library, int versioned)
+static void find(void* library, const char* prefix, const char* suffix)
 {
-#define FIND(name) *(void**)&nv.name = find(library, #name, versioned)
-    FIND(Create);
-    FIND(Destroy);
-    FIND(AddData);
-    FIND(AddFile);
-    FIND(Complete);
-    FIND(GetLinkedCubinSize);
-    FIND(GetLinkedCubin);
-    FIND(GetLinkedPtxSize);
-    FIND(GetLinkedPtx);
-    FIND(GetErrorLogSize);
-    FIND(GetErrorLog);
-    FIND(GetInfoLogSize);
-    FIND(GetInfoLog);
+    find_functions(library, &nv, prefix, k_functions, sizeof k_functions / sizeof *k_functions, suffix);
     *(void**)&nv.Version = dlsym(library, "nvJitLinkVersion");
-}
-
-static uint64_t hash(const void* bytes, size_t size)
-{
-    uint64_t sum = 1469598103934665603u;
-    for (size_t i = 0; i < size; ++i)
-        sum = (sum ^ ((const unsigned char*)bytes)[i]) * 1099511628211u;
-    return sum;
 }
 
 // Lines that tell a time are never the same twice.
@@ -79,34 +52,24 @@ static void print_log(const char* text)
     }
 }
 
+// The size of what tells times is not the same twice either.
+static void show_log(const char* name, Link link, int (*size_of)(Link, size_t*), int (*get)(Link, char*),
+                     int tells_times)
+{
+    size_t size = 0;
+    const int sized = size_of(link, &size);
+    char* const text = calloc(size + 64, 1);
+    printf("  %s %d %zu %d\n", name, sized, tells_times ? 0 : size, get(link, text));
+    print_log(text);
+    free(text);
+}
+
 static void show(Link link)
 {
-    size_t size = 4711;
-    int sized = nv.GetLinkedCubinSize(link, &size);
-    char* bytes = calloc(size + 64, 1);
-    int got = nv.GetLinkedCubin(link, bytes);
-    printf("  cubin %d %zu %d %016llx\n", sized, size, got, (unsigned long long)hash(bytes, size + 64));
-    free(bytes);
-    size = 4711;
-    sized = nv.GetLinkedPtxSize(link, &size);
-    bytes = calloc(size + 64, 1);
-    got = nv.GetLinkedPtx(link, bytes);
-    printf("  ptx %d %zu %d %016llx\n", sized, size, got, (unsigned long long)hash(bytes, size + 64));
-    free(bytes);
-    size = 0;
-    sized = nv.GetErrorLogSize(link, &size);
-    bytes = calloc(size + 64, 1);
-    got = nv.GetErrorLog(link, bytes);
-    printf("  errors %d %zu %d\n", sized, size, got);
-    print_log(bytes);
-    free(bytes);
-    size = 0;
-    sized = nv.GetInfoLogSize(link, &size);
-    bytes = calloc(size + 64, 1);
-    got = nv.GetInfoLog(link, bytes);
-    printf("  information %d %d\n", sized, got);
-    print_log(bytes);
-    free(bytes);
+    show_bytes("cubin", link, nv.GetLinkedCubinSize, nv.GetLinkedCubin);
+    show_bytes("ptx", link, nv.GetLinkedPtxSize, nv.GetLinkedPtx);
+    show_log("errors", link, nv.GetErrorLogSize, nv.GetErrorLog, 0);
+    show_log("information", link, nv.GetInfoLogSize, nv.GetInfoLog, 1);
 }
 
 static Link create(const char* what, uint32_t count, const char* const* options)
@@ -115,6 +78,12 @@ static Link create(const char* what, uint32_t count, const char* const* options)
     printf("%s: create %d", what, nv.Create(&link, count, options));
     printf(" %s\n", link ? "there" : "none");
     return link;
+}
+
+static void complete(Link link)
+{
+    printf("  complete %d\n", nv.Complete(link));
+    show(link);
 }
 
 static void end(Link link)
@@ -142,28 +111,24 @@ static void all(const char* folder)
     show(link);
     printf("  add %d\n", nv.AddData(link, ptx, k_ptx, sizeof k_ptx, "first.ptx"));
     show(link);
-    printf("  complete %d\n", nv.Complete(link));
-    show(link);
+    complete(link);
     end(link);
 
     // The zero behind it is there, but not counted.
     link = create("without its zero", 1, plain);
     printf("  add %d\n", nv.AddData(link, ptx, k_ptx, sizeof k_ptx - 1, "first.ptx"));
-    printf("  complete %d\n", nv.Complete(link));
-    show(link);
+    complete(link);
     end(link);
 
     link = create("two, verbose", 2, verbose);
     printf("  add %d\n", nv.AddData(link, ptx, k_ptx, sizeof k_ptx, "first.ptx"));
     printf("  add %d\n", nv.AddData(link, any, k_other, sizeof k_other, NULL));
-    printf("  complete %d\n", nv.Complete(link));
-    show(link);
+    complete(link);
     end(link);
 
     link = create("a file", 1, plain);
     printf("  add %d\n", nv.AddFile(link, ptx, good_file));
-    printf("  complete %d\n", nv.Complete(link));
-    show(link);
+    complete(link);
     end(link);
 
     link = create("unknown option", 1, unknown);
@@ -184,8 +149,7 @@ static void all(const char* folder)
     printf("  add a missing file %d\n", nv.AddFile(link, ptx, missing_file));
     printf("  add a directory %d\n", nv.AddFile(link, ptx, folder));
     show(link);
-    printf("  complete %d\n", nv.Complete(link));
-    show(link);
+    complete(link);
     end(link);
 }
 
@@ -198,13 +162,13 @@ int main(int count, char** arguments)
         fprintf(stderr, "every_link: %s\n", dlerror());
         return 2;
     }
-    find_functions(library, 0);
+    find(library, "nvJitLink", "");
     unsigned major = 0;
     unsigned minor = 0;
     printf("version %d", nv.Version(&major, &minor));
     printf(" %u.%u\n", major, minor);
     all(arguments[2]);
-    find_functions(library, 1);
+    find(library, "__nvJitLink", "_" VERSION);
     all(arguments[2]);
     if (getenv("EVERY_LINK_MISUSE")) {
         Link link = NULL;

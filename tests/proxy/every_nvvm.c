@@ -6,13 +6,10 @@
 // loaded. hidden: it, after functions that are not exported were asked for. threads: programs of several threads.
 
 #define _GNU_SOURCE
-#include <dlfcn.h>
+#include "every.h"
+
 #include <link.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef void* Program;
 
@@ -64,49 +61,22 @@ static const char* g_unknown[] = {"-no-such-option"};
 static const char* g_no_target[] = {"-arch=compute_1"};
 static const char* g_missing[] = {"-arch=compute_80", NULL};
 
-static void find_functions(void* library)
-{
-#define FIND(name) *(void**)&nv.name = dlsym(library, "nvvm" #name)
-    FIND(GetErrorString);
-    FIND(Version);
-    FIND(IRVersion);
-    FIND(CreateProgram);
-    FIND(DestroyProgram);
-    FIND(AddModuleToProgram);
-    FIND(LazyAddModuleToProgram);
-    FIND(CompileProgram);
-    FIND(VerifyProgram);
-    FIND(GetCompiledResultSize);
-    FIND(GetCompiledResult);
-    FIND(GetProgramLogSize);
-    FIND(GetProgramLog);
-}
+static const char* const k_functions[] = {"GetErrorString",         "Version",           "IRVersion",
+                                          "CreateProgram",          "DestroyProgram",    "AddModuleToProgram",
+                                          "LazyAddModuleToProgram", "CompileProgram",    "VerifyProgram",
+                                          "GetCompiledResultSize",  "GetCompiledResult", "GetProgramLogSize",
+                                          "GetProgramLog"};
 
-static uint64_t hash(const void* bytes, size_t size)
-{
-    uint64_t sum = 1469598103934665603u;
-    for (size_t i = 0; i < size; ++i)
-        sum = (sum ^ ((const unsigned char*)bytes)[i]) * 1099511628211u;
-    return sum;
-}
-
-// With what lies behind the outputs, which nobody may write to.
 static void show(Program program)
 {
-    size_t size = 4711;
-    int sized = nv.GetCompiledResultSize(program, &size);
-    char* bytes = malloc(size + 64);
-    memset(bytes, 90, size + 64);
-    int got = nv.GetCompiledResult(program, bytes);
-    printf("  result %d %zu %d %016llx\n", sized, size, got, (unsigned long long)hash(bytes, size + 64));
-    free(bytes);
-    size = 4711;
-    sized = nv.GetProgramLogSize(program, &size);
-    bytes = malloc(size + 64);
-    memset(bytes, 90, size + 64);
-    got = nv.GetProgramLog(program, bytes);
-    printf("  log %d %zu %d %016llx |%s|\n", sized, size, got, (unsigned long long)hash(bytes, size + 64), bytes);
-    free(bytes);
+    show_bytes("result", program, nv.GetCompiledResultSize, nv.GetCompiledResult);
+    show_bytes("log", program, nv.GetProgramLogSize, nv.GetProgramLog);
+    size_t size = 0;
+    nv.GetProgramLogSize(program, &size);
+    char* const text = calloc(size + 1, 1);
+    nv.GetProgramLog(program, text);
+    printf("  |%s|\n", text);
+    free(text);
 }
 
 static Program create(const char* what)
@@ -347,7 +317,7 @@ int main(int count, char** arguments)
         fprintf(stderr, "every_nvvm: %s\n", dlerror());
         return 2;
     }
-    find_functions(library);
+    find_functions(library, &nv, "nvvm", k_functions, sizeof k_functions / sizeof *k_functions, "");
     const char* const part = getenv("EVERY_NVVM_PART");
     if (part && strcmp(part, "hidden") == 0) {
         void* (*handle)(unsigned) = NULL;

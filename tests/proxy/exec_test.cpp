@@ -1,10 +1,8 @@
 // `hearth exec` beside the compiler itself, in worlds that change: the same files, messages and exit codes, and no
 // compile where nothing that was asked has changed.
-#include "tools/command.hpp"
+#include "served.hpp"
 
-#include <fstream>
-#include <regex>
-
+#include <sys/inotify.h>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -13,17 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Words = std::vector<std::string>;
-using Variables = std::map<std::string, std::string>;
-
-class Exec : public Command {
+class Exec : public ServedCompiler {
 protected:
     void SetUp() override
     {
-        if (std::string_view(HEARTH_DROPINS).empty())
-            GTEST_SKIP() << "The recorder is not built: a sanitizer's library cannot be loaded into other programs.";
-        if (::access("/usr/bin/g++", X_OK) != 0)
-            GTEST_SKIP() << "No g++ is installed.";
+        Served::SetUp();
+        need("/usr/bin/g++");
         write("a.cpp", "#include \"value.h\"\nint value() { return VALUE; }\n");
         write("value.h", "#define VALUE 1\n");
     }
@@ -34,15 +27,14 @@ protected:
             words.front().insert(0, "/usr/bin/");
         return run_process(words, options_of(environment, directory));
     }
-    ProcessResult exec(Words words, const Variables& environment = {}, const std::string& directory = {})
+    // Where gcc breaks the lines of a dependency file depends on how long its names are.
+    static std::string content_of(const fs::path& file)
     {
-        words.insert(words.begin(), {"exec", "--verbose", "--"});
-        ProcessResult result = hearth(words, options_of(environment, directory));
-        // The last line is ours.
-        const std::size_t line = result.err.rfind("hearth: ");
-        told = line == std::string::npos ? "" : result.err.substr(line);
-        result.err.resize(std::min(line, result.err.size()));
-        return result;
+        std::string content = fs::exists(file) ? read(file) : "nothing";
+        if (file.extension() == ".d")
+            for (std::size_t at = 0; (at = content.find(" \\\n", at)) != std::string::npos;)
+                content.erase(at, 3);
+        return content;
     }
     // Runs the command through the cache, then bare, and expects the same of both. Returns what the first said.
     std::string both(const Words& words, const std::string& output, const Variables& environment = {},
@@ -51,30 +43,21 @@ protected:
         const fs::path file = scratch / directory / output;
         fs::remove(file);
         const ProcessResult ours = exec(words, environment, directory);
-        const std::string made = fs::exists(file) ? read(file) : "nothing";
+        const std::string made = content_of(file);
         fs::remove(file);
         const ProcessResult theirs = bare(words, environment, directory);
         EXPECT_EQ(ours.exit_code, theirs.exit_code) << ours.err;
         EXPECT_EQ(ours.out, theirs.out);
         EXPECT_EQ(ours.err, theirs.err);
-        EXPECT_EQ(made, fs::exists(file) ? read(file) : "nothing");
-        const std::size_t colon = told.find(": ", std::string_view("hearth: ").size());
-        return colon == std::string::npos ? told
-                                          : told.substr(colon + 2, told.find_first_of(":,", colon + 2) - colon - 2);
+        EXPECT_EQ(made, content_of(file));
+        return outcome();
     }
-
-    ProcessOptions at_scratch() { return options_of({}, {}); }
-
-    std::string told;
-
-private:
-    ProcessOptions options_of(const Variables& environment, const std::string& directory)
+    // The same two times: "miss, hit" is what a new compile gives.
+    std::string twice(const Words& words, const std::string& output, const Variables& environment = {},
+                      const std::string& directory = {})
     {
-        ProcessOptions options;
-        options.directory = (scratch / directory).string();
-        for (const auto& [name, value] : environment)
-            options.environment[name] = value;
-        return options;
+        const std::string first = both(words, output, environment, directory);
+        return first + ", " + both(words, output, environment, directory);
     }
 };
 
@@ -83,8 +66,7 @@ protected:
     void SetUp() override
     {
         Exec::SetUp();
-        if (!IsSkipped() && ::access("/usr/bin/clang++", X_OK) != 0)
-            GTEST_SKIP() << "No clang is installed.";
+        need("/usr/bin/clang++");
     }
 };
 
@@ -94,12 +76,52 @@ const Words k_compile{"g++", "-O1", "-c", "a.cpp", "-o", "a.o"};
 
 TEST_F(Exec, gives_what_the_compiler_gives_and_the_second_time_without_it)
 {
-    EXPECT_EQ(both(k_compile, "a.o"), "miss");
-    EXPECT_EQ(both(k_compile, "a.o"), "hit");
+    EXPECT_EQ(twice(k_compile, "a.o"), "miss, hit");
     EXPECT_EQ(both({"g++", "-O1", "-c", "a.cpp", "-o", "other.o"}, "other.o"), "hit");
     EXPECT_EQ(both({"g++", "-O2", "-c", "a.cpp", "-o", "a.o"}, "a.o"), "miss");
     // The cache answers, not the compiler.
     EXPECT_EQ(exec(k_compile, {{"HEARTH_FORBID_COMPILE", "1"}}).exit_code, 0) << told;
+}
+
+// The system goes back from where the link leads; reading the words alone would store somebody else's file.
+TEST_F(Exec, does_not_keep_an_output_whose_path_leads_back_through_a_link)
+{
+    fs::create_directories(scratch / "elsewhere/sub");
+    fs::create_directory_symlink(scratch / "elsewhere/sub", scratch / "build");
+    write("out.o", "a file of the user's");
+    const Words words{"g++", "-c", "a.cpp", "-o", "build/../out.o"};
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(exec(words).exit_code, 0);
+        EXPECT_NE(told.find("leads back through a link"), std::string::npos) << told;
+    }
+    EXPECT_EQ(read(scratch / "out.o"), "a file of the user's");
+    fs::create_directory(scratch / "inside");
+    EXPECT_EQ(twice({"g++", "-c", "a.cpp", "-o", "inside/../a.o"}, "a.o"), "miss, hit");
+}
+
+// make takes an object that is there for finished: who is killed in between must not leave one without its
+// dependencies.
+TEST_F(Exec, writes_the_dependency_file_before_the_object)
+{
+    const Words words{"g++", "-c", "a.cpp", "-o", "a.o", "-MD"};
+    ASSERT_EQ(exec(words).exit_code, 0);
+    for (const char* made : {"a.o", "a.d"})
+        fs::remove(scratch / made);
+    const int events = ::inotify_init1(IN_CLOEXEC);
+    ASSERT_GE(::inotify_add_watch(events, scratch.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE), 0);
+    EXPECT_EQ(exec(words).exit_code, 0);
+    EXPECT_NE(told.find(": hit"), std::string::npos) << told;
+    alignas(inotify_event) char buffer[4096];
+    const ssize_t size = ::read(events, buffer, sizeof buffer);
+    ::close(events);
+    std::vector<std::string> done;  // in this order
+    for (ssize_t at = 0; at < size;) {
+        const auto* const event = reinterpret_cast<const inotify_event*>(buffer + at);
+        if (const std::string name = event->name; name == "a.o" || name == "a.d")
+            done.push_back(name);
+        at += static_cast<ssize_t>(sizeof *event + event->len);
+    }
+    EXPECT_EQ(done, (std::vector<std::string>{"a.d", "a.o"}));
 }
 
 TEST_F(Exec, is_a_hit_from_a_new_directory_unless_the_output_holds_its_path)
@@ -112,8 +134,7 @@ TEST_F(Exec, is_a_hit_from_a_new_directory_unless_the_output_holds_its_path)
     const std::string whole = (scratch / "new/a.cpp").string();
     EXPECT_EQ(both({"g++", "-O1", "-c", whole, "-o", "a.o"}, "a.o"), "hit");
     const Words with_lines{"g++", "-g", "-c", "a.cpp", "-o", "a.o"};
-    EXPECT_EQ(both(with_lines, "a.o"), "miss");
-    EXPECT_EQ(both(with_lines, "a.o"), "hit");
+    EXPECT_EQ(twice(with_lines, "a.o"), "miss, hit");
     EXPECT_EQ(both(with_lines, "a.o", {}, "new"), "miss");
     write("a.cpp", "const char* value() { return __FILE__; }\n");
     fs::copy(scratch / "a.cpp", scratch / "new/a.cpp", fs::copy_options::overwrite_existing);
@@ -136,8 +157,7 @@ TEST_F(Exec, compiles_anew_when_a_header_appears_where_it_was_looked_for)
     fs::create_directories(scratch / "second");
     fs::rename(scratch / "value.h", scratch / "second/value.h");
     const Words words{"g++", "-Ifirst", "-Isecond", "-c", "a.cpp", "-o", "a.o"};
-    EXPECT_EQ(both(words, "a.o"), "miss");
-    EXPECT_EQ(both(words, "a.o"), "hit");
+    EXPECT_EQ(twice(words, "a.o"), "miss, hit");
     write("first/value.h", "#define VALUE 3\n");
     EXPECT_EQ(both(words, "a.o"), "miss");
     fs::remove(scratch / "first/value.h");
@@ -151,8 +171,7 @@ TEST_F(Exec, compiles_anew_when_a_variable_that_was_asked_for_changes)
     write("value.h.off", "");
     const Variables found{{"CPATH", (scratch / "by_variable").string()}};
     EXPECT_EQ(both(k_compile, "a.o"), "past_the_cache");  // it fails
-    EXPECT_EQ(both(k_compile, "a.o", found), "miss");
-    EXPECT_EQ(both(k_compile, "a.o", found), "hit");
+    EXPECT_EQ(twice(k_compile, "a.o", found), "miss, hit");
     EXPECT_EQ(both(k_compile, "a.o"), "past_the_cache");
     EXPECT_EQ(both(k_compile, "a.o", {{"CPATH", found.at("CPATH")}, {"NOBODY_ASKS", "1"}}), "hit");
 }
@@ -165,9 +184,7 @@ TEST_F(Exec, says_nothing_of_its_cache_since_its_caller_reads_what_the_compiler_
                                                    {"HEARTH_MAXBYTES", "1G"},
                                                    {"HEARTH_BUNDLES", "/nowhere.bundle"},
                                                    {"HEARTH_DEMAND_SIGNATURES", "all"}}) {
-        ProcessOptions options;
-        options.environment[variable] = value;
-        const ProcessResult result = hearth(words, options);
+        const ProcessResult result = hearth(words, options_of({{variable, value}}));
         EXPECT_EQ(result.exit_code, 0) << result.err;
         EXPECT_EQ(result.err, "") << variable;
     }
@@ -175,9 +192,7 @@ TEST_F(Exec, says_nothing_of_its_cache_since_its_caller_reads_what_the_compiler_
 
 TEST_F(Exec, without_a_command_says_how)
 {
-    const ProcessResult result = hearth({"exec"});
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.err.find("hearth exec -- nvcc"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(hearth({"exec"}), 2, "hearth exec -- nvcc"));
 }
 
 TEST_F(Exec, is_a_hit_however_many_jobs_make_runs)
@@ -192,19 +207,16 @@ TEST_F(Exec, replays_warnings_and_keeps_no_failure)
 {
     write("a.cpp", "int value() { int unused; return 1; }\n");
     const Words words{"g++", "-Wall", "-c", "a.cpp", "-o", "a.o"};
-    EXPECT_EQ(both(words, "a.o"), "miss");
-    EXPECT_EQ(both(words, "a.o"), "hit");
+    EXPECT_EQ(twice(words, "a.o"), "miss, hit");
     write("a.cpp", "int value() { return nothing; }\n");
-    EXPECT_EQ(both(words, "a.o"), "past_the_cache");
-    EXPECT_EQ(both(words, "a.o"), "past_the_cache");
+    EXPECT_EQ(twice(words, "a.o"), "past_the_cache, past_the_cache");
     EXPECT_NE(told.find("it failed"), std::string::npos) << told;
 }
 
 TEST_F(Exec, tells_dependencies_with_the_names_of_this_call)
 {
     const Words words{"g++", "-MMD", "-MF", "a.o.d", "-c", "a.cpp", "-o", "a.o"};
-    EXPECT_EQ(both(words, "a.o.d"), "miss");
-    EXPECT_EQ(both(words, "a.o.d"), "hit");
+    EXPECT_EQ(twice(words, "a.o.d"), "miss, hit");
     EXPECT_EQ(both({"g++", "-MMD", "-MF", "b.o.d", "-c", "a.cpp", "-o", "b.o"}, "b.o.d"), "hit");
     EXPECT_EQ(both({"g++", "-MMD", "-MF", "a.o.d", "-c", (scratch / "a.cpp").string(), "-o", "a.o"}, "a.o.d"), "miss");
     fs::create_directories(scratch / "new");
@@ -214,8 +226,7 @@ TEST_F(Exec, tells_dependencies_with_the_names_of_this_call)
               "hit");
     EXPECT_NE(read(scratch / "c.o.d").find((scratch / "new/value.h").string()), std::string::npos);
     // Without a name of its own it lies beside the output.
-    EXPECT_EQ(both({"g++", "-MD", "-c", "a.cpp", "-o", "a.o"}, "a.d", {}, "new"), "miss");
-    EXPECT_EQ(both({"g++", "-MD", "-c", "a.cpp", "-o", "a.o"}, "a.d", {}, "new"), "hit");
+    EXPECT_EQ(twice({"g++", "-MD", "-c", "a.cpp", "-o", "a.o"}, "a.d", {}, "new"), "miss, hit");
 }
 
 // gcc names a system directory by its real path where that is shorter.
@@ -237,8 +248,7 @@ TEST_F(Exec, reads_arguments_from_files)
 {
     write("arguments", "-O1 -DMORE=1\n-c \"a.cpp\"");
     const Words words{"g++", "@arguments", "-o", "a.o"};
-    EXPECT_EQ(both(words, "a.o"), "miss");
-    EXPECT_EQ(both(words, "a.o"), "hit");
+    EXPECT_EQ(twice(words, "a.o"), "miss, hit");
     write("arguments", "-O1 -DVALUE=7 -c a.cpp");
     EXPECT_EQ(both(words, "a.o"), "miss");
 }
@@ -269,8 +279,7 @@ TEST_F(Exec, links_what_it_compiles)
     };
     write("a.cpp", "int other();\nint value() { return other(); }\n");
     library(1);
-    EXPECT_EQ(both(words, "a.so"), "miss");
-    EXPECT_EQ(both(words, "a.so"), "hit");
+    EXPECT_EQ(twice(words, "a.so"), "miss, hit");
     library(2);
     EXPECT_EQ(both(words, "a.so"), "miss");
     // A library that would be found first.
@@ -287,8 +296,7 @@ TEST_F(Exec, holds_what_system_headers_say_though_their_real_path_is_asked_first
     const Words words{"g++", "-isystem", "system", "-S", "a.cpp", "-o", "a.s"};
     fs::create_directory(scratch / "system");
     fs::rename(scratch / "value.h", scratch / "system/value.h");
-    EXPECT_EQ(both(words, "a.s"), "miss");
-    EXPECT_EQ(both(words, "a.s"), "hit");
+    EXPECT_EQ(twice(words, "a.s"), "miss, hit");
     write("system/value.h", "#define VALUE 9\n");
     EXPECT_EQ(both(words, "a.s"), "miss");
 }
@@ -302,8 +310,8 @@ TEST_F(Exec, is_a_hit_where_a_directory_behind_a_link_is_named_by_its_path)
     write("real/second.h", "#define VALUE 2\n");
     write("a.cpp", "#include <first.h>\n#include \"" + link + "/second.h\"\nint value() { return VALUE; }\n");
     const Words words{"g++", "-isystem", link, "-c", "a.cpp", "-o", "a.o"};
-    EXPECT_EQ(both(words, "a.o"), "miss");
-    EXPECT_EQ(both(words, "a.o"), "hit") << hearth({"why", "g++", "-isystem", link, "-c", "a.cpp", "-o", "a.o"}).out;
+    EXPECT_EQ(twice(words, "a.o"), "miss, hit")
+        << hearth({"why", "g++", "-isystem", link, "-c", "a.cpp", "-o", "a.o"}).out;
 }
 
 TEST_F(Exec, asks_what_the_path_leads_to_and_not_how_it_is_written)
@@ -314,8 +322,7 @@ TEST_F(Exec, asks_what_the_path_leads_to_and_not_how_it_is_written)
     EXPECT_EQ(both(k_compile, "a.o", {{"PATH", (scratch / "bin").string() + ":" + usual}}), "hit");
     EXPECT_EQ(both(k_compile, "a.o", {{"PATH", usual + ":/nowhere"}}), "hit");
     // An assembler that comes first there.
-    write("bin/as", "#!/bin/sh\nexec /usr/bin/as \"$@\"\n");
-    fs::permissions(scratch / "bin/as", fs::perms::owner_all);
+    write_program("bin/as", "#!/bin/sh\nexec /usr/bin/as \"$@\"\n");
     EXPECT_EQ(both(k_compile, "a.o", {{"PATH", usual}}), "hit");
     EXPECT_NE(both(k_compile, "a.o", {{"PATH", (scratch / "bin").string() + ":" + usual}}), "hit");
 }
@@ -323,16 +330,14 @@ TEST_F(Exec, asks_what_the_path_leads_to_and_not_how_it_is_written)
 TEST_F(Exec, knows_what_a_script_or_specs_add)
 {
     const auto script = [&](const std::string& text, const char* shell = "sh") {
-        write("gcc", std::string("#!/bin/") + shell + "\nexec /usr/bin/gcc " + text + " \"$@\"\n");
-        fs::permissions(scratch / "gcc", fs::perms::owner_all);
+        write_program("gcc", std::string("#!/bin/") + shell + "\nexec /usr/bin/gcc " + text + " \"$@\"\n");
     };
     fs::create_directory(scratch / "new");
     for (const char* name : {"x.c", "new/x.c"})
         write(name, "int x;\n");
     const Words words{(scratch / "gcc").string(), "-c", "x.c", "-o", "x.o"};
     script("-g");
-    EXPECT_EQ(both(words, "x.o"), "miss");
-    EXPECT_EQ(both(words, "x.o"), "hit");
+    EXPECT_EQ(twice(words, "x.o"), "miss, hit");
     EXPECT_EQ(both(words, "x.o", {}, "new"), "miss");
     script("-DWHERE=$PWD");
     EXPECT_EQ(both(words, "x.o"), "miss");
@@ -346,8 +351,7 @@ TEST_F(Exec, knows_what_a_script_or_specs_add)
     fs::create_directory(scratch / "b");
     write("b/specs", "*cc1_options:\n+ -g\n");
     const Words specs{"gcc", "-B" + (scratch / "b").string() + "/", "-c", "x.c", "-o", "x.o"};
-    EXPECT_EQ(both(specs, "x.o"), "miss");
-    EXPECT_EQ(both(specs, "x.o"), "hit");
+    EXPECT_EQ(twice(specs, "x.o"), "miss, hit");
     EXPECT_EQ(both(specs, "x.o", {}, "new"), "miss");
 }
 
@@ -361,9 +365,7 @@ TEST_F(Exec, leaves_outputs_with_the_modes_that_the_compiler_gives_them)
         std::string line = std::string("umask ") + mask + "; " + before + "; exec \"$@\"";
         Words all{"/bin/sh", "-c", line, "sh"};
         all.insert(all.end(), words.begin(), words.end());
-        ProcessOptions options{.environment = {{"HEARTH_DIR", cache.string()}}};
-        options.directory = scratch.string();
-        EXPECT_EQ(run_process(all, options).exit_code, 0);
+        EXPECT_EQ(run_process(all, options_of({{"HEARTH_DIR", cache.string()}})).exit_code, 0);
         return std::pair(fs::status(out).permissions(), fs::is_symlink(out));
     };
     for (const char* kind : {"-o", "-S", "-c"})
@@ -429,16 +431,14 @@ TEST_F(Exec, keeps_nothing_that_holds_the_time_and_only_that)
     // Pieces of __DATE__ that nobody pastes, and __DATE__ that nobody uses.
     write("a.cpp", "#define PASTE(a, b) a##b\n#define NOW __DATE__\nint PASTE(val, ue)() { int D, A, T, E, __ = 1; "
                    "return __; }\n");
-    EXPECT_EQ(both(k_compile, "a.o"), "miss");
-    EXPECT_EQ(both(k_compile, "a.o"), "hit");
+    EXPECT_EQ(twice(k_compile, "a.o"), "miss, hit");
     write("a.cpp", "const char* value() { return __DATE__; }\n");
     EXPECT_EQ(both(k_compile, "a.o"), "past_the_cache");
     write("a.cpp", "#define PASTE(a, b) a##b\nconst char* value() { return PASTE(__TIME, STAMP__); }\n");
     EXPECT_EQ(both(k_compile, "a.o"), "past_the_cache");
     // A time that a variable says is no secret.
     write("a.cpp", "const char* value() { return __DATE__; }\n");
-    EXPECT_EQ(both(k_compile, "a.o", {{"SOURCE_DATE_EPOCH", "1"}}), "miss");
-    EXPECT_EQ(both(k_compile, "a.o", {{"SOURCE_DATE_EPOCH", "1"}}), "hit");
+    EXPECT_EQ(twice(k_compile, "a.o", {{"SOURCE_DATE_EPOCH", "1"}}), "miss, hit");
     EXPECT_EQ(both(k_compile, "a.o", {{"SOURCE_DATE_EPOCH", "1000000"}}), "miss");
 }
 
@@ -449,8 +449,7 @@ TEST_F(Exec, holds_which_directories_are_the_same)
     fs::create_directory_symlink("first", scratch / "second");
     fs::rename(scratch / "value.h", scratch / "third/value.h");
     const Words words{"g++", "-Ifirst", "-Isecond", "-Ithird", "-S", "a.cpp", "-o", "a.s"};
-    EXPECT_EQ(both(words, "a.s"), "miss");
-    EXPECT_EQ(both(words, "a.s"), "hit");
+    EXPECT_EQ(twice(words, "a.s"), "miss, hit");
     fs::remove(scratch / "second");
     fs::create_directory(scratch / "second");
     write("second/value.h", "#define VALUE 8\n");
@@ -464,12 +463,7 @@ TEST_F(Exec, keeps_nothing_that_came_through_a_pipe_or_looked_for_its_own_output
             {"/bin/sh", "-c",
              "echo '#define PIPED " + value + "' | \"$0\" exec -- g++ -include /dev/stdin -S p.cpp -o p.s && cat p.s",
              HEARTH_COMMAND},
-            [this] {
-                ProcessOptions options;
-                options.directory = scratch.string();
-                options.environment["HEARTH_DIR"] = cache.string();
-                return options;
-            }());
+            options_of({{"HEARTH_DIR", cache.string()}}));
         return result.out;
     };
     write("p.cpp", "int piped = PIPED;\n");
@@ -525,11 +519,9 @@ TEST_F(Exec, replaces_an_output_as_the_compiler_does)
 
 TEST_F(Exec, asks_for_all_variables_behind_a_compiler_that_is_a_script)
 {
-    write("g++", "#!/bin/sh\nexec /usr/bin/g++ $MORE \"$@\"\n");
-    fs::permissions(scratch / "g++", fs::perms::owner_all);
+    write_program("g++", "#!/bin/sh\nexec /usr/bin/g++ $MORE \"$@\"\n");
     const Words words{"./g++", "-O1", "-c", "a.cpp", "-o", "a.o"};
-    EXPECT_EQ(both(words, "a.o"), "miss");
-    EXPECT_EQ(both(words, "a.o"), "hit");
+    EXPECT_EQ(twice(words, "a.o"), "miss, hit");
     EXPECT_EQ(both(words, "a.o", {{"MORE", "-DVALUE=5"}}), "miss");
     EXPECT_EQ(both(words, "a.o"), "hit");
     write("g++", "#!/bin/sh\nexec /usr/bin/g++ -DVALUE=6 \"$@\"\n");
@@ -544,23 +536,15 @@ TEST_F(Exec, compiles_anew_when_a_name_appears_in_a_directory_that_was_listed)
     const Words words{"sh", "-c", "echo listed/* > $2", "sh", "-o", "made/out"};
     const auto list = [&] {
         fs::remove(scratch / "made/out");
-        Words all{"exec", "--any", "--verbose", "--"};
-        all.insert(all.end(), words.begin(), words.end());
-        ProcessOptions options;
-        options.directory = scratch.string();
-        told = hearth(all, options).err;
-        return read(scratch / "made/out");
+        exec_any(words);
+        return outcome() + ": " + read(scratch / "made/out");
     };
-    EXPECT_EQ(list(), "listed/one\n");
-    EXPECT_NE(told.find(": miss"), std::string::npos) << told;
-    EXPECT_EQ(list(), "listed/one\n");
-    EXPECT_NE(told.find(": hit"), std::string::npos) << told;
+    EXPECT_EQ(list(), "miss: listed/one\n");
+    EXPECT_EQ(list(), "hit: listed/one\n");
     write("listed/two", "");
-    EXPECT_EQ(list(), "listed/one listed/two\n");
-    EXPECT_NE(told.find(": miss"), std::string::npos) << told;
+    EXPECT_EQ(list(), "miss: listed/one listed/two\n");
     fs::remove(scratch / "listed/two");
-    EXPECT_EQ(list(), "listed/one\n");
-    EXPECT_NE(told.find(": hit"), std::string::npos) << told;
+    EXPECT_EQ(list(), "hit: listed/one\n");
 }
 
 TEST_F(Exec, compiles_anew_when_a_library_appears_that_was_loaded_in_vain)
@@ -569,27 +553,23 @@ TEST_F(Exec, compiles_anew_when_a_library_appears_that_was_loaded_in_vain)
     write("load.c", "#include <dlfcn.h>\n#include <stdio.h>\nint main(void) { fputs(dlopen(\"" + library +
                         "\", RTLD_NOW) ? \"there\" : \"absent\", fopen(\"out\", \"w\")); return 0; }\n");
     ASSERT_EQ(bare({"gcc", "load.c", "-o", "load"}).exit_code, 0);
-    ProcessOptions options;
-    options.directory = scratch.string();
     const auto load = [&] {
         fs::remove(scratch / "out");
-        told = hearth({"exec", "--any", "--verbose", "--", "./load", "-o", "out"}, options).err;
-        return read(scratch / "out");
+        exec_any({"./load", "-o", "out"});
+        return outcome() + ": " + read(scratch / "out");
     };
-    EXPECT_EQ(load(), "absent");
-    EXPECT_EQ(load(), "absent");
-    EXPECT_NE(told.find(": hit"), std::string::npos) << told;
+    EXPECT_EQ(load(), "miss: absent");
+    EXPECT_EQ(load(), "hit: absent");
     ASSERT_EQ(bare({"g++", "-shared", "-fPIC", "a.cpp", "-o", "libvalue.so"}).exit_code, 0);
-    EXPECT_EQ(load(), "there");
-    EXPECT_NE(told.find(": miss"), std::string::npos) << told;
+    EXPECT_EQ(load(), "miss: there");
 }
 
 TEST_F(Exec, keeps_nothing_that_lists_where_it_writes_or_where_names_are_others_each_time)
 {
-    ProcessOptions options;
-    options.directory = scratch.string();
-    for (const char* text : {"echo * > $2", "echo /tmp/* > $2", "echo /proc/self/fd/* > $2"}) {
-        told = hearth({"exec", "--any", "--verbose", "--", "sh", "-c", text, "sh", "-o", "out"}, options).err;
+    const std::string temporaries = "echo " + fs::temp_directory_path().string() + "/* > $2";
+    for (const std::string& text :
+         {std::string("echo * > $2"), temporaries, std::string("echo /proc/self/fd/* > $2")}) {
+        exec_any({"sh", "-c", text, "sh", "-o", "out"});
         EXPECT_NE(told.find("it lists the directory"), std::string::npos) << text << ": " << told;
     }
 }
@@ -608,16 +588,17 @@ TEST_F(Exec, fixes_paths_where_the_user_wants_that)
     }
     const auto compile = [&](const std::string& compiler, const std::string& folder, bool whole) {
         const std::string place = whole ? (scratch / folder).string() + "/" : "";
-        return exec({compiler, "-g", "-I" + place + "inc", "-c", place + "a.cpp", "-o", "a.o"}, fixed, folder);
+        EXPECT_EQ(
+            exec({compiler, "-g", "-I" + place + "inc", "-c", place + "a.cpp", "-o", "a.o"}, fixed, folder).exit_code,
+            0);
+        return outcome();
     };
     for (const char* compiler : {"g++", "clang++"})
         for (const bool whole : {false, true}) {
             if (::access((std::string("/usr/bin/") + compiler).c_str(), X_OK) != 0)
                 continue;
-            EXPECT_EQ(compile(compiler, "one", whole).exit_code, 0);
-            EXPECT_NE(told.find(": miss"), std::string::npos) << compiler << told;
-            EXPECT_EQ(compile(compiler, "another", whole).exit_code, 0);
-            EXPECT_NE(told.find(": hit"), std::string::npos) << compiler << told;
+            EXPECT_EQ(compile(compiler, "one", whole), "miss") << compiler << told;
+            EXPECT_EQ(compile(compiler, "another", whole), "hit") << compiler << told;
             const std::string object = read(scratch / "another/a.o");
             EXPECT_EQ(object, read(scratch / "one/a.o"));
             EXPECT_EQ(object.find(scratch.string()), std::string::npos);
@@ -625,8 +606,7 @@ TEST_F(Exec, fixes_paths_where_the_user_wants_that)
         }
     // What is beside the source still decides.
     write("another/inc/inner.h", "inline int inner() { return 2; }\n");
-    compile("g++", "another", true);
-    EXPECT_NE(told.find(": miss"), std::string::npos) << told;
+    EXPECT_EQ(compile("g++", "another", true), "miss") << told;
 }
 
 TEST_F(Exec, holds_paths_that_a_compiler_writes_though_it_was_told_others)
@@ -641,11 +621,11 @@ TEST_F(Exec, holds_paths_that_a_compiler_writes_though_it_was_told_others)
     const std::string place = "-DPLACE=\"" + (scratch / "one").string() + "\"";
     const auto compile = [&](const std::string& folder) {
         exec({"g++", "-g", place, "-c", "a.cpp", "-o", "a.o"}, fixed, folder);
-        return told;
+        return outcome();
     };
-    EXPECT_NE(compile("one").find(": miss"), std::string::npos) << told;
-    EXPECT_NE(compile("one").find(": hit"), std::string::npos) << told;
-    EXPECT_NE(compile("another").find(": miss"), std::string::npos) << told;
+    EXPECT_EQ(compile("one"), "miss") << told;
+    EXPECT_EQ(compile("one"), "hit") << told;
+    EXPECT_EQ(compile("another"), "miss") << told;
 }
 
 TEST_F(ExecClang, gives_what_clang_gives_and_the_second_time_without_it)
@@ -673,8 +653,7 @@ TEST_F(ExecClang, replays_warnings_and_compiles_anew_where_a_header_is_shadowed)
         fs::create_directory(scratch / folder);
     write("second/value.h", "#define VALUE 1\n");
     const Words words{"clang++", "-Wall", "-Ifirst", "-Isecond", "-c", "a.cpp", "-o", "a.o"};
-    EXPECT_EQ(both(words, "a.o"), "miss") << told;
-    EXPECT_EQ(both(words, "a.o"), "hit") << told;
+    EXPECT_EQ(twice(words, "a.o"), "miss, hit") << told;
     write("first/value.h", "#define VALUE 2\n");
     EXPECT_EQ(both(words, "a.o"), "miss") << told;
 }
@@ -693,8 +672,7 @@ TEST_F(ExecClang, compiles_anew_when_a_newer_gcc_appears_where_clang_looks_for_t
     write("a.cpp", "#include <which.h>\nint value() { return VALUE; }\n");
     add_version("12");
     const Words words{"clang++", "--gcc-toolchain=" + (scratch / "root").string(), "-c", "a.cpp", "-o", "a.o"};
-    EXPECT_EQ(both(words, "a.o"), "miss") << told;
-    EXPECT_EQ(both(words, "a.o"), "hit") << told;
+    EXPECT_EQ(twice(words, "a.o"), "miss, hit") << told;
     add_version("13");
     EXPECT_EQ(both(words, "a.o"), "miss") << told;
 }
@@ -739,8 +717,7 @@ TEST_F(Exec, keeps_nothing_that_adds_to_a_file)
     const std::string log = (scratch / "log").string();
     logs_each({"g++", "-c", "a.cpp"}, {{"DEPENDENCIES_OUTPUT", "log"}}, "a.o");
     logs_each({"g++", "-c", "a.cpp"}, {{"SUNPRO_DEPENDENCIES", log + " a.o"}}, "a.o");
-    write("g++", "#!/bin/sh\necho compiled >> log\nexec /usr/bin/g++ \"$@\"\n");
-    fs::permissions(scratch / "g++", fs::perms::owner_all);
+    write_program("g++", "#!/bin/sh\necho compiled >> log\nexec /usr/bin/g++ \"$@\"\n");
     logs_each({(scratch / "g++").string(), "-c", "a.cpp"}, {}, "a.o");
 }
 
@@ -748,13 +725,12 @@ TEST_F(Exec, keeps_no_command_that_changes_a_file_that_is_not_its_own)
 {
     const auto told_of = [&](const std::string& text) {
         write("in", "text\n");
-        write("log", "the user's\n");
         fs::remove(scratch / "out");
-        hearth({"exec", "--any", "--", "sh", "-c", text, "sh", "-o", "out"}, at_scratch());
-        write("log", "the user's\n");
-        const std::string said =
-            hearth({"exec", "--any", "--verbose", "--", "sh", "-c", text, "sh", "-o", "out"}, at_scratch()).err;
-        return said.substr(std::min(said.size(), std::string_view("hearth: sh: ").size()));
+        for (int i = 0; i < 2; ++i) {
+            write("log", "the user's\n");
+            exec_any({"sh", "-c", text, "sh", "-o", "out"});
+        }
+        return told.substr(std::min(told.size(), std::string_view("hearth: sh: ").size()));
     };
     const std::string log = (scratch / "log").string();
     const std::string out = (scratch / "out").string();
@@ -778,20 +754,18 @@ TEST_F(Exec, keeps_no_command_that_changes_a_file_that_is_not_its_own)
 
 TEST_F(Exec, serves_any_command_at_the_users_word)
 {
-    const auto run = [this](const Words& command) {
+    const auto run = [this](const Words& words) {
         fs::remove(scratch / "out");
-        Words words{"exec", "--any", "--verbose", "--"};
-        words.insert(words.end(), command.begin(), command.end());
-        told = hearth(words, at_scratch()).err;
+        exec_any(words);
         return fs::exists(scratch / "out") ? read(scratch / "out") : "nothing";
     };
     write("in", "one");
     for (const Words& words : {Words{"sh", "-c", "cat in > $2", "sh", "-o", "out"},
                                Words{"sh", "-c", "cat in > out", "sh", "--output=out"}}) {
-        EXPECT_EQ(run(words), "one");
-        EXPECT_NE(told.find(": miss"), std::string::npos) << told;
-        EXPECT_EQ(run(words), "one");
-        EXPECT_NE(told.find(": hit"), std::string::npos) << told;
+        for (const char* each : {"miss", "hit"}) {
+            EXPECT_EQ(run(words), "one");
+            EXPECT_EQ(outcome(), each) << told;
+        }
     }
     write("in", "two");
     EXPECT_EQ(run({"sh", "-c", "cat in > $2", "sh", "-o", "out"}), "two");
@@ -809,19 +783,15 @@ TEST_F(Exec, serves_any_command_at_the_users_word)
 TEST_F(Exec, keeps_what_is_written_where_no_output_is_named)
 {
     write("b.c.cpp", "int main() { return 0; }\n");
-    EXPECT_EQ(both({"g++", "-c", "a.cpp"}, "a.o"), "miss");
-    EXPECT_EQ(both({"g++", "-c", "a.cpp"}, "a.o"), "hit");
-    EXPECT_EQ(both({"g++", "-S", "./b.c.cpp"}, "b.c.s"), "miss");
-    EXPECT_EQ(both({"g++", "-S", "./b.c.cpp"}, "b.c.s"), "hit");
-    EXPECT_EQ(both({"g++", "b.c.cpp"}, "a.out"), "miss");
-    EXPECT_EQ(both({"g++", "b.c.cpp"}, "a.out"), "hit");
+    EXPECT_EQ(twice({"g++", "-c", "a.cpp"}, "a.o"), "miss, hit");
+    EXPECT_EQ(twice({"g++", "-S", "./b.c.cpp"}, "b.c.s"), "miss, hit");
+    EXPECT_EQ(twice({"g++", "b.c.cpp"}, "a.out"), "miss, hit");
     EXPECT_EQ(exec({"g++", "b.c.cpp"}).exit_code, 0);
     EXPECT_EQ(::access((scratch / "a.out").c_str(), X_OK), 0);
     const Words two{"g++", "-c", "-MD", "a.cpp", "b.c.cpp"};
     EXPECT_EQ(both(two, "b.c.o"), "past_the_cache");
     EXPECT_NE(told.find("b.c.d, which it was not asked for"), std::string::npos) << told;
-    EXPECT_EQ(both({"g++", "-c", "a.cpp", "b.c.cpp"}, "b.c.o"), "miss");
-    EXPECT_EQ(both({"g++", "-c", "a.cpp", "b.c.cpp"}, "b.c.o"), "hit");
+    EXPECT_EQ(twice({"g++", "-c", "a.cpp", "b.c.cpp"}, "b.c.o"), "miss, hit");
     fs::remove(scratch / "a.o");
     exec({"g++", "-c", "a.cpp", "b.c.cpp"});
     EXPECT_TRUE(fs::exists(scratch / "a.o"));
@@ -831,12 +801,7 @@ TEST_F(Exec, lets_one_of_many_compile)
 {
     const ProcessResult result = run_process(
         {"/bin/sh", "-c", "for i in 1 2 3 4; do \"$0\" exec -- g++ -O1 -c a.cpp -o $i.o & done; wait", HEARTH_COMMAND},
-        [this] {
-            ProcessOptions options;
-            options.directory = scratch.string();
-            options.environment["HEARTH_DIR"] = cache.string();
-            return options;
-        }());
+        options_of({{"HEARTH_DIR", cache.string()}}));
     EXPECT_EQ(result.exit_code, 0) << result.err;
     for (const char* name : {"2.o", "3.o", "4.o"})
         EXPECT_EQ(read(scratch / name), read(scratch / "1.o"));
@@ -848,10 +813,7 @@ protected:
     void SetUp() override
     {
         Exec::SetUp();
-        if (IsSkipped())
-            return;
-        if (::access("/usr/local/cuda/bin/nvcc", X_OK) != 0)
-            GTEST_SKIP() << "No nvcc is installed.";
+        need("/usr/local/cuda/bin/nvcc");
         write("k.cu", "#include \"value.h\"\n"
                       "#ifndef __CUDA_ARCH__\n#include \"host.h\"\n#endif\n"
                       "__global__ void k(int* x) { *x = VALUE; }\n");
@@ -865,7 +827,7 @@ TEST_F(ExecNvcc, is_right_where_only_one_pass_includes_a_header)
     const Words words{nvcc, "-arch=sm_80", "-c", "k.cu", "-o", "k.o"};
     const auto outcome = [&](const Variables& environment = {}) {
         EXPECT_EQ(exec(words, environment).exit_code, 0) << told;
-        return std::regex_replace(told, std::regex("^hearth: k.cu: ([a-z_]+)[^]*"), "$1");
+        return Exec::outcome();
     };
     EXPECT_EQ(outcome(), "miss");
     const std::string first = read(scratch / "k.o");
@@ -880,8 +842,7 @@ TEST_F(ExecNvcc, is_right_where_only_one_pass_includes_a_header)
     const Variables longer{{"PATH", (scratch / "bin").string() + ":" + std::getenv("PATH")}};
     EXPECT_EQ(outcome(longer), "hit");
     fs::create_directory(scratch / "bin");
-    write("bin/gcc", "#!/bin/sh\nexec /usr/bin/gcc -DVALUE=3 \"$@\"\n");
-    fs::permissions(scratch / "bin/gcc", fs::perms::owner_all);
+    write_program("bin/gcc", "#!/bin/sh\nexec /usr/bin/gcc -DVALUE=3 \"$@\"\n");
     EXPECT_NE(outcome(longer), "hit");
 }
 
@@ -894,16 +855,16 @@ TEST_F(ExecNvcc, keeps_what_is_written_where_no_output_is_named)
                                                 {"-optix-ir", "k.optixir"},
                                                 {"-dc", "k.o"},
                                                 {"-cuda", "k.cu.cpp.ii"}})
-        for (const char* outcome : {": miss", ": hit"}) {
+        for (const char* expected : {"miss", "hit"}) {
             fs::remove(scratch / made);
             EXPECT_EQ(exec({bin + "nvcc", "-arch=sm_80", option, "k.cu"}).exit_code, 0);
-            EXPECT_NE(told.find(outcome), std::string::npos) << option << told;
+            EXPECT_EQ(outcome(), expected) << option << told;
             EXPECT_TRUE(fs::exists(scratch / made)) << option;
         }
-    for (const char* outcome : {": miss", ": hit"}) {
+    for (const char* expected : {"miss", "hit"}) {
         fs::remove(scratch / "elf.o");
         EXPECT_EQ(exec({bin + "ptxas", "-arch=sm_80", "k.ptx"}).exit_code, 0);
-        EXPECT_NE(told.find(outcome), std::string::npos) << told;
+        EXPECT_EQ(outcome(), expected) << told;
         EXPECT_TRUE(fs::exists(scratch / "elf.o"));
     }
 }
@@ -936,7 +897,7 @@ protected:
         const fs::path out = scratch / place / "out";
         return fs::exists(out) ? read(out) : "nothing";
     }
-    bool is_hit() const { return told.find(": hit") != std::string::npos; }
+    bool is_hit() const { return outcome() == "hit"; }
 
     std::string place = "first";
     std::string more;

@@ -1,9 +1,5 @@
 // Compilers that programs start, under `hearth run`: met wherever they lie and whoever starts them.
-#include "tools/command.hpp"
-
-#include <fstream>
-
-#include <unistd.h>
+#include "served.hpp"
 
 namespace hearth::test {
 
@@ -11,16 +7,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Words = std::vector<std::string>;
-
-class Processes : public Command {
+class Processes : public ServedCompiler {
 protected:
     void SetUp() override
     {
-        if (std::string_view(HEARTH_DROPINS).empty())
-            GTEST_SKIP() << "The launcher is not built: a sanitizer's library cannot be loaded into other programs.";
-        if (::access("/usr/bin/g++", X_OK) != 0)
-            GTEST_SKIP() << "No g++ is installed.";
+        Served::SetUp();
+        need("/usr/bin/g++");
         write("a.cpp", "int value() { return 1; }\n");
         write("main.cpp", "int value();\nint main() { return value(); }\n");
     }
@@ -30,16 +22,10 @@ protected:
     {
         words.insert(words.begin(), {"run", "--json"});
         words.insert(words.begin() + 2, options.begin(), options.end());
-        result = hearth(words, {.environment = {}, .directory = scratch.string()});
+        result = hearth(words);
         return test::summary_of(result);
     }
     static Words shell(const std::string& text) { return {"--", "/bin/sh", "-c", text}; }
-    fs::path program(const std::string& name, const std::string& text)
-    {
-        fs::path file = write(name, text);
-        fs::permissions(file, fs::perms::owner_all);
-        return file;
-    }
 
     ProcessResult result;
 };
@@ -54,7 +40,7 @@ TEST_P(EveryWay, of_starting_a_compiler_is_met)
 {
     const std::string way = GetParam();
     const bool searches = way.find("p", 4) != std::string::npos && way != "posix_spawn";
-    Words words{"--", std::string(HEARTH_PROGRAMS) + "/starts", way};
+    Words words{"--", program("starts"), way};
     if (way == "system")
         words.emplace_back(k_compile_line);
     else
@@ -75,8 +61,9 @@ INSTANTIATE_TEST_SUITE_P(all, EveryWay,
 
 TEST_F(Processes, an_unmodified_build_compiles_nothing_the_second_time)
 {
-    if (::access("/usr/bin/ninja", X_OK) != 0)
-        GTEST_SKIP() << "No ninja is installed.";
+    need("/usr/bin/ninja");
+    if (IsSkipped())
+        return;
     write("build.ninja", "rule cxx\n  command = c++ -MMD -MF $out.d -O1 -c $in -o $out\n  depfile = $out.d\n"
                          "rule link\n  command = c++ $in -o $out\n"
                          "build out/a.o: cxx a.cpp\nbuild out/main.o: cxx main.cpp\n"
@@ -109,17 +96,14 @@ TEST_F(Processes, may_be_all_that_hearth_run_runs)
 
 TEST_F(Processes, share_what_hearth_exec_has_compiled)
 {
-    ASSERT_EQ(hearth({"exec", "--", "g++", "-O1", "-c", "a.cpp", "-o", "a.o"},
-                     {.environment = {}, .directory = scratch.string()})
-                  .exit_code,
-              0);
+    ASSERT_EQ(exec({"g++", "-O1", "-c", "a.cpp", "-o", "a.o"}).exit_code, 0);
     EXPECT_EQ(summary_of(shell(k_compile_line)).value("hits", -1), 1) << result.err;
 }
 
 TEST_F(Processes, see_nothing_of_hearth_run)
 {
     // Asked for its version, a compiler is not watched.
-    program("cc", "#!/bin/sh\necho \"$LD_PRELOAD|$LD_AUDIT|$HEARTH_LAUNCH\"\n");
+    write_program("cc", "#!/bin/sh\necho \"$LD_PRELOAD|$LD_AUDIT|$HEARTH_LAUNCH\"\n");
     summary_of(shell("./cc --version"));
     EXPECT_EQ(result.out, "||\n");
     // What others put there stays.
@@ -140,7 +124,7 @@ TEST_F(Processes, are_left_alone_where_that_is_asked_for)
 TEST_F(Processes, are_left_alone_where_they_go_by_another_name)
 {
     // A program of many names that is called by another than its own is that other one.
-    program("cc", "#!/bin/sh\necho started\n");
+    write_program("cc", "#!/bin/sh\necho started\n");
     summary_of({"--", "/bin/bash", "-c", "exec -a archiver ./cc -c a.cpp -o a.o"});
     EXPECT_EQ(result.out, "started\n");
     EXPECT_EQ(
@@ -150,7 +134,7 @@ TEST_F(Processes, are_left_alone_where_they_go_by_another_name)
 TEST_F(Processes, that_are_not_there_fail_as_they_would)
 {
     for (const char* way : {"execvp", "posix_spawnp"}) {
-        const std::string starts = std::string(HEARTH_PROGRAMS) + "/starts";
+        const std::string starts = program("starts");
         const ProcessResult bare = run_process({starts, way, "nvcc-9.9", "-c", "a.cu"});
         summary_of({"--", starts, way, "nvcc-9.9", "-c", "a.cu"});
         EXPECT_EQ(result.exit_code, bare.exit_code);
@@ -173,19 +157,18 @@ TEST_F(Processes, are_found_as_the_system_finds_them)
         EXPECT_EQ(ours.out, bare.out) << what;
     };
     compare("a directory");
-    program("other/gcc", "#!/nonexistent/interpreter\n");
+    write_program("other/gcc", "#!/nonexistent/interpreter\n");
     compare("an interpreter that is not there");
-    program("other/gcc", "echo a script without a first line\n");
+    write_program("other/gcc", "echo a script without a first line\n");
     compare("no first line");
 }
 
 TEST_F(Processes, run_as_they_are_where_hearth_is_gone)
 {
     fs::copy(HEARTH_COMMAND, scratch / "hearth");
-    const ProcessOptions options{.environment = {{"HEARTH_DROPIN", HEARTH_DROPINS},
-                                                 {"HEARTH_DIR", cache.string()},
-                                                 {"LD_LIBRARY_PATH", fs::path(HEARTH_COMMAND).parent_path().string()}},
-                                 .directory = scratch.string()};
+    const ProcessOptions options = options_of({{"HEARTH_DROPIN", HEARTH_DROPINS},
+                                               {"HEARTH_DIR", cache.string()},
+                                               {"LD_LIBRARY_PATH", fs::path(HEARTH_COMMAND).parent_path().string()}});
     const ProcessResult ran = run_process(
         {(scratch / "hearth").string(), "run", "--", "/bin/sh", "-c", std::string("rm hearth; ") + k_compile_line},
         options);
@@ -241,11 +224,9 @@ TEST_F(Processes, built_with_a_sanitizer_run_all_the_same)
 TEST_F(Processes, may_be_named_by_a_link_or_a_word_of_the_command)
 {
     const auto log_of = [&](const Words& words) {
-        ProcessOptions options;
-        options.directory = scratch.string();
-        options.environment = {{"HEARTH_DIR", cache.string()}, {"HEARTH_RUN_LOG", (scratch / "log").string()}};
         write("log", "");
-        const ProcessResult ran = run_process(words, options);
+        const ProcessResult ran = run_process(
+            words, options_of({{"HEARTH_DIR", cache.string()}, {"HEARTH_RUN_LOG", (scratch / "log").string()}}));
         EXPECT_EQ(ran.exit_code, 0) << ran.err;
         return read(scratch / "log");
     };

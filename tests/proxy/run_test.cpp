@@ -1,10 +1,13 @@
 // `hearth run`: the command is served, and otherwise runs as it would without.
-#include "tools/command.hpp"
+#include "served.hpp"
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
+#include <fcntl.h>
 #include <pty.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,14 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Run : public Command {
-protected:
-    void SetUp() override
-    {
-        if (std::string(HEARTH_DROPINS).empty())
-            GTEST_SKIP() << "The drop-in libraries are not built here.";
-    }
-};
+class Run : public Served {};
 
 }  // namespace
 
@@ -32,10 +28,10 @@ TEST_F(Run, ends_as_the_command_ends)
     for (const std::vector<std::string>& with : {std::vector<std::string>{}, {"--summary"}}) {
         std::vector<std::string> words{"run"};
         words.insert(words.end(), with.begin(), with.end());
-        const auto run = [&](const std::vector<std::string>& command) {
+        const auto run = [&](const std::vector<std::string>& program) {
             std::vector<std::string> all = words;
             all.emplace_back("--");
-            all.insert(all.end(), command.begin(), command.end());
+            all.insert(all.end(), program.begin(), program.end());
             all.insert(all.begin(), HEARTH_COMMAND);
             return run_process(all, {.environment = {{"HEARTH_DIR", cache.string()}}});
         };
@@ -44,9 +40,7 @@ TEST_F(Run, ends_as_the_command_ends)
         EXPECT_EQ(run({"sh", "-c", "kill -TERM $$"}).signal, SIGTERM);
         EXPECT_EQ(run({"sh", "-c", "kill -KILL $$"}).signal, SIGKILL);
         EXPECT_EQ(run({"sh", "-c", "kill -SEGV $$"}).signal, SIGSEGV);
-        const ProcessResult missing = run({"no-such-program-anywhere"});
-        EXPECT_EQ(missing.exit_code, 127);
-        EXPECT_NE(missing.err.find("no such program"), std::string::npos) << missing.err;
+        EXPECT_TRUE(ends_saying(run({"no-such-program-anywhere"}), 127, "no such program"));
         EXPECT_EQ(run({"/etc/passwd"}).exit_code, 126);
     }
 }
@@ -137,8 +131,7 @@ TEST_F(Run, says_so_where_there_is_no_room_for_what_it_would_sum_up)
 {
     const ProcessResult no_room = run_process(
         {"/bin/sh", "-c", "ulimit -f 0; exec \"$@\"", "sh", HEARTH_COMMAND, "run", "--summary", "--", "/bin/true"});
-    EXPECT_EQ(no_room.exit_code, 0);
-    EXPECT_NE(no_room.err.find("No file for the summary can be written"), std::string::npos) << no_room.err;
+    EXPECT_TRUE(ends_saying(no_room, 0, "No file for the summary can be written"));
 }
 
 TEST_F(Run, hands_on_a_pipe_signal_as_it_was)
@@ -156,15 +149,13 @@ TEST_F(Run, without_the_libraries_runs_the_command_and_says_so_in_a_line)
     const ProcessResult result =
         hearth({"run", "--", "echo", "done"}, {.environment = {{"HEARTH_DROPIN", (scratch / "nothing").string()}}});
     EXPECT_EQ(result.out, "done\n");
-    EXPECT_EQ(result.exit_code, 0);
-    EXPECT_NE(result.err.find("runs without Hearth"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(result, 0, "runs without Hearth"));
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
 }
 
 TEST_F(Run, without_the_libraries_leaves_the_environment_as_it_is)
 {
-    ProcessOptions options;
-    options.environment["HEARTH_DROPIN"] = (scratch / "nothing").string();
+    const ProcessOptions options{.environment = {{"HEARTH_DROPIN", (scratch / "nothing").string()}}};
     const ProcessResult bare = hearth({"run", "--", "env"}, options);
     const ProcessResult result =
         hearth({"--dir", "elsewhere", "run", "--forbid-compile", "--summary", "--record", "r", "--", "env"}, options);
@@ -178,8 +169,7 @@ TEST_F(Run, without_a_place_for_the_summary_runs_the_command_and_says_so_in_a_li
     const ProcessResult result =
         hearth({"run", "--summary", "--", "sh", "-c", "echo done; exit 7"}, {.environment = {{"TMPDIR", nowhere}}});
     EXPECT_EQ(result.out, "done\n");
-    EXPECT_EQ(result.exit_code, 7);
-    EXPECT_NE(result.err.find("\"" + nowhere + "\""), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(result, 7, "\"" + nowhere + "\""));
     EXPECT_NE(result.err.find("without a summary"), std::string::npos) << result.err;
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
 }
@@ -190,6 +180,23 @@ TEST_F(Run, does_not_start_a_command_whose_log_cannot_be_written)
     EXPECT_EQ(result.out, "");
     EXPECT_NE(result.exit_code, 0);
     EXPECT_NE(result.err.find("no/such/log"), std::string::npos) << result.err;
+}
+
+TEST_F(Run, takes_no_pipe_and_no_link_of_another_user_for_its_log)
+{
+    ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+    EXPECT_NE(hearth({"run", "--log", "pipe", "--", "true"}).exit_code, 0);
+    const int reader = ::open((scratch / "pipe").c_str(), O_RDWR | O_CLOEXEC);
+    EXPECT_EQ(hearth({"run", "--log", "pipe", "--", "true"}).exit_code, 0);
+    const ProcessResult summed = hearth({"run", "--summary", "--log", "pipe", "--", "true"});
+    EXPECT_NE(summed.err.find("is no file that could be read for the summary"), std::string::npos) << summed.err;
+    ::close(reader);
+    std::ofstream(scratch / "private") << "private";
+    std::filesystem::create_symlink("private", scratch / "link");
+    if (::lchown((scratch / "link").c_str(), 65534, 65534) != 0)
+        GTEST_SKIP() << "only root can give a link away";
+    EXPECT_NE(hearth({"run", "--log", "link", "--", "true"}).exit_code, 0);
+    EXPECT_EQ(std::filesystem::file_size(scratch / "private"), 7U);
 }
 
 TEST_F(Run, keeps_a_log_that_was_asked_for_beside_its_summary)
@@ -235,9 +242,7 @@ TEST_F(Run, is_turned_off_as_the_configuration_says)
 
 TEST_F(Run, without_a_command_says_how)
 {
-    const ProcessResult result = hearth({"run"});
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.err.find("hearth run -- python train.py"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(hearth({"run"}), 2, "hearth run -- python train.py"));
 }
 
 TEST_F(Run, refuses_what_cannot_be_recorded_before_the_program_starts)
@@ -255,33 +260,51 @@ TEST_F(Run, refuses_what_cannot_be_recorded_before_the_program_starts)
 TEST_F(Run, hands_on_paths_that_hold_wherever_the_command_goes)
 {
     write("app.bundle", "");
-    ProcessOptions options;
-    options.directory = scratch.string();
-    options.environment = {{"HEARTH_DIR", "relative"}, {"HEARTH_BUNDLES", "app.bundle /elsewhere/b.bundle"}};
     const ProcessResult result =
-        run_process({HEARTH_COMMAND, "run", "--", "/bin/sh", "-c", "echo $HEARTH_DIR; echo $HEARTH_BUNDLES"}, options);
+        run_process({HEARTH_COMMAND, "run", "--", "/bin/sh", "-c", "echo $HEARTH_DIR; echo $HEARTH_BUNDLES"},
+                    {.environment = {{"HEARTH_DIR", "relative"}, {"HEARTH_BUNDLES", "app.bundle /elsewhere/b.bundle"}},
+                     .directory = scratch.string()});
     EXPECT_EQ(result.out,
               (scratch / "relative").string() + "\n" + (scratch / "app.bundle").string() + " /elsewhere/b.bundle\n");
 }
 
+TEST_F(Run, hands_on_a_path_with_blanks_as_one_path_unless_it_is_a_list)
+{
+    const std::string folder = (scratch / "my  dir").string();
+    fs::create_directory(folder);
+    hearth({"keygen", folder + "/k"});
+    write("my  dir/c.json", "{}");
+    write("my  dir/a.bundle", "");
+    ProcessOptions options{.environment = {}, .directory = scratch.string()};
+    const auto child_sees = [&](const std::string& name, const std::string& value) {
+        options.environment = {{name, value}};
+        return run_process({HEARTH_COMMAND, "run", "--", "/usr/bin/printenv", name}, options).out;
+    };
+    for (const char* const name : {"HEARTH_DIR", "HEARTH_RECORD", "HEARTH_SIGN_WITH"})
+        EXPECT_EQ(child_sees(name, folder + "/k"), folder + "/k\n") << name;
+    EXPECT_EQ(child_sees("HEARTH_DIR", "my  dir/cache"), folder + "/cache\n");
+    EXPECT_EQ(child_sees("HEARTH_RECORD", "my  dir/r"), folder + "/r\n");
+    EXPECT_EQ(child_sees("HEARTH_RECORD", "none"), "none\n");
+    EXPECT_EQ(child_sees("HEARTH_SIGN_WITH", "my  dir/k"), folder + "/k\n");
+    EXPECT_EQ(child_sees("HEARTH_CONFIG", "my  dir/c.json"), folder + "/c.json\n");
+    EXPECT_EQ(child_sees("HEARTH_TRUSTED_KEYS", "a  b"), "a b\n");
+    options.directory = folder;
+    EXPECT_EQ(child_sees("HEARTH_BUNDLES", "a.bundle b"), "a.bundle b\n") << "its whole path would be two words";
+}
+
 TEST_F(Run, says_that_it_is_turned_off_and_where_a_dash_is_missing)
 {
-    ProcessOptions off;
-    off.environment = {{"HEARTH_DISABLE", "1"}};
+    const ProcessOptions off{.environment = {{"HEARTH_DISABLE", "1"}}};
     EXPECT_EQ(hearth({"run", "--json", "--", "true"}, off).err, "{\"disabled\":true}\n");
     EXPECT_NE(hearth({"run", "--summary", "--", "true"}, off).err.find("turned off"), std::string::npos);
-    const ProcessResult result = hearth({"run", "ls", "-l"});
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.err.find("Put -- before the command"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(hearth({"run", "ls", "-l"}), 2, "Put -- before the command"));
 }
 
 TEST_F(Run, says_why_a_program_that_is_there_cannot_be_started)
 {
     const std::string script = write("script", "#!/no/such/interpreter\n").string();
     fs::permissions(script, fs::perms::owner_all);
-    const ProcessResult result = hearth({"run", "--", script});
-    EXPECT_EQ(result.exit_code, 127);
-    EXPECT_NE(result.err.find("interpreter"), std::string::npos) << result.err;
+    EXPECT_TRUE(ends_saying(hearth({"run", "--", script}), 127, "interpreter"));
     EXPECT_NE(hearth({"run", "--", "/tmp"}).err.find("it is a directory"), std::string::npos);
 }
 

@@ -1,7 +1,7 @@
 // What a command was told in confidence: it decides the answer, and is written and shown nowhere.
+#include "served.hpp"
 #include "support/nginx_server.hpp"
 #include "support/redis_server.hpp"
-#include "tools/command.hpp"
 
 #include <fmt/format.h>
 
@@ -11,19 +11,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Words = std::vector<std::string>;
-
 constexpr std::string_view k_secret = "hunter2-very-secret";
 constexpr std::string_view k_public = "plain-as-day";
 
-class Secrets : public Command {
+class Secrets : public ServedCompiler {
 protected:
     void SetUp() override
     {
-        if (std::string_view(HEARTH_DROPINS).empty())
-            GTEST_SKIP() << "The recorder is not built: a sanitizer's library cannot be loaded into other programs.";
-        if (::access("/usr/bin/g++", X_OK) != 0)
-            GTEST_SKIP() << "No g++ is installed.";
+        Served::SetUp();
+        need("/usr/bin/g++");
+        if (IsSkipped())
+            return;
         given["HEARTH_COMPRESSION"] = "0";
         given["HEARTH_RECORD"] = recipes.string();
         given["HEARTH_RUN_LOG"] = log.string();
@@ -35,22 +33,11 @@ protected:
         write("nvrtc.cu", "__global__ void k() {}\n");
     }
 
-    ProcessResult exec(Words words, const std::string& token = std::string(k_secret), const std::string& directory = {})
-    {
-        words.insert(words.begin(), {"exec", "--any", "--verbose", "--"});
-        ProcessOptions options;
-        options.directory = (scratch / directory).string();
-        options.environment["API_TOKEN"] = token;
-        options.environment["CPATH"] = k_public;
-        return hearth(words, options);
-    }
-    // "miss", "hit", ...
+    // What becomes of a command: "miss", "hit", ...
     std::string outcome(const Words& words, const std::string& token, const std::string& directory = {})
     {
-        const std::string told = exec(words, token, directory).err;
-        const std::size_t colon = told.find(": ", told.rfind("hearth: ") + std::string_view("hearth: ").size());
-        return colon == std::string::npos ? told
-                                          : told.substr(colon + 2, told.find_first_of(":,", colon + 2) - colon - 2);
+        said_by_compiler = exec_any(words, {{"API_TOKEN", token}, {"CPATH", std::string(k_public)}}, directory).err;
+        return ServedCompiler::outcome();
     }
 
     // The public word shows that the secret would have been seen.
@@ -72,6 +59,7 @@ protected:
         return result.out + result.err;
     }
 
+    std::string said_by_compiler;
     const fs::path recipes = scratch / "r.recipes";
     const fs::path log = scratch / "run.log";
     const std::string secret{k_secret};
@@ -121,6 +109,39 @@ TEST_F(Secrets, are_in_no_file_that_is_kept_and_in_nothing_that_is_shown)
     EXPECT_EQ(said({"stats", "--json"}).find(k_secret), std::string::npos) << "stats";
     EXPECT_EQ(read(log).find(k_secret), std::string::npos) << "the log of a run";
     EXPECT_EQ(read(recipes).find(k_secret), std::string::npos) << "recipes";
+}
+
+// A compiler repeats the word that it warns of.
+TEST_F(Secrets, are_not_kept_in_what_a_compiler_says)
+{
+    write("said.cpp", "[[deprecated(TOKEN)]] void old();\nvoid use() { old(); }\n");
+    const Words words{"/usr/bin/g++", "-DTOKEN=\"" + secret + "\"", "-c", "said.cpp", "-o", "said.o"};
+    for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(outcome(words, secret), "past_the_cache");
+    // Its options may be in a file, and other compilers speak too.
+    const std::string name = "hunter2_as_a_name";
+    write("options", "-Wall -DTOKEN=" + name);
+    write("said.cpp", "void used() { int TOKEN; }\n");
+    outcome({"/usr/bin/g++", "@options", "-c", "said.cpp", "-o", "said.o"}, secret);
+    EXPECT_NE(said_by_compiler.find(name), std::string::npos) << said_by_compiler;
+    for (const char* more : {"", "no type;"}) {
+        write("said.cu", "__global__ void k() { int TOKEN; }\n" + std::string(more));
+        const ProcessResult by_nvrtc = hearth({"compile", "said.cu", "--target", "sm_90", "-D", "TOKEN=" + name});
+        EXPECT_NE(by_nvrtc.err.find(name), std::string::npos) << by_nvrtc.err;
+    }
+    EXPECT_EQ(bytes_below(cache).find(name), std::string::npos);
+    EXPECT_EQ(bytes_below(cache).find(k_secret), std::string::npos);
+}
+
+TEST_F(Secrets, are_not_in_the_reasons_for_a_compile_or_an_error_of_usage)
+{
+    for (const Words& words :
+         {Words{"exec", "--verbose", "--", "/usr/bin/g++", "-Wp,-DTOKEN=" + secret, "-c", "k.cpp", "-o", "k.o"},
+          Words{"remote", "check", "https://ann:" + secret + "@localhost/?token=" + secret}}) {
+        const std::string all = said(words);
+        EXPECT_NE(all.find("***"), std::string::npos) << all;
+        EXPECT_EQ(all.find(k_secret), std::string::npos) << all;
+    }
 }
 
 TEST_F(Secrets, are_on_no_server)
@@ -174,9 +195,9 @@ TEST_F(Secrets, decide_the_answer_as_any_other_word_or_value)
 TEST_F(Secrets, are_not_told_by_why)
 {
     EXPECT_EQ(outcome({(scratch / "use").string(), "-o", "made"}, secret), "miss");
-    ProcessOptions options;
-    options.environment = {{"API_TOKEN", "hunter3"}, {"CPATH", std::string(k_public)}};
-    std::string why = hearth({"exec", "--any", "--why", "--", (scratch / "use").string(), "-o", "made"}, options).out;
+    std::string why = hearth({"exec", "--any", "--why", "--", (scratch / "use").string(), "-o", "made"},
+                             {.environment = {{"API_TOKEN", "hunter3"}, {"CPATH", std::string(k_public)}}})
+                          .out;
     EXPECT_NE(why.find("the variable API_TOKEN had another value"), std::string::npos) << why;
     EXPECT_EQ(why.find("hunter"), std::string::npos) << why;
     EXPECT_EQ(outcome(use, secret), "miss");
@@ -191,8 +212,9 @@ TEST_F(Secrets, are_not_told_by_why)
 
 TEST_F(Secrets, keep_a_command_out_of_a_recipe_file_which_says_so)
 {
-    const std::string told = exec(compile).err;
-    EXPECT_NE(told.find("k.cpp is not recorded: -DAPI_KEY=*** may be a secret"), std::string::npos) << told;
+    outcome(compile, secret);
+    const std::string all = said_by_compiler + told;
+    EXPECT_NE(all.find("k.cpp is not recorded: -DAPI_KEY=*** may be a secret"), std::string::npos) << all;
     EXPECT_FALSE(fs::exists(recipes));
 }
 

@@ -1,9 +1,8 @@
 // The steps of nvcc, each answered by itself: what is left of a compile of which only a part has changed.
-#include "tools/command.hpp"
+#include "served.hpp"
 
+#include <fmt/format.h>
 #include <regex>
-
-#include <unistd.h>
 
 namespace hearth::test {
 
@@ -11,18 +10,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Words = std::vector<std::string>;
-
 const fs::path k_toolkit = "/usr/local/cuda";
 
-class Steps : public Command {
+class Steps : public ServedCompiler {
 protected:
     void SetUp() override
     {
-        if (std::string_view(HEARTH_DROPINS).empty())
-            GTEST_SKIP() << "The recorder is not built: a sanitizer's library cannot be loaded into other programs.";
-        if (::access((k_toolkit / "bin/nvcc").c_str(), X_OK) != 0)
-            GTEST_SKIP() << "No nvcc is installed.";
+        Served::SetUp();
+        need(k_toolkit / "bin/nvcc");
         write("k.cu", "#ifndef __CUDA_ARCH__\n#include \"host.h\"\n#endif\n"
                       "__global__ void k(double* x) { *x = sin(*x) + ADDED; }\n");
         write("host.h", "int host() { return 1; }\n");
@@ -33,19 +28,18 @@ protected:
         words.insert(words.begin(), {(toolkit / "bin/nvcc").string(), "-DADDED=1"});
         return words;
     }
-    ProcessResult bare(const Words& words) const
+    ProcessResult bare(const Words& words) const { return run_process(nvcc(words), options_of()); }
+    // With words before it, such as exec or run.
+    ProcessResult nvcc_behind(Words all, const Words& words, const ProcessOptions& options = {})
     {
-        ProcessOptions options;
-        options.directory = scratch.string();
-        return run_process(nvcc(words), options);
+        for (const std::string& word : nvcc(words))
+            all.push_back(word);
+        return hearth(all, options);
     }
     // "hits compiled", and what became of nvcc itself.
     std::string steps_of(const Words& words, const std::string& directory = {})
     {
-        Words all{"run", "--json", "--"};
-        for (const std::string& word : nvcc(words))
-            all.push_back(word);
-        result = hearth(all, {.environment = {}, .directory = (scratch / directory).string()});
+        result = nvcc_behind({"run", "--json", "--"}, words, options_of({}, directory));
         const nlohmann::json summary = summary_of(result);
         return fmt::format("{} of {}, nvcc {}", summary["steps"].value("hits", -1),
                            summary["steps"].value("hits", 0) + summary["steps"].value("compiled", 0),
@@ -88,8 +82,9 @@ Words with_another_target(Words words)
 
 }  // namespace
 
-TEST_F(Steps, of_the_old_target_are_hits_when_one_is_added)
+TEST_F(Steps, of_the_old_target_are_hits_when_one_is_added_and_of_the_same_programs)
 {
+    copy_toolkit();
     EXPECT_EQ(steps_of(k_one), "0 of 3, nvcc compiled") << result.err;
     EXPECT_EQ(steps_of(with_another_target(k_one)), "3 of 5, nvcc compiled") << result.err;
     const std::string ours = made("k.o");
@@ -99,6 +94,12 @@ TEST_F(Steps, of_the_old_target_are_hits_when_one_is_added)
     fs::remove(scratch / "k.o");
     EXPECT_EQ(steps_of(with_another_target(k_one)), "0 of 0, nvcc hit") << result.err;
     EXPECT_EQ(made("k.o"), ours);
+    // The same to the system, and another program to everybody who reads it.
+    const std::string cicc = read(toolkit / "nvvm/bin/cicc");
+    write("toolkit/nvvm/bin/cicc", cicc + "changed");
+    EXPECT_EQ(steps_of(with_another_target(k_one)), "3 of 5, nvcc compiled") << result.err;
+    write("toolkit/nvvm/bin/cicc", cicc);
+    EXPECT_EQ(steps_of(with_another_target(k_one)), "0 of 0, nvcc hit") << result.err;
 }
 
 TEST_F(Steps, of_the_device_are_hits_after_an_edit_that_only_the_host_sees)
@@ -110,20 +111,6 @@ TEST_F(Steps, of_the_device_are_hits_after_an_edit_that_only_the_host_sees)
     const std::string ours = made("k.o");
     EXPECT_EQ(bare(words).exit_code, 0);
     EXPECT_EQ(made("k.o"), ours);
-}
-
-TEST_F(Steps, count_by_the_programs_that_would_have_run)
-{
-    copy_toolkit();
-    EXPECT_EQ(steps_of(k_one), "0 of 3, nvcc compiled") << result.err;
-    EXPECT_EQ(steps_of(with_another_target(k_one)), "3 of 5, nvcc compiled") << result.err;
-    EXPECT_EQ(steps_of(with_another_target(k_one)), "0 of 0, nvcc hit") << result.err;
-    // The same to the system, and another program to everybody who reads it.
-    const std::string cicc = read(toolkit / "nvvm/bin/cicc");
-    write("toolkit/nvvm/bin/cicc", cicc + "changed");
-    EXPECT_EQ(steps_of(with_another_target(k_one)), "3 of 5, nvcc compiled") << result.err;
-    write("toolkit/nvvm/bin/cicc", cicc);
-    EXPECT_EQ(steps_of(with_another_target(k_one)), "0 of 0, nvcc hit") << result.err;
 }
 
 // Where nothing in a source can be seen from outside, cudafe++ calls it by the number of its process, and the objects
@@ -157,10 +144,8 @@ TEST_F(Steps, are_coloured_for_who_reads_them)
     std::string line = HEARTH_COMMAND " exec --";
     for (const std::string& word : nvcc(words))
         line += " " + word;
-    ProcessOptions options;
-    options.directory = scratch.string();
-    options.environment["HEARTH_DIR"] = cache.string();
-    const ProcessResult shown = run_process({"/usr/bin/script", "-qec", line, "/dev/null"}, options);
+    const ProcessResult shown =
+        run_process({"/usr/bin/script", "-qec", line, "/dev/null"}, options_of({{"HEARTH_DIR", cache.string()}}));
     EXPECT_NE(shown.out.find("\x1b["), std::string::npos) << shown.out;
     steps_of({"-arch=sm_80", "-DANOTHER", "-c", "k.cu", "-o", "k.o"});
     EXPECT_EQ((result.out + result.err).find('\x1b'), std::string::npos) << result.err;
@@ -171,8 +156,7 @@ TEST_F(Steps, count_by_the_links_that_lead_to_them)
     copy_toolkit();
     const fs::path cicc = toolkit / "nvvm/bin/cicc";
     fs::rename(cicc, toolkit / "nvvm/bin/first");
-    write("toolkit/nvvm/bin/second", "#!/bin/sh\nexit 3\n");
-    fs::permissions(toolkit / "nvvm/bin/second", fs::perms::owner_all);
+    write_program("toolkit/nvvm/bin/second", "#!/bin/sh\nexit 3\n");
     fs::create_symlink("first", cicc);
     EXPECT_EQ(steps_of(k_one), "0 of 3, nvcc compiled") << result.err;
     EXPECT_EQ(steps_of(k_one), "0 of 0, nvcc hit") << result.err;
@@ -184,11 +168,7 @@ TEST_F(Steps, count_by_the_links_that_lead_to_them)
 
 TEST_F(Steps, are_kept_where_the_command_keeps_its_own)
 {
-    const ProcessOptions here{.environment = {}, .directory = scratch.string()};
-    Words words{"--dir", "mine", "exec", "--"};
-    for (const std::string& word : nvcc(k_one))
-        words.push_back(word);
-    EXPECT_EQ(hearth(words, here).exit_code, 0);
+    EXPECT_EQ(nvcc_behind({"--dir", "mine", "exec", "--"}, k_one).exit_code, 0);
     EXPECT_FALSE(fs::exists(cache)) << "a step went to HEARTH_DIR";
     const nlohmann::json stats = json_of({"--dir", (scratch / "mine").string(), "stats", "--json"});
     EXPECT_EQ(stats["compiles"], 2) << "nvcc and ptxas: facts of this machine are not counted";
@@ -196,15 +176,9 @@ TEST_F(Steps, are_kept_where_the_command_keeps_its_own)
 
 TEST_F(Steps, add_nothing_to_what_nvcc_says)
 {
-    ProcessOptions options{.environment = {}, .directory = scratch.string()};
-    Words words{"exec", "--"};
-    for (const std::string& word : nvcc(k_one))
-        words.push_back(word);
-    options.environment["HEARTH_BUNDLES"] = "absent.bundle";
-    const std::string told = hearth(words, options).err;
-    EXPECT_EQ(told.find("absent.bundle"), told.rfind("absent.bundle")) << told;
-    options.environment.erase("HEARTH_BUNDLES");
-    EXPECT_EQ(hearth(words, options).err, "") << "what Hearth said was kept as if nvcc had said it";
+    const std::string first = nvcc_behind({"exec", "--"}, k_one, options_of({{"HEARTH_BUNDLES", "absent.bundle"}})).err;
+    EXPECT_EQ(first.find("absent.bundle"), first.rfind("absent.bundle")) << first;
+    EXPECT_EQ(nvcc_behind({"exec", "--"}, k_one).err, "") << "what Hearth said was kept as if nvcc had said it";
 }
 
 TEST_F(Steps, take_no_time_that_is_not_nvccs)

@@ -66,5 +66,43 @@ class RunTest(unittest.TestCase):
         self.assertEqual(summary["by_compiler"]["mine"]["forbidden"], 1)
 
 
+_SAYS = "from hearth import _frameworks; _frameworks.quiet = True; _frameworks.say('said')"
+
+
+class LogTest(unittest.TestCase):
+    """The log of a run that has ended, where a neighbour may have put something else."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.log = os.path.join(folder.name, "log")
+        self.file = os.path.join(folder.name, "file")
+
+    def say(self):
+        environment = {**os.environ, "HEARTH_RUN_LOG": self.log}
+        done = subprocess.run([sys.executable, "-c", _SAYS], env=environment, timeout=60)
+        self.assertEqual(done.returncode, 0)
+
+    def test_one_that_is_gone_is_not_made_anew(self):
+        self.say()
+        self.assertFalse(os.path.exists(self.log))
+
+    def test_a_pipe_in_its_place_is_not_waited_for(self):
+        os.mkfifo(self.log)
+        self.say()
+
+    def test_a_link_of_another_user_is_not_followed(self):
+        with open(self.file, "w", encoding="utf-8"):
+            pass
+        os.symlink(self.file, self.log)
+        self.say()
+        said = os.path.getsize(self.file)
+        self.assertGreater(said, 0, "one's own is")
+        if os.geteuid() == 0:
+            os.lchown(self.log, 65534, 65534)
+            self.say()
+            self.assertEqual(os.path.getsize(self.file), said)
+
+
 if __name__ == "__main__":
     support.main()

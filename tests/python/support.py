@@ -6,16 +6,18 @@ import sys
 import tempfile
 import unittest
 
-# The Python that has the frameworks: the one named, or that of scripts/install-deps, or this one.
-_OF_INSTALL_DEPS = os.path.expanduser("~/.cache/hearth-tests/python/bin/python3")
-PYTHON = os.environ.get("HEARTH_TEST_PYTHON") or (_OF_INSTALL_DEPS if os.path.exists(_OF_INSTALL_DEPS) else sys.executable)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from framework_python import PYTHON  # noqa: E402
 
 # What the environment says of caches is not for these tests.
 _OF_BUILD = ("HEARTH_LIBRARY", "HEARTH_COMMAND")
 for _name in [name for name in os.environ if name.startswith("HEARTH_") and name not in _OF_BUILD]:
     del os.environ[_name]
-_home = tempfile.TemporaryDirectory()
-os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_CACHE_HOME"] = _home.name
+# The first process of a test makes its home. Those that it starts share it: some are killed, and could not remove one.
+if "TEST_HOME" not in os.environ:
+    _home = tempfile.TemporaryDirectory()
+    os.environ["TEST_HOME"] = os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_CACHE_HOME"] = _home.name
 
 import hearth  # noqa: E402
 
@@ -57,4 +59,4 @@ def main_with(imports):
 
 
 def main():
-    unittest.main(verbosity=1 if "-v" not in sys.argv else 2)
+    unittest.main(verbosity=2)

@@ -237,7 +237,7 @@ TEST_F(RecipeFiles, of_recipes_with_one_key_prefer_the_one_that_comes_to_it)
 
 TEST_F(RecipeFiles, larger_than_there_is_memory_for_are_an_error)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(HEARTH_HAS_ASAN) || defined(HEARTH_HAS_TSAN)
     GTEST_SKIP() << "a sanitizer takes more addresses than any limit leaves it";
 #endif
     const std::string path = file("r", encode_recipe(recipe("a")));

@@ -4,9 +4,9 @@
 #include "support/forks.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/redis_server.hpp"
+#include "support/rogue_server.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
-#include "tiers/redis/rogue_server.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -14,7 +14,6 @@
 #include <gtest/gtest.h>
 #include <set>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -122,11 +121,8 @@ TEST_F(Fleet, eight_nodes_that_start_at_once_compile_each_kernel_once)
         }
         ::_exit(right ? 0 : 1);
     }
-    for (const pid_t child : children) {
-        int status = -1;
-        ::waitpid(child, &status, 0);
-        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-    }
+    for (const pid_t child : children)
+        EXPECT_TRUE(child_was_right(child));
     EXPECT_EQ(makes.get(), static_cast<int>(k_kernels));
 }
 
@@ -385,11 +381,8 @@ TEST_F(Fleet, a_child_forked_after_the_connection_was_made_has_its_own)
         admin::clear(cache);
         EXPECT_TRUE(cache.find(key).hit());
     }
-    for (const pid_t child : children) {
-        int status = -1;
-        ::waitpid(child, &status, 0);
-        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-    }
+    for (const pid_t child : children)
+        EXPECT_TRUE(child_was_right(child));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "format/entry.hpp"
 #include "hearth/cache.hpp"
 #include "remote/scripted_store.hpp"
-#include "remote/store_tier.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
@@ -26,14 +25,7 @@ protected:
         options.directory = m_scratch / "cache";
         options.race_under = race_under;
         options.maintenance = Maintenance::by_hand;
-        options.tiers = {memory(1_MiB), {"redis", [this](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
-                                             RemoteOptions remote{.url = "redis://cache:6379", .name = "redis"};
-                                             return {std::make_unique<StoreTier>(
-                                                 remote, parse_url(remote.url).value(), context,
-                                                 [this](const StoreOptions&) -> Result<std::unique_ptr<RemoteStore>> {
-                                                     return {std::make_unique<test::ScriptedStore>(m_server)};
-                                                 })};
-                                         }}};
+        options.tiers = {memory(1_MiB), test::scripted_tier(m_server)};
         return Cache::open(std::move(options)).value();
     }
     void server_has(std::uint64_t number)
@@ -41,6 +33,21 @@ protected:
         const Key key = numbered_key(number);
         m_server->put(key.hex(),
                       format::encode_entry(key, Artifact(Bytes::copy_of(std::string_view("fetched")))).value());
+    }
+
+    static Result<Lookup> make_or_fetch(Cache& cache, std::uint64_t number, const GetOptions& how)
+    {
+        return cache.get_or_compile(
+            numbered_key(number), [] { return std::string("made"); }, how);
+    }
+    // Nothing is made, since the server has it.
+    static void expect_fetched(Cache& cache, std::uint64_t number, const GetOptions& how)
+    {
+        const auto must_not_run = [] {
+            ADD_FAILURE() << "made although the server has it";
+            return std::string("made");
+        };
+        EXPECT_EQ((*cache.get_or_compile(numbered_key(number), must_not_run, how))->text(), "fetched");
     }
 
     test::IsolatedEnvironment m_environment;
@@ -58,8 +65,7 @@ TEST_F(Racing, a_quick_make_answers_while_the_server_is_still_being_asked)
     std::latch let_go{1};
     m_server->on_get = [&](std::uint64_t) { let_go.wait(); };
     Cache cache = open();
-    const Result<Lookup> got = cache.get_or_compile(
-        numbered_key(1), [] { return std::string("made"); }, m_quick);
+    const Result<Lookup> got = make_or_fetch(cache, 1, m_quick);
     ASSERT_TRUE(got.ok());
     EXPECT_EQ((*got)->text(), "made");
     EXPECT_TRUE(got->compiled());
@@ -93,59 +99,28 @@ TEST_F(Racing, a_server_that_is_first_answers_and_what_is_made_later_is_not_sent
     EXPECT_EQ(there.artifact->text(), "fetched");
 }
 
-TEST_F(Racing, what_is_expected_to_take_long_waits_for_the_server)
+TEST_F(Racing, the_server_comes_first_unless_all_is_known_and_allowed)
 {
-    server_has(1);
-    Cache cache = open();
-    const Result<Lookup> got = cache.get_or_compile(
-        numbered_key(1),
-        [] {
-            ADD_FAILURE() << "made although the server has it";
-            return std::string("made");
-        },
-        m_slow);
-    EXPECT_EQ((*got)->text(), "fetched");
-}
-
-TEST_F(Racing, without_being_asked_for_or_without_anything_known_the_server_comes_first)
-{
-    server_has(1);
-    server_has(2);
-    const auto must_not_run = [] {
-        ADD_FAILURE() << "made although the server has it";
-        return std::string("made");
-    };
-    Cache never = open(0ms);
-    EXPECT_EQ((*never.get_or_compile(numbered_key(1), must_not_run, m_quick))->text(), "fetched");
-    Cache knows_nothing = open();
-    EXPECT_EQ((*knows_nothing.get_or_compile(numbered_key(2), must_not_run, {.captures = Captures::owned}))->text(),
-              "fetched");
-}
-
-TEST_F(Racing, a_maker_that_may_not_outlive_its_caller_is_not_raced)
-{
-    server_has(1);
+    for (std::uint64_t number = 1; number <= 4; ++number)
+        server_has(number);
     Cache cache = open();
     EXPECT_TRUE(cache.races());
-    const Result<Lookup> got = cache.get_or_compile(numbered_key(1),
-                                                    [] {
-                                                        ADD_FAILURE() << "made although the server has it";
-                                                        return std::string("made");
-                                                    },
-                                                    {.expected = 1ms});
-    EXPECT_EQ((*got)->text(), "fetched");
+    expect_fetched(cache, 1, m_slow);
+    expect_fetched(cache, 2, {.expected = 1ms});  // a maker that may not outlive its caller
+    Cache never = open(0ms);
+    expect_fetched(never, 3, m_quick);
+    Cache knows_nothing = open();
+    expect_fetched(knows_nothing, 4, {.captures = Captures::owned});
 }
 
 TEST_F(Racing, what_others_took_tells_what_to_expect)
 {
+    std::latch let_go{1};  // the cache waits for who waits for it
     Cache cache = open(1h);
-    ASSERT_TRUE(cache.get_or_compile(numbered_key(1), [] { return std::string("made"); }).ok());
+    ASSERT_TRUE(make_or_fetch(cache, 1, {}).ok());
     server_has(2);
-    std::latch let_go{1};
     m_server->on_get = [&](std::uint64_t) { let_go.wait(); };
-    const Result<Lookup> got =
-        cache.get_or_compile(numbered_key(2), [] { return std::string("made"); }, {.captures = Captures::owned});
-    EXPECT_EQ((*got)->text(), "made");
+    EXPECT_EQ((*make_or_fetch(cache, 2, {.captures = Captures::owned}))->text(), "made");
     let_go.count_down();
 }
 
@@ -153,9 +128,7 @@ TEST_F(Racing, a_make_that_misses_everywhere_is_kept_and_sent_without_a_lease)
 {
     {
         Cache cache = open();
-        const Result<Lookup> got = cache.get_or_compile(
-            numbered_key(1), [] { return std::string("made"); }, m_quick);
-        EXPECT_EQ((*got)->text(), "made");
+        EXPECT_EQ((*make_or_fetch(cache, 1, m_quick))->text(), "made");
         EXPECT_EQ(cache.find(numbered_key(1)).tier(), "memory");
         EXPECT_EQ(cache.stats(Scope::process).tiers[1].remote->leases, 0U);
     }

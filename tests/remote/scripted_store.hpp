@@ -1,6 +1,7 @@
 #pragma once
 
 #include "remote/remote_store.hpp"
+#include "remote/store_tier.hpp"
 
 #include <atomic>
 #include <functional>
@@ -161,5 +162,24 @@ private:
 
     const std::shared_ptr<ScriptedServer> m_server;
 };
+
+// What opens such a store for a tier, and counts how often.
+inline remotes::StoreTier::Opener opener_of(const std::shared_ptr<ScriptedServer>& server)
+{
+    return [server](const remotes::StoreOptions&) -> Result<std::unique_ptr<remotes::RemoteStore>> {
+        ++server->opened;
+        return {std::make_unique<ScriptedStore>(server)};
+    };
+}
+
+// A tier of a cache on such a server.
+inline TierSpec scripted_tier(const std::shared_ptr<ScriptedServer>& server)
+{
+    return {"redis", [server](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
+                const RemoteOptions remote{.url = "redis://cache:6379", .name = "redis"};
+                return {std::make_unique<remotes::StoreTier>(remote, remotes::parse_url(remote.url).value(), context,
+                                                             opener_of(server))};
+            }};
+}
 
 }  // namespace hearth::test

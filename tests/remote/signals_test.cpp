@@ -2,7 +2,6 @@
 
 #include "hearth/cache.hpp"
 #include "remote/scripted_store.hpp"
-#include "remote/store_tier.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
@@ -41,14 +40,7 @@ TEST(Signals, no_thread_of_a_cache_takes_those_of_its_host)
     CacheOptions options;
     options.directory = scratch / "cache";
     options.maintenance = Maintenance::background;
-    options.tiers = {memory(1_MiB), {"redis", [&](const TierContext& context) -> Result<std::unique_ptr<Tier>> {
-                                         RemoteOptions remote{.url = "redis://cache:6379", .name = "redis"};
-                                         return {std::make_unique<StoreTier>(
-                                             remote, parse_url(remote.url).value(), context,
-                                             [&](const StoreOptions&) -> Result<std::unique_ptr<RemoteStore>> {
-                                                 return {std::make_unique<test::ScriptedStore>(server)};
-                                             })};
-                                     }}};
+    options.tiers = {memory(1_MiB), test::scripted_tier(server)};
     Cache cache = Cache::open(std::move(options)).value();
     // A worker, the thread that sends, and the one that keeps order.
     ASSERT_TRUE(cache.get_or_compile_async(numbered_key(1), [] { return "made"; }).get().ok());

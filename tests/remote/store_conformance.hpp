@@ -5,6 +5,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -14,20 +15,19 @@
 
 namespace hearth::test {
 
-// A server with a store that talks to it. Both end together.
-class StoreServer {
-public:
-    virtual ~StoreServer() = default;
-    virtual Result<std::unique_ptr<remotes::RemoteStore>> open(const remotes::StoreOptions& options) = 0;
-    virtual remotes::StoreOptions options() = 0;  // for this server, with its address
+// Where a store finds its server.
+struct StoreServer {
+    remotes::OpenStore* open;
+    std::string url;
+    std::shared_ptr<void> ends_with_it = nullptr;  // a server that is this one's alone
 };
 
 struct StoreCase {
     std::string name;
-    std::function<std::unique_ptr<StoreServer>()> start;  // null: the machine has no such server
-    bool lists = true;                                    // the server can list what it holds
-    bool leases = true;                                   // put_if_absent() works
-    bool forgets = true;                                  // ...and what it put goes by itself once its lifetime is over
+    std::function<std::optional<StoreServer>()> start;  // none: the machine has no such server
+    bool lists = true;                                  // the server can list what it holds
+    bool leases = true;                                 // put_if_absent() works
+    bool forgets = true;                                // ...and what it put goes by itself once its lifetime is over
 };
 
 inline void PrintTo(const StoreCase& store, std::ostream* out)
@@ -43,9 +43,7 @@ inline std::string name_of_store(const testing::TestParamInfo<StoreCase>& info)
 class StoreConformance : public testing::TestWithParam<StoreCase> {
 protected:
     void SetUp() override;
-    static remotes::SteadyTime soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
-
-    std::unique_ptr<StoreServer> m_server;
+    std::optional<StoreServer> m_server;
     std::unique_ptr<remotes::RemoteStore> m_store;
 };
 

@@ -3,13 +3,16 @@
 #include "format/entry.hpp"
 #include "format/signature.hpp"
 #include "remote/scripted_store.hpp"
+#include "support/forks.hpp"
 #include "support/manual_clock.hpp"
+#include "support/peak_memory.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
 #include "support/storing.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
+#include <span>
 #include <unistd.h>
 
 namespace hearth::remotes {
@@ -29,11 +32,7 @@ protected:
         options.url = "redis://cache:6379";
         options.name = "redis";
         TierContext context{&m_clock, [this](LogLevel, std::string_view message) { m_said += message; }, lru()};
-        return std::make_unique<StoreTier>(options, parse_url(options.url).value(), context,
-                                           [this](const StoreOptions&) -> Result<std::unique_ptr<RemoteStore>> {
-                                               ++m_server->opened;
-                                               return {std::make_unique<test::ScriptedStore>(m_server)};
-                                           });
+        return std::make_unique<StoreTier>(options, parse_url(options.url).value(), context, test::opener_of(m_server));
     }
     static void put(StoreTier& tier, std::uint64_t number, std::size_t size = 500)
     {
@@ -365,9 +364,7 @@ TEST_F(StoreTierTest, a_forked_child_begins_with_an_empty_queue_and_goes_on)
         tier->flush();
         ::_exit(empty && stored && m_server->has(numbered_key(77).hex()) ? 0 : 1);
     }
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    EXPECT_TRUE(test::child_was_right(child));
     m_server->hold_writes = false;
     tier->flush();
     EXPECT_EQ(m_server->size(), 10U);
@@ -396,6 +393,27 @@ TEST_F(StoreTierTest, a_check_says_how_it_is)
     EXPECT_EQ(m_server->size(), 0U) << "nothing is left behind";
     m_server->fail_with(Code::denied);
     EXPECT_FALSE(tier->check(10).reachable.ok());
+}
+
+// Zeros of many MiB take some KiB on a server.
+TEST_F(StoreTierTest, many_entries_are_unpacked_one_after_the_other)
+{
+    constexpr std::uint64_t k_unpacked = 16_MiB;
+    constexpr std::uint64_t k_count = 8;
+#if defined(HEARTH_HAS_TSAN)
+    constexpr std::uint64_t k_taken = 5 * k_unpacked;  // it keeps four bytes of its own for each that is written
+#else
+    constexpr std::uint64_t k_taken = k_unpacked;
+#endif
+    for (std::uint64_t i = 0; i < k_count; ++i) {
+        const Artifact zeros(
+            Bytes::make(k_unpacked, [](std::span<std::byte> all) { std::ranges::fill(all, std::byte{}); }));
+        m_server->put(numbered_key(i).hex(), format::encode_entry(numbered_key(i), zeros).value());
+    }
+    const auto tier = open();
+    const test::PeakMemory memory;
+    EXPECT_EQ(tier->verify(Repair::no, {}).intact, k_count);
+    EXPECT_LT(memory.resident(), 3 * k_taken);
 }
 
 }  // namespace

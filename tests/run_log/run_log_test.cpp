@@ -6,7 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -70,6 +75,36 @@ TEST_F(RunLog, has_the_fields_that_the_page_lists)
     std::sort(noted.begin(), noted.end());
     std::sort(listed.begin(), listed.end());
     EXPECT_EQ(noted, listed);
+}
+
+// A run removes its log at its end, and what it has left running still has the name: in /tmp a neighbour can take it.
+TEST_F(RunLog, a_pipe_in_the_place_of_the_log_is_not_waited_for)
+{
+    ASSERT_EQ(::mkfifo(log.c_str(), 0600), 0);
+    name_log();
+    run_log::note({.outcome = "hit"});
+    const int reader = ::open(log.c_str(), O_RDONLY | O_NONBLOCK);
+    std::vector<char> text(std::size_t{1} << 20U);
+    EXPECT_LE(::read(reader, text.data(), text.size()), 0);
+    // Whom nobody reads does not stop the program either.
+    for (int i = 0; i < 2000; ++i)
+        run_log::note({.outcome = "hit"});
+    EXPECT_GT(::read(reader, text.data(), text.size()), 0);
+    ::close(reader);
+    run_log::note({.outcome = "hit"});
+}
+
+TEST_F(RunLog, a_link_of_another_user_is_not_followed)
+{
+    write_file(scratch / "there", "");
+    std::filesystem::create_symlink(scratch / "there", log);
+    name_log();
+    run_log::note({.outcome = "hit"});
+    EXPECT_EQ(run_log::read(scratch / "there").size(), 1U) << "one's own is";
+    if (::lchown(log.c_str(), 65534, 65534) == 0) {
+        run_log::note({.outcome = "hit"});
+        EXPECT_EQ(run_log::read(scratch / "there").size(), 1U);
+    }
 }
 
 TEST_F(RunLog, lines_that_are_none_are_passed_over)

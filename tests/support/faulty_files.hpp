@@ -5,7 +5,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <ostream>
 
 namespace hearth::test {
 
@@ -24,6 +26,27 @@ struct Fault {
     // Whether an operation can end like this: a read never finds the disk full.
     bool can_strike(FileOperation operation, bool creates) const;
 };
+
+// One for a parameterised suite.
+struct FaultCase {
+    const char* name;
+    int error;
+    std::uint64_t times;
+
+    Fault at(std::uint64_t first) const { return {.error = error, .first = first, .times = times}; }
+};
+
+inline void PrintTo(const FaultCase& fault, std::ostream* out)
+{
+    *out << fault.name;
+}
+
+// Of this process: those that leak while something fails are seen by it.
+inline std::size_t open_descriptors()
+{
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
 
 // Files of which the n-th operation, or all from the n-th on, fail without having done anything; a close always closes.
 // With EIO for ever it is as if the process had been killed at that point: nothing reaches the disk any more.

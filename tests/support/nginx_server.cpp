@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <fmt/format.h>
-#include <stdexcept>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -34,12 +33,17 @@ std::string configuration(const NginxOptions& options, const std::string& folder
         text += fmt::format("    ssl_certificate {};\n    ssl_certificate_key {};\n", options.certificate->file,
                             options.certificate->key);
     if (!options.clients_authority.empty())
-        text += fmt::format("    ssl_verify_client on;\n    ssl_client_certificate {};\n", options.clients_authority);
+        text += fmt::format("    ssl_verify_client {};\n    ssl_client_certificate {};\n",
+                            options.insists_on_certificates ? "on" : "optional", options.clients_authority);
+    if (!options.tls_versions.empty())
+        text += fmt::format("    ssl_protocols {};\n", options.tls_versions);
     if (!options.token.empty())
         text += fmt::format("    if ($http_authorization != \"Bearer {}\") {{ return 401; }}\n", options.token);
     if (!options.user.empty())
         text += fmt::format("    auth_basic hearth;\n    auth_basic_user_file {}/users;\n", folder);
     text += "    location / {\n";
+    if (!options.before.empty())
+        text += fmt::format("      proxy_pass {};\n      proxy_set_header Host $http_host;\n", options.before);
     if (options.takes_put)
         text += "      dav_methods PUT DELETE;\n      create_full_put_path on;\n";
     if (options.honours_if_none_match)
@@ -59,17 +63,22 @@ std::unique_ptr<NginxServer> NginxServer::start(const NginxOptions& options)
         server->m_files = options.files;
     std::filesystem::create_directory(server->files());
     write_file(folder / "users", options.user + ":{PLAIN}" + options.password + "\n");
-    server->m_port = free_port();
-    write_file(folder / "nginx.conf", configuration(options, folder.path(), server->files(), server->m_port));
-    server->start_again();
-    if (!answers(server->m_port))
-        throw std::runtime_error("nginx does not start: " + read_file(folder / "nginx.log"));
+    const auto command = [&](std::uint16_t port) {
+        write_file(folder / "nginx.conf", configuration(options, folder.path(), server->files(), port));
+        return server->command();
+    };
+    server->m_process = ServerProcess::at_a_free_port(command, folder / "nginx.log", server->m_port);
     return server;
 }
 
 void NginxServer::start_again()
 {
-    m_process = ServerProcess({"nginx", "-p", m_folder.path(), "-c", m_folder / "nginx.conf"}, m_folder / "nginx.log");
+    m_process = ServerProcess(command(), m_folder / "nginx.log");
+}
+
+std::vector<std::string> NginxServer::command() const
+{
+    return {"nginx", "-p", m_folder.path(), "-c", m_folder / "nginx.conf"};
 }
 
 }  // namespace hearth::test

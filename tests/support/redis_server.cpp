@@ -1,32 +1,17 @@
 #include "support/redis_server.hpp"
 
+#include "support/eventually.hpp"
 #include "support/process.hpp"
 
-#include <chrono>
-#include <functional>
 #include <stdexcept>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
 namespace hearth::test {
 
 namespace {
-
-constexpr std::chrono::seconds k_patience{30};
-
-bool poll_until(const std::function<bool()>& is_so)
-{
-    const auto end = std::chrono::steady_clock::now() + k_patience;
-    while (!is_so()) {
-        if (std::chrono::steady_clock::now() >= end)
-            return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return true;
-}
 
 bool accepts(const std::string& unix_socket)
 {
@@ -39,6 +24,15 @@ bool accepts(const std::string& unix_socket)
     return connected == 0;
 }
 
+std::string answer_of(std::vector<std::string> command, const std::vector<std::string>& words)
+{
+    command.insert(command.end(), words.begin(), words.end());
+    std::string out = run_process(command).out;
+    while (!out.empty() && (out.back() == '\n' || out.back() == '\r'))
+        out.pop_back();
+    return out;
+}
+
 }  // namespace
 
 bool has_redis()
@@ -48,39 +42,68 @@ bool has_redis()
 
 std::string redis_cli(std::uint16_t port, const std::vector<std::string>& words)
 {
-    std::vector<std::string> command = {"/usr/bin/redis-cli", "-p", std::to_string(port)};
-    command.insert(command.end(), words.begin(), words.end());
-    std::string out = run_process(command).out;
-    while (!out.empty() && (out.back() == '\n' || out.back() == '\r'))
-        out.pop_back();
-    return out;
+    return answer_of({"/usr/bin/redis-cli", "-p", std::to_string(port)}, words);
 }
 
-RedisServer::RedisServer(Options options) : m_options(std::move(options)), m_port(free_port())
+std::string redis_cli(const std::string& unix_socket, const std::vector<std::string>& words)
 {
-    start();
+    return answer_of({"/usr/bin/redis-cli", "-s", unix_socket}, words);
+}
+
+RedisServer::RedisServer(Options options) : m_options(std::move(options))
+{
+    const auto command = [this](std::uint16_t port) {
+        m_bus_port = m_options.cluster ? free_port() : 0;
+        return this->command(port);
+    };
+    m_process = ServerProcess::at_a_free_port(command, m_directory / "log", m_port);
+    wait_for_unix_socket();
 }
 
 void RedisServer::start()
 {
-    const std::string port = std::to_string(m_port);
+    m_process = ServerProcess(command(m_port), m_directory / "log");
+    if (!m_process.listens_at(m_port))
+        throw std::runtime_error("redis-server does not start again: " + read_file(m_directory / "log"));
+    wait_for_unix_socket();
+}
+
+std::vector<std::string> RedisServer::command(std::uint16_t port) const
+{
     const bool tls = !m_options.tls.file.empty();
-    std::vector<std::string> command = {
-        "redis-server", "--port", tls ? "0" : port, "--bind",    "127.0.0.1",   "--save", "",
-        "--appendonly", "no",     "--dir",          directory(), "--daemonize", "no"};
+    std::vector<std::string> command = {"redis-server",
+                                        "--port",
+                                        tls ? "0" : std::to_string(port),
+                                        "--bind",
+                                        "127.0.0.1",
+                                        "--save",
+                                        "",
+                                        "--appendonly",
+                                        "no",
+                                        "--dir",
+                                        directory(),
+                                        "--daemonize",
+                                        "no"};
+    const auto add = [&](std::initializer_list<std::string> words) { command.insert(command.end(), words); };
     if (tls)
-        command.insert(command.end(),
-                       {"--tls-port", port, "--tls-cert-file", m_options.tls.file, "--tls-key-file", m_options.tls.key,
-                        "--tls-ca-cert-file", m_options.authority, "--tls-auth-clients", m_options.auth_clients});
+        add({"--tls-port", std::to_string(port), "--tls-cert-file", m_options.tls.file, "--tls-key-file",
+             m_options.tls.key, "--tls-ca-cert-file", m_options.authority, "--tls-auth-clients",
+             m_options.auth_clients});
     if (!m_options.password.empty())
-        command.insert(command.end(), {"--requirepass", m_options.password});
+        add({"--requirepass", m_options.password});
     if (!m_options.unix_socket.empty())
-        command.insert(command.end(), {"--unixsocket", m_options.unix_socket});
+        add({"--unixsocket", m_options.unix_socket});
+    if (m_options.cluster)
+        add({"--cluster-enabled", "yes", "--cluster-port", std::to_string(m_bus_port)});
     command.insert(command.end(), m_options.others.begin(), m_options.others.end());
-    m_process = ServerProcess(command, m_directory / "log");
-    // The unix socket comes after the port.
-    if (!answers(m_port) ||
-        (!m_options.unix_socket.empty() && !poll_until([&] { return accepts(m_options.unix_socket); })))
+    return command;
+}
+
+// It comes after the port.
+void RedisServer::wait_for_unix_socket() const
+{
+    if (!m_options.unix_socket.empty() &&
+        !eventually("it listens at its unix socket", [&] { return accepts(m_options.unix_socket); }))
         throw std::runtime_error("redis-server did not start: " + read_file(m_directory / "log"));
 }
 
@@ -89,12 +112,8 @@ RedisCluster::RedisCluster()
     std::vector<std::string> create = {"/usr/bin/redis-cli", "--cluster", "create"};
     for (std::unique_ptr<RedisServer>& server : m_servers) {
         RedisServer::Options options;
-        const std::string bus = std::to_string(free_port());
-        options.others = {"--cluster-enabled",
-                          "yes",
-                          "--cluster-port",
-                          bus,
-                          "--cluster-node-timeout",
+        options.cluster = true;
+        options.others = {"--cluster-node-timeout",
                           "500",
                           "--cluster-config-file",
                           "nodes.conf",
@@ -142,7 +161,7 @@ std::size_t RedisCluster::master_of(const std::string& key) const
 
 bool RedisCluster::wait_until_whole() const
 {
-    return poll_until([&] {
+    return eventually("the cluster is whole", [&] {
         for (std::size_t i = 0; i < k_nodes; ++i) {
             if (!m_servers[i]->process().running())
                 continue;

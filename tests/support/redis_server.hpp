@@ -16,8 +16,9 @@ namespace hearth::test {
 // Whether redis-server and redis-cli are on this machine.
 bool has_redis();
 
-// What redis-cli says to a command, without the line's end.
+// What redis-cli says to a command, without the line's end: at a port, or at a unix socket.
 std::string redis_cli(std::uint16_t port, const std::vector<std::string>& words);
+std::string redis_cli(const std::string& unix_socket, const std::vector<std::string>& words);
 
 // A redis-server on a port of its own, which keeps nothing on disk.
 class RedisServer {
@@ -28,6 +29,7 @@ public:
         TestCa::Certificate tls;          // then the port speaks TLS alone
         std::string authority;            // for tls: who vouches for it, and for its clients
         std::string auth_clients = "no";  // for tls: "yes" demands certificates of them
+        bool cluster = false;             // a node of a cluster, which knows nobody yet
         std::vector<std::string> others;  // words for the command line
     };
 
@@ -41,9 +43,13 @@ public:
     std::string directory() const { return m_directory.path(); }
 
 private:
+    std::vector<std::string> command(std::uint16_t port) const;
+    void wait_for_unix_socket() const;
+
     Options m_options;
     ScratchDirectory m_directory;
-    std::uint16_t m_port;
+    std::uint16_t m_port = 0;
+    std::uint16_t m_bus_port = 0;  // of a node of a cluster
     ServerProcess m_process;
 };
 

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <fmt/format.h>
-#include <stdexcept>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -112,17 +111,19 @@ std::unique_ptr<S3Server> S3Server::start()
     const ScratchDirectory& folder = server->m_folder;
     write_configuration(folder);
     write_file(folder / "server.py", k_program);  // not swift.py: it would import itself
-    server->m_port = free_port();
-    server->start_again();
-    if (!answers(server->m_port))
-        throw std::runtime_error("Swift does not start: " + server->log());
+    const auto command = [&](std::uint16_t port) { return server->command(port); };
+    server->m_process = ServerProcess::at_a_free_port(command, folder / "swift.log", server->m_port);
     return server;
 }
 
 void S3Server::start_again()
 {
-    m_process = ServerProcess({k_python, m_folder / "server.py", m_folder.path(), std::to_string(m_port)},
-                              m_folder / "swift.log");
+    m_process = ServerProcess(command(m_port), m_folder / "swift.log");
+}
+
+std::vector<std::string> S3Server::command(std::uint16_t port) const
+{
+    return {k_python, m_folder / "server.py", m_folder.path(), std::to_string(port)};
 }
 
 std::string S3Server::log() const

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace hearth::test {
 
@@ -25,11 +26,12 @@ public:
     // What it has said so far.
     std::string log() const;
     ServerProcess& process() { return m_process; }
-    // After process().kill(): at the same port, with what it kept. Does not wait until it answers.
+    // After process().kill(): at the same port, with what it kept. Does not wait until it listens.
     void start_again();
 
 private:
     S3Server() = default;
+    std::vector<std::string> command(std::uint16_t port) const;
 
     ScratchDirectory m_folder;
     std::uint16_t m_port = 0;

@@ -2,6 +2,7 @@
 
 #include "format/bundle_writer.hpp"
 #include "format/entry.hpp"
+#include "support/damage.hpp"
 #include "support/reseal_bundle.hpp"
 #include "support/sample_entries.hpp"
 #include "support/single_file.hpp"
@@ -48,12 +49,6 @@ inline std::string bundle_bytes(const std::map<Key, std::string>& entries, const
     SingleFile file;
     write_bundle(file, "a bundle", entries, sign_with);
     return file.content();
-}
-
-inline std::string with_flipped_bit(std::string bytes, std::size_t bit)
-{
-    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
-    return bytes;
 }
 
 }  // namespace hearth::test

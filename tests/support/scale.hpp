@@ -16,9 +16,9 @@ inline std::uint64_t soak_factor()
 // How often a long test repeats itself: the plain number, fewer under a sanitizer, more in a soak.
 inline std::uint64_t scaled(std::uint64_t plain)
 {
-#if defined(__SANITIZE_THREAD__)
+#if defined(HEARTH_HAS_TSAN)
     const std::uint64_t slowdown = 10;
-#elif defined(__SANITIZE_ADDRESS__)
+#elif defined(HEARTH_HAS_ASAN)
     const std::uint64_t slowdown = 4;
 #else
     const std::uint64_t slowdown = 1;

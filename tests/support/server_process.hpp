@@ -1,7 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,11 +9,12 @@
 
 namespace hearth::test {
 
-// A port of this machine that nobody listens at; tests may take it, and usually get it.
+// A port of this machine that nobody listens at. Somebody else may take it before the caller does: a server that a test
+// needs is started with ServerProcess::at_a_free_port().
 std::uint16_t free_port();
 
-// Waits until somebody accepts connections there.
-bool answers(std::uint16_t port, std::chrono::seconds limit = std::chrono::seconds(20));
+// A socket of this process that listens on 127.0.0.1, at the port that is written to `port`.
+int listen_on_loopback(std::uint16_t& port, int backlog);
 
 // Whether there is such a command on the PATH (or in /usr/sbin, where servers are).
 bool has_command(const std::string& name);
@@ -24,6 +25,9 @@ public:
     ServerProcess() = default;
     // The first word is a command; what it says goes to the file `log`.
     ServerProcess(const std::vector<std::string>& command, const std::string& log);
+    // Starts a server at a port that nobody else has, and waits until it listens there. Throws with its log.
+    static ServerProcess at_a_free_port(const std::function<std::vector<std::string>(std::uint16_t port)>& command,
+                                        const std::string& log, std::uint16_t& port);
     ServerProcess(ServerProcess&& other) noexcept;
     ServerProcess& operator=(ServerProcess&& other) noexcept;
     ServerProcess(const ServerProcess&) = delete;
@@ -31,6 +35,9 @@ public:
     ~ServerProcess();
 
     bool running() const noexcept { return m_pid > 0; }
+    // Waits until this very process listens there. Whether somebody answers would not do: another test's server may
+    // have been faster. False: it has ended, or does not get there.
+    bool listens_at(std::uint16_t port) const;
     pid_t pid() const noexcept { return m_pid; }
     void signal(int number) const;
     void kill();  // SIGKILL, and gone when it returns

@@ -78,4 +78,26 @@ private:
     std::string m_content;
 };
 
+// A disk that takes so many bytes in all and then no more.
+class FullDisk final : public SingleFile {
+public:
+    explicit FullDisk(std::uint64_t room) : m_room(room) {}
+    ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override
+    {
+        if (size > m_room)
+            return -ENOSPC;
+        m_room -= size;
+        return SingleFile::pwrite(fd, buffer, size, offset);
+    }
+    int rename(base::At /*from*/, base::At /*to*/) override { return ++m_renamed, 0; }
+    int unlink(base::At /*at*/) override { return ++m_unlinked, 0; }
+    int renamed() const { return m_renamed; }
+    int unlinked() const { return m_unlinked; }
+
+private:
+    std::uint64_t m_room;
+    int m_renamed = 0;
+    int m_unlinked = 0;
+};
+
 }  // namespace hearth::test

@@ -3,6 +3,7 @@
 #include "support/process.hpp"
 #include "support/server_process.hpp"
 
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -43,6 +44,12 @@ TestCa::Certificate TestCa::issue(const std::string& name, const std::string& ho
     openssl({"x509", "-req", "-in", request, "-CA", file(), "-CAkey", m_folder / "ca.key", "-CAcreateserial", "-days",
              std::to_string(days), "-extfile", extensions, "-out", certificate.file});
     return certificate;
+}
+
+TestCa* shared_ca()
+{
+    static const std::unique_ptr<TestCa> ca = TestCa::available() ? std::make_unique<TestCa>() : nullptr;
+    return ca.get();
 }
 
 }  // namespace hearth::test

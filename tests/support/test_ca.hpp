@@ -34,4 +34,7 @@ private:
     ScratchDirectory m_folder;
 };
 
+// One for the whole program. Null: there is no openssl command.
+TestCa* shared_ca();
+
 }  // namespace hearth::test

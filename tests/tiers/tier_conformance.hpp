@@ -1,14 +1,11 @@
 #pragma once
 
 #include "hearth/tier.hpp"
-#include "support/manual_clock.hpp"
-#include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
-#include "support/storing.hpp"
+#include "support/tier_fixture.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <gtest/gtest.h>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -59,7 +56,7 @@ Result<Stored> store_and_send(Tier& tier, const Key& key, const Entry& entry, Vi
 // What every tier promises the engine: the contract of hearth::Tier. A tier joins with
 //     INSTANTIATE_TEST_SUITE_P(mine, TierConformance, testing::Values(TierCase{"mine", open_mine}));
 // The numbers in tier_conformance*.cpp are those of the capabilities a case shows.
-class TierConformance : public testing::TestWithParam<TierCase> {
+class TierConformance : public TierFixture, public testing::WithParamInterface<TierCase> {
 protected:
     void SetUp() override
     {
@@ -75,18 +72,11 @@ protected:
     // What an entry takes of the tier's budget beyond its payload.
     std::uint64_t overhead();
 
-    // Stores key `number` with a payload of `size` bytes; a failure fails the test.
-    static Stored put(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0,
-                      Victims victims = Victims::discard);
-    // Whether key `number` is found, with exactly what put() stored.
-    static bool holds(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0);
     void expect_readable_uses(Tier& tier);
     // The tier's counts, where it has some, and its listing come to this.
     static void expect_usage(Tier& tier, const TierUsage& expected);
     // Usage, listing and verification agree with each other.
     static void expect_exact_accounting(Tier& tier);
-
-    ManualClock m_clock;
 
 private:
     ScratchDirectory m_scratch;

@@ -1,12 +1,12 @@
 #include "tier_conformance.hpp"
 
+#include "support/in_threads.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
 #include <atomic>
 #include <map>
 #include <random>
-#include <thread>
 
 // Long random histories, alone against a plain map and with eight threads at once.
 
@@ -109,12 +109,22 @@ public:
             m_tier.clear();
             m_model.clear();
         }
+        expect_within_limits();
     }
     void compare() const { m_model.compare(m_tier); }
 
 private:
     std::uint64_t below(std::uint64_t bound) { return m_random() % bound; }
 
+    void expect_within_limits() const
+    {
+        if (!m_facts.budgeted)
+            return;
+        const Limits limits = m_tier.limits();
+        const TierUsage used = m_tier.usage();
+        ASSERT_TRUE(limits.max_bytes == 0 || used.bytes <= limits.max_bytes) << used.bytes;
+        ASSERT_TRUE(limits.max_entries == 0 || used.entries <= limits.max_entries) << used.entries;
+    }
     Limits any_limits()
     {
         return {.max_bytes = below(3) == 0 ? 0 : 20'000 + below(200'000),
@@ -168,33 +178,8 @@ private:
 
 }  // namespace
 
-// 11
-TEST_P(TierConformance, used_stays_within_capacity_after_every_one_of_many_random_operations)
-{
-    HEARTH_NEEDS_BUDGET();
-    std::mt19937_64 random(seed());
-    const Limits limits{.max_bytes = 100'000, .max_entries = 150};
-    const auto tier = open(limits, gdsf());
-    for (std::uint64_t step = 0; step < scaled(100'000); ++step) {
-        const Key key = numbered_key(random() % 1000);
-        if (random() % 4 == 0) {
-            tier->find(key);
-        } else if (random() % 8 == 0) {
-            tier->remove(key);
-        } else {
-            const std::size_t size = random() % 16 == 0 ? random() % 60'000 : random() % 3000;
-            const Result<Stored> stored = store_in(*tier, key, sample_entry(key, size));
-            ASSERT_TRUE(stored.ok() || stored.error().code == Code::no_space) << stored.error().message;
-        }
-        const TierUsage used = tier->usage();
-        ASSERT_LE(used.bytes, limits.max_bytes);
-        ASSERT_LE(used.entries, limits.max_entries);
-    }
-    expect_exact_accounting(*tier);
-}
-
-// 8 of the rules
-TEST_P(TierConformance, a_million_random_operations_agree_with_a_plain_map)
+// 11, 8 of the rules
+TEST_P(TierConformance, a_million_random_operations_agree_with_a_plain_map_and_stay_within_the_limits)
 {
     const auto tier = open({.max_bytes = 150'000}, gdsf());
     RandomHistory history(*tier, GetParam(), seed());
@@ -216,7 +201,7 @@ TEST_P(TierConformance, eight_threads_at_once_always_find_what_belongs_to_the_ke
     constexpr std::uint64_t k_versions = 3;
     const std::uint64_t first_seed = seed();
     const auto tier = open({.max_bytes = 60'000});
-    const auto work = [&](std::uint64_t number) {
+    in_threads(8, [&](std::uint64_t number) {
         std::mt19937_64 random(first_seed + number);
         for (std::uint64_t step = 0; step < scaled(40'000 / effort()); ++step) {
             const Key key = numbered_key(random() % 64);
@@ -246,12 +231,7 @@ TEST_P(TierConformance, eight_threads_at_once_always_find_what_belongs_to_the_ke
                 tier->clear();
             }
         }
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (std::uint64_t number = 0; number < 8; ++number)
-            threads.emplace_back(work, number);
-    }
+    });
     // A server that is behind with its stores may have answered none of those finds; afterwards it answers.
     tier->set_policy(lru());
     put(*tier, 1, 100);
@@ -272,11 +252,7 @@ TEST_P(TierConformance, of_many_threads_that_remove_one_entry_one_is_told_it_was
     for (std::uint64_t round = 0; round < scaled(200 / effort()); ++round) {
         put(*tier, round, 100);
         std::atomic<int> told{0};
-        {
-            std::vector<std::jthread> threads;
-            for (int number = 0; number < 4; ++number)
-                threads.emplace_back([&] { told += tier->remove(numbered_key(round)) ? 1 : 0; });
-        }
+        in_threads(4, [&](std::uint64_t) { told += tier->remove(numbered_key(round)) ? 1 : 0; });
         ASSERT_EQ(told, 1);
     }
 }

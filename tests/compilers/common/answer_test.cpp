@@ -1,15 +1,15 @@
 #include "compilers/common/answer.hpp"
 
+#include "support/in_threads.hpp"
+#include "support/open_cache.hpp"
 #include "support/scratch_directory.hpp"
 #include "watch/manifest.hpp"
 #include "watch/source_file.hpp"
 
-#include <barrier>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
-#include <thread>
 
 namespace hearth::test {
 
@@ -39,13 +39,7 @@ protected:
         m_cache.emplace(open());
     }
 
-    Cache open() const
-    {
-        CacheOptions options;
-        options.directory = m_scratch / "cache";
-        options.maintenance = Maintenance::by_hand;
-        return Cache::open(options).value();
-    }
+    Cache open() const { return open_cache(m_scratch / "cache"); }
 
     static Result<Watched> compile(const watch::Places& places)
     {
@@ -163,10 +157,7 @@ TEST_F(Answering, looks_no_further_than_the_first_result_while_that_answers)
     ASSERT_TRUE(m_cache->insert(name, Artifact{watch::encode_manifest(manifest)}, {.kind = EntryKind::manifest}).ok());
     EXPECT_EQ(ask(), "one hit") << "nobody had to look";
     // What answered before is of this directory only: another cache has results of its own.
-    CacheOptions elsewhere;
-    elsewhere.directory = m_scratch / "elsewhere";
-    elsewhere.maintenance = Maintenance::by_hand;
-    Cache cache = Cache::open(elsewhere).value();
+    Cache cache = open_cache(m_scratch / "elsewhere");
     for (const Key& key : {other, name})
         ASSERT_TRUE(cache.insert(key, *m_cache->find(key)).ok());
     m_cache.emplace(std::move(cache));
@@ -292,17 +283,10 @@ TEST_F(Answering, at_once_in_two_worlds_gives_each_its_own)
     write_file(m_scratch / "other/v.h", "another");
     Question elsewhere = m_question;
     elsewhere.places.directories[1] = m_scratch / "other";
-    constexpr int k_threads = 8;
-    std::barrier start(k_threads);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < k_threads; ++i)
-        threads.emplace_back([&, i] {
-            start.arrive_and_wait();
-            const Answer given = ask(i % 2 == 0 ? m_question : elsewhere);
-            EXPECT_EQ(given.lookup->text(), i % 2 == 0 ? "one" : "another");
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(8, [&](std::uint64_t i) {
+        const Answer given = ask(i % 2 == 0 ? m_question : elsewhere);
+        EXPECT_EQ(given.lookup->text(), i % 2 == 0 ? "one" : "another");
+    });
     EXPECT_EQ(m_compiles, 2);
 }
 

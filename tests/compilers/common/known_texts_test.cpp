@@ -1,5 +1,7 @@
 #include "compilers/common/known_texts.hpp"
 
+#include "hearth/admin.hpp"
+#include "support/open_cache.hpp"
 #include "support/scratch_directory.hpp"
 #include "watch/source_file.hpp"
 
@@ -18,13 +20,7 @@ class KnowingTexts : public testing::Test {
 protected:
     KnowingTexts() : m_cache(open()) {}
 
-    Cache open() const
-    {
-        CacheOptions options;
-        options.directory = m_scratch / "cache";
-        options.maintenance = Maintenance::by_hand;
-        return Cache::open(options).value();
-    }
+    Cache open() const { return open_cache(m_scratch / "cache"); }
 
     // A file that was read, as one that nobody has changed for long.
     watch::ReadText read(const std::string& name, const std::string& text) const
@@ -113,6 +109,25 @@ TEST_F(KnowingTexts, little_news_of_a_large_directory_is_not_worth_writing_it_ag
     learn({more});
     EXPECT_EQ(known(many.back()), many.back().digest);
     EXPECT_FALSE(known(more));
+}
+
+// An archive, a bundle or a server may hold an entry under any key, and only this machine knows its own files.
+TEST_F(KnowingTexts, what_another_machine_says_of_our_files_is_not_known)
+{
+    const watch::ReadText text = read("a.h", "int a;");
+    learn({text});
+    std::optional<Key> key;
+    admin::list(m_cache, [&](const EntryRow& row) {
+        key = row.key;
+        return false;
+    });
+    ASSERT_TRUE(key);
+    Artifact foreign = *m_cache.peek(*key);
+    foreign.metadata.compiler = "nvrtc";  // an entry that says "hearth" is not taken from elsewhere
+    ASSERT_TRUE(m_cache.insert(*key, std::move(foreign)).ok());
+    EXPECT_FALSE(known(text));
+    learn({text});
+    EXPECT_EQ(known(text), text.digest) << "and it does not stand in the way";
 }
 
 TEST_F(KnowingTexts, nothing_is_known_without_a_cache)

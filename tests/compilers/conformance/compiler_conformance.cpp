@@ -211,7 +211,7 @@ TEST_P(CompilerConformance, a_variable_is_set)
 TEST_P(CompilerConformance, another_build_of_the_compiler_is_another_compiler)
 {
     const std::string library = m_compiler->library();
-#if defined(__SANITIZE_THREAD__)
+#if defined(HEARTH_HAS_TSAN)
     GTEST_SKIP() << "Reading 100 MB for the names of variables takes minutes under ThreadSanitizer.";
 #endif
     if (library.empty())

@@ -3,6 +3,7 @@
 #include "compilers/nvrtc/plan.hpp"
 #include "nvrtc_fixture.hpp"
 #include "recipes/recipe_data.hpp"
+#include "support/open_cache.hpp"
 
 #include <unistd.h>
 
@@ -21,14 +22,11 @@ protected:
         if (IsSkipped())
             return;
         CacheOptions options;
-        options.directory = m_scratch / "cache";
-        options.maintenance = Maintenance::by_hand;
         options.record_to = m_scratch / "r.recipes";
-        m_cache.emplace(Cache::open(options).value());
-        options.directory = m_scratch / "elsewhere";
+        m_cache.emplace(open_cache(m_scratch / "cache", options));
         options.record_to = "";
         options.failure_ttl = std::chrono::milliseconds(0);
-        m_elsewhere.emplace(Cache::open(options).value());
+        m_elsewhere.emplace(open_cache(m_scratch / "elsewhere", options));
     }
 
     // Every recipe for one target of the builder's; empty: as recorded.
@@ -333,11 +331,9 @@ TEST_F(BuildsRecipes, that_fail_for_another_target_only)
 TEST_F(BuildsRecipes, that_fail_where_nobody_knows_how_it_went_then)
 {
     CacheOptions options;
-    options.directory = m_scratch / "strict";
-    options.maintenance = Maintenance::by_hand;
     options.compiling = Compiling::forbidden;
     options.record_to = m_scratch / "r.recipes";
-    Cache strict = Cache::open(options).value();
+    Cache strict = open_cache(m_scratch / "strict", options);
     ASSERT_FALSE(nvrtc::compile(strict, {.source = "__global__ void k() { undeclared = 1; }", .target = "sm_90"}).ok());
     const BuildResult result = build_one();
     EXPECT_EQ(result.outcome, recipes::Outcome::compile_error);
@@ -359,11 +355,9 @@ TEST_F(BuildsRecipes, and_says_so_where_the_cache_did_not_keep_one)
 {
     compile({.source = "__global__ void k() {}", .target = "sm_90"});
     CacheOptions options;
-    options.directory = m_scratch / "tiny";
-    options.maintenance = Maintenance::by_hand;
     options.memory_bytes = 0;
     options.disk_bytes = 1;
-    m_elsewhere.emplace(Cache::open(options).value());
+    m_elsewhere.emplace(open_cache(m_scratch / "tiny", options));
     const BuildResult result = build_one();
     EXPECT_EQ(result.outcome, recipes::Outcome::failed);
     EXPECT_EQ(result.reason.find("It was compiled, and the cache did not keep it."), 0U) << result.reason;

@@ -1,8 +1,7 @@
 #include "nvrtc_fixture.hpp"
+#include "support/in_threads.hpp"
 
 #include <array>
-#include <barrier>
-#include <thread>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -236,15 +235,11 @@ TEST_F(NvrtcCompiles, sources_that_are_no_utf8_compile_as_nvrtc_compiles_them)
 TEST_F(NvrtcCompiles, threads_that_want_the_same_compile_it_once)
 {
     const Program program{.source = std::string(k_saxpy) + "// threads", .target = "sm_90"};
-    std::vector<std::thread> threads;
     std::atomic<int> right{0};
-    for (int i = 0; i < 16; ++i)
-        threads.emplace_back([&] {
-            const Result<nvrtc::Compiled> compiled = nvrtc::compile(*m_cache, program);
-            right += compiled.ok() && !compiled->cubin().empty() ? 1 : 0;
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(16, [&](std::uint64_t) {
+        const Result<nvrtc::Compiled> compiled = nvrtc::compile(*m_cache, program);
+        right += compiled.ok() && !compiled->cubin().empty() ? 1 : 0;
+    });
     EXPECT_EQ(right, 16);
     EXPECT_EQ(m_cache->stats().compiles, 1U);
 }
@@ -359,23 +354,14 @@ TEST_F(NvrtcCompiles, a_disabled_cache_gives_each_thread_what_its_own_headers_sa
     options.caching = Switch::off;
     Cache off = Cache::open(options).value();
     std::array<std::string, 2> ptx;
-    {
-        std::barrier start(2);
-        std::vector<std::jthread> threads;
-        for (std::size_t i = 0; i < ptx.size(); ++i) {
-            const std::string directory = m_scratch / std::to_string(i);
-            std::filesystem::create_directory(directory);
-            write_file(directory + "/value.h", "#define VALUE " + std::to_string(4000 + i));
-            threads.emplace_back([&, i, directory] {
-                const Program program{.source = "#include \"value.h\"\n__global__ void k(int* x) { *x = VALUE; }",
-                                      .options = {"-I" + directory},
-                                      .target = "sm_90"};
-                start.arrive_and_wait();
-                if (const Result<nvrtc::Compiled> compiled = nvrtc::compile(off, program))
-                    ptx[i] = compiled->ptx();
-            });
-        }
-    }
+    in_threads(ptx.size(), [&](std::uint64_t i) {
+        const std::string header = write(std::to_string(i) + "/value.h", "#define VALUE " + std::to_string(4000 + i));
+        const Program program{.source = "#include \"value.h\"\n__global__ void k(int* x) { *x = VALUE; }",
+                              .options = {"-I" + header.substr(0, header.rfind('/'))},
+                              .target = "sm_90"};
+        if (const Result<nvrtc::Compiled> compiled = nvrtc::compile(off, program))
+            ptx[i] = compiled->ptx();
+    });
     EXPECT_NE(ptx[0].find("4000"), std::string::npos) << ptx[0];
     EXPECT_NE(ptx[1].find("4001"), std::string::npos) << ptx[1];
 }

@@ -1,5 +1,6 @@
 #include "hearth/admin.hpp"
 #include "nvrtc_fixture.hpp"
+#include "support/open_cache.hpp"
 #include "support/other_build.hpp"
 
 #include <cfenv>
@@ -306,7 +307,7 @@ TEST_F(NvrtcIsExact, in_logs_that_name_a_second_file_when_the_tree_has_moved)
 
 TEST_F(NvrtcIsExact, and_keeps_no_failure_that_is_the_machines)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(HEARTH_HAS_ASAN) || defined(HEARTH_HAS_TSAN)
     GTEST_SKIP() << "the sanitizer itself needs descriptors";
 #endif
     write("i/v.h", "#define VALUE 1\n");
@@ -426,11 +427,9 @@ TEST_F(NvrtcIsExact, where_an_absolute_path_is_included_in_unusual_ways)
 TEST_F(NvrtcIsExact, where_debug_information_from_a_new_directory_every_time_may_name_a_stable_path)
 {
     CacheOptions options;
-    options.directory = m_scratch / "cache";
-    options.maintenance = Maintenance::by_hand;
     options.stable_paths = Switch::on;
     m_cache.reset();
-    m_cache.emplace(Cache::open(options).value());
+    m_cache.emplace(open_cache(m_scratch / "cache", options));
     const auto in = [&](const std::string& directory, const std::string& source) {
         Program program = this->program(source, {"-lineinfo"});
         program.name = m_scratch / (directory + "/k.cu");

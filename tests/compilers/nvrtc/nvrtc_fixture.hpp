@@ -2,6 +2,7 @@
 
 #include "hearth/hearth.hpp"
 #include "support/bare_nvrtc.hpp"
+#include "support/open_cache.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <cstdlib>
@@ -24,13 +25,7 @@ protected:
         admin::reset_stats(*m_cache);
     }
 
-    Cache open() const
-    {
-        CacheOptions options;
-        options.directory = m_scratch / "cache";
-        options.maintenance = Maintenance::by_hand;
-        return Cache::open(options).value();
-    }
+    Cache open() const { return open_cache(m_scratch / "cache"); }
 
     std::string write(const std::string& name, std::string_view text) const
     {

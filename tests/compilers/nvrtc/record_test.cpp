@@ -2,6 +2,7 @@
 
 #include "compilers/nvrtc/record.hpp"
 #include "nvrtc_fixture.hpp"
+#include "support/open_cache.hpp"
 
 #include <unistd.h>
 
@@ -28,12 +29,9 @@ protected:
     Cache open_recording(Compiling compiling = Compiling::allowed)
     {
         CacheOptions options;
-        options.directory = m_scratch / "cache";
-        options.maintenance = Maintenance::by_hand;
         options.record_to = recipes_path();
         options.compiling = compiling;
-        options.log = [this](LogLevel, std::string_view sentence) { m_logged.emplace_back(sentence); };
-        return Cache::open(options).value();
+        return open_cache(m_scratch / "cache", options);
     }
 
     recipes::Recipes recorded() const { return recipes::read(recipes_path()).value(); }
@@ -46,8 +44,6 @@ protected:
         EXPECT_EQ(all.damage().places, 0U);
         return all.list().empty() ? recipes::Recipe{} : all.list().front();
     }
-
-    std::vector<std::string> m_logged;
 };
 
 TEST_F(RecordsNvrtc, a_miss_and_a_hit_are_one_recipe_with_two_uses)
@@ -80,15 +76,10 @@ TEST_F(RecordsNvrtc, a_miss_and_a_hit_are_one_recipe_with_two_uses)
     EXPECT_EQ(recipe.header_bytes, 9U);
 }
 
-TEST_F(RecordsNvrtc, a_cache_that_records_nothing_writes_no_file)
+TEST_F(RecordsNvrtc, a_disabled_cache_and_one_that_is_not_asked_to_record_nothing)
 {
     Cache plain = open();
     ASSERT_TRUE(nvrtc::compile(plain, {.source = k_plain, .target = "sm_90"}).ok());
-    EXPECT_FALSE(std::filesystem::exists(recipes_path()));
-}
-
-TEST_F(RecordsNvrtc, a_disabled_cache_records_nothing)
-{
     CacheOptions options;
     options.caching = Switch::off;
     options.record_to = recipes_path();
@@ -193,11 +184,9 @@ TEST_F(RecordsNvrtc, a_header_that_has_changed_meanwhile_is_not_recorded_as_what
 TEST_F(RecordsNvrtc, a_log_that_throws_costs_the_record_and_not_the_compile)
 {
     CacheOptions options;
-    options.directory = m_scratch / "cache";
-    options.maintenance = Maintenance::by_hand;
     options.record_to = m_scratch / "missing/folder/r";
     options.log = [](LogLevel, std::string_view) { throw std::runtime_error("a log of the user's"); };
-    Cache cache = Cache::open(options).value();
+    Cache cache = open_cache(m_scratch / "cache", options);
     EXPECT_TRUE(nvrtc::compile(cache, {.source = k_plain, .target = "sm_90"}).ok());
 }
 
@@ -215,16 +204,15 @@ TEST_F(RecordsNvrtc, a_tree_that_moved_is_the_same_recipe)
 
 TEST_F(RecordsNvrtc, in_a_place_that_cannot_be_written_says_so_once_and_compiles)
 {
+    std::vector<std::string> logged;
     CacheOptions options;
-    options.directory = m_scratch / "cache";
-    options.maintenance = Maintenance::by_hand;
     options.record_to = m_scratch / "missing/folder/r";
-    options.log = [this](LogLevel, std::string_view sentence) { m_logged.emplace_back(sentence); };
-    Cache cache = Cache::open(options).value();
+    options.log = [&](LogLevel, std::string_view sentence) { logged.emplace_back(sentence); };
+    Cache cache = open_cache(m_scratch / "cache", options);
     for (const char* source : {k_plain, "__global__ void other() {}"})
         EXPECT_TRUE(nvrtc::compile(cache, {.source = source, .target = "sm_90"}).ok());
-    ASSERT_EQ(m_logged.size(), 1U);
-    EXPECT_NE(m_logged[0].find("missing/folder/r"), std::string::npos) << m_logged[0];
+    ASSERT_EQ(logged.size(), 1U);
+    EXPECT_NE(logged[0].find("missing/folder/r"), std::string::npos) << logged[0];
 }
 
 TEST_F(RecordsNvrtc, into_a_file_named_from_the_directory_that_it_was_opened_in)

@@ -49,6 +49,18 @@ TEST(LogReplay, every_place_where_nvrtc_writes_a_path_gets_the_new_one)
     EXPECT_EQ(replay_log(log, paths, {"/other/place/q.cu", places_at("/other")}), expected);
 }
 
+TEST(LogReplay, a_log_that_would_grow_beyond_all_measure_stays_as_it_is)
+{
+    std::string log;
+    for (int i = 0; i < 20'000; ++i)
+        log += "/x/p.cu(1): error: no\n";
+    const std::string paths = paths_in_log(log, {"/x/p.cu", places_at("/x")}, k_read);
+    const std::string longer = "/y/" + std::string(1000, 'y') + ".cu";
+    EXPECT_EQ(replay_log(log, paths, {longer, places_at("/y")}), log);
+    EXPECT_NE(replay_log(log.substr(0, log.size() / 2), paths, {longer, places_at("/y")}),
+              log.substr(0, log.size() / 2));
+}
+
 TEST(LogReplay, damaged_paths_leave_the_log_as_it_is)
 {
     const std::string log = "/x/p.cu(1): error: no\n";

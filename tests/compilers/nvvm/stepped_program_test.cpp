@@ -5,6 +5,7 @@
 #include "hearth/libraries.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/nvvm_text.hpp"
+#include "support/open_cache.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -25,13 +26,7 @@ protected:
         if (m_library.empty())
             GTEST_SKIP() << "There is no libnvvm here.";
     }
-    Cache open() const
-    {
-        CacheOptions options;
-        options.directory = m_scratch / "cache";
-        options.maintenance = Maintenance::by_hand;
-        return Cache::open(std::move(options)).value();
-    }
+    Cache open() const { return open_cache(m_scratch / "cache"); }
     static void add(SteppedProgram& program, std::string text, std::optional<std::string> name = "k.ll",
                     Kind kind = Kind::data)
     {

@@ -38,6 +38,12 @@ class OpenClPlatform : public testing::TestWithParam<Platform> {
 protected:
     static constexpr std::chrono::seconds k_limit{90};
 
+    OpenClPlatform()
+    {
+        static const ScratchDirectory pocl;  // until the process ends: PoCL keeps to what it reads first
+        m_environment.set("POCL_CACHE_DIR", pocl.path());
+    }
+
     // Its number among devices(), or none.
     static std::optional<std::size_t> device()
     {

@@ -1,10 +1,10 @@
 #include "hearth/admin.hpp"
 #include "opencl_test.hpp"
 #include "support/forks.hpp"
+#include "support/in_threads.hpp"
 
 #include <atomic>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -111,24 +111,20 @@ TEST_F(OpenClLaunches, a_size_below_zero_is_refused_with_its_value)
 
 TEST_F(OpenClLaunches, copies_of_a_kernel_that_threads_launch_at_once_keep_their_arguments_apart)
 {
-    constexpr int k_threads = 6;
     constexpr int k_rounds = 500;
     Cache cache = open();
     const opencl::Kernel fill = build(cache, saxpy_source()).kernel("fill").value();
     std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&, t, mine = fill]() mutable {
-            const opencl::Buffer out = context().buffer(4 * sizeof(int)).value();
-            for (int i = 0; i < k_rounds; ++i) {
-                const int value = t * k_rounds + i;
-                if (!mine.launch({.global = 4}, out, value).ok() ||
-                    out.read_as<int>().value() != std::vector<int>(4, value))
-                    ++wrong;
-            }
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(6, [&](std::uint64_t t) {
+        opencl::Kernel mine = fill;
+        const opencl::Buffer out = context().buffer(4 * sizeof(int)).value();
+        for (int i = 0; i < k_rounds; ++i) {
+            const int value = static_cast<int>(t) * k_rounds + i;
+            if (!mine.launch({.global = 4}, out, value).ok() ||
+                out.read_as<int>().value() != std::vector<int>(4, value))
+                ++wrong;
+        }
+    });
     EXPECT_EQ(wrong, 0);
 }
 

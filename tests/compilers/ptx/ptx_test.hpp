@@ -3,6 +3,7 @@
 #include "compilers/ptx/linker.hpp"
 #include "hearth/ptx.hpp"
 #include "support/isolated_environment.hpp"
+#include "support/open_cache.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -44,13 +45,7 @@ protected:
         const Result<ptx::Plan> plan = ptx::make_plan(cache, program_of(ptx_text()), {.linker = linker});
         return plan ? "" : plan.error().message;
     }
-    Cache open() const
-    {
-        CacheOptions options;
-        options.directory = m_scratch / "cache";
-        options.maintenance = Maintenance::by_hand;
-        return Cache::open(std::move(options)).value();
-    }
+    Cache open() const { return open_cache(m_scratch / "cache"); }
 
     IsolatedEnvironment m_environment;
     ScratchDirectory m_scratch;

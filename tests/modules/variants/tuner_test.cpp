@@ -5,11 +5,14 @@
 
 #include "base/background.hpp"
 #include "base/error.hpp"
+#include "compilers/nvrtc/library.hpp"
 #include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
 #include "modules/compile_here.hpp"
 #include "modules/fake_cuda.hpp"
+#include "support/in_threads.hpp"
 #include "support/isolated_environment.hpp"
+#include "support/open_cache.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <barrier>
@@ -128,6 +131,12 @@ protected:
         EXPECT_EQ(m_cuda.misuses(), 0);
     }
 
+    void SetUp() override
+    {
+        Cache none = Cache::open({.caching = Switch::off}).value();
+        if (const Result<nvrtc::Identity> found = nvrtc::identify(none, {}); !found)
+            GTEST_SKIP() << found.error().message;
+    }
     // As a new process would begin; modules are numbered on.
     void start(Variants variants, std::uint32_t after = 3)
     {
@@ -135,11 +144,7 @@ protected:
         m_first.reset();
         m_cache.reset();
         unload_unused_modules();
-        CacheOptions options;
-        options.directory = m_scratch / "cache";
-        options.maintenance = Maintenance::by_hand;
-        options.variants_after = after;
-        m_cache.emplace(Cache::open(options).value());
+        m_cache.emplace(open_cache(m_scratch / "cache", {.variants_after = after}));
         m_tuner = std::make_unique<Tuner>(*m_cache, m_program, "fill", std::move(variants), nvrtc::CompileOptions{});
         m_device.launched.clear();
         m_device.blocks.clear();
@@ -221,6 +226,18 @@ protected:
         }
         FAIL() << "it is never settled";
     }
+    // On variant 1, which takes half the time.
+    void settle_on_a_variant()
+    {
+        start({.others = {variant("1")}});
+        m_device.time_us = {{2, 50}};
+        run_until_settled();
+    }
+    void go_on_in_a_new_process()
+    {
+        start({.others = {variant("1")}});
+        launch_until_known();
+    }
     std::vector<Key> stored()
     {
         m_tuner.reset();
@@ -256,16 +273,11 @@ extern "C" __global__ void fill(float* out, int n) { if (threadIdx.x < n) out[th
     Tuner::Function m_first;
 };
 
-#define SKIP_WITHOUT_NVRTC()                                                                                           \
-    if (const auto loaded = first(); !loaded)                                                                          \
-    GTEST_SKIP() << loaded.error().message
-
 }  // namespace
 
 TEST_F(VariantTuner, a_variant_that_is_faster_takes_over_and_the_next_process_starts_with_it)
 {
     start({.others = {variant("1"), variant("2")}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{1, 100}, {2, 102}, {3, 70}};
     run_until_settled();
     EXPECT_EQ(record().winner, "2");
@@ -293,14 +305,12 @@ TEST_F(VariantTuner, a_variant_that_is_faster_takes_over_and_the_next_process_st
 TEST_F(VariantTuner, where_no_variant_is_better_the_first_stays_and_the_next_process_knows)
 {
     start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{1, 100}, {2, 99}};
     run_until_settled();
     EXPECT_EQ(record().winner, "first");
     launch_times(3);
     EXPECT_EQ(last_launched(), 1U);
-    start({.others = {variant("1")}});
-    launch_until_known();
+    go_on_in_a_new_process();
     launch_times(50);
     EXPECT_EQ(record().winner, "first");
     EXPECT_EQ(m_cuda.loads(), 3) << "only the first is loaded again";
@@ -309,7 +319,6 @@ TEST_F(VariantTuner, where_no_variant_is_better_the_first_stays_and_the_next_pro
 TEST_F(VariantTuner, no_launch_is_added_or_repeated_and_until_then_the_first_runs)
 {
     start({.others = {variant("1")}}, 50);
-    SKIP_WITHOUT_NVRTC();
     launch_times(49);
     EXPECT_EQ(m_device.launched, std::vector<std::uintptr_t>(49, 1)) << "nothing but the first";
     EXPECT_EQ(m_device.recorded, 0);
@@ -319,10 +328,7 @@ TEST_F(VariantTuner, no_launch_is_added_or_repeated_and_until_then_the_first_run
 
 TEST_F(VariantTuner, each_launch_of_a_variant_is_timed_beside_the_first_and_in_turn)
 {
-    start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
+    settle_on_a_variant();
     EXPECT_EQ(std::count(m_device.launched.begin(), m_device.launched.end(), 2), 20);
     EXPECT_EQ(record().variants.at(0).launches, 20U);
     EXPECT_EQ(m_device.recorded, 80) << "two events each";
@@ -331,7 +337,6 @@ TEST_F(VariantTuner, each_launch_of_a_variant_is_timed_beside_the_first_and_in_t
 TEST_F(VariantTuner, a_variant_that_does_not_compile_is_dropped_with_the_reason_and_the_others_compete)
 {
     start({.others = {variant("666"), variant("1")}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{1, 100}, {2, 60}};
     run_until_settled();
     EXPECT_EQ(record().winner, "1");
@@ -344,7 +349,6 @@ TEST_F(VariantTuner, of_two_variants_with_one_name_the_second_is_dropped)
     Variant other = variant("2");
     other.name = "1";
     start({.others = {variant("1"), other}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{1, 100}, {2, 60}};
     run_until_settled();
     EXPECT_EQ(record().winner, "1");
@@ -355,7 +359,6 @@ TEST_F(VariantTuner, of_two_variants_with_one_name_the_second_is_dropped)
 TEST_F(VariantTuner, a_variant_that_is_not_launched_is_dropped_and_the_program_gets_the_first)
 {
     start({.others = {variant("1"), variant("2")}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{1, 100}, {3, 60}};
     m_device.refuses = {{2, 701}};  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
     run_until_settled();
@@ -371,10 +374,7 @@ TEST_F(VariantTuner, a_variant_that_is_not_launched_is_dropped_and_the_program_g
 
 TEST_F(VariantTuner, a_launch_that_the_first_would_not_do_either_is_the_programs_mistake)
 {
-    start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
+    settle_on_a_variant();
     m_device.refuses = {{1, 1}, {2, 1}};
     const Status refused = launch();
     EXPECT_EQ(refused.error().code, Code::invalid_argument);
@@ -387,7 +387,6 @@ TEST_F(VariantTuner, a_launch_that_the_first_would_not_do_either_is_the_programs
 TEST_F(VariantTuner, nothing_is_measured_inside_a_capture_or_after_one)
 {
     start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
     m_device.capturing = 1;
     launch_times(20);
@@ -400,10 +399,7 @@ TEST_F(VariantTuner, nothing_is_measured_inside_a_capture_or_after_one)
 
 TEST_F(VariantTuner, what_is_settled_runs_inside_a_capture)
 {
-    start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
+    settle_on_a_variant();
     m_device.capturing = 1;
     launch_times(1);
     EXPECT_EQ(last_launched(), 2U);
@@ -412,7 +408,6 @@ TEST_F(VariantTuner, what_is_settled_runs_inside_a_capture)
 TEST_F(VariantTuner, a_device_that_lags_behind_is_never_waited_for)
 {
     start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
     m_device.behind = true;
     launch_until_recorded(80);
@@ -433,7 +428,6 @@ TEST_F(VariantTuner, another_block_size_is_launched_with_the_programs_own_functi
         return config;
     };
     start({.others = {large}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
     run_until_settled();
     launch_times(1);
@@ -444,7 +438,6 @@ TEST_F(VariantTuner, another_block_size_is_launched_with_the_programs_own_functi
 TEST_F(VariantTuner, each_value_of_a_constant_has_its_own_kernel_and_its_own_winner)
 {
     start({.others = {specialise({{"VALUE", 1}})}, .max_classes = 2});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}, {3, 200}};
     run_until_settled(7);
     m_device.recorded = 0;
@@ -466,7 +459,6 @@ TEST_F(VariantTuner, each_value_of_a_constant_has_its_own_kernel_and_its_own_win
 TEST_F(VariantTuner, with_variants_after_0_nothing_is_measured_but_a_known_winner_runs)
 {
     start({.others = {variant("1")}}, 0);
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}, {3, 50}};
     launch_and_wait(30);
     EXPECT_EQ(m_device.recorded, 0);
@@ -480,25 +472,18 @@ TEST_F(VariantTuner, with_variants_after_0_nothing_is_measured_but_a_known_winne
 
 TEST_F(VariantTuner, another_driver_is_measured_anew)
 {
-    start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
+    settle_on_a_variant();
     m_driver.driver_version = [](int* version) {
         *version = 13010;
         return 0;
     };
-    start({.others = {variant("1")}});
-    launch_until_known();
+    go_on_in_a_new_process();
     EXPECT_EQ(record().winner, "");
 }
 
 TEST_F(VariantTuner, a_record_that_somebody_else_wrote_names_only_what_is_declared_here)
 {
-    start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
+    settle_on_a_variant();
     m_tuner.reset();
     // The same question with an answer that makes no sense.
     const std::vector<Key> records = stored();
@@ -508,17 +493,13 @@ TEST_F(VariantTuner, a_record_that_somebody_else_wrote_names_only_what_is_declar
     text.replace(text.find(R"("winner":"1")"), 12, R"("winner":"9")");
     artifact.sections[0].data = Bytes::copy_of(text);
     ASSERT_TRUE(m_cache->insert(records[0], artifact, {.kind = EntryKind::manifest}).ok());
-    start({.others = {variant("1")}});
-    launch_until_known();
+    go_on_in_a_new_process();
     EXPECT_EQ(record().winner, "") << "it is measured again";
 }
 
 TEST_F(VariantTuner, a_winner_whose_code_is_gone_is_compiled_in_the_background_while_the_first_runs)
 {
-    start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
+    settle_on_a_variant();
     m_tuner.reset();
     std::vector<Key> code;
     admin::list(*m_cache, [&](const EntryRow& row) {
@@ -544,7 +525,6 @@ TEST_F(VariantTuner, a_winner_whose_code_is_gone_is_compiled_in_the_background_w
 TEST_F(VariantTuner, events_are_asked_about_so_that_captures_of_other_threads_go_on)
 {
     start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
     run_until_settled();
     EXPECT_GT(m_device.recorded, 0);
     EXPECT_EQ(m_device.strict_queries, 0);
@@ -556,7 +536,6 @@ TEST_F(VariantTuner, one_macro_of_two_types_is_compiled_in_as_each_variant_says)
     const Variants variants{.others = {specialise({{"VALUE", 1, Constant::Type::integer}}, "signed"),
                                        specialise({{"VALUE", 1, Constant::Type::natural}}, "unsigned")}};
     start(variants);
-    SKIP_WITHOUT_NVRTC();
     run_until_settled(7);
     m_tuner.reset();
     std::vector<std::string> defined;
@@ -575,7 +554,6 @@ TEST_F(VariantTuner, one_macro_of_two_types_is_compiled_in_as_each_variant_says)
 TEST_F(VariantTuner, launches_of_the_program_that_fail_prove_nothing_and_leave_no_record)
 {
     start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
     launch_until_recorded(4);
     m_device.refuses = {{1, 700}, {2, 700}};  // CUDA_ERROR_ILLEGAL_ADDRESS
     for (int i = 0; i < 500; ++i)
@@ -587,25 +565,25 @@ TEST_F(VariantTuner, launches_of_the_program_that_fail_prove_nothing_and_leave_n
 TEST_F(VariantTuner, a_variant_that_is_refused_for_a_reason_that_passes_is_tried_again_by_the_next_process)
 {
     start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
     m_device.refuses = {{2, 2}};  // CUDA_ERROR_OUT_OF_MEMORY
     run_until_settled();
     EXPECT_EQ(record().winner, "first");
     EXPECT_EQ(stored().size(), 0U);
 }
 
-TEST_F(VariantTuner, a_captured_launch_of_one_class_ends_the_measuring_of_the_others)
+TEST_F(VariantTuner, a_captured_launch_of_one_class_ends_the_measuring_of_all_that_are_known_or_come_later)
 {
-    start({.others = {specialise({{"VALUE", 1}})}});
-    SKIP_WITHOUT_NVRTC();
-    run_until_settled(7);
-    ASSERT_TRUE(launch(8).ok());
-    m_device.capturing = 1;
-    ASSERT_TRUE(launch(7).ok());
-    m_device.capturing = gpu::cuda::k_capture_none;
-    m_device.recorded = 0;
-    launch_and_wait(30, 8);
-    EXPECT_EQ(m_device.recorded, 0);
+    for (const bool known : {true, false}) {
+        start({.others = {specialise({{"VALUE", 1}})}});
+        run_until_settled(7);
+        ASSERT_TRUE(!known || launch(8).ok());
+        m_device.capturing = 1;
+        ASSERT_TRUE(launch(7).ok());
+        m_device.capturing = gpu::cuda::k_capture_none;
+        m_device.recorded = 0;
+        launch_and_wait(30, 8);
+        EXPECT_EQ(m_device.recorded, 0) << known;
+    }
 }
 
 TEST_F(VariantTuner, the_programs_function_may_ask_what_is_known)
@@ -616,7 +594,6 @@ TEST_F(VariantTuner, the_programs_function_may_ask_what_is_known)
         return asked;
     };
     start({.others = {asking}});
-    SKIP_WITHOUT_NVRTC();
     run_until_settled();
 }
 
@@ -633,7 +610,6 @@ TEST_F(VariantTuner, two_threads_may_ask_in_the_programs_function_what_is_known)
         return asked;
     };
     start({.others = {asking}}, 2);
-    SKIP_WITHOUT_NVRTC();
     let_threads_launch();
     for (int i = 0; i < 2; ++i) {
         ASSERT_TRUE(launch(1000, 128).ok());
@@ -646,8 +622,7 @@ TEST_F(VariantTuner, two_threads_may_ask_in_the_programs_function_what_is_known)
         for (int i = 0; i < 2; ++i)
             EXPECT_TRUE(launch(1000, block).ok());
     };
-    std::jthread small([&] { one_turn_of_each(128); });
-    std::jthread large([&] { one_turn_of_each(1024); });
+    in_threads(2, [&](std::uint64_t number) { one_turn_of_each(number == 0 ? 128 : 1024); });
 }
 
 TEST_F(VariantTuner, the_programs_function_may_launch_the_kernel)
@@ -664,7 +639,6 @@ TEST_F(VariantTuner, the_programs_function_may_launch_the_kernel)
         return asked;
     };
     start({.others = {launching}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 900}};
     run_until_settled();
     EXPECT_EQ(record().winner, "first");
@@ -684,7 +658,6 @@ TEST_F(VariantTuner, a_forked_child_can_ask_what_is_known_while_the_parent_times
         return asked;
     };
     start({.others = {slow}}, 2);
-    SKIP_WITHOUT_NVRTC();
     let_threads_launch();
     launch_and_wait(3);
     waits = true;
@@ -711,7 +684,6 @@ TEST_F(VariantTuner, a_winner_whose_own_header_was_edited_is_measured_anew)
     m_program.options = {"-I" + m_scratch.path()};
     const Variants variants{.others = {{.name = "fast", .options = {"-DFAST"}}}};
     start(variants);
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
     run_until_settled();
     start(variants);
@@ -727,10 +699,7 @@ TEST_F(VariantTuner, a_winner_whose_own_header_was_edited_is_measured_anew)
 
 TEST_F(VariantTuner, a_record_that_is_used_counts_as_used)
 {
-    start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
+    settle_on_a_variant();
     for (int i = 0; i < 2; ++i) {
         start({.others = {variant("1")}});
         launch_until_known();
@@ -745,7 +714,6 @@ TEST_F(VariantTuner, a_record_that_is_used_counts_as_used)
 TEST_F(VariantTuner, what_was_proven_is_stored_whatever_happens_before_it_is)
 {
     start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
     launch_until_recorded(80);
     std::latch busy(1);
@@ -763,18 +731,14 @@ TEST_F(VariantTuner, what_was_proven_is_stored_whatever_happens_before_it_is)
     m_device.refuses = {};
     go_on.count_down();
     wait_for_background();
-    start({.others = {variant("1")}});
-    launch_until_known();
+    go_on_in_a_new_process();
     EXPECT_EQ(record().winner, "1");
     EXPECT_EQ(record().launches, 0U) << "it was found";
 }
 
 TEST_F(VariantTuner, a_winner_that_is_refused_for_a_reason_that_passes_runs_again_at_the_next_launch)
 {
-    start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
+    settle_on_a_variant();
     m_device.refuses = {{2, 2}};  // CUDA_ERROR_OUT_OF_MEMORY
     launch_times(1);
     EXPECT_EQ(last_launched(), 1U);
@@ -786,12 +750,8 @@ TEST_F(VariantTuner, a_winner_that_is_refused_for_a_reason_that_passes_runs_agai
 
 TEST_F(VariantTuner, a_known_winner_that_the_driver_refuses_is_told_as_dropped_with_the_reason)
 {
-    start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
-    start({.others = {variant("1")}});
-    launch_until_known();
+    settle_on_a_variant();
+    go_on_in_a_new_process();
     launch_times(1);
     m_device.refuses = {{last_launched(), 701}};
     launch_times(2);
@@ -804,7 +764,6 @@ TEST_F(VariantTuner, a_known_winner_that_the_driver_refuses_is_told_as_dropped_w
 TEST_F(VariantTuner, a_variant_without_the_kernel_is_dropped_for_the_next_process_too)
 {
     start({.others = {variant("1"), variant("2")}});
-    SKIP_WITHOUT_NVRTC();
     m_driver.function = [](CUfunc_st** function, CUmod_st* module, const char*) {
         *function = reinterpret_cast<CUfunc_st*>(module);
         return reinterpret_cast<std::uintptr_t>(module) == 2 ? gpu::cuda::k_not_found : 0;
@@ -820,7 +779,6 @@ TEST_F(VariantTuner, a_mistaken_declaration_is_dropped_with_the_reason_and_the_o
     Variant nameless = variant("2");
     nameless.name.clear();
     start({.others = {variant("1"), specialise({{"N", 9}}), nameless}});
-    SKIP_WITHOUT_NVRTC();
     m_device.time_us = {{2, 50}};
     run_until_settled();
     EXPECT_EQ(record().winner, "1");
@@ -830,19 +788,6 @@ TEST_F(VariantTuner, a_mistaken_declaration_is_dropped_with_the_reason_and_the_o
     EXPECT_NE(record().variants.at(3).why.find("no name"), std::string::npos) << record().variants.at(3).why;
 }
 
-TEST_F(VariantTuner, a_captured_launch_ends_the_measuring_of_classes_that_come_later)
-{
-    start({.others = {specialise({{"VALUE", 1}})}});
-    SKIP_WITHOUT_NVRTC();
-    run_until_settled(7);
-    m_device.capturing = 1;
-    ASSERT_TRUE(launch(7).ok());
-    m_device.capturing = gpu::cuda::k_capture_none;
-    m_device.recorded = 0;
-    launch_and_wait(30, 8);
-    EXPECT_EQ(m_device.recorded, 0);
-}
-
 TEST_F(VariantTuner, a_captured_launch_without_a_class_ends_the_measuring_too)
 {
     Variants variants{.others = {variant("1")}};
@@ -850,7 +795,6 @@ TEST_F(VariantTuner, a_captured_launch_without_a_class_ends_the_measuring_too)
         return asked.block.x == 64 ? throw std::runtime_error("no class") : "all";
     };
     start(variants);
-    SKIP_WITHOUT_NVRTC();
     m_device.capturing = 1;
     ASSERT_TRUE(launch(1000, 64).ok());
     m_device.capturing = gpu::cuda::k_capture_none;
@@ -861,7 +805,6 @@ TEST_F(VariantTuner, a_captured_launch_without_a_class_ends_the_measuring_too)
 TEST_F(VariantTuner, a_kernel_that_goes_while_its_variants_are_compiled_leaves_nothing_behind)
 {
     start({.others = {variant("1"), variant("2"), variant("3")}}, 1);
-    SKIP_WITHOUT_NVRTC();
     launch_times(2);
     m_tuner.reset();  // waits for what is being compiled
     m_cache.reset();
@@ -873,16 +816,17 @@ TEST_F(VariantTuner, a_kernel_that_goes_while_its_variants_are_compiled_leaves_n
 // NVRTC's own destructors would pull the ground from under a compile that nobody waits for.
 TEST_F(VariantTuner, a_process_that_ends_while_variants_are_compiled_ends_well)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HEARTH_HAS_ASAN
     GTEST_SKIP() << "What a process has in hand when it ends is a leak to this sanitizer.";
 #endif
     start({.others = {variant("1")}});
-    SKIP_WITHOUT_NVRTC();
+    ASSERT_TRUE(first());
     std::string heavy = m_program.source;
     heavy += R"(
 template <int N> struct F { __device__ static float f(float x) { return F<N-1>::f(x) * x + F<N-1>::f(x + VALUE); } };
 template <> struct F<0> { __device__ static float f(float x) { return x + 1; } };
 extern "C" __global__ void big(float* o) { o[threadIdx.x] = F<9>::f(o[threadIdx.x]); })";
+    m_environment.set("HEARTH_DIR", m_scratch / "shared");
     for (int delay_ms = 0; delay_ms < 400; delay_ms += 50) {
         const pid_t child = ::fork();
         if (child == 0) {
@@ -909,17 +853,13 @@ extern "C" __global__ void big(float* o) { o[threadIdx.x] = F<9>::f(o[threadIdx.
 TEST_F(VariantTuner, threads_that_launch_at_once_all_launch_once)
 {
     start({.others = {variant("1"), variant("2")}});
-    SKIP_WITHOUT_NVRTC();
     let_threads_launch();
     launch_and_wait(3);  // from now on launches are timed
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 4; ++i)
-        threads.emplace_back([this] {
-            FakeCuda::make_current(m_context);
-            for (int n = 0; n < 2000; ++n)
-                EXPECT_TRUE(launch().ok());
-        });
-    threads.clear();
+    in_threads(4, [&](std::uint64_t) {
+        FakeCuda::make_current(m_context);
+        for (int n = 0; n < 2000; ++n)
+            EXPECT_TRUE(launch().ok());
+    });
     EXPECT_EQ(g_launches, 8003);
     EXPECT_EQ(record().winner, "first");
 }

@@ -13,23 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct FaultCase {
-    const char* name;
-    int error;
-    std::uint64_t times;
-};
-
-void PrintTo(const FaultCase& fault, std::ostream* out)
-{
-    *out << fault.name;
-}
-
-std::size_t open_descriptors()
-{
-    const fs::directory_iterator all("/proc/self/fd");
-    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
 // A disk that is never waited for: that a sync fails is what matters here, not that one is done a thousand times.
 class Hasty final : public ForwardingFiles {
 public:
@@ -39,10 +22,6 @@ public:
 
 class BundleFault : public BundleTest, public testing::WithParamInterface<FaultCase> {
 protected:
-    Fault fault_at(std::uint64_t first) const
-    {
-        return {.error = GetParam().error, .first = first, .times = GetParam().times};
-    }
     // A short read or write is gone on with, an interrupted one is made again; a sync or a close is not.
     bool harmless() const { return GetParam().error == Fault::k_short; }
     bool interrupted() const { return GetParam().error == EINTR; }
@@ -59,7 +38,7 @@ TEST_P(BundleFault, while_writing_leaves_the_old_file_or_the_new_one_whole_and_n
     std::uint64_t first = 0;
     for (bool struck = true; struck; ++first) {
         write_file(path(), "the old one");
-        FaultyFiles files(fault_at(first), m_disk);
+        FaultyFiles files(GetParam().at(first), m_disk);
         const std::size_t descriptors = open_descriptors();
         bool finished = false;
         {
@@ -88,7 +67,7 @@ TEST_P(BundleFault, while_reading_is_an_entry_as_it_was_or_a_miss)
     make(m_entries);
     std::uint64_t first = 0;
     for (bool struck = true; struck; ++first) {
-        FaultyFiles files(fault_at(first));
+        FaultyFiles files(GetParam().at(first));
         const std::size_t descriptors = open_descriptors();
         {
             const Open opened = try_open(path(), {}, files);

@@ -1,11 +1,10 @@
 #pragma once
 
-#include "support/manual_clock.hpp"
 #include "support/sample_bundle.hpp"
 #include "support/scratch_directory.hpp"
+#include "support/tier_fixture.hpp"
 #include "tiers/bundle/bundle_tier.hpp"
 
-#include <gtest/gtest.h>
 #include <memory>
 #include <string>
 
@@ -14,7 +13,7 @@ namespace hearth::test {
 using Entries = std::map<Key, std::string>;
 
 // Bundles in a scratch directory and tiers that are opened on them.
-class BundleTest : public testing::Test {
+class BundleTest : public TierFixture {
 protected:
     using Open = Result<std::unique_ptr<Tier>>;
 
@@ -39,16 +38,7 @@ protected:
     }
     static Trust demanding(const SigningKey& signer) { return {Signatures::demanded, {signer.public_key()}, {}}; }
 
-    // Exactly what was stored under that number, or a miss.
-    static bool holds(Tier& tier, std::uint64_t number)
-    {
-        const Found found = tier.find(numbered_key(number));
-        EXPECT_TRUE(!found || is_sample_of(*found.artifact, numbered_key(number), 4));
-        return static_cast<bool>(found);
-    }
-
     ScratchDirectory m_scratch;
-    ManualClock m_clock;
 };
 
 }  // namespace hearth::test

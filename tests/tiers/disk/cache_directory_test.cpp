@@ -116,6 +116,20 @@ TEST_F(CacheDirectoryTest, the_directory_itself_may_be_a_link_of_the_users)
     EXPECT_TRUE(fs::exists(m_scratch / "big-disk/v1/entries"));
 }
 
+// Without a home it is in /tmp, where a neighbour may put a link to any directory of the user's.
+TEST_F(CacheDirectoryTest, the_directory_itself_may_be_no_link_of_anothers)
+{
+    fs::create_directory(m_scratch / "private");
+    fs::create_directory_symlink(m_scratch / "private", m_layout.directory());
+    if (::lchown(m_layout.directory().c_str(), k_somebody, k_somebody) != 0)
+        GTEST_SKIP() << "only root can give a link away";
+    const Open foreign = try_open();
+    ASSERT_FALSE(foreign.ok());
+    EXPECT_EQ(foreign.error().code, Code::unavailable);
+    EXPECT_NE(foreign.error().message.find("link of another user"), std::string::npos) << foreign.error().message;
+    EXPECT_TRUE(fs::is_empty(m_scratch / "private"));
+}
+
 TEST_F(CacheDirectoryTest, one_that_belongs_to_another_is_refused_unless_it_is_shared)
 {
     if (::geteuid() != 0)

@@ -1,9 +1,8 @@
 #include "disk_fixture.hpp"
-#include "support/scale.hpp"
-#include "support/seed.hpp"
-#include "support/storing.hpp"
-
-#include <random>
+#include "format/signature.hpp"
+#include "support/damage.hpp"
+#include "support/forged_entry.hpp"
+#include "support/forwarding_files.hpp"
 
 // 27: an entry's file with anything done to it is exactly what was stored, or a miss.
 
@@ -37,45 +36,24 @@ protected:
     std::string m_whole;
 };
 
-std::string with_flipped_bit(std::string bytes, std::size_t bit)
-{
-    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
-    return bytes;
-}
-
 }  // namespace
 
-TEST_F(DamagedEntry, with_any_bit_flipped_is_a_miss_counted_and_removed)
+// That every bit and every cut is noticed is shown in format/entry_test.cpp: here, what the tier makes of it.
+TEST_F(DamagedEntry, is_a_miss_that_says_why_and_is_removed_unless_it_is_of_another_version)
 {
-    std::uint64_t corrupt = 0;
-    for (std::size_t bit = 0; bit < m_whole.size() * 8; ++bit) {
-        const Miss why = look_at(with_flipped_bit(m_whole, bit));
-        const bool in_version = bit / 8 == 8 || bit / 8 == 9;
-        ASSERT_EQ(why, in_version ? Miss::other_version : Miss::corrupt) << "bit " << bit;
-        corrupt += why == Miss::corrupt ? 1 : 0;
-    }
-    EXPECT_EQ(corrupt, (m_whole.size() - 2) * 8);
+    const std::size_t size = m_whole.size();
+    for (const std::size_t byte : {std::size_t{0}, k_total_at, k_table_at, size - k_sum_bytes - 1, size - 1})
+        EXPECT_EQ(look_at(with_flipped_bit(m_whole, 8 * byte)), Miss::corrupt) << "byte " << byte;
+    EXPECT_EQ(look_at(with_flipped_bit(m_whole, 8 * k_version_at)), Miss::other_version);
+    for (const std::size_t length : {std::size_t{0}, std::size_t{7}, k_table_at - 1, k_table_at, size - 1})
+        EXPECT_EQ(look_at(m_whole.substr(0, length)), Miss::corrupt) << "cut to " << length;
+    for (const std::size_t more : {1, 7, 4096})
+        EXPECT_EQ(look_at(m_whole + std::string(more, '\0')), Miss::corrupt) << more << " bytes more";
+    EXPECT_EQ(look_at(m_whole + m_whole), Miss::corrupt);
+    EXPECT_EQ(look_at(std::string(size, '\0')), Miss::corrupt);
+    EXPECT_EQ(look_at(m_whole.substr(0, size / 2) + std::string(size - size / 2, '\0')), Miss::corrupt);
     EXPECT_TRUE(holds(*m_tier, 1));
     expect_exact_accounting(*m_tier);
-}
-
-TEST_F(DamagedEntry, cut_at_any_length_is_a_miss)
-{
-    for (std::size_t length = 0; length < m_whole.size(); ++length)
-        ASSERT_EQ(look_at(m_whole.substr(0, length)), Miss::corrupt) << "length " << length;
-    expect_exact_accounting(*m_tier);
-}
-
-TEST_F(DamagedEntry, with_bytes_added_or_zeroed_is_a_miss)
-{
-    for (const std::size_t more : {1, 7, 4096})
-        EXPECT_EQ(look_at(m_whole + std::string(more, '\0')), Miss::corrupt);
-    EXPECT_EQ(look_at(m_whole + m_whole), Miss::corrupt);
-    EXPECT_EQ(look_at(std::string(m_whole.size(), '\0')), Miss::corrupt);
-    for (std::size_t from = 0; from < m_whole.size(); from += 8) {
-        const std::string half = m_whole.substr(0, from) + std::string(m_whole.size() - from, '\0');
-        EXPECT_NE(look_at(half), Miss::absent) << "zeros from " << from;
-    }
 }
 
 TEST_F(DamagedEntry, swapped_with_another_is_a_miss_of_both)
@@ -94,27 +72,6 @@ TEST_F(DamagedEntry, swapped_with_another_is_a_miss_of_both)
     expect_exact_accounting(*m_tier);
 }
 
-TEST_F(DamagedEntry, a_large_compressed_one_with_any_byte_changed_is_a_miss)
-{
-    std::mt19937_64 random(seed());
-    auto artifact = std::make_shared<Artifact>();
-    std::string text;
-    while (text.size() < 60'000)
-        text += "mov.u32 %r" + std::to_string(random() % 1000) + ", %tid.x;\n";
-    artifact->sections = {{"ptx", Bytes::copy_of(text)}, {"cubin", sample_bytes(numbered_key(9), 2000)}};
-    artifact->metadata.label = "kernel";
-    ASSERT_TRUE(store_in(*m_tier, numbered_key(9), Entry(artifact)).ok());
-    const std::string whole = read_file(path_of(9));
-    const std::uint64_t rounds = scaled(2000);
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-        const std::size_t bit = round * whole.size() * 8 / rounds + random() % 8;
-        write_file(path_of(9), with_flipped_bit(whole, bit));
-        ASSERT_FALSE(m_tier->find(numbered_key(9))) << "bit " << bit;
-    }
-    ASSERT_TRUE(store_in(*m_tier, numbered_key(9), Entry(artifact)).ok());
-    EXPECT_EQ(*m_tier->find(numbered_key(9)).artifact, *artifact);
-}
-
 TEST_F(DamagedEntry, one_that_is_replaced_in_time_is_not_removed)
 {
     // Found damaged, then looked at again under the lock: a good one may have come meanwhile, and stays.
@@ -125,12 +82,94 @@ TEST_F(DamagedEntry, one_that_is_replaced_in_time_is_not_removed)
     EXPECT_EQ(read_file(path_of(1)), m_whole);
 }
 
-TEST_F(DamagedEntry, an_entry_far_too_large_is_not_even_read)
+namespace {
+
+// Counts what is read, and in how many calls.
+class CountedReads : public ForwardingFiles {
+public:
+    CountedReads() : ForwardingFiles(base::system_files()) {}
+    ssize_t pread(int fd, void* buffer, std::size_t size, std::uint64_t offset) override
+    {
+        ++calls;
+        bytes += size;
+        return ForwardingFiles::pread(fd, buffer, size, offset);
+    }
+    std::size_t calls = 0;
+    std::uint64_t bytes = 0;
+};
+
+constexpr std::uint64_t k_large = (std::uint64_t{1} << 30U) - 1;
+
+class LargeEntry : public DiskTest {
+protected:
+    void SetUp() override
+    {
+        m_environment.files = &m_reads;
+        DiskOptions options;
+        options.compression = 0;
+        options.max_entry_bytes = 16 << 20;
+        m_tier = open(options);
+    }
+    // A sparse file that begins with these bytes.
+    Miss look_at(const std::string& bytes, std::uint64_t size = k_large)
+    {
+        put(*m_tier, 1, 24);
+        write_file(path_of(1), bytes);
+        std::filesystem::resize_file(path_of(1), size);
+        m_reads.bytes = 0;
+        const Found found = m_tier->find(numbered_key(1));
+        EXPECT_FALSE(found);
+        EXPECT_LT(m_reads.bytes, 1U << 20U) << "the head is enough to refuse it";
+        return found.why;
+    }
+
+    CountedReads m_reads;
+    std::unique_ptr<Tier> m_tier;
+};
+
+}  // namespace
+
+TEST_F(LargeEntry, of_which_the_head_says_something_else_is_not_read)
 {
-    std::filesystem::resize_file(path_of(1), std::uintmax_t{3} << 30U);
-    EXPECT_EQ(m_tier->find(numbered_key(1)).why, Miss::corrupt);
-    EXPECT_FALSE(std::filesystem::exists(path_of(1)));
+    put(*m_tier, 1, 24);
+    std::string bytes = read_file(path_of(1));
+    for (const std::uint64_t size : {k_large, k_large * 3}) {
+        EXPECT_EQ(look_at("", size), Miss::corrupt);
+        EXPECT_EQ(look_at(bytes, size), Miss::corrupt);
+        EXPECT_FALSE(std::filesystem::exists(path_of(1)));
+    }
     expect_exact_accounting(*m_tier);
+    set_number(bytes, k_version_at, std::uint16_t{2});
+    EXPECT_EQ(look_at(bytes), Miss::other_version);
+    EXPECT_TRUE(std::filesystem::exists(path_of(1)));
+}
+
+TEST_F(LargeEntry, that_takes_more_than_it_may_is_not_read)
+{
+    put(*m_tier, 1, 24);
+    std::string bytes = read_file(path_of(1));
+    set_number(bytes, k_total_at, k_large);
+    EXPECT_EQ(look_at(bytes), Miss::other_version);
+    EXPECT_TRUE(std::filesystem::exists(path_of(1))) << "others may take more";
+}
+
+TEST_F(LargeEntry, costs_one_read_more_than_a_small_one)
+{
+    const SigningKey signer = SigningKey::generate().value();
+    const auto reads = [&](std::size_t size, bool is_signed) {
+        put(*m_tier, 1, size);
+        const Bytes plain = Bytes::copy_of(read_file(path_of(1)));
+        if (is_signed)
+            write_file(path_of(1), format::sign_entry(numbered_key(1), plain, signer).value().text());
+        m_reads.calls = 0;
+        EXPECT_TRUE(holds(*m_tier, 1));
+        return m_reads.calls;
+    };
+    for (const bool is_signed : {false, true}) {
+        EXPECT_EQ(reads(1 << 19, is_signed), 1U);
+        EXPECT_EQ(reads(1 << 21, is_signed), 2U);
+        EXPECT_EQ(reads(16 << 20, is_signed), 2U) << "as much as it may take, and its head";
+    }
 }
 
 }  // namespace hearth::test

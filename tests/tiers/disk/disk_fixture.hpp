@@ -1,14 +1,11 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "support/manual_clock.hpp"
-#include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
-#include "support/storing.hpp"
+#include "support/tier_fixture.hpp"
 #include "tiers/disk/disk_tier.hpp"
 
 #include <filesystem>
-#include <gtest/gtest.h>
 #include <memory>
 #include <string>
 #include <sys/stat.h>
@@ -17,7 +14,7 @@
 namespace hearth::test {
 
 // A cache directory and the disk tiers a test opens on it, one after the other or several at once.
-class DiskTest : public testing::Test {
+class DiskTest : public TierFixture {
 protected:
     using Open = Result<std::unique_ptr<Tier>>;
 
@@ -30,21 +27,6 @@ protected:
     std::unique_ptr<Tier> open(const DiskOptions& options = {}, const PolicyFactory& policy = lru())
     {
         return try_open(options, policy).value();
-    }
-
-    static Stored put(Tier& tier, std::uint64_t number, std::size_t size, std::uint64_t version = 0)
-    {
-        const Key key = numbered_key(number);
-        Result<Stored> report = store_in(tier, key, sample_entry(key, size, version));
-        EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
-        return report.ok() ? *std::move(report) : Stored{};
-    }
-    // Exactly what put() stored, or a miss.
-    static bool holds(Tier& tier, std::uint64_t number)
-    {
-        const Found found = tier.find(numbered_key(number));
-        EXPECT_TRUE(!found || is_sample_of(*found.artifact, numbered_key(number), 8));
-        return static_cast<bool>(found);
     }
 
     std::string path_of(std::uint64_t number) const { return m_layout.entry(numbered_key(number)); }
@@ -92,7 +74,6 @@ protected:
 
     ScratchDirectory m_scratch;
     const tiers::Layout m_layout{m_scratch / "cache"};
-    ManualClock m_clock;
     tiers::DiskEnvironment m_environment = tiers::DiskEnvironment::system();
 };
 

@@ -2,13 +2,13 @@
 
 #include "disk_fixture.hpp"
 #include "support/faulty_files.hpp"
+#include "support/in_threads.hpp"
 #include "support/storing.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
 #include <stop_token>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 // What is special about the disk; what every tier promises is in tier_conformance.cpp, damage in
@@ -113,30 +113,6 @@ TEST_F(DiskTierTest, compression_can_be_toggled_and_old_entries_load)
         EXPECT_EQ(tier->info(numbered_key(number))->bytes, compressible.size());
     }
     EXPECT_EQ(tier->info(numbered_key(2))->stored_bytes, quick);
-}
-
-// 32
-TEST_F(DiskTierTest, limits_by_bytes_count_and_age_hold_after_each_store)
-{
-    DiskOptions options;
-    options.max_bytes = 5000;
-    options.max_entries = 7;
-    options.max_age = 60s;
-    const auto tier = open(options);
-    for (std::uint64_t number = 0; number < 60; ++number) {
-        const Key key = numbered_key(number);
-        const std::shared_ptr<Artifact> artifact = sample_artifact(key, number * 7919 % 2000);
-        artifact->created = m_clock.now();
-        ASSERT_TRUE(store_in(*tier, key, Entry(artifact)).ok());
-        EXPECT_LE(on_disk().bytes, 5000U);
-        EXPECT_LE(on_disk().entries, 7U);
-        EXPECT_EQ(tier->usage().bytes, on_disk().bytes);
-        m_clock.advance(13s);
-        EXPECT_FALSE(number >= 5 && tier->find(numbered_key(number - 5)));
-    }
-    m_clock.advance(1min);
-    tier->maintain({});
-    EXPECT_EQ(on_disk().entries, 0U);
 }
 
 TEST_F(DiskTierTest, a_lower_limit_after_reopening_holds_from_the_first_store)
@@ -319,16 +295,11 @@ TEST_F(DiskTierTest, notes_are_updated_by_one_at_a_time)
         return Bytes::copy_of(std::to_string((text.empty() ? 0 : std::stoi(text)) + 1));
     };
     std::atomic<int> updated{0};
-    {
-        std::vector<std::jthread> threads;
-        for (int number = 0; number < 4; ++number) {
-            threads.emplace_back([&] {
-                const auto tier = open();
-                for (int step = 0; step < 50; ++step)
-                    updated += tier->update_note("stats", count_up) ? 1 : 0;
-            });
-        }
-    }
+    in_threads(4, [&](std::uint64_t) {
+        const auto tier = open();
+        for (int step = 0; step < 50; ++step)
+            updated += tier->update_note("stats", count_up) ? 1 : 0;
+    });
     EXPECT_GT(updated, 0);
     EXPECT_EQ(open()->read_note("stats").text(), std::to_string(updated));
 }

@@ -16,17 +16,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct FaultCase {
-    const char* name;
-    int error;
-    std::uint64_t times;
-};
-
-void PrintTo(const FaultCase& fault, std::ostream* out)
-{
-    *out << fault.name;
-}
-
 // A program that uses the cache for a while. It knows which versions of a key it may be answered with: after a store
 // that succeeded only that one, after one that failed the old or the new.
 class Program {
@@ -145,19 +134,13 @@ private:
     std::map<std::uint64_t, std::set<std::uint64_t>> m_versions;
 };
 
-std::size_t open_descriptors()
-{
-    const fs::directory_iterator all("/proc/self/fd");
-    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
 class FaultTest : public DiskTest, public testing::WithParamInterface<FaultCase> {
 protected:
     // One run with the fault at that operation. False when the program ended before it came to it.
     bool run(std::uint64_t first)
     {
         fs::remove_all(m_layout.directory());
-        FaultyFiles files({.error = GetParam().error, .first = first, .times = GetParam().times});
+        FaultyFiles files(GetParam().at(first));
         tiers::DiskEnvironment faulty = m_environment;
         faulty.files = &files;
         const std::size_t descriptors = open_descriptors();

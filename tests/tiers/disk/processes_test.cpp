@@ -2,6 +2,7 @@
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 #include "support/storing.hpp"
+#include "support/test_program.hpp"
 #include "tiers/disk/directory_lock.hpp"
 
 #include <array>
@@ -229,6 +230,5 @@ int main(int argc, char** argv)
     // Without what happens at exit: a sanitizer's search for leaks would take longer than the test.
     if (argc == 5 && std::strcmp(argv[1], "--worker") == 0)
         std::_Exit(hearth::test::work(argv[2], argv[3], std::strtoull(argv[4], nullptr, 10)));
-    testing::InitGoogleTest(&argc, argv);
-    return RUN_ALL_TESTS();
+    return hearth::test::run_tests(argc, argv);
 }

@@ -22,7 +22,7 @@ constexpr std::uint64_t k_huge = std::uint64_t{15} << 40U;
 
 enum class Form : std::uint8_t { pipe, folder, link, huge };
 
-class ReplacedFile : public DiskTest, public testing::WithParamInterface<Form> {
+class Replacing : public DiskTest {
 protected:
     void SetUp() override
     {
@@ -42,11 +42,11 @@ protected:
         return options;
     }
 
-    void replace(const std::string& path) const
+    void replace(const std::string& path, Form form) const
     {
         fs::remove_all(path);
         fs::create_directories(fs::path(path).parent_path());
-        switch (GetParam()) {
+        switch (form) {
         case Form::pipe:
             ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0);
             break;
@@ -102,95 +102,61 @@ protected:
         EXPECT_FALSE(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) << what << ": waits for ever";
         EXPECT_EQ(status, 0) << what;
     }
-
-    void expect_to_go_on_without(const std::string& path, bool may_lose_first = false)
-    {
-        replace(path);
-        if (IsSkipped() || HasFatalFailure())
-            return;
-        expect_to_end(path, [&] { work(may_lose_first); });
-        EXPECT_EQ(read_file(m_scratch / "outside"), "precious") << path;
-    }
 };
 
-std::string name_of(const testing::TestParamInfo<Form>& form)
+constexpr const char* k_forms[] = {"pipe", "folder", "link", "huge_file"};
+
+struct Place {
+    const char* name;
+    std::string (*path)(const tiers::Layout& in);
+    bool may_lose_first = false;  // the first entry goes with it
+};
+
+void PrintTo(const Place& place, std::ostream* out)
 {
-    static constexpr const char* k_names[] = {"pipe", "folder", "link", "huge_file"};
-    return k_names[static_cast<std::size_t>(form.param)];
+    *out << place.name;
 }
+
+using In = const tiers::Layout&;
+
+const Place k_places[] = {
+    {"index", [](In in) { return in.index(); }},
+    {"index_that_is_being_made", [](In in) { return fs::remove(in.index()), in.index() + ".new"; }},
+    {"lock", [](In in) { return in.lock(); }},
+    {"entry", [](In in) { return in.entry(numbered_key(1)); }, true},
+    {"folder_of_entries", [](In in) { return in.shard(numbered_key(1)); }, true},
+    {"temporary", [](In in) { return in.temporaries() + "/0123456789abcdef-1-1"; }},
+    {"note", [](In in) { return in.notes() + "/stats.slots"; }},
+    {"lock_of_a_note", [](In in) { return in.notes() + "/stats.lock"; }},
+    {"flight", [](In in) { return in.flight(numbered_key(1)); }},
+    {"tag", [](In in) { return in.root() + "/" + tiers::Layout::k_tag; }},
+    {"copy_in_quarantine", [](In in) { return in.quarantine() + "/" + numbered_key(1).hex(); }},
+    {"quarantine", [](In in) { return in.quarantine(); }},
+    {"notes", [](In in) { return in.notes(); }},
+    {"flights", [](In in) { return in.flights(); }},
+    {"temporaries", [](In in) { return in.temporaries(); }},
+};
+
+class ReplacedFile : public Replacing, public testing::WithParamInterface<std::tuple<Place, Form>> {};
+class ReplacedIndex : public Replacing, public testing::WithParamInterface<Form> {};
 
 }  // namespace
 
-TEST_P(ReplacedFile, the_index_keeps_nobody_waiting)
+TEST_P(ReplacedFile, keeps_nobody_waiting)
 {
-    expect_to_go_on_without(m_layout.index());
-}
-
-TEST_P(ReplacedFile, the_index_that_is_being_made_keeps_nobody_waiting)
-{
-    fs::remove(m_layout.index());
-    expect_to_go_on_without(m_layout.index() + ".new");
-}
-
-TEST_P(ReplacedFile, the_lock_keeps_nobody_waiting)
-{
-    expect_to_go_on_without(m_layout.lock());
-}
-
-TEST_P(ReplacedFile, an_entry_keeps_nobody_waiting)
-{
-    expect_to_go_on_without(path_of(1), true);
-}
-
-TEST_P(ReplacedFile, a_folder_of_entries_keeps_nobody_waiting)
-{
-    expect_to_go_on_without(m_layout.shard(numbered_key(1)), true);
-}
-
-TEST_P(ReplacedFile, a_temporary_keeps_nobody_waiting)
-{
-    expect_to_go_on_without(m_layout.temporaries() + "/0123456789abcdef-1-1");
-}
-
-TEST_P(ReplacedFile, a_note_keeps_nobody_waiting)
-{
-    expect_to_go_on_without(m_layout.notes() + "/stats.slots");
-}
-
-TEST_P(ReplacedFile, the_lock_of_a_note_keeps_nobody_waiting)
-{
-    expect_to_go_on_without(m_layout.notes() + "/stats.lock");
-}
-
-TEST_P(ReplacedFile, a_flight_keeps_nobody_waiting)
-{
-    expect_to_go_on_without(m_layout.flight(numbered_key(1)));
-}
-
-TEST_P(ReplacedFile, the_tag_keeps_nobody_waiting)
-{
-    expect_to_go_on_without(m_layout.root() + "/" + tiers::Layout::k_tag);
-}
-
-TEST_P(ReplacedFile, a_copy_in_quarantine_keeps_nobody_waiting)
-{
-    expect_to_go_on_without(m_layout.quarantine() + "/" + numbered_key(1).hex());
-}
-
-TEST_P(ReplacedFile, the_folders_keep_nobody_waiting)
-{
-    for (const std::string& folder :
-         {m_layout.quarantine(), m_layout.notes(), m_layout.flights(), m_layout.temporaries()}) {
-        put(*open(shared()), 1, 100);
-        put(*open(shared()), 2, 100);
-        expect_to_go_on_without(folder);
-    }
+    const auto& [place, form] = GetParam();
+    const std::string path = place.path(m_layout);
+    replace(path, form);
+    if (IsSkipped() || HasFatalFailure())
+        return;
+    expect_to_end(path, [&, may_lose_first = place.may_lose_first] { work(may_lose_first); });
+    EXPECT_EQ(read_file(m_scratch / "outside"), "precious");
 }
 
 // A directory is not ours to remove. Everything else is replaced by an index made from the entries.
-TEST_P(ReplacedFile, the_index_is_made_anew_unless_it_is_a_folder)
+TEST_P(ReplacedIndex, is_made_anew_unless_it_is_a_folder)
 {
-    replace(m_layout.index());
+    replace(m_layout.index(), GetParam());
     expect_to_end("store", [&] {
         const auto tier = open(shared());
         const auto stored = store_in(*tier, numbered_key(3), sample_entry(numbered_key(3), 100));
@@ -200,12 +166,19 @@ TEST_P(ReplacedFile, the_index_is_made_anew_unless_it_is_a_folder)
     EXPECT_EQ(fs::is_regular_file(fs::symlink_status(m_layout.index())), GetParam() != Form::folder);
 }
 
-INSTANTIATE_TEST_SUITE_P(by, ReplacedFile, testing::Values(Form::pipe, Form::folder, Form::link, Form::huge), name_of);
+const auto k_all_forms = testing::Values(Form::pipe, Form::folder, Form::link, Form::huge);
+INSTANTIATE_TEST_SUITE_P(of, ReplacedFile, testing::Combine(testing::ValuesIn(k_places), k_all_forms),
+                         [](const auto& one) {
+                             return std::get<0>(one.param).name + std::string("_by_") +
+                                    k_forms[static_cast<std::size_t>(std::get<1>(one.param))];
+                         });
+INSTANTIATE_TEST_SUITE_P(by, ReplacedIndex, k_all_forms,
+                         [](const auto& one) { return k_forms[static_cast<std::size_t>(one.param)]; });
 
 namespace {
 
 // An index whose header is right and counts as many buckets as a file of 15 TiB has room for; nearly all are holes.
-class ClaimingIndex : public ReplacedFile {
+class ClaimingIndex : public Replacing {
 protected:
     void claim(std::uint64_t entries)
     {
@@ -223,7 +196,7 @@ protected:
 
 }  // namespace
 
-TEST_P(ClaimingIndex, is_made_anew_whatever_it_claims_to_count)
+TEST_F(ClaimingIndex, is_made_anew_whatever_it_claims_to_count)
 {
     for (const std::uint64_t entries : {std::uint64_t{5}, k_huge / 200}) {
         for (const bool listing : {false, true}) {
@@ -249,7 +222,5 @@ TEST_P(ClaimingIndex, is_made_anew_whatever_it_claims_to_count)
             put(*tier, number, 100);
     }
 }
-
-INSTANTIATE_TEST_SUITE_P(of, ClaimingIndex, testing::Values(Form::huge), name_of);
 
 }  // namespace hearth::test

@@ -1,10 +1,10 @@
 #include "tiers/disk/use_log.hpp"
 
+#include "support/in_threads.hpp"
 #include "support/sample_entries.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>
-#include <thread>
 
 namespace hearth::tiers {
 
@@ -89,24 +89,19 @@ TEST(UseLog, threads_that_note_take_and_give_back_lose_nothing)
     UseLog log;
     std::atomic<std::uint64_t> taken{0};
     constexpr std::uint64_t k_each = 5000;
-    {
-        std::vector<std::jthread> threads;
-        for (int number = 0; number < 4; ++number) {
-            threads.emplace_back([&] {
-                for (std::uint64_t step = 0; step < k_each; ++step) {
-                    log.note(numbered_key(step % 50), step);
-                    if (step % 10 != 0)
-                        continue;
-                    const std::vector<UseLog::Use> uses = log.take(7);
-                    if (step % 20 == 0)
-                        log.give_back(uses);
-                    else
-                        for (const UseLog::Use& use : uses)
-                            taken += use.uses;
-                }
-            });
+    test::in_threads(4, [&](std::uint64_t) {
+        for (std::uint64_t step = 0; step < k_each; ++step) {
+            log.note(numbered_key(step % 50), step);
+            if (step % 10 != 0)
+                continue;
+            const std::vector<UseLog::Use> uses = log.take(7);
+            if (step % 20 == 0)
+                log.give_back(uses);
+            else
+                for (const UseLog::Use& use : uses)
+                    taken += use.uses;
         }
-    }
+    });
     for (const UseLog::Use& use : log.take(1000))
         taken += use.uses;
     EXPECT_EQ(taken, 4 * k_each);

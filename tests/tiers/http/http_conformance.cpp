@@ -1,4 +1,5 @@
 #include "http_fixture.hpp"
+#include "remote/server_conformance.hpp"
 #include "remote/store_conformance.hpp"
 
 #include <fmt/format.h>
@@ -7,78 +8,127 @@ namespace hearth::test {
 
 namespace {
 
-// On a server that others use too, each with a path of its own.
-class HttpStoreServer final : public StoreServer {
-public:
-    explicit HttpStoreServer(std::string url) : m_url(std::move(url)) {}
-    HttpStoreServer(std::string url, std::unique_ptr<NginxServer> server, std::unique_ptr<NginxServer> second = nullptr)
-        : m_url(std::move(url)), m_server(std::move(server)), m_second(std::move(second))
-    {
-    }
-
-    Result<std::unique_ptr<remotes::RemoteStore>> open(const remotes::StoreOptions& options) override
-    {
-        return tiers::open_http_store(options);
-    }
-    remotes::StoreOptions options() override { return options_for(m_url); }
-
-private:
-    std::string m_url;
-    std::unique_ptr<NginxServer> m_server;  // none: a shared one
-    std::unique_ptr<NginxServer> m_second;  // for the same files
-};
-
-std::unique_ptr<StoreServer> on_nginx(const std::string& options)
+std::optional<StoreServer> on_nginx(const std::string& options)
 {
-    NginxServer* const server = shared_nginx();
+    if (!shared_nginx())
+        return std::nullopt;
+    return StoreServer{tiers::open_http_store,
+                       fmt::format("http://{}/{}{}", shared_nginx()->address(), fresh_path(), options)};
+}
+
+std::optional<StoreServer> on_tls_nginx()
+{
+    if (!shared_tls_nginx())
+        return std::nullopt;
+    return StoreServer{tiers::open_http_store,
+                       fmt::format("https://{}/{}?layout=bazel&ca={}", shared_tls_nginx()->address(), fresh_path(),
+                                   shared_ca()->file())};
+}
+
+std::optional<StoreServer> on_conditional_nginx()
+{
+    const std::shared_ptr<NginxServer> server =
+        NginxServer::start({.user = "who", .password = "what else", .honours_if_none_match = true});
     if (!server)
-        return nullptr;
-    return std::make_unique<HttpStoreServer>("http://" + server->address() + "/" + fresh_path() + options);
+        return std::nullopt;
+    return StoreServer{tiers::open_http_store, "http://who:what%20else@" + server->address(), server};
 }
 
-std::unique_ptr<StoreServer> on_tls_nginx()
+// Two that are alive, with the same files, and one where nobody listens.
+std::optional<StoreServer> on_endpoints()
 {
-    NginxServer* const server = shared_tls_nginx();
+    const std::shared_ptr<NginxServer> server = NginxServer::start({.honours_if_none_match = true});
     if (!server)
-        return nullptr;
-    return std::make_unique<HttpStoreServer>("https://" + server->address() + "/" + fresh_path() +
-                                             "?layout=bazel&ca=" + shared_ca()->file());
+        return std::nullopt;
+    const std::shared_ptr<NginxServer> second =
+        NginxServer::start({.honours_if_none_match = true, .files = server->files()});
+    return StoreServer{tiers::open_http_store, "http://127.0.0.1:1," + server->address() + "," + second->address(),
+                       std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(server, second)};
 }
 
-std::unique_ptr<StoreServer> on_conditional_nginx()
+std::optional<StoreServer> on_s3()
 {
-    auto server = NginxServer::start({.user = "who", .password = "what else", .honours_if_none_match = true});
-    if (!server)
-        return nullptr;
-    const std::string url = "http://who:what%20else@" + server->address();
-    return std::make_unique<HttpStoreServer>(url, std::move(server));
-}
-
-// Two that are alive, and one where nobody listens.
-std::unique_ptr<StoreServer> on_endpoints()
-{
-    auto server = NginxServer::start({.honours_if_none_match = true});
-    auto second = server ? NginxServer::start({.honours_if_none_match = true, .files = server->files()}) : nullptr;
-    if (!second)
-        return nullptr;
-    const std::string url = "http://127.0.0.1:1," + server->address() + "," + second->address();
-    return std::make_unique<HttpStoreServer>(url, std::move(server), std::move(second));
-}
-
-std::unique_ptr<StoreServer> on_s3()
-{
-    return shared_s3() ? std::make_unique<HttpStoreServer>(s3_url(k_bucket, fresh_path())) : nullptr;
+    if (!shared_s3())
+        return std::nullopt;
+    return StoreServer{tiers::open_http_store, s3_url(k_bucket, fresh_path())};
 }
 
 // The same server under two names, and one where nobody listens.
-std::unique_ptr<StoreServer> on_s3_endpoints()
+std::optional<StoreServer> on_s3_endpoints()
 {
     if (!shared_s3())
-        return nullptr;
+        return std::nullopt;
     const std::string port = shared_s3()->endpoint().substr(shared_s3()->endpoint().rfind(':'));
-    return std::make_unique<HttpStoreServer>(
-        fmt::format("s3://{}/{}?endpoint=http://localhost{},127.0.0.1{},127.0.0.1:1&region=us-east-1", k_bucket,
-                    fresh_path(), port, port));
+    return StoreServer{tiers::open_http_store,
+                       fmt::format("s3://{}/{}?endpoint=http://localhost{},127.0.0.1{},127.0.0.1:1&region=us-east-1",
+                                   k_bucket, fresh_path(), port, port)};
+}
+
+OwnServer start_own(const NginxOptions& options)
+{
+    const std::shared_ptr<NginxServer> server = NginxServer::start(options);
+    const auto start_again = [server] {
+        server->start_again();
+        EXPECT_TRUE(server->process().listens_at(server->port()));
+    };
+    return {server->port(), &server->process(), start_again, server};
+}
+
+NginxOptions nginx_options(const ServerSetup& setup)
+{
+    return {.certificate = setup.certificate,
+            .clients_authority = setup.clients_authority,
+            .insists_on_certificates = setup.insists_on_certificates,
+            .tls_versions = setup.tls_versions};
+}
+
+ServerKind own_nginx()
+{
+    return {.name = "http",
+            .open = tiers::open_http_store,
+            .installed = [] { return has_command("nginx"); },
+            .url =
+                [](const Place& place) {
+                    return fmt::format("{}://{}{}:{}?{}", place.tls ? "https" : "http", place.login, place.host,
+                                       place.port, place.options);
+                },
+            .start =
+                [](const ServerSetup& setup) {
+                    NginxOptions options = nginx_options(setup);
+                    if (setup.demands_login)
+                        options.user = "who", options.password = "r1ght-hush";
+                    return start_own(options);
+                },
+            .right_login = "who:r1ght-hush@",
+            .wrong_logins = {"who:wr0ng-hush@", "somebody:wr0ng-hush@", ""},
+            .calls_itself = "nginx/",
+            .sends_a_gigabyte = "HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n",
+            .takes_all = "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n",
+            .lists = false,
+            .leases = false};
+}
+
+// Swift, which all cases share, behind an nginx of each: that one has certificates, hangs and ends.
+ServerKind own_s3()
+{
+    ServerKind kind = own_nginx();
+    kind.name = "s3";
+    kind.installed = [] { return has_command("nginx") && shared_s3() != nullptr; };
+    kind.url = [](const Place& place) {
+        return fmt::format("s3://{}/{}?endpoint={}://{}:{}&region=us-east-1{}{}", k_bucket, fresh_path(),
+                           place.tls ? "https" : "http", place.host, place.port, place.options.empty() ? "" : "&",
+                           place.options);
+    };
+    kind.start = [](const ServerSetup& setup) {
+        NginxOptions options = nginx_options(setup);
+        options.before = shared_s3()->endpoint();
+        return start_own(options);
+    };
+    kind.right_login = "";
+    kind.wrong_logins = {""};
+    kind.spoil_secret = [] { return std::make_shared<ScopedVariable>("AWS_SECRET_ACCESS_KEY", "wr0ng-hush"); };
+    kind.lists = true;
+    return kind;
 }
 
 }  // namespace
@@ -93,5 +143,9 @@ INSTANTIATE_TEST_SUITE_P(
                     StoreCase{"http_endpoints", on_endpoints, false}, StoreCase{"s3", on_s3, true, false},
                     StoreCase{"s3_endpoints", on_s3_endpoints, true, false}),
     name_of_store);
+INSTANTIATE_TEST_SUITE_P(http, TlsConformance, testing::Values(own_nginx(), own_s3()), name_of_server);
+INSTANTIATE_TEST_SUITE_P(http, FaultConformance,
+                         testing::Values(own_nginx(), over_tls(own_nginx()), own_s3(), over_tls(own_s3())),
+                         name_of_server);
 
 }  // namespace hearth::test

@@ -86,7 +86,7 @@ TEST_F(HttpEndpoints, a_dead_one_takes_no_hit_away_and_is_used_again_when_it_is_
     EXPECT_TRUE(tier.check(1).reachable.ok());
 
     second->start_again();
-    ASSERT_TRUE(answers(second->port()));
+    ASSERT_TRUE(second->process().listens_at(second->port()));
     first->process().kill();
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     while (!tier.find(numbered_key(0)) && std::chrono::steady_clock::now() < give_up)

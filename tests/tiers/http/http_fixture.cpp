@@ -29,24 +29,9 @@ void make_bucket(const std::string& endpoint)
 
 }  // namespace
 
-remotes::StoreOptions options_for(const std::string& url)
-{
-    remotes::StoreOptions options;
-    options.url = remotes::parse_url(url).value();
-    options.connect_timeout = std::chrono::seconds(5);
-    options.max_object_bytes = 16U << 20U;
-    return options;
-}
-
 std::unique_ptr<remotes::RemoteStore> open_store(const std::string& url)
 {
     return tiers::open_http_store(options_for(url)).value();
-}
-
-TestCa* shared_ca()
-{
-    static const std::unique_ptr<TestCa> ca = TestCa::available() ? std::make_unique<TestCa>() : nullptr;
-    return ca.get();
 }
 
 NginxServer* shared_nginx()

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "remote/remote_store.hpp"
 #include "support/nginx_server.hpp"
+#include "support/remote_stores.hpp"
 #include "support/s3_server.hpp"
-#include "support/sample_entries.hpp"
 #include "support/test_ca.hpp"
 #include "tiers/http/http_store.hpp"
 
@@ -13,17 +12,10 @@
 
 namespace hearth::test {
 
-inline remotes::SteadyTime soon()
-{
-    return std::chrono::steady_clock::now() + std::chrono::seconds(20);
-}
-
-// Of an address that can be parsed.
-remotes::StoreOptions options_for(const std::string& url);
+// Of an address that can be parsed and used.
 std::unique_ptr<remotes::RemoteStore> open_store(const std::string& url);
 
 // One of each for the whole program: they take long to start. None where the machine has no such thing.
-TestCa* shared_ca();
 NginxServer* shared_nginx();
 NginxServer* shared_tls_nginx();
 S3Server* shared_s3();  // with a bucket, and its keys in the environment

@@ -25,28 +25,26 @@ Code code_of_get(const RogueHttpServer& server)
 
 }  // namespace
 
-TEST(HttpRogue, a_body_that_breaks_off_is_an_error_and_not_a_short_answer)
+TEST(HttpRogue, what_is_no_whole_answer_is_an_error_and_not_a_short_answer)
 {
-    const RogueHttpServer server("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this");
-    EXPECT_EQ(code_of_get(server), Code::unavailable);
-}
-
-TEST(HttpRogue, a_chunked_body_that_breaks_off_is_an_error)
-{
-    const RogueHttpServer server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
-    EXPECT_EQ(code_of_get(server), Code::unavailable);
+    const std::string ok = "HTTP/1.1 200 OK\r\n";
+    const std::pair<std::string, Code> cases[] = {
+        {"", Code::unavailable},
+        {ok + "Content-Length: 1000\r\n\r\nonly this", Code::unavailable},
+        {ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", Code::unavailable},
+        {ok + "\r\nwho knows whether this is all", Code::corrupt},
+        {ok + "Content-Length: -5\r\n\r\nhello", Code::corrupt},
+        {"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n", Code::corrupt},
+        {"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n", Code::corrupt},
+    };
+    for (const auto& [words, code] : cases)
+        EXPECT_EQ(code_of_get(RogueHttpServer(words)), code) << words;
 }
 
 TEST(HttpRogue, a_chunked_body_that_ends_is_taken)
 {
     const RogueHttpServer server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
     EXPECT_EQ(open_store(server.url())->get("name", soon()).value().value().text(), "hello");
-}
-
-TEST(HttpRogue, a_body_without_a_length_is_refused)
-{
-    const RogueHttpServer server("HTTP/1.1 200 OK\r\n\r\nwho knows whether this is all");
-    EXPECT_EQ(code_of_get(server), Code::corrupt);
 }
 
 TEST(HttpRogue, a_length_beyond_all_bounds_takes_no_memory)
@@ -57,13 +55,6 @@ TEST(HttpRogue, a_length_beyond_all_bounds_takes_no_memory)
         });
         EXPECT_EQ(code_of_get(server), Code::too_large) << length;
     }
-}
-
-TEST(HttpRogue, a_negative_length_is_an_error)
-{
-    const RogueHttpServer server("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello");
-    const auto got = open_store(server.url())->get("name", soon());
-    EXPECT_FALSE(got.ok());
 }
 
 TEST(HttpRogue, more_than_the_length_says_is_left_behind_and_does_not_reach_the_next_answer)
@@ -108,18 +99,6 @@ TEST(HttpRogue, an_endless_header_is_an_error)
     EXPECT_FALSE(open_store(server.url())->get("name", soon()).ok());
 }
 
-TEST(HttpRogue, garbage_is_not_http)
-{
-    const RogueHttpServer server("SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n");
-    EXPECT_EQ(code_of_get(server), Code::corrupt);
-}
-
-TEST(HttpRogue, a_server_that_says_nothing_is_unavailable)
-{
-    const RogueHttpServer server("");
-    EXPECT_EQ(code_of_get(server), Code::unavailable);
-}
-
 TEST(HttpRogue, statuses_are_told_apart)
 {
     const std::pair<const char*, Code> cases[] = {
@@ -157,44 +136,22 @@ TEST(HttpRogue, a_redirect_is_followed_and_a_loop_is_not)
     EXPECT_EQ(code_of(open_store(server.url() + "/loop")->get("name", soon())), Code::unavailable);
 }
 
-TEST(HttpRogue, a_redirected_put_keeps_its_body)
+TEST(HttpRogue, nothing_is_written_or_removed_where_a_server_redirects_to)
 {
-    std::string stored;
+    std::vector<std::string> asked;
     {
         const RogueHttpServer server([&](const Connection& one) {
-            if (one.path() == "/old/name") {
-                one.send("HTTP/1.1 302 Found\r\nLocation: /new/name\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-                return;
-            }
-            stored = one.request();
-            one.send("HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            asked.push_back(one.path());
+            one.send("HTTP/1.1 307 Temporary Redirect\r\nLocation: /other\r\nContent-Length: 0\r\nConnection: "
+                     "close\r\n\r\n");
         });
-        ASSERT_TRUE(open_store(server.url() + "/old")->put("name", as_bytes("the body"), soon()).ok());
+        const auto store = open_store(server.url() + "/old");
+        const Status put = store->put("name", as_bytes("the body"), soon());
+        ASSERT_FALSE(put.ok());
+        EXPECT_NE(put.error().message.find("redirects"), std::string::npos) << put.error().message;
+        EXPECT_FALSE(store->remove("name", soon()).ok());
     }
-    EXPECT_TRUE(stored.starts_with("PUT /new/name ")) << stored;
-    EXPECT_TRUE(stored.ends_with("\r\n\r\nthe body")) << stored;
-}
-
-TEST(HttpRogue, a_redirect_to_a_file_is_refused)
-{
-    const RogueHttpServer server("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n");
-    EXPECT_EQ(code_of_get(server), Code::corrupt);
-}
-
-TEST(HttpRogue, a_redirect_elsewhere_does_not_take_the_password_along)
-{
-    std::string seen;
-    {
-        const RogueHttpServer thief([&](const Connection& one) {
-            seen = one.request();
-            one.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-        });
-        const RogueHttpServer server("HTTP/1.1 302 Found\r\nLocation: " + thief.url() +
-                                     "/x\r\nContent-Length: 0\r\n\r\n");
-        EXPECT_TRUE(open_store("http://me:hush@" + server.address())->get("name", soon()).ok());
-    }
-    EXPECT_TRUE(seen.starts_with("GET /x ")) << seen;
-    EXPECT_EQ(seen.find("Authorization"), std::string::npos) << seen;
+    EXPECT_EQ(asked, (std::vector<std::string>{"/old/name", "/old/name"}));
 }
 
 TEST(HttpRogue, a_drip_ends_at_the_deadline)
@@ -210,31 +167,6 @@ TEST(HttpRogue, a_drip_ends_at_the_deadline)
     const std::vector<std::string> names{"a", "b", "c"};
     for (const auto& got : store->get_many(names, std::chrono::steady_clock::now() + std::chrono::milliseconds(200)))
         EXPECT_EQ(code_of(got), Code::timeout);
-}
-
-TEST(HttpRogue, a_server_that_cannot_be_reached_is_told_from_one_that_is_slow)
-{
-    remotes::StoreOptions options = options_for("http://192.0.2.1:9");  // reserved for examples: nobody is there
-    options.connect_timeout = std::chrono::milliseconds(50);
-    const auto got = tiers::open_http_store(options).value()->get("name", soon());
-    ASSERT_FALSE(got.ok());
-    EXPECT_EQ(got.error().code, Code::unavailable) << got.error().message;
-}
-
-TEST(HttpRogue, more_threads_than_connections_wait_for_their_turn)
-{
-    const RogueHttpServer server("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
-    remotes::StoreOptions options = options_for(server.url());
-    options.max_connections = 1;
-    const auto store = tiers::open_http_store(options).value();
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&] {
-            for (int i = 0; i < 5; ++i)
-                EXPECT_EQ(store->get("name", soon()).value().value().text(), "hello");
-        });
-    for (std::thread& thread : threads)
-        thread.join();
 }
 
 }  // namespace hearth::test

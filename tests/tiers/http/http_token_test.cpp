@@ -129,20 +129,24 @@ TEST_F(HttpToken, no_text_that_leaves_a_remote_shows_it)
     }
 }
 
-TEST_F(HttpToken, a_redirect_elsewhere_does_not_take_it_along)
+TEST_F(HttpToken, a_redirect_elsewhere_takes_neither_it_nor_a_password_along)
 {
-    std::string seen;
-    {
-        const RogueHttpServer thief([&](const RogueHttpServer::Connection& one) {
-            seen = one.request();
-            one.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-        });
-        const RogueHttpServer server("HTTP/1.1 302 Found\r\nLocation: " + thief.url() +
-                                     "/x\r\nContent-Length: 0\r\n\r\n");
-        EXPECT_TRUE(open_store(server.url() + "?token-file=" + file_with(k_token))->get("name", soon()).ok());
+    const std::string token = "?token-file=" + file_with(k_token);
+    for (const auto& [login, options] : {std::pair<std::string, std::string>("", token), {"me:s3cr3t-t0ken@", ""}}) {
+        std::string seen;
+        {
+            const RogueHttpServer thief([&](const RogueHttpServer::Connection& one) {
+                seen = one.request();
+                one.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+            });
+            const RogueHttpServer server("HTTP/1.1 302 Found\r\nLocation: " + thief.url() +
+                                         "/x\r\nContent-Length: 0\r\n\r\n");
+            EXPECT_TRUE(open_store("http://" + login + server.address() + options)->get("name", soon()).ok());
+        }
+        EXPECT_TRUE(seen.starts_with("GET /x ")) << seen;
+        EXPECT_EQ(seen.find("Authorization"), std::string::npos) << seen;
+        expect_hidden(seen);
     }
-    EXPECT_TRUE(seen.starts_with("GET /x ")) << seen;
-    expect_hidden(seen);
 }
 
 TEST_F(HttpToken, a_file_that_holds_no_token_is_named_and_not_shown)

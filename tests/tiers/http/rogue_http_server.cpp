@@ -1,8 +1,8 @@
 #include "rogue_http_server.hpp"
 
-#include <arpa/inet.h>
+#include "support/server_process.hpp"
+
 #include <cstdlib>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -56,17 +56,9 @@ bool RogueHttpServer::Connection::client_left_within(int milliseconds) const
     return ::poll(&one, 1, milliseconds) > 0;
 }
 
-RogueHttpServer::RogueHttpServer(Behaviour behaviour) : m_behaviour(std::move(behaviour))
+RogueHttpServer::RogueHttpServer(Behaviour behaviour)
+    : m_behaviour(std::move(behaviour)), m_listener(listen_on_loopback(m_port, 16))
 {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    m_listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ::bind(m_listener, reinterpret_cast<const sockaddr*>(&address), size);
-    ::listen(m_listener, 16);
-    ::getsockname(m_listener, reinterpret_cast<sockaddr*>(&address), &size);
-    m_port = ntohs(address.sin_port);
     m_thread = std::thread([this] { serve(); });
 }
 

@@ -46,8 +46,8 @@ private:
     void serve();
 
     const Behaviour m_behaviour;
-    int m_listener = -1;
     std::uint16_t m_port = 0;
+    int m_listener = -1;
     std::atomic<int> m_requests = 0;
     std::thread m_thread;
 };

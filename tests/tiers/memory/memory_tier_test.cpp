@@ -187,7 +187,6 @@ TEST_F(MemoryTierTest, an_entry_without_bytes_can_be_kept_and_evicted)
     EXPECT_TRUE(tier.find(numbered_key(3)));
 }
 
-// Every thread looks for one hot key that is replaced, evicted and put back under it: what it gets is always whole.
 // Each part has the lock and a time of its own. All in one, a million entries kept everybody out for a second.
 TEST_F(MemoryTierTest, maintenance_looks_at_a_few_thousand_entries_at_a_time)
 {
@@ -208,6 +207,7 @@ TEST_F(MemoryTierTest, maintenance_looks_at_a_few_thousand_entries_at_a_time)
     EXPECT_LE(clock.m_asked - asked, 2U) << "told to stop, it leaves the rest";
 }
 
+// Every thread looks for one hot key that is replaced, evicted and put back under it: what it gets is always whole.
 TEST_F(MemoryTierTest, one_hot_key_under_eviction_is_exact_or_a_miss)
 {
     const std::uint64_t first_seed = test::seed();

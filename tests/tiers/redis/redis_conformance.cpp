@@ -1,81 +1,101 @@
 #include "redis_fixture.hpp"
+#include "remote/server_conformance.hpp"
+#include "remote/store_conformance.hpp"
 #include "shared_cluster.hpp"
 
+#include <fmt/format.h>
 #include <functional>
-#include <utility>
+#include <optional>
 
 namespace hearth::test {
 
 namespace {
 
-class RedisStoreServer final : public StoreServer {
-public:
-    RedisStoreServer(std::unique_ptr<RedisServer> server, std::string url)
-        : m_server(std::move(server)), m_url(std::move(url))
-    {
-    }
-
-    Result<std::unique_ptr<remotes::RemoteStore>> open(const remotes::StoreOptions& options) override
-    {
-        return tiers::open_redis_store(options);
-    }
-    remotes::StoreOptions options() override { return options_for(m_url); }
-
-private:
-    std::unique_ptr<RedisServer> m_server;
-    std::string m_url;
-};
-
-std::unique_ptr<StoreServer> start_redis()
+// One of this store's own; none: there is no redis here.
+std::optional<StoreServer> started(const RedisServer::Options& options, const std::function<std::string(int port)>& url)
 {
     if (!has_redis())
-        return nullptr;
-    auto server = std::make_unique<RedisServer>();
-    const std::string url = local_url(server->port()) + "/3";
-    return std::make_unique<RedisStoreServer>(std::move(server), url);
+        return std::nullopt;
+    const auto server = std::make_shared<RedisServer>(options);
+    return StoreServer{tiers::open_redis_store, url(server->port()), server};
 }
 
-std::unique_ptr<StoreServer> start_redis_unix()
+std::optional<StoreServer> start_redis()
 {
-    if (!has_redis())
-        return nullptr;
+    return started({}, [](int port) { return fmt::format("redis://127.0.0.1:{}/3", port); });
+}
+
+std::optional<StoreServer> start_redis_unix()
+{
     static const ScratchDirectory directory;
     RedisServer::Options options;
     options.unix_socket = directory / "redis.sock";
-    const std::string url = "redis+unix://" + options.unix_socket;
-    return std::make_unique<RedisStoreServer>(std::make_unique<RedisServer>(options), url);
+    return started(options, [&](int) { return "redis+unix://" + options.unix_socket; });
 }
 
-std::unique_ptr<StoreServer> start_redis_password()
+std::optional<StoreServer> start_redis_password()
 {
-    if (!has_redis())
-        return nullptr;
     RedisServer::Options options;
     options.password = "a long secret";
-    auto server = std::make_unique<RedisServer>(options);
-    const std::string url = "redis://default:a%20long%20secret@localhost:" + std::to_string(server->port());
-    return std::make_unique<RedisStoreServer>(std::move(server), url);
+    return started(options,
+                   [](int port) { return fmt::format("redis://default:a%20long%20secret@localhost:{}", port); });
 }
 
-std::unique_ptr<StoreServer> start_redis_tls()
+std::optional<StoreServer> start_redis_tls()
 {
-    if (!has_redis() || !TestCa::available())
-        return nullptr;
-    static const TestCa ca;
+    if (!shared_ca())
+        return std::nullopt;
     RedisServer::Options options;
-    options.tls = ca.good();
-    options.authority = ca.file();
-    auto server = std::make_unique<RedisServer>(options);
-    const std::string url = "rediss://127.0.0.1:" + std::to_string(server->port()) + "?ca=" + ca.file();
-    return std::make_unique<RedisStoreServer>(std::move(server), url);
+    options.tls = shared_ca()->good();
+    options.authority = shared_ca()->file();
+    return started(options,
+                   [](int port) { return fmt::format("rediss://127.0.0.1:{}?ca={}", port, shared_ca()->file()); });
 }
 
-std::unique_ptr<StoreServer> start_redis_cluster()
+std::optional<StoreServer> start_redis_cluster()
 {
     const RedisCluster* cluster = shared_cluster();
     if (!cluster)
-        return nullptr;
-    return std::make_unique<RedisStoreServer>(nullptr, "redis+cluster://" + cluster->hosts());
+        return std::nullopt;
+    return StoreServer{tiers::open_redis_store, "redis+cluster://" + cluster->hosts()};
+}
+
+OwnServer start_own(const ServerSetup& setup)
+{
+    RedisServer::Options options;
+    if (setup.certificate) {
+        options.tls = *setup.certificate;
+        options.authority = shared_ca()->file();
+    }
+    if (!setup.clients_authority.empty()) {
+        options.authority = setup.clients_authority;
+        options.auth_clients = setup.insists_on_certificates ? "yes" : "optional";
+    }
+    if (!setup.tls_versions.empty())
+        options.others = {"--tls-protocols", setup.tls_versions};
+    if (setup.demands_login)
+        options.password = "r1ght-hush";
+    const auto server = std::make_shared<RedisServer>(options);
+    return {server->port(), &server->process(), [server] { server->start(); }, server};
+}
+
+ServerKind own_redis()
+{
+    return {.name = "redis",
+            .open = tiers::open_redis_store,
+            .installed = has_redis,
+            .url =
+                [](const Place& place) {
+                    return fmt::format("{}://{}{}:{}?{}", place.tls ? "rediss" : "redis", place.login, place.host,
+                                       place.port, place.options);
+                },
+            .start = start_own,
+            .right_login = ":r1ght-hush@",
+            .wrong_logins = {":wr0ng-hush@", "default:wr0ng-hush@", "somebody:wr0ng-hush@", ""},
+            .calls_itself = "redis ",
+            .sends_a_gigabyte = "$1073741824\r\n",
+            .takes_all = "+OK\r\n",
+            .keeps = false};
 }
 
 }  // namespace
@@ -86,5 +106,7 @@ INSTANTIATE_TEST_SUITE_P(redis, StoreConformance,
                                          StoreCase{"redis_tls", start_redis_tls},
                                          StoreCase{"redis_cluster", start_redis_cluster}),
                          name_of_store);
+INSTANTIATE_TEST_SUITE_P(redis, TlsConformance, testing::Values(own_redis()), name_of_server);
+INSTANTIATE_TEST_SUITE_P(redis, FaultConformance, testing::Values(own_redis(), over_tls(own_redis())), name_of_server);
 
 }  // namespace hearth::test

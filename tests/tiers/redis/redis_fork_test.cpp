@@ -3,7 +3,6 @@
 #include "support/forks.hpp"
 
 #include <atomic>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -38,9 +37,7 @@ TEST(RedisFork, a_child_works_on_whatever_other_threads_were_doing)
             }
             ::_exit(right ? 0 : 1);
         }
-        int status = -1;
-        ::waitpid(child, &status, 0);
-        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+        EXPECT_TRUE(child_was_right(child));
     }
     stop.store(true);
     for (std::thread& thread : threads)

@@ -1,7 +1,11 @@
 #include "redis_fixture.hpp"
 #include "remote/breaker.hpp"
-#include "rogue_server.hpp"
+#include "support/rogue_server.hpp"
 #include "support/scratch_directory.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <iterator>
 
 namespace hearth::test {
 
@@ -92,24 +96,11 @@ TEST(RedisRogue, a_cluster_says_whose_server_is_left_alone)
 
 TEST(RedisRogue, what_is_not_redis_is_corrupt)
 {
+    // Each way of breaking the grammar is resp_test.cpp's; these are such, and replies that answer something else.
     for (const std::string_view answer :
-         {"HTTP/1.1 400 Bad Request\r\n\r\n", "\x16\x03\x01", "$x\r\n", "$-2\r\n", "$18446744073709551616\r\n",
-          "$99999999999999999999999999999", ":12x\r\n", "*2147483647\r\n", "*1000000\r\n", "*-7\r\n",
-          "*1\r\n$9223372036854775807\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n",
-          "$3\r\nabcdef\r\n", "*1\r\n:1\r\n:1\r\n", "+OK\r\n", ":1\r\n", "*0\r\n", "%1\r\n+a\r\n+b\r\n"})
+         {"HTTP/1.1 400 Bad Request\r\n\r\n", "$-2\r\n", "*2147483647\r\n", "$3\r\nabcdef\r\n", "*1\r\n:1\r\n:1\r\n",
+          "+OK\r\n", ":1\r\n", "*0\r\n", "%1\r\n+a\r\n+b\r\n"})
         EXPECT_EQ(get_code(std::string(answer), Then::stay), "corrupt") << answer;
-    EXPECT_EQ(get_code("+" + std::string(100'000, 'a'), Then::stay), "corrupt") << "a line without end";
-    EXPECT_EQ(get_code(
-                  "*400000\r\n" +
-                      [] {
-                          std::string many;
-                          for (int i = 0; i < 100'000; ++i)
-                              many += "*9\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n";
-                          return many;
-                      }(),
-                  Then::stay),
-              "corrupt")
-        << "more elements than any reply has";
 }
 
 TEST(RedisRogue, a_length_beyond_the_limit_is_refused_before_memory_is_taken)
@@ -200,6 +191,43 @@ TEST(RedisRogue, a_node_of_a_cluster_that_talks_nonsense_is_corrupt)
                            Then::stay);
     const auto store = store_at("redis+cluster://127.0.0.1:" + std::to_string(seed.port()));
     EXPECT_EQ(code_of(store->get("k", soon())), "corrupt");
+}
+
+TEST(RedisRogue, a_list_that_never_ends_and_names_nothing_can_be_left)
+{
+    const RogueServer server("*2\r\n$1\r\n7\r\n*0\r\n", Then::stay);
+    int asked = 0;
+    const auto go_on = [&](std::string_view name, std::uint64_t) { return !name.empty() || ++asked < 3; };
+    EXPECT_TRUE(store_at(local_url(server.port()))->list(go_on, soon()).ok());
+    EXPECT_EQ(asked, 3);
+}
+
+// Each lookup is sent to a host that nobody has named before, and answered there.
+TEST(RedisRogue, a_cluster_that_names_ever_more_nodes_takes_no_more_descriptors)
+{
+    std::atomic<std::uint16_t> port{0};
+    int maps = 0;
+    std::size_t asked = 0;
+    const RogueServer server(
+        [&](std::string_view words) -> std::string {
+            const std::string here = std::to_string(port.load());
+            if (words.find("CLUSTER") != std::string_view::npos)
+                return maps++ != 0 ? "-ERR\r\n"
+                                   : "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:" + here + "\r\n";
+            if (++asked % 2 == 0)
+                return "$-1\r\n";
+            const std::string another =
+                "127.0.0." + std::string(asked % 200, '0') + std::string(asked / 200, '0') + "1";
+            return "-MOVED 1 " + another + ":" + here + "\r\n";
+        },
+        Then::stay);
+    port = server.port();
+    const auto store = store_at("redis+cluster://127.0.0.1:" + std::to_string(server.port()));
+    for (int i = 0; i < 190; ++i)
+        EXPECT_FALSE(store->get("k", soon()).value().has_value());
+    const auto open = std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+    EXPECT_GT(server.connections(), 90);
+    EXPECT_LT(open, 170) << "two for each connection";
 }
 
 }  // namespace hearth::test

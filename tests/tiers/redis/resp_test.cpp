@@ -126,6 +126,8 @@ TEST(Resp, what_announces_too_much_is_broken_at_once)
                                         "$\r\n",
                                         "$-2\r\n",
                                         "$9223372036854775808\r\n",
+                                        "$18446744073709551616\r\n",
+                                        "HTTP/1.1 400 Bad Request\r\n\r\n",
                                         "$5x\r\n",
                                         "$ 5\r\n",
                                         "$+5\r\n",

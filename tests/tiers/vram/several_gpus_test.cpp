@@ -5,6 +5,7 @@
 #include "../../modules/fake_cuda.hpp"
 #include "base/shared_library.hpp"
 #include "gpu/cuda/cuda_memory.hpp"
+#include "support/in_threads.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scale.hpp"
 #include "support/storing.hpp"
@@ -250,26 +251,22 @@ TEST_P(SeveralGpus, two_contexts_that_threads_store_copy_and_read_in_are_never_m
     ASSERT_TRUE(tier->open().ok());
     std::atomic<int> wrong{0};
     std::atomic<std::uint64_t> reads{0};
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 0; t < 4; ++t)
-        threads.emplace_back([&, t] {
-            std::uint64_t state = t + 1;
-            for (std::uint64_t i = 0; i < scaled(300); ++i) {
-                state = state * 6364136223846793005U + 1442695040888963407U;
-                const std::uint64_t number = (state >> 33U) % 60;
-                const int device = static_cast<int>((state >> 20U) % 2);
-                if (i % 3 == 0)
-                    wrong += put(*tier, number, 1000 + number * 300, device) ? 0 : 1;
-                else if (i % 3 == 1)
-                    static_cast<void>(copy_to_device(*tier, numbered_key(number), device));
-                if (const Found found = tier->find(numbered_key(number))) {
-                    wrong += found.artifact->text() == sample(number, 1000 + number * 300) ? 0 : 1;
-                    ++reads;
-                }
+    in_threads(4, [&](std::uint64_t t) {
+        std::uint64_t state = t + 1;
+        for (std::uint64_t i = 0; i < scaled(300); ++i) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            const std::uint64_t number = (state >> 33U) % 60;
+            const int device = static_cast<int>((state >> 20U) % 2);
+            if (i % 3 == 0)
+                wrong += put(*tier, number, 1000 + number * 300, device) ? 0 : 1;
+            else if (i % 3 == 1)
+                static_cast<void>(copy_to_device(*tier, numbered_key(number), device));
+            if (const Found found = tier->find(numbered_key(number))) {
+                wrong += found.artifact->text() == sample(number, 1000 + number * 300) ? 0 : 1;
+                ++reads;
             }
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+        }
+    });
     EXPECT_EQ(wrong, 0);
     EXPECT_GT(reads, 0U);
     EXPECT_GT(m_watched->peer_copies(), 0U);

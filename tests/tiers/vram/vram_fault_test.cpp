@@ -1,10 +1,9 @@
 // A device that has no room, fails, forgets, or goes away.
 
 #include "support/faulty_memory.hpp"
-#include "support/sample_entries.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
-#include "support/storing.hpp"
+#include "support/tier_fixture.hpp"
 #include "tiers/vram/vram_tier.hpp"
 
 #include <algorithm>
@@ -20,7 +19,7 @@ namespace {
 
 using tiers::VramTier;
 
-class VramFaults : public testing::Test {
+class VramFaults : public TierFixture {
 protected:
     std::unique_ptr<VramTier> open(std::uint64_t max_bytes, device::Fallback fallback = device::Fallback::none)
     {
@@ -42,16 +41,6 @@ protected:
     {
         return store_in(tier, numbered_key(number), sample_entry(numbered_key(number), size), Victims::keep);
     }
-    static bool holds(VramTier& tier, std::uint64_t number, std::size_t size)
-    {
-        const Found found = tier.find(numbered_key(number));
-        if (found) {
-            EXPECT_EQ(found.artifact->text(), sample_bytes(numbered_key(number), size).text());
-        }
-        return static_cast<bool>(found);
-    }
-
-    ManualClock m_clock;
     std::shared_ptr<FaultyMemory::Faults> m_faults = std::make_shared<FaultyMemory::Faults>();
     bool m_absent = false;
     std::function<void()> m_while_opening;

@@ -3,6 +3,7 @@
 #include "gpu_fixture.hpp"
 #include "hearth/hearth.hpp"
 #include "support/isolated_environment.hpp"
+#include "support/open_cache.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
 
@@ -29,9 +30,8 @@ protected:
         CacheOptions all;
         all.tiers = {vram({.backend = device::Backend::cuda, .max_bytes = 2_GiB, .fallback = device::Fallback::none}),
                      disk(m_scratch / "disk")};
-        all.maintenance = Maintenance::by_hand;
         all.policy = lru();
-        return Cache::open(all).value();
+        return open_cache("", all);
     }
     static Result<InsertReport> put(Cache& cache, std::uint64_t number, std::size_t size = 1_MiB)
     {

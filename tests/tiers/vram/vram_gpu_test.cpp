@@ -3,8 +3,9 @@
 #include "base/shared_library.hpp"
 #include "gpu_fixture.hpp"
 #include "hearth/hearth.hpp"
-#include "support/device_memories.hpp"
+#include "support/in_threads.hpp"
 #include "support/isolated_environment.hpp"
+#include "support/open_cache.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scratch_directory.hpp"
 
@@ -12,7 +13,6 @@
 #include <gtest/gtest.h>
 #include <new>
 #include <optional>
-#include <thread>
 
 namespace hearth::test {
 
@@ -46,10 +46,7 @@ protected:
     {
         options.backend = device::Backend::cuda;
         options.fallback = device::Fallback::none;
-        CacheOptions all;
-        all.tiers = {vram(options), disk(m_scratch / "disk")};
-        all.maintenance = Maintenance::by_hand;
-        return Cache::open(all).value();
+        return open_cache("", {.tiers = {vram(options), disk(m_scratch / "disk")}});
     }
     std::uint64_t free_bytes() const
     {
@@ -231,44 +228,39 @@ TEST_F(VramGpu, sixteen_threads_hit_insert_and_evict_and_a_kernel_checks_every_l
     Cache cache = open({.max_bytes = 8_MiB});
     const cuda::Kernel kernel(cache, {.source = k_check}, "check");
     ASSERT_TRUE(kernel.warm().ok());
-    constexpr int k_threads = 16;
     std::atomic<int> failures{0};
     std::atomic<std::uint64_t> checked{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&, t] {
-            m_driver->set_current(m_context);
-            const Wrong wrong(*m_driver);
-            CUstream_st* stream = nullptr;
-            m_driver->create_stream(&stream, 1);
-            std::uint64_t state = static_cast<std::uint64_t>(t) + 1;
-            for (int i = 0; i < 300; ++i) {
-                state = state * 6364136223846793005U + 1442695040888963407U;
-                const std::uint64_t number = (state >> 33U) % 200;
-                const Key key = numbered_key(number);
-                const std::size_t size = 1000 + number * 977;
-                if (i % 4 == 0 && !cache.vram().insert(key, sample_bytes(key, size)).ok())
+    in_threads(16, [&](std::uint64_t t) {
+        m_driver->set_current(m_context);
+        const Wrong wrong(*m_driver);
+        CUstream_st* stream = nullptr;
+        m_driver->create_stream(&stream, 1);
+        std::uint64_t state = static_cast<std::uint64_t>(t) + 1;
+        for (int i = 0; i < 300; ++i) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            const std::uint64_t number = (state >> 33U) % 200;
+            const Key key = numbered_key(number);
+            const std::size_t size = 1000 + number * 977;
+            if (i % 4 == 0 && !cache.vram().insert(key, sample_bytes(key, size)).ok())
+                ++failures;
+            const device::Lease lease = cache.vram().lease(key, {.stream = stream});
+            if (!lease)
+                continue;
+            if (!kernel
+                     .launch({.grid = 8, .block = 128, .stream = stream}, lease.pointer(), lease.size(),
+                             start_of(key, size), wrong.pointer())
+                     .ok())
+                ++failures;
+            m_driver->finish_stream(stream);
+            ++checked;
+            if (i % 5 == 0)
+                if (const auto copy = cache.vram().read(key);
+                    copy && as_text(copy->bytes()) != sample_bytes(key, size).text())
                     ++failures;
-                const device::Lease lease = cache.vram().lease(key, {.stream = stream});
-                if (!lease)
-                    continue;
-                if (!kernel
-                         .launch({.grid = 8, .block = 128, .stream = stream}, lease.pointer(), lease.size(),
-                                 start_of(key, size), wrong.pointer())
-                         .ok())
-                    ++failures;
-                m_driver->finish_stream(stream);
-                ++checked;
-                if (i % 5 == 0)
-                    if (const auto copy = cache.vram().read(key);
-                        copy && as_text(copy->bytes()) != sample_bytes(key, size).text())
-                        ++failures;
-            }
-            failures += wrong.count(stream);
-            m_driver->destroy_stream(stream);
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+        }
+        failures += wrong.count(stream);
+        m_driver->destroy_stream(stream);
+    });
     EXPECT_EQ(failures, 0);
     EXPECT_GT(checked, 500U);
     EXPECT_GT(cache.stats().tiers[0].evictions, 100U);
@@ -358,23 +350,6 @@ TEST_F(VramGpu, a_context_that_was_reset_takes_its_entries_along_and_the_tier_go
     ASSERT_TRUE(cache.vram().insert(key, sample_bytes(key, 5000)).ok());
     EXPECT_EQ(as_text(cache.vram().read(key)->bytes()), sample_bytes(key, 5000).text());
     EXPECT_FALSE(cache.vram().lease(key).lost());
-}
-
-// Capability 62, where there is one GPU: two contexts of it.
-TEST_F(VramGpu, copies_reach_another_context)
-{
-    const std::shared_ptr<gpu::DeviceMemory> one = gpu::open_cuda_memory(0).value();
-    const std::shared_ptr<gpu::DeviceMemory> other = gpu::open_cuda_memory_in_own_context(0).value();
-    const Bytes bytes = sample_bytes(numbered_key(1), 3'000'001);
-    const gpu::DeviceBlock from = one->allocate(bytes.size()).value();
-    const gpu::DeviceBlock to = other->allocate(bytes.size()).value();
-    ASSERT_TRUE(one->write({from, 0, bytes.size()}, bytes).ok());
-    ASSERT_TRUE(one->copy({from, 0, bytes.size()}, *other, {to, 0, bytes.size()}).ok());
-    std::string text(bytes.size(), '?');
-    ASSERT_TRUE(other->read({to, 0, bytes.size()}, std::as_writable_bytes(std::span(text))).ok());
-    EXPECT_EQ(text, bytes.text());
-    one->free(from);
-    other->free(to);
 }
 
 TEST_F(VramGpu, a_budget_beyond_the_device_gives_what_there_is)

@@ -1,6 +1,8 @@
 #include "hearth/hearth.hpp"
 #include "support/device_memories.hpp"
 #include "support/forks.hpp"
+#include "support/in_threads.hpp"
+#include "support/open_cache.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scale.hpp"
 #include "support/scratch_directory.hpp"
@@ -40,9 +42,8 @@ protected:
         all.tiers = {vram(options)};
         if (with_disk)
             all.tiers.push_back(disk(m_scratch / "disk"));
-        all.maintenance = Maintenance::by_hand;
         all.policy = lru();
-        return Cache::open(all).value();
+        return open_cache("", all);
     }
     static void put(Cache& cache, std::uint64_t number, std::size_t size, const device::Placement& placement = {})
     {
@@ -251,10 +252,8 @@ TEST_P(VramCache, load_brings_it_from_below_once)
 
 TEST_P(VramCache, what_also_moves_up_to_memory_stays_on_the_device)
 {
-    CacheOptions options;
-    options.tiers = {memory(1_MiB), vram({.backend = m_backend, .devices = {m_device}, .max_bytes = 1_MiB})};
-    options.maintenance = Maintenance::by_hand;
-    Cache cache = Cache::open(options).value();
+    Cache cache = open_cache(
+        "", {.tiers = {memory(1_MiB), vram({.backend = m_backend, .devices = {m_device}, .max_bytes = 1_MiB})}});
     put(cache, 1, 1000);
     for (int i = 0; i < 5; ++i)
         EXPECT_TRUE(cache.find(numbered_key(1)).hit());
@@ -338,69 +337,69 @@ TEST_P(VramCache, each_device_has_its_own_entries_and_copies_go_between_them)
 TEST_P(VramCache, threads_that_insert_evict_and_read_never_see_a_wrong_byte)
 {
     Cache cache = open({.max_bytes = 400'000}, true);
-    constexpr int k_threads = 8;
     const std::uint64_t rounds = scaled(m_backend == Backend::host ? 2000 : 150);
     std::atomic<std::uint64_t> wrong{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < k_threads; ++t)
-        threads.emplace_back([&, t] {
-            std::uint64_t state = static_cast<std::uint64_t>(t) + 1;
-            for (std::uint64_t i = 0; i < rounds; ++i) {
-                state = state * 6364136223846793005U + 1442695040888963407U;
-                const std::uint64_t number = (state >> 33U) % 60;
-                const Key key = numbered_key(number);
-                const std::size_t size = 1000 + number * 300;
-                switch ((state >> 20U) % 4) {
-                case 0:
-                    if (const auto stored = cache.vram().insert(key, sample_bytes(key, size)); !stored) {
-                        ADD_FAILURE() << stored.error().message;
-                        ++wrong;
-                    }
-                    break;
-                case 1:
-                    if (const auto copy = cache.vram().read(key);
-                        copy && as_text(copy->bytes()) != sample_bytes(key, size).text())
-                        ++wrong;
-                    break;
-                case 2:
-                    if (const Lookup found = cache.find(key); found && found->text() != sample_bytes(key, size).text())
-                        ++wrong;
-                    break;
-                default:
-                    const device::Lease lease = cache.vram().lease(key);
-                    if (lease && m_backend == Backend::host &&
-                        as_text({static_cast<const std::byte*>(lease.pointer()), lease.size()}) !=
-                            sample_bytes(key, size).text())
-                        ++wrong;
+    in_threads(8, [&](std::uint64_t t) {
+        std::uint64_t state = static_cast<std::uint64_t>(t) + 1;
+        for (std::uint64_t i = 0; i < rounds; ++i) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            const std::uint64_t number = (state >> 33U) % 60;
+            const Key key = numbered_key(number);
+            const std::size_t size = 1000 + number * 300;
+            switch ((state >> 20U) % 4) {
+            case 0:
+                if (const auto stored = cache.vram().insert(key, sample_bytes(key, size)); !stored) {
+                    ADD_FAILURE() << stored.error().message;
+                    ++wrong;
                 }
+                break;
+            case 1:
+                if (const auto copy = cache.vram().read(key);
+                    copy && as_text(copy->bytes()) != sample_bytes(key, size).text())
+                    ++wrong;
+                break;
+            case 2:
+                if (const Lookup found = cache.find(key); found && found->text() != sample_bytes(key, size).text())
+                    ++wrong;
+                break;
+            default:
+                const device::Lease lease = cache.vram().lease(key);
+                if (lease && m_backend == Backend::host &&
+                    as_text({static_cast<const std::byte*>(lease.pointer()), lease.size()}) !=
+                        sample_bytes(key, size).text())
+                    ++wrong;
             }
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+        }
+    });
     EXPECT_EQ(wrong, 0U);
     EXPECT_LE(admin::tiers(cache)[0].usage.bytes, 400'000U);
     EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
     EXPECT_EQ(admin::verify(cache, Repair::no).corrupt, 0U);
 }
 
-// A driver's threads do not come along into a child: there its memory is lost, and nothing is asked of the driver.
+// A child has one thread: what the others were doing must not keep it waiting. A driver's do not come along either:
+// there its memory is lost, and nothing is asked of the driver.
 TEST_P(VramCache, a_child_forked_while_others_store_finds_or_misses_and_goes_on)
 {
     SKIP_FORKS_BESIDE_THREADS();
-    CacheOptions options;
-    options.tiers = {vram({.backend = m_backend, .devices = {m_device}, .max_bytes = 1_MiB})};
-    options.maintenance = Maintenance::by_hand;
-    Cache cache = Cache::open(options).value();
-    put(cache, 1, 1000);
+    // With the host to fall back on, for the child.
+    Cache cache = open_cache(
+        "",
+        {.tiers = {vram(
+             {.backend = m_backend, .devices = {m_device}, .max_bytes = 200'000, .partitions = {{"kept", 10'000}}})}});
+    put(cache, 1, 1000, {.partition = "kept"});
     std::atomic<bool> stop{false};
-    std::thread other([&] {
-        for (std::uint64_t i = 0; !stop; ++i) {
-            const Key key = numbered_key(100 + i % 50);
-            static_cast<void>(cache.vram().insert(key, sample_bytes(key, 3000)));
-            static_cast<void>(cache.vram().read(key));
-        }
-    });
-    for (std::uint64_t i = 0; i < scaled(10) && !HasFailure(); ++i) {
+    std::vector<std::thread> others;
+    for (std::uint64_t t = 1; t <= 3; ++t)
+        others.emplace_back([&, t] {
+            for (std::uint64_t i = 0; !stop; ++i) {
+                const Key key = numbered_key(t * 1000 + i % 50);
+                static_cast<void>(cache.vram().insert(key, sample_bytes(key, 3000)));
+                static_cast<void>(cache.vram().read(key));
+            }
+        });
+    const std::uint64_t forks = scaled(m_backend == Backend::host ? 40 : 10);
+    for (std::uint64_t i = 0; i < forks && !HasFailure(); ++i) {
         const pid_t child = ::fork();
         if (child == 0) {
             ::alarm(20);
@@ -416,7 +415,8 @@ TEST_P(VramCache, a_child_forked_while_others_store_finds_or_misses_and_goes_on)
         EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << i << ": " << status;
     }
     stop = true;
-    other.join();
+    for (std::thread& other : others)
+        other.join();
     EXPECT_TRUE(holds(cache, 1, 1000)) << "here it is as it was";
 }
 
@@ -437,41 +437,6 @@ TEST_P(VramCache, all_of_it_is_given_back_to_the_device)
 }
 
 INSTANTIATE_TEST_SUITE_P(all, VramCache, all_memories(), name_of);
-
-// A child has one thread; what the others were doing must not keep it waiting.
-TEST(VramFork, a_child_forked_while_others_store_goes_on)
-{
-    SKIP_FORKS_BESIDE_THREADS();
-    Cache cache = Cache::open({.tiers = {vram({.backend = Backend::host, .max_bytes = 200'000})},
-                               .maintenance = Maintenance::by_hand})
-                      .value();
-    std::atomic<bool> stop{false};
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 0; t < 3; ++t)
-        threads.emplace_back([&, t] {
-            for (std::uint64_t i = 0; !stop; ++i) {
-                const Key key = numbered_key(t * 1000 + i % 50);
-                static_cast<void>(cache.vram().insert(key, sample_bytes(key, 3000)));
-                static_cast<void>(cache.vram().read(key));
-            }
-        });
-    for (std::uint64_t i = 0; i < scaled(40); ++i) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            ::alarm(30);
-            const Key key = numbered_key(99);
-            const bool stored = cache.vram().insert(key, sample_bytes(key, 500)).ok();
-            const auto copy = cache.vram().read(key);
-            ::_exit(stored && copy && as_text(copy->bytes()) == sample_bytes(key, 500).text() ? 0 : 1);
-        }
-        int status = -1;
-        ::waitpid(child, &status, 0);
-        ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << i << ": " << status;
-    }
-    stop = true;
-    for (std::thread& thread : threads)
-        thread.join();
-}
 
 // Capability 59.
 TEST(VramFallback, without_a_gpu_it_is_host_memory_and_says_so)

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace hearth::test {
@@ -13,6 +15,8 @@ public:
     enum class Then : std::uint8_t { close, stay };
 
     RogueServer(std::string answer, Then then);
+    // One that answers what it is asked. On the server's thread.
+    RogueServer(std::function<std::string(std::string_view asked)> answer, Then then);
     ~RogueServer();
     RogueServer(const RogueServer&) = delete;
     RogueServer& operator=(const RogueServer&) = delete;
@@ -25,11 +29,11 @@ public:
 private:
     void serve();
 
-    const std::string m_answer;
+    const std::function<std::string(std::string_view asked)> m_answer;
     const Then m_then;
+    std::uint16_t m_port = 0;
     int m_listener = -1;
     int m_stop = -1;
-    std::uint16_t m_port = 0;
     std::atomic<int> m_connections{0};
     std::atomic<int> m_most_requests{0};
     std::thread m_thread;

@@ -1,10 +1,10 @@
-#include "rogue_server.hpp"
+#include "support/rogue_server.hpp"
+
+#include "support/server_process.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <array>
 #include <map>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -15,17 +15,14 @@
 namespace hearth::test {
 
 RogueServer::RogueServer(std::string answer, Then then)
-    : m_answer(std::move(answer)), m_then(then), m_listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+    : RogueServer([answer = std::move(answer)](std::string_view) { return answer; }, then)
+{
+}
+
+RogueServer::RogueServer(std::function<std::string(std::string_view asked)> answer, Then then)
+    : m_answer(std::move(answer)), m_then(then), m_listener(listen_on_loopback(m_port, 64)),
       m_stop(::eventfd(0, EFD_CLOEXEC))
 {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ::bind(m_listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    ::listen(m_listener, 64);
-    socklen_t size = sizeof address;
-    ::getsockname(m_listener, reinterpret_cast<sockaddr*>(&address), &size);
-    m_port = ntohs(address.sin_port);
     m_thread = std::thread([this] { serve(); });
 }
 
@@ -55,8 +52,10 @@ void RogueServer::serve()
             const ssize_t got = ::recv(all[i].fd, asked.data(), asked.size(), 0);
             if (got > 0)
                 m_most_requests = std::max(m_most_requests.load(), ++requests[all[i].fd]);
-            if (got > 0)
-                ::send(all[i].fd, m_answer.data(), m_answer.size(), MSG_NOSIGNAL);
+            if (got > 0) {
+                const std::string answer = m_answer({asked.data(), static_cast<std::size_t>(got)});
+                ::send(all[i].fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+            }
             if (got > 0 && m_then == Then::stay)
                 continue;
             ::close(all[i].fd);
