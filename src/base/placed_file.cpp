@@ -60,7 +60,7 @@ PlacedFile::PlacedFile(Files& files, const std::string& path, unsigned mode)
                                     kind_of(there.st_mode));
             return;
         }
-        if (there.st_uid == ::geteuid())
+        if (there.st_uid == ::geteuid() && there.st_nlink == 1)
             mode = there.st_mode & 0777U;
     }
     for (int attempt = 0; attempt < k_names_tried; ++attempt) {

@@ -16,8 +16,8 @@ class PlacedFile {
 public:
     enum class Sync : std::uint8_t { yes, no };
 
-    // `mode` is for a new file; a file that replaces another of this user's keeps the old one's. A neighbour
-    // may have put one that everybody can write to.
+    // `mode` is for a new file; a file that replaces another of this user's keeps the old one's. Both are subject to
+    // the umask. A neighbour may have put a file there that everybody can write to, or a second name of one of ours.
     PlacedFile(Files& files, const std::string& path, unsigned mode = 0644);
     ~PlacedFile();
     PlacedFile(const PlacedFile&) = delete;

@@ -128,10 +128,9 @@ public:
     void place(const Key& key) const noexcept { __builtin_prefetch(&slot(key)); }
     void node(const Key& key) const noexcept
     {
-        // As a number: there may be no node, and nothing lies behind a null pointer.
-        const auto node = reinterpret_cast<std::uintptr_t>(slot(key).node.load(std::memory_order_relaxed));
-        __builtin_prefetch(reinterpret_cast<const void*>(node));
-        __builtin_prefetch(reinterpret_cast<const void*>(node + 64));
+        const auto* node = reinterpret_cast<const char*>(slot(key).node.load(std::memory_order_relaxed));
+        __builtin_prefetch(node);
+        __builtin_prefetch(node + (node == nullptr ? 0 : 64));  // nothing may be added to a null pointer
     }
 
 private:

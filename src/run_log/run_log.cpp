@@ -108,8 +108,9 @@ std::vector<Event> read(const std::string& path)
     static constexpr std::uint64_t k_largest = std::uint64_t{1} << 30U;
     std::vector<Event> events;
     int error = 0;
-    // Not from a pipe or a device, which may never end.
-    const Bytes log = base::read_file(base::system_files(), path.c_str(), k_largest, error);
+    // Through the links that were followed to write it. Not from a pipe or a device, which may never end.
+    const std::string place = base::place_of(path).value_or("");
+    const Bytes log = base::read_file(base::system_files(), place.c_str(), k_largest, error);
     std::string_view left = log.text();
     while (!left.empty()) {
         const std::size_t end = std::min(left.find('\n'), left.size());

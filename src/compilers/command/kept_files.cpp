@@ -18,6 +18,7 @@
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <unordered_map>
 #include <utility>
 
 namespace hearth::command {
@@ -151,9 +152,14 @@ bool has_true_dependencies(const Artifact& artifact, const std::vector<watch::Co
             add(condition.spot.path(plan.question.places));
     for (const std::string& source : plan.call.sources)
         add(source);
+    std::unordered_map<std::string, bool> seen;  // a small entry can name one file millions of times
     const auto is_input = [&](const std::string& path) {
-        const auto number = number_of(path);
-        return number && inputs.contains(*number);
+        const auto [at, is_new] = seen.try_emplace(path, false);
+        if (is_new) {
+            const auto number = number_of(path);
+            at->second = number && inputs.contains(*number);
+        }
+        return at->second;
     };
     return is_only_dependencies(std::string(text->text()),
                                 plan.call.targets.empty() ? plan.call.outputs : plan.call.targets, is_input);

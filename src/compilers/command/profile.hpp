@@ -68,6 +68,7 @@ struct Profile {
     bool writes_source = false;                     // that a compiler reads next, and the files that it names
     bool lists_temporaries = false;                 // looks for its own files in the directory of temporary files
     bool takes_prefix_maps = false;                 // knows -ffile-prefix-map
+    bool spells_long = false;                       // its options have long names too: --compile, --output=FILE
 };
 
 // By the program's file name, such as "x86_64-linux-gnu-g++-12". Null: none is known.

@@ -24,6 +24,8 @@ struct Reader {
     Call call{};
     bool tells_dependencies = false;
     bool writes_inputs = false;
+    std::string unknown{};  // an option that is in no row
+    bool has_o = false;
     int depth = 0;             // of files of arguments
     std::size_t argument = 0;  // that is read
     std::size_t value_at = 0;  // where its value begins
@@ -115,6 +117,8 @@ struct Reader {
         switch (row.means == input && writes_inputs ? output : row.means) {
         case output:
         case dependency_file:
+            if (row.name == "-o" && std::exchange(has_o, true))
+                past("it names its output twice");
             call.names_output |= row.means != dependency_file;
             if (value == "-" || is_no_file(value) || std::ranges::find(call.outputs, value) != call.outputs.end())
                 past(fmt::format("its output {} is no file of its own", value));
@@ -182,13 +186,17 @@ struct Reader {
                 name(Named::What::source, call.sources.size());
                 call.sources.push_back(word);
             } else {
+                if (word.starts_with('-'))
+                    unknown = word;
+                if (word.starts_with("--") && profile.spells_long)
+                    past(fmt::format("{} is not known, and may name an output or ask for another one", word));
                 if (word.starts_with('-') && profile.keeps_names && !profile.suffixes.empty())
                     take_unknown(word);
                 call.words.push_back(word);
             }
             return;
         }
-        if (!row->makes.empty())
+        if (!row->makes.empty() && call.makes != ".s")  // -S wins over -c
             call.makes = row->makes;
         call.is_for_device |= row->means == compiles_device;
         call.compiles |= row->means == compiles || row->means == compiles_apart || row->means == compiles_device;
@@ -270,6 +278,9 @@ Call read_call(const Profile& profile, const std::vector<std::string>& arguments
     call.is_linked = call.makes == k_linked;
     if (!call.names_output)
         add_default_outputs(call);
+    // An option may ask for a file of another name, or for none. A hit would write one that the compiler does not.
+    if (!call.names_output && !call.outputs.empty() && !reader.unknown.empty())
+        reader.past(fmt::format("it names no output, and what {} means for that is not known", reader.unknown));
     return std::move(call);
 }
 

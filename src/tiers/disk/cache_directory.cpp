@@ -168,9 +168,9 @@ int CacheDirectory::make_folder(const std::string& path) const
 }
 
 // Who owns the directory is the user who opened it; check() saw to that. The program may have become another since.
-bool CacheDirectory::trusts(std::uint32_t owner) const
+bool CacheDirectory::is_user_or_root(std::uint32_t owner) const
 {
-    return m_shared || owner == m_user || owner == 0 || owner == ::geteuid();
+    return owner == m_user || owner == 0 || owner == ::geteuid();
 }
 
 template <class Use>
@@ -187,11 +187,14 @@ base::FileHandle CacheDirectory::open_entry(const Key& key, base::FileStat& stat
     return {m_files, at_entry(key, [&](base::At at) { return base::open_file(m_files, at, O_RDONLY, stat); })};
 }
 
-Bytes CacheDirectory::read_entry(const Key& key, int& error, std::uint64_t most) const
+Bytes CacheDirectory::read_entry(const Key& key, int& error, std::uint64_t most, bool* is_neighbours) const
 {
     base::FileStat stat;
     const base::FileHandle file = open_entry(key, stat);
-    error = file.open() && !trusts(stat.owner) ? -EPERM : -file.error();
+    const bool of_another = file.open() && !is_user_or_root(stat.owner);
+    if (is_neighbours)
+        *is_neighbours = of_another;
+    error = of_another && !m_shared ? -EPERM : -file.error();
     return error == 0 ? format::read_entry(m_files, file.fd(), stat.size, most, error) : Bytes{};
 }
 

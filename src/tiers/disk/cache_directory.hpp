@@ -54,7 +54,9 @@ public:
 
     // The entry's bytes, or empty with -errno in `error`: -ENOENT if there is none, -ELOOP and the like if it is not a
     // file, -EPERM if somebody else put it into a directory that is not shared, -EOVERFLOW as format::read_entry().
-    Bytes read_entry(const Key& key, int& error, std::uint64_t most = format::k_max_entry_bytes) const;
+    // `is_neighbours`: another user who shares the directory has written it.
+    Bytes read_entry(const Key& key, int& error, std::uint64_t most = format::k_max_entry_bytes,
+                     bool* is_neighbours = nullptr) const;
     // Its first bytes, enough for the head; `size` is that of the whole file.
     Bytes read_entry_head(const Key& key, std::uint64_t& size, int& error) const;
     // Its size, or -errno; -ENOENT also if something else than a file is in its place.
@@ -109,7 +111,7 @@ private:
     template <class Use>
     int at_entry(const Key& key, Use&& use) const;
     std::string unique_name() const;
-    bool trusts(std::uint32_t owner) const;
+    bool is_user_or_root(std::uint32_t owner) const;
     std::unique_ptr<Temporary> create_temporary(int& error) const;
     std::uint64_t sweep_abandoned(const std::string& path, bool (*is_ours)(std::string_view), WallTime now) const;
 

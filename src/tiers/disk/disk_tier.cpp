@@ -176,7 +176,8 @@ Found DiskTier::peek(const Key& key)
 Found DiskTier::read(const Key& key, Bytes& bytes) const
 {
     int error = 0;
-    bytes = m_directory.read_entry(key, error, m_options.max_entry_bytes);
+    bool is_neighbours = false;
+    bytes = m_directory.read_entry(key, error, m_options.max_entry_bytes, &is_neighbours);
     if (no_such_entry(error))
         return Found::miss(Miss::absent);
     if (error == -EPERM)
@@ -185,7 +186,11 @@ Found DiskTier::read(const Key& key, Bytes& bytes) const
         return Found::miss(Miss::other_version);
     if (error != 0)
         return Found::miss(not_an_entry(error) ? Miss::corrupt : Miss::outage);
-    return format::accept_entry(bytes, key, acceptance());
+    Found found = format::accept_entry(bytes, key, acceptance());
+    // What a neighbour says of this machine, and his failures, stay his. A compiler reads on from such facts.
+    if (found && is_neighbours && !format::may_travel(*found.artifact))
+        return Found::miss(Miss::absent);
+    return found;
 }
 
 int DiskTier::unlink(Session& session, const Key& key)

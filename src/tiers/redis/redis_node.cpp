@@ -29,9 +29,10 @@ std::string state_file(const RedisSettings& settings, const Endpoint& endpoint)
 
 }  // namespace
 
-RedisNode::RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint)
-    : m_settings(std::move(settings)), m_endpoint(std::move(endpoint)),
-      m_breaker(state_file(*m_settings, m_endpoint), remotes::Breaker::wall_ns, m_settings->state_users),
+RedisNode::RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint, Keep keep)
+    : m_settings(std::move(settings)), m_endpoint(std::move(endpoint)), m_keep(keep),
+      m_breaker(keep == Keep::none ? "" : state_file(*m_settings, m_endpoint), remotes::Breaker::wall_ns,
+                m_settings->state_users),
       m_permits(m_settings->max_connections)
 {
 }
@@ -90,7 +91,7 @@ void RedisNode::give_back(std::unique_ptr<Connection> connection, bool reusable)
         returned->note_use();
         const std::lock_guard lock(m_mutex);
         std::erase(m_in_use, returned->descriptor());
-        if (reusable)
+        if (reusable && m_keep == Keep::descriptors)
             m_idle.push_back(std::move(returned));
     }
     m_permits.give_back(1);

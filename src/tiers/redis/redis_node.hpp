@@ -18,7 +18,9 @@ namespace hearth::tiers::redis {
 // Cost: a round trip for every k_most_commands or k_most_bytes.
 class RedisNode {
 public:
-    RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint);
+    enum class Keep : std::uint8_t { descriptors, none };  // none: a new connection each time, and no state file
+
+    RedisNode(std::shared_ptr<const RedisSettings> settings, Endpoint endpoint, Keep keep = Keep::descriptors);
 
     const Endpoint& endpoint() const { return m_endpoint; }
     // Of one node among several. A tier has its own for a server that is the only one.
@@ -51,6 +53,7 @@ private:
 
     const std::shared_ptr<const RedisSettings> m_settings;
     const Endpoint m_endpoint;
+    const Keep m_keep;
     remotes::Breaker m_breaker;
     remotes::Permits m_permits;
     base::ForkSafeMutex m_mutex{base::LockLevel::tier_part};  // guards the rest

@@ -221,7 +221,8 @@ Result<Router::SharedRoutes> Router::fetch_from(const Node& node, SteadyTime dea
     auto made = std::make_shared<Routes>();
     made->map = *std::move(map);
     for (const Endpoint& master : made->map.masters)
-        made->masters.push_back(node_at(master));
+        made->masters.push_back(
+            node_at(master, made->masters.size() < k_most_kept ? RedisNode::Keep::descriptors : RedisNode::Keep::none));
 
     // Nodes that left the cluster are destroyed when no lock is held, since they have locks of their own.
     std::map<Endpoint, Node> left;
@@ -262,7 +263,7 @@ std::vector<Endpoint> Router::to_ask()
     return all;
 }
 
-Router::Node Router::node_at(const Endpoint& endpoint)
+Router::Node Router::node_at(const Endpoint& endpoint, RedisNode::Keep keep)
 {
     {
         const std::lock_guard lock(m_mutex);
@@ -270,7 +271,7 @@ Router::Node Router::node_at(const Endpoint& endpoint)
             return found->second;
     }
     // Created without the lock, and destroyed without it if another thread was faster: it has locks of its own.
-    Node made = std::make_shared<RedisNode>(m_settings, endpoint);
+    Node made = std::make_shared<RedisNode>(m_settings, endpoint, keep);
     std::map<Endpoint, Node> left;
     const std::lock_guard lock(m_mutex);
     // A server that sends us on names as many as it likes.

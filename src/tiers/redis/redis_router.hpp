@@ -56,6 +56,8 @@ private:
     static constexpr std::size_t k_most_asked = 8;  // nodes to ask for one map
     static constexpr int k_most_redirections = 3;
     static constexpr std::size_t k_most_others = 64;  // nodes that are no masters of the map, each with connections
+    // Masters whose connections stay open. A map can name a thousand, and a program has that many descriptors in all.
+    static constexpr std::size_t k_most_kept = 128;
 
     // The present map. The first time, and if the map may be wrong, it is fetched now.
     Result<SharedRoutes> routes(SteadyTime deadline);
@@ -64,7 +66,7 @@ private:
     Result<SharedRoutes> fetch(SteadyTime deadline);
     Result<SharedRoutes> fetch_from(const Node& node, SteadyTime deadline);
     std::vector<Endpoint> to_ask();
-    Node node_at(const Endpoint& endpoint);
+    Node node_at(const Endpoint& endpoint, RedisNode::Keep keep = RedisNode::Keep::descriptors);
     void distrust(const Endpoint& endpoint);
 
     SharedRoutes known();

@@ -62,7 +62,8 @@ Item read_item(base::WireReader& in, bool& broken)
     return item;
 }
 
-// Whether every number leads to something that is there.
+// Whether every number leads to something that is there, and files are cut into pieces as a capture cuts them: a short
+// list of tiny pieces could keep a restore busy for hours.
 bool is_consistent(const Capture& capture)
 {
     for (const Piece& piece : capture.pieces)
@@ -70,9 +71,12 @@ bool is_consistent(const Capture& capture)
             piece.offset > capture.packs[piece.pack].size || piece.size > capture.packs[piece.pack].size - piece.offset)
             return false;
     for (const Item& item : capture.items)
-        for (const std::uint32_t piece : item.pieces)
-            if (piece >= capture.pieces.size())
+        for (std::size_t i = 0; i < item.pieces.size(); ++i) {
+            const bool is_last = i + 1 == item.pieces.size();
+            if (item.pieces[i] >= capture.pieces.size() ||
+                (!is_last && capture.pieces[item.pieces[i]].size != k_piece_bytes))
                 return false;
+        }
     return true;
 }
 

@@ -154,12 +154,19 @@ Status Stage::prepare(const std::vector<bool>& needed, const ReadPack& read_pack
         if (!parts_of[piece].empty())
             pieces_of[m_capture.pieces[piece].pack].push_back(piece);
     for (std::uint32_t pack = 0; pack < m_capture.packs.size(); ++pack) {
+        const auto goes_on = [&](std::uint32_t done) { return !progress || progress(done, m_capture.packs.size()); };
         if (!pieces_of[pack].empty())
-            HEARTH_TRY(write_pack(m_capture.packs[pack], pieces_of[pack], parts_of, read_pack));
-        if (progress && !progress(pack + 1, m_capture.packs.size()))
-            return error(Code::timeout, "{}", "The restore was stopped. The directory is as it was.");
+            HEARTH_TRY(
+                write_pack(m_capture.packs[pack], pieces_of[pack], parts_of, read_pack, [&] { return goes_on(pack); }));
+        if (!goes_on(pack + 1))
+            return stopped();
     }
     return finish_items(needed);
+}
+
+Error Stage::stopped()
+{
+    return error(Code::timeout, "{}", "The restore was stopped. The directory is as it was.");
 }
 
 Status Stage::make_items(const std::vector<bool>& needed)
@@ -185,7 +192,8 @@ Status Stage::make_items(const std::vector<bool>& needed)
 }
 
 Status Stage::write_pack(const Pack& pack, const std::vector<std::uint32_t>& pieces,
-                         const std::vector<std::vector<Part>>& parts_of, const ReadPack& read_pack)
+                         const std::vector<std::vector<Part>>& parts_of, const ReadPack& read_pack,
+                         const std::function<bool()>& goes_on)
 {
     HEARTH_TRY_SET(const Bytes bytes, read_pack(pack));
     for (const std::uint32_t number : pieces) {
@@ -195,8 +203,11 @@ Status Stage::write_pack(const Pack& pack, const std::vector<std::uint32_t>& pie
             return error(Code::corrupt, "{}",
                          "The capture's contents are not what it says they are. Nothing was "
                          "written.");
-        for (const Part& part : parts_of[number])
+        for (const Part& part : parts_of[number]) {
             HEARTH_TRY(write_part(part, content));
+            if (!goes_on())
+                return stopped();
+        }
     }
     return {};
 }

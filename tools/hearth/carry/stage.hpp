@@ -2,6 +2,7 @@
 
 #include "carry/write_tree.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,14 @@ private:
 
     Status make_items(const std::vector<bool>& needed);
     Status write_pack(const Pack& pack, const std::vector<std::uint32_t>& pieces,
-                      const std::vector<std::vector<Part>>& parts_of, const ReadPack& read_pack);
+                      const std::vector<std::vector<Part>>& parts_of, const ReadPack& read_pack,
+                      const std::function<bool()>& goes_on);
     Status write_part(const Part& part, ByteView content) const;
     Status finish_items(const std::vector<bool>& needed);
     Status merge(int from, int to, const std::string& path, Existing existing) const;
     Status move_folder(int from, int to, const std::string& name, const std::string& path, Existing existing) const;
     Error cannot_write(const std::string& path, int error) const;
+    static Error stopped();
     Error cannot_move(const std::string& path, int error) const;
 
     const Capture& m_capture;

@@ -1,7 +1,10 @@
 #include "process/file_io.hpp"
 
 #include "base/files.hpp"
+#include "base/log_file.hpp"
+#include "base/placed_file.hpp"
 #include "process/descriptor.hpp"
+#include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/system_error.hpp"
 #include "terminal/text.hpp"
@@ -10,16 +13,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 namespace hearth::cli {
@@ -54,47 +60,42 @@ int write_all(int descriptor, ByteView bytes)
     return 0;
 }
 
-mode_t mode_for_new_file()
+bool is_pipe_of_ours(const struct stat& status)
 {
-    const mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
+    return S_ISFIFO(status.st_mode) && (status.st_uid == ::geteuid() || status.st_uid == 0);
 }
 
-// A pipe or a device.
+// Pipes that have no name, as behind /dev/stdout, belong to whoever started us.
+bool has_a_name(int pipe)
+{
+    struct statfs system {};
+    return ::fstatfs(pipe, &system) != 0 || system.f_type != PIPEFS_MAGIC;
+}
+
+// A pipe or a device. Waits for the reader of a pipe of this user's, but not for one that a neighbour has put there.
 void write_in_place(const std::string& path, ByteView bytes)
 {
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    constexpr auto k_look_again = std::chrono::milliseconds(20);
     struct stat status {};
+    Descriptor file(base::open_log(path, 0));
+    while (file.get() < 0 && errno == ENXIO && ::stat(path.c_str(), &status) == 0 && is_pipe_of_ours(status)) {
+        stop_if_told();
+        std::this_thread::sleep_for(k_look_again);
+        file = Descriptor(base::open_log(path, 0));
+    }
     if (file.get() < 0 || ::fstat(file.get(), &status) != 0)
         cannot_write(path, errno);
     if (S_ISREG(status.st_mode))  // put there this moment
         cannot_write(path, EEXIST);
+    if (S_ISFIFO(status.st_mode) && !is_pipe_of_ours(status) && has_a_name(file.get()))
+        fail(fmt::format("{} is a pipe of another user. Choose another file.", in_quotes(path)));
+    ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
     if (const int error = write_all(file.get(), bytes); error == EPIPE)
         throw ReaderLeft{};
     else if (error != 0)
         cannot_write(path, error);
     if (file.reset() != 0)
         cannot_write(path, errno);
-}
-
-void write_beside_and_rename(const std::string& path, mode_t mode, ByteView bytes)
-{
-    std::string temporary = path + ".XXXXXX";
-    Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (file.get() < 0)
-        cannot_write(path, errno);
-    int error = write_all(file.get(), bytes);
-    if (error == 0 && ::fchmod(file.get(), mode) != 0)
-        error = errno;
-    if (file.reset() != 0 && error == 0)
-        error = errno;
-    if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0)
-        error = errno;
-    if (error != 0) {
-        ::unlink(temporary.c_str());
-        cannot_write(path, error);
-    }
 }
 
 }  // namespace
@@ -136,25 +137,16 @@ Bytes read_whole(const std::string& path, std::uint64_t most)
 
 void write_whole(const std::string& path, ByteView bytes)
 {
-    const std::optional<std::string> place = base::place_of(path);
-    if (!place)
-        fail(fmt::format("{} is a link of another user, which is not followed. Choose another file.", in_quotes(path)));
     struct stat status {};
-    if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    if (base::place_of(path) && ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+        !S_ISDIR(status.st_mode)) {
         write_in_place(path, bytes);
         return;
     }
-    // A symbolic link stays, and its target is replaced.
-    if (::lstat(place->c_str(), &status) != 0) {
-        if (errno != ENOENT)
-            cannot_write(path, errno);
-        write_beside_and_rename(*place, mode_for_new_file(), bytes);
-        return;
-    }
-    if (!S_ISREG(status.st_mode))
-        cannot_write(path, S_ISDIR(status.st_mode) ? EISDIR : EEXIST);
-    // A neighbour may have put a file that everybody can write to, or that runs as its owner.
-    write_beside_and_rename(*place, status.st_uid == ::geteuid() ? status.st_mode & 0777 : mode_for_new_file(), bytes);
+    base::PlacedFile file(base::system_files(), path, 0666);
+    file.write(bytes, 0);
+    if (const Status placed = file.place(base::PlacedFile::Sync::no); !placed)
+        fail(placed.error().message);
 }
 
 void keep_other_files(const std::string& path, const FileKind& kind)

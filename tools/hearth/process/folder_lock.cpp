@@ -1,5 +1,6 @@
 #include "process/folder_lock.hpp"
 
+#include "base/files.hpp"
 #include "process/stop_signals.hpp"
 #include "terminal/exit.hpp"
 #include "terminal/text.hpp"
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include <fcntl.h>
@@ -20,13 +22,14 @@ namespace hearth::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-// Links are followed: the file at the end is the one that changes.
-fs::path real(const std::string& file)
+// Links are followed, for the file at their end is the one that changes. Not a neighbour's: he would choose where a
+// lock is made and removed.
+std::filesystem::path real(const std::string& file)
 {
-    std::error_code error;
-    return fs::weakly_canonical(fs::absolute(file, error), error);
+    const std::optional<std::string> place = base::place_of(std::filesystem::absolute(file).string());
+    if (!place)
+        fail(fmt::format("{} is a link of another user, which is not followed. Choose another file.", in_quotes(file)));
+    return *place;
 }
 
 bool is_ours_alone(int file)
