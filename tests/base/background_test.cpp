@@ -5,7 +5,6 @@
 #include <atomic>
 #include <gtest/gtest.h>
 #include <latch>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -15,11 +14,10 @@ namespace {
 using base::Background;
 
 // Whatever was submitted before has run.
-void wait_for_all(Background& background)
+void wait_for_all(Background& background, const void* owner = "nobody")
 {
-    static int s_owner;
     std::latch done(1);
-    ASSERT_TRUE(background.submit(&s_owner, [&] { done.count_down(); }));
+    ASSERT_TRUE(background.submit(owner, [&] { done.count_down(); }));
     done.wait();
 }
 
@@ -37,8 +35,10 @@ std::atomic<bool> g_begun = false;
 std::atomic<bool> g_ending = false;
 int g_pipe[2];
 
-void write_byte()
+void write_byte_at_the_end()
 {
+    g_begun = true;
+    wait_for(g_ending);
     EXPECT_EQ(::write(g_pipe[1], "x", 1), 1);
 }
 
@@ -56,9 +56,7 @@ int written_by_a_process_that_ends(void (*work)())
         g_ending = true;
         std::exit(0);
     }
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(child_was_right(child));
     ::close(g_pipe[1]);
     char bytes[9];
     const auto written = static_cast<int>(::read(g_pipe[0], bytes, sizeof bytes));
@@ -68,13 +66,16 @@ int written_by_a_process_that_ends(void (*work)())
 
 }  // namespace
 
-TEST(Background, runs_one_piece_at_a_time_in_order_and_what_is_next_first)
+TEST(Background, runs_one_piece_at_a_time_in_order_what_is_next_first_and_goes_on_after_an_exception)
 {
     Background& background = Background::of_process();
     std::latch begin(1);
     std::string order;
     int owner = 0;
-    ASSERT_TRUE(background.submit(&owner, [&] { begin.wait(); }));
+    ASSERT_TRUE(background.submit(&owner, [&] {
+        begin.wait();
+        throw 1;
+    }));
     for (const char piece : {'a', 'b'})
         ASSERT_TRUE(background.submit(&owner, [&order, piece] { order += piece; }));
     ASSERT_TRUE(background.submit(
@@ -131,9 +132,7 @@ TEST(Background, what_runs_submits_nothing_more_for_an_owner_that_is_being_forgo
         EXPECT_FALSE(taken);
         wait_for_all(background);
         // As a new owner that is there by chance.
-        std::latch done(1);
-        ASSERT_TRUE(background.submit(&mine, [&] { done.count_down(); }));
-        done.wait();
+        wait_for_all(background, &mine);
         background.forget(&mine);
     }
 }
@@ -151,35 +150,13 @@ TEST(Background, work_may_forget_its_own_owner_and_submit_more)
     background.forget(&owner);
 }
 
-TEST(Background, an_exception_ends_its_own_piece_only)
+TEST(Background, the_end_of_the_process_waits_for_what_runs_and_for_the_destructors_of_the_threads_variables)
 {
-    Background& background = Background::of_process();
-    int owner = 0;
-    ASSERT_TRUE(background.submit(&owner, [] { throw 1; }));
-    wait_for_all(background);
-}
-
-TEST(Background, the_end_of_the_process_waits_for_what_runs)
-{
-    EXPECT_EQ(written_by_a_process_that_ends([] {
-                  g_begun = true;
-                  wait_for(g_ending);
-                  write_byte();
-              }),
-              1);
-}
-
-TEST(Background, the_end_of_the_process_waits_for_the_destructors_of_the_threads_variables)
-{
+    EXPECT_EQ(written_by_a_process_that_ends(write_byte_at_the_end), 1);
     EXPECT_EQ(written_by_a_process_that_ends([] {
                   static thread_local struct Kept {
                       bool is_used = false;
-                      ~Kept()
-                      {
-                          g_begun = true;
-                          wait_for(g_ending);
-                          write_byte();
-                      }
+                      ~Kept() { write_byte_at_the_end(); }
                   } t_kept;
                   t_kept.is_used = true;
               }),
@@ -212,9 +189,7 @@ TEST(Background, a_forked_child_has_none_of_its_parents_work_and_can_have_its_ow
             }
             ::_exit(0);
         }
-        int status = -1;
-        EXPECT_EQ(::waitpid(child, &status, 0), child);
-        EXPECT_EQ(status, 0);
+        EXPECT_TRUE(child_was_right(child));
     }
     go_on.count_down();
     waiter.join();

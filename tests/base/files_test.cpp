@@ -1,7 +1,7 @@
 #include "base/files.hpp"
 
 #include "support/acting_as.hpp"
-#include "support/forwarding_files.hpp"
+#include "support/faulty_files.hpp"
 #include "support/scratch_directory.hpp"
 #include "support/single_file.hpp"
 
@@ -81,14 +81,18 @@ Bytes read(const std::string& path, std::uint64_t limit, int& error)
 
 }  // namespace
 
-TEST(Files, read_exactly_goes_on_after_short_reads_and_interruptions)
+TEST(Files, reading_and_writing_all_goes_on_after_short_calls_and_interruptions)
 {
     const std::string content = counted(1000);
     for (const std::size_t chunk : {1U, 3U, 7U, 999U, 5000U}) {
+        SCOPED_TRACE(chunk);
         ChoppyFile file(content, chunk);
         std::string buffer(600, '\0');
         EXPECT_EQ(base::read_exactly(file, 1, buffer.data(), buffer.size(), 300), 0);
-        EXPECT_EQ(buffer, content.substr(300, 600)) << "in chunks of " << chunk;
+        EXPECT_EQ(buffer, content.substr(300, 600));
+        ChoppyFile written("", chunk);
+        EXPECT_EQ(base::write_all(written, 1, as_bytes(content), 20), 0);
+        EXPECT_EQ(written.content(), std::string(20, '\0') + content);
     }
 }
 
@@ -96,12 +100,11 @@ TEST(Files, read_exactly_says_when_the_file_ends_early)
 {
     ChoppyFile file(counted(100), 7);
     std::string buffer(100, '\0');
-    EXPECT_EQ(base::read_exactly(file, 1, buffer.data(), buffer.size(), 1), -ENODATA);
-    EXPECT_EQ(base::read_exactly(file, 1, buffer.data(), buffer.size(), 100), -ENODATA);
-    EXPECT_EQ(base::read_exactly(file, 1, buffer.data(), buffer.size(), 1 << 20), -ENODATA);
+    for (const std::uint64_t offset : {1, 100, 1 << 20})
+        EXPECT_EQ(base::read_exactly(file, 1, buffer.data(), buffer.size(), offset), -ENODATA) << offset;
 }
 
-TEST(Files, read_exactly_of_nothing_asks_for_nothing)
+TEST(Files, reading_and_writing_nothing_asks_for_nothing)
 {
     ChoppyFile file("", 7);
     EXPECT_EQ(base::read_exactly(file, 1, nullptr, 0, 5), 0);
@@ -125,16 +128,6 @@ TEST(Files, an_error_in_the_middle_ends_a_read_or_a_write_with_that_error)
     }
 }
 
-TEST(Files, write_all_goes_on_after_short_writes_and_interruptions)
-{
-    const std::string content = counted(1000);
-    for (const std::size_t chunk : {1U, 3U, 7U, 999U, 5000U}) {
-        ChoppyFile file("", chunk);
-        EXPECT_EQ(base::write_all(file, 1, as_bytes(content), 20), 0);
-        EXPECT_EQ(file.content(), std::string(20, '\0') + content) << "in chunks of " << chunk;
-    }
-}
-
 TEST(Files, a_write_that_takes_nothing_is_a_full_disk_and_no_endless_loop)
 {
     ChoppyFile file("", 7);
@@ -147,6 +140,7 @@ TEST(Files, read_file_gives_the_whole_file_and_refuses_a_byte_more_than_the_limi
     const ScratchDirectory scratch;
     const std::string path = scratch / "file";
     write_file(path, counted(5000));
+    const std::size_t descriptors = open_descriptors();
     int error = 1;
     EXPECT_EQ(read(path, 5000, error).text(), counted(5000));
     EXPECT_EQ(error, 0);
@@ -156,17 +150,13 @@ TEST(Files, read_file_gives_the_whole_file_and_refuses_a_byte_more_than_the_limi
     write_file(path, "");
     EXPECT_TRUE(read(path, 0, error).empty());
     EXPECT_EQ(error, 0);
-}
 
-TEST(Files, read_file_does_not_allocate_for_a_sparse_file_beyond_the_limit)
-{
-    const ScratchDirectory scratch;
-    const std::string path = scratch / "sparse";
-    write_file(path, "x");
+    // More than there is memory for.
     fs::resize_file(path, std::uintmax_t{1} << 40U);
-    int error = 0;
     EXPECT_TRUE(read(path, 1 << 20, error).empty());
     EXPECT_EQ(error, -EFBIG);
+    EXPECT_TRUE(read(scratch.path(), 100, error).empty());
+    EXPECT_EQ(open_descriptors(), descriptors) << "none is left open";
 }
 
 TEST(Files, read_file_takes_no_fifo_link_directory_or_socket_for_a_file)
@@ -200,41 +190,17 @@ TEST(Files, read_file_takes_no_fifo_link_directory_or_socket_for_a_file)
     ::close(listener);
 }
 
-TEST(Files, read_file_leaves_no_descriptor_open)
+TEST(Files, make_directories_makes_the_missing_parents_with_the_mode_and_leaves_that_of_those_that_were_there)
 {
     const ScratchDirectory scratch;
-    write_file(scratch / "file", "content");
-    const auto open_descriptors = [] {
-        return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator{});
-    };
-    const auto before = open_descriptors();
-    int error = 0;
-    (void)read(scratch / "file", 100, error);
-    (void)read(scratch / "file", 1, error);
-    (void)read(scratch.path(), 100, error);
-    EXPECT_EQ(open_descriptors(), before);
-}
-
-TEST(Files, make_directories_makes_the_missing_parents_with_the_mode)
-{
-    const ScratchDirectory scratch;
-    const std::string deep = scratch / "a/b/c";
-    EXPECT_EQ(base::make_directories(system_files(), deep, 0700), 0);
-    for (const char* name : {"a", "a/b", "a/b/c"})
-        EXPECT_EQ(fs::status(scratch / name).permissions(), fs::perms::owner_all) << name;
-    EXPECT_EQ(base::make_directories(system_files(), deep, 0700), 0);
-    EXPECT_EQ(base::make_directories(system_files(), deep + "/d/", 0700), 0);
-    EXPECT_EQ(base::make_directories(system_files(), scratch / "x//y", 0700), 0);
-    EXPECT_TRUE(fs::is_directory(scratch / "x/y"));
-}
-
-TEST(Files, make_directories_leaves_the_mode_of_parents_that_were_there)
-{
-    const ScratchDirectory scratch;
+    constexpr fs::perms k_before = fs::perms::owner_all | fs::perms::group_read;
     fs::create_directory(scratch / "open");
-    fs::permissions(scratch / "open", fs::perms::owner_all | fs::perms::group_read);
-    EXPECT_EQ(base::make_directories(system_files(), scratch / "open/new", 0700), 0);
-    EXPECT_EQ(fs::status(scratch / "open").permissions(), fs::perms::owner_all | fs::perms::group_read);
+    fs::permissions(scratch / "open", k_before);
+    for (const char* name : {"open/a/b/c", "open/a/b/c", "open/a/b/c/d/", "open/x//y"})
+        EXPECT_EQ(base::make_directories(system_files(), scratch / name, 0700), 0) << name;
+    for (const char* name : {"open/a", "open/a/b", "open/a/b/c", "open/x/y"})
+        EXPECT_EQ(fs::status(scratch / name).permissions(), fs::perms::owner_all) << name;
+    EXPECT_EQ(fs::status(scratch / "open").permissions(), k_before);
 }
 
 TEST(Files, a_folder_for_several_users_passes_on_no_mode_before_it_has_its_own)
@@ -268,24 +234,19 @@ TEST(Files, a_folder_for_several_users_passes_on_no_mode_before_it_has_its_own)
     EXPECT_EQ(base::mode_for_sharing(system_files(), left), 0770U);
 }
 
-TEST(Files, make_directories_says_when_a_file_is_in_the_way)
+TEST(Files, make_directories_goes_through_a_link_to_a_directory_and_says_when_a_file_is_in_the_way)
 {
     const ScratchDirectory scratch;
     write_file(scratch / "file", "content");
-    EXPECT_EQ(base::make_directories(system_files(), scratch / "file", 0700), -ENOTDIR);
-    EXPECT_EQ(base::make_directories(system_files(), scratch / "file/below", 0700), -ENOTDIR);
-    EXPECT_EQ(base::make_directories(system_files(), scratch / "file/far/below", 0700), -ENOTDIR);
+    for (const char* name : {"file", "file/below", "file/far/below"})
+        EXPECT_EQ(base::make_directories(system_files(), scratch / name, 0700), -ENOTDIR) << name;
     EXPECT_EQ(read_file(scratch / "file"), "content");
     EXPECT_EQ(base::make_directories(system_files(), "", 0700), -ENOENT);
-}
 
-TEST(Files, make_directories_goes_through_a_link_to_a_directory)
-{
-    const ScratchDirectory scratch;
     fs::create_directory(scratch / "real");
     fs::create_directory_symlink(scratch / "real", scratch / "link");
-    EXPECT_EQ(base::make_directories(system_files(), scratch / "link", 0700), 0);
-    EXPECT_EQ(base::make_directories(system_files(), scratch / "link/below", 0700), 0);
+    for (const char* name : {"link", "link/below"})
+        EXPECT_EQ(base::make_directories(system_files(), scratch / name, 0700), 0) << name;
     EXPECT_TRUE(fs::is_directory(scratch / "real/below"));
 }
 
@@ -316,7 +277,7 @@ TEST(Files, a_handle_is_moved_closed_once_and_keeps_its_error)
     base::FileHandle target;
     target = std::move(moved);
     EXPECT_EQ(target.close(), 0);
-    EXPECT_EQ(target.close(), 0);
+    EXPECT_EQ(target.close(), 0) << "once is enough";
     EXPECT_EQ(::fcntl(fd, F_GETFD), -1);
 
     const base::FileHandle missing(files, files.open((scratch / "missing").c_str(), O_RDONLY, 0));

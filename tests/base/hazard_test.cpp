@@ -69,38 +69,28 @@ bool is_given_again(const HazardSlot* slot)
     return seen;
 }
 
+// Whatever a case retires is freed at its end.
+class Hazard : public testing::Test {
+protected:
+    ~Hazard() override
+    {
+        EXPECT_EQ(kept(), 0U);
+        EXPECT_EQ(g_living, m_living);
+    }
+    // What has been retired and not freed.
+    std::size_t kept() const { return base::retired_count() - m_before; }
+
+private:
+    const std::size_t m_before = base::retired_count();
+    const int m_living = g_living;
+};
+
 }  // namespace
 
-TEST(Hazard, what_nobody_uses_is_freed_when_retired)
+TEST_F(Hazard, a_lease_outlives_retiring_and_of_several_the_last_release_frees)
 {
-    const std::size_t before = base::retired_count();
-    const int living = g_living;
-    base::retire(new Thing);
-    EXPECT_EQ(g_living, living);
-    EXPECT_EQ(base::retired_count(), before);
-}
-
-TEST(Hazard, a_lease_outlives_retiring_and_its_release_frees)
-{
-    const std::size_t before = base::retired_count();
-    const int living = g_living;
     std::atomic<Thing*> source{new Thing(7)};
-    HazardSlot* const slot = base::acquire_slot();
-    const Thing* const leased = protect(slot, source);
-    base::retire(source.exchange(nullptr));
-    EXPECT_EQ(g_living, living + 1);
-    EXPECT_EQ(base::retired_count(), before + 1);
-    EXPECT_EQ(leased->mark, k_alive);
-    EXPECT_EQ(leased->number, 7);
-    base::release_slot(slot);
-    EXPECT_EQ(g_living, living);
-    EXPECT_EQ(base::retired_count(), before);
-}
-
-TEST(Hazard, of_several_leases_the_last_release_frees)
-{
-    const std::size_t before = base::retired_count();
-    std::atomic<Thing*> source{new Thing};
+    const Thing* const leased = source;
     std::vector<HazardSlot*> slots;
     for (int i = 0; i < 100; ++i) {
         slots.push_back(base::acquire_slot());
@@ -109,42 +99,28 @@ TEST(Hazard, of_several_leases_the_last_release_frees)
     base::retire(source.exchange(nullptr));
     std::shuffle(slots.begin(), slots.end(), std::mt19937_64(seed()));
     while (!slots.empty()) {
-        EXPECT_EQ(base::retired_count(), before + 1);
+        EXPECT_EQ(kept(), 1U);
+        EXPECT_TRUE(leased->mark == k_alive && leased->number == 7);
         base::release_slot(slots.back());
         slots.pop_back();
     }
-    EXPECT_EQ(base::retired_count(), before);
 }
 
-TEST(Hazard, a_lease_on_one_object_does_not_keep_another)
+TEST_F(Hazard, what_nobody_uses_is_freed_when_retired_and_a_lease_keeps_its_own_object_only)
 {
-    const std::size_t before = base::retired_count();
-    std::atomic<Thing*> kept{new Thing};
+    std::atomic<Thing*> leased{new Thing};
     HazardSlot* const slot = base::acquire_slot();
-    protect(slot, kept);
+    protect(slot, leased);
     base::retire(new Thing);
-    EXPECT_EQ(base::retired_count(), before);
-    base::retire(kept.exchange(nullptr));
+    EXPECT_EQ(kept(), 0U);
+    base::retire(leased.exchange(nullptr));
     base::retire(new Thing);
-    EXPECT_EQ(base::retired_count(), before + 1);
+    EXPECT_EQ(kept(), 1U);
     base::release_slot(slot);
-    EXPECT_EQ(base::retired_count(), before);
 }
 
-TEST(Hazard, a_lease_may_end_in_another_thread)
+TEST_F(Hazard, a_lease_outlives_the_thread_that_took_it)
 {
-    const std::size_t before = base::retired_count();
-    std::atomic<Thing*> source{new Thing};
-    HazardSlot* const slot = base::acquire_slot();
-    protect(slot, source);
-    base::retire(source.exchange(nullptr));
-    std::thread([slot] { base::release_slot(slot); }).join();
-    EXPECT_EQ(base::retired_count(), before);
-}
-
-TEST(Hazard, a_lease_outlives_the_thread_that_took_it)
-{
-    const std::size_t before = base::retired_count();
     std::atomic<Thing*> source{new Thing(3)};
     HazardSlot* slot = nullptr;
     const Thing* leased = nullptr;
@@ -156,10 +132,9 @@ TEST(Hazard, a_lease_outlives_the_thread_that_took_it)
     EXPECT_EQ(leased->number, 3);
     EXPECT_EQ(leased->mark, k_alive);
     base::release_slot(slot);
-    EXPECT_EQ(base::retired_count(), before);
 }
 
-TEST(Hazard, freeing_one_object_may_release_the_lease_on_another)
+TEST_F(Hazard, freeing_one_object_may_release_the_lease_on_another)
 {
     struct Chain final : base::Reclaimable {
         HazardSlot* holds = nullptr;
@@ -169,21 +144,17 @@ TEST(Hazard, freeing_one_object_may_release_the_lease_on_another)
                 base::release_slot(holds);
         }
     };
-    const std::size_t before = base::retired_count();
-    const int living = g_living;
     std::atomic<Thing*> source{new Thing};
     auto* const chain = new Chain;
     chain->holds = base::acquire_slot();
     protect(chain->holds, source);
     base::retire(source.exchange(nullptr));
-    EXPECT_EQ(base::retired_count(), before + 1);
+    EXPECT_EQ(kept(), 1U);
     base::retire(chain);
-    EXPECT_EQ(base::retired_count(), before);
-    EXPECT_EQ(g_living, living);
 }
 
 // A program may keep a lease in a thread-local of its own, which is destroyed after ours if it was made before.
-TEST(Hazard, a_slot_released_while_its_thread_ends_is_given_again)
+TEST_F(Hazard, a_slot_released_while_its_thread_ends_is_given_again)
 {
     struct Late {
         HazardSlot* slot = nullptr;
@@ -203,19 +174,22 @@ TEST(Hazard, a_slot_released_while_its_thread_ends_is_given_again)
     EXPECT_TRUE(is_given_again(released)) << "every thread that ends like this would lose a slot for good";
 }
 
-TEST(Hazard, a_slot_released_by_a_thread_that_took_none_is_given_again)
+TEST_F(Hazard, a_lease_may_end_in_a_thread_that_took_none_and_its_slot_is_given_again)
 {
+    std::atomic<Thing*> source{new Thing};
     HazardSlot* const slot = base::acquire_slot();
+    protect(slot, source);
+    base::retire(source.exchange(nullptr));
     std::thread([slot] { base::release_slot(slot); }).join();
+    EXPECT_EQ(kept(), 0U);
     EXPECT_TRUE(is_given_again(slot)) << "every thread that only releases would lose its slots for good";
 }
 
-TEST(Hazard, an_artifact_lease_keeps_its_artifact_and_shares_it)
+TEST_F(Hazard, an_artifact_lease_keeps_and_shares_its_artifact_and_holds_nothing_when_it_is_assigned_from)
 {
     struct Holder final : base::Reclaimable {
         std::shared_ptr<const Artifact> artifact = std::make_shared<Artifact>("bytes");
     };
-    const std::size_t before = base::retired_count();
     auto* const holder = new Holder;
     HazardSlot* const slot = base::acquire_slot();
     base::announce(slot, holder);
@@ -225,15 +199,12 @@ TEST(Hazard, an_artifact_lease_keeps_its_artifact_and_shares_it)
 
     ArtifactLease moved = std::move(lease);
     EXPECT_FALSE(lease);  // NOLINT(bugprone-use-after-move): what a moved-from lease says is what is asked
-    EXPECT_EQ(base::retired_count(), before + 1);
+    EXPECT_EQ(kept(), 1U);
     const std::shared_ptr<const Artifact> shared = moved.share();
     moved = ArtifactLease();
-    EXPECT_EQ(base::retired_count(), before);
+    EXPECT_EQ(kept(), 0U);
     EXPECT_EQ(shared->text(), "bytes");
-}
 
-TEST(Hazard, an_artifact_lease_that_is_assigned_from_holds_nothing)
-{
     ArtifactLease first(std::make_shared<const Artifact>("first"));
     const std::weak_ptr<const Artifact> of_first = first.share();
     ArtifactLease second(std::make_shared<const Artifact>("second"));
@@ -244,10 +215,9 @@ TEST(Hazard, an_artifact_lease_that_is_assigned_from_holds_nothing)
 }
 
 // Counted in slots that scans visit: each such visit costs a cache line.
-TEST(Hazard, releasing_leases_on_departed_objects_visits_no_slots)
+TEST_F(Hazard, releasing_leases_on_departed_objects_visits_no_slots)
 {
     constexpr std::size_t k_leases = 4000;
-    const std::size_t before = base::retired_count();
     std::vector<HazardSlot*> slots;
     std::vector<base::Reclaimable*> things;
     for (std::size_t i = 0; i < k_leases; ++i) {
@@ -256,19 +226,17 @@ TEST(Hazard, releasing_leases_on_departed_objects_visits_no_slots)
         base::announce(slots.back(), things.back());
     }
     base::retire(things);
-    EXPECT_EQ(base::retired_count(), before + k_leases);
+    EXPECT_EQ(kept(), k_leases);
     const std::size_t visited = base::slots_visited();
     for (HazardSlot* const slot : slots)
         base::release_slot(slot);
     EXPECT_EQ(base::slots_visited(), visited);
-    EXPECT_EQ(base::retired_count(), before);
 }
 
-TEST(Hazard, retiring_beside_many_leases_visits_few_slots_for_each)
+TEST_F(Hazard, retiring_beside_many_leases_visits_few_slots_for_each)
 {
     constexpr std::size_t k_leases = 100'000;
     constexpr std::size_t k_retired = 10'000;
-    const std::size_t before = base::retired_count();
     std::atomic<Thing*> popular{new Thing};
     std::vector<HazardSlot*> slots;
     for (std::size_t i = 0; i < k_leases; ++i) {
@@ -283,12 +251,10 @@ TEST(Hazard, retiring_beside_many_leases_visits_few_slots_for_each)
         base::release_slot(slot);
     base::retire(popular.load());
     base::reclaim();
-    EXPECT_EQ(base::retired_count(), before);
 }
 
-TEST(Hazard, a_lease_that_is_moved_on_to_another_object_gives_the_first_one_up)
+TEST_F(Hazard, a_lease_that_is_moved_on_to_another_object_gives_the_first_one_up)
 {
-    const std::size_t before = base::retired_count();
     std::atomic<Thing*> first{new Thing};
     std::atomic<Thing*> second{new Thing};
     HazardSlot* const slot = base::acquire_slot();
@@ -297,18 +263,15 @@ TEST(Hazard, a_lease_that_is_moved_on_to_another_object_gives_the_first_one_up)
     protect(slot, second);
     base::retire(second.exchange(nullptr));
     base::reclaim();
-    EXPECT_EQ(base::retired_count(), before + 1) << "the first is gone, the second is held";
+    EXPECT_EQ(kept(), 1U) << "the first is gone, the second is held";
     base::release_slot(slot);
-    EXPECT_EQ(base::retired_count(), before);
 }
 
 // Readers that hold several leases at a time, hand some to other threads, and look at what they hold to the last
 // moment; writers that replace and retire under them. A reclaimer that is early shows as a mark of 0, or to a sanitizer
 // as a use after free; one that is late, in the counts at the end.
-TEST(Hazard, many_threads_never_see_a_freed_object_and_free_all_of_them)
+TEST_F(Hazard, many_threads_never_see_a_freed_object_and_free_all_of_them)
 {
-    const std::size_t before = base::retired_count();
-    const int living = g_living;
     const std::uint64_t base_seed = seed();
     constexpr std::size_t k_sources = 4;
     std::array<std::atomic<Thing*>, k_sources> sources{};
@@ -365,8 +328,6 @@ TEST(Hazard, many_threads_never_see_a_freed_object_and_free_all_of_them)
         base::retire(source.exchange(nullptr));
     base::reclaim();  // for what was retired in the very moment of its last release
     EXPECT_EQ(wrong, 0);
-    EXPECT_EQ(base::retired_count(), before);
-    EXPECT_EQ(g_living, living);
 }
 
 }  // namespace hearth::test

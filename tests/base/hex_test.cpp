@@ -20,16 +20,11 @@ TEST(Hex, every_byte_goes_there_and_back)
     EXPECT_EQ(as_text(std::as_bytes(std::span(back))), all);
 }
 
-TEST(Hex, either_case_is_read)
-{
-    std::array<std::uint8_t, 3> out{};
-    ASSERT_TRUE(base::from_hex("aBcDeF", out));
-    EXPECT_EQ(out, (std::array<std::uint8_t, 3>{0xAB, 0xCD, 0xEF}));
-}
-
-TEST(Hex, anything_but_the_right_number_of_digits_is_refused)
+TEST(Hex, the_right_number_of_digits_of_either_case_is_read_and_nothing_else)
 {
     std::array<std::uint8_t, 2> out{};
+    ASSERT_TRUE(base::from_hex("aBcD", out));
+    EXPECT_EQ(out, (std::array<std::uint8_t, 2>{0xAB, 0xCD}));
     for (const std::string_view text : {"", "123", "12345", "123g", "12 4", "-123", "0x12", "123\n", "\xC3\xA9zz"})
         EXPECT_FALSE(base::from_hex(text, out)) << text;
     EXPECT_FALSE(base::from_hex(std::string_view("12\0004", 4), out)) << "a zero byte among the digits";

@@ -77,8 +77,11 @@ TEST(Latency, percentiles_of_many_samples_are_right_to_within_19_percent)
     }
 }
 
-TEST(Latency, a_count_is_as_good_as_that_many_samples)
+TEST(Latency, a_count_is_as_good_as_that_many_samples_and_without_any_everything_is_zero)
 {
+    EXPECT_EQ(Latency{}.percentile_us(0.5), 0);
+    EXPECT_EQ(Latency{}.percentile_us(0.99), 0);
+    EXPECT_EQ(Latency{}.mean_us(), 0);
     Latency one_by_one;
     for (int i = 0; i < 1000; ++i)
         one_by_one.add(1500);
@@ -87,14 +90,6 @@ TEST(Latency, a_count_is_as_good_as_that_many_samples)
     EXPECT_EQ(one_by_one.buckets, at_once.buckets);
     EXPECT_EQ(one_by_one.samples, at_once.samples);
     EXPECT_EQ(one_by_one.total_ns, at_once.total_ns);
-}
-
-TEST(Latency, without_samples_everything_is_zero)
-{
-    const Latency latency;
-    EXPECT_EQ(latency.percentile_us(0.5), 0);
-    EXPECT_EQ(latency.percentile_us(0.99), 0);
-    EXPECT_EQ(latency.mean_us(), 0);
 }
 
 }  // namespace hearth::test

@@ -18,13 +18,11 @@ std::vector<std::byte> some_bytes(std::size_t size)
     return bytes;
 }
 
-bool operator<(const base::MemorySum& a, const base::MemorySum& b)
-{
-    return std::pair(a.first, a.second) < std::pair(b.first, b.second);
-}
-
 struct Less {
-    bool operator()(const base::MemorySum& a, const base::MemorySum& b) const { return a < b; }
+    bool operator()(const base::MemorySum& a, const base::MemorySum& b) const
+    {
+        return std::pair(a.first, a.second) < std::pair(b.first, b.second);
+    }
 };
 
 TEST(MemorySum, a_copy_is_the_same_bytes_with_the_same_sum_and_nothing_beside_them)

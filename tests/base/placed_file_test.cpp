@@ -3,6 +3,7 @@
 #include "base/log_file.hpp"
 
 #include "support/faulty_files.hpp"
+#include "support/in_threads.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <atomic>
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
 namespace hearth::test {
 
@@ -70,14 +70,10 @@ TEST_F(Placing, leaves_what_is_there_until_the_new_one_is_whole)
 
 TEST_F(Placing, by_many_threads_at_once_never_meets_another)
 {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 8; ++i)
-        threads.emplace_back([&, i] {
-            for (int round = 0; round < 50; ++round)
-                EXPECT_TRUE(put(m_path, std::string(1000, static_cast<char>('a' + i))).ok());
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(8, [&](std::uint64_t i) {
+        for (int round = 0; round < 50; ++round)
+            EXPECT_TRUE(put(m_path, std::string(1000, static_cast<char>('a' + i))).ok());
+    });
     const std::string last = read_file(m_path);
     EXPECT_EQ(last, std::string(1000, last.front())) << "one of them as a whole";
     EXPECT_EQ(snapshot(m_scratch.path()).size(), 1U);
@@ -150,20 +146,13 @@ TEST_F(Placing, through_a_link_of_another_user_is_refused)
         EXPECT_TRUE(fs::is_symlink(m_path));
         EXPECT_EQ(fs::exists(m_scratch / "real"), is_there);
     }
+    // Nor through one of ours that leads to it.
+    const std::string ours = m_scratch / "ours";
+    fs::create_symlink("file", ours);
+    EXPECT_FALSE(put(ours, "text").ok());
+    EXPECT_EQ(base::open_log(ours, O_APPEND), -1);
+    EXPECT_EQ(base::place_of(ours), std::nullopt);
     EXPECT_EQ(read_file(m_scratch / "real"), "private");
-}
-
-TEST_F(Placing, through_a_link_of_ours_to_one_of_another_user_is_refused)
-{
-    write_file(m_scratch / "private", "private");
-    fs::create_symlink("private", m_scratch / "neighbours");
-    if (::lchown((m_scratch / "neighbours").c_str(), 65534, 65534) != 0)
-        GTEST_SKIP() << "only root can give a link away";
-    fs::create_symlink("neighbours", m_path);
-    EXPECT_FALSE(put(m_path, "text").ok());
-    EXPECT_EQ(base::open_log(m_path, O_APPEND), -1);
-    EXPECT_EQ(base::place_of(m_path), std::nullopt);
-    EXPECT_EQ(read_file(m_scratch / "private"), "private");
 }
 
 // A neighbour puts his link there and takes it away again, all the while.
@@ -191,9 +180,12 @@ TEST_F(Placing, follows_no_link_that_comes_and_goes)
     EXPECT_FALSE(fs::exists(m_scratch / "private"));
 }
 
-TEST_F(Placing, does_not_take_the_mode_of_another_users_file)
+TEST_F(Placing, keeps_the_mode_of_what_was_there_but_not_of_another_users_file)
 {
-    write_file(m_path, "his");
+    ASSERT_TRUE(PlacedFile(system_files(), m_path, 0600).place().ok());
+    EXPECT_EQ(mode_of(m_path), 0600U);
+    ASSERT_TRUE(put(m_path, "new").ok());
+    EXPECT_EQ(mode_of(m_path), 0600U);
     if (::chown(m_path.c_str(), 65534, 65534) != 0)
         GTEST_SKIP() << "only root can give a file away";
     ASSERT_EQ(::chmod(m_path.c_str(), 06777), 0);
@@ -201,17 +193,6 @@ TEST_F(Placing, does_not_take_the_mode_of_another_users_file)
     EXPECT_TRUE(put(m_path, "ours").ok());
     ::umask(mask);
     EXPECT_EQ(mode_of(m_path), 0644U);
-}
-
-TEST_F(Placing, keeps_the_mode_of_what_was_there)
-{
-    {
-        PlacedFile file(system_files(), m_path, 0600);
-        ASSERT_TRUE(file.place().ok());
-    }
-    EXPECT_EQ(mode_of(m_path), 0600U);
-    ASSERT_TRUE(put(m_path, "new").ok());
-    EXPECT_EQ(mode_of(m_path), 0600U);
 }
 
 TEST_F(Placing, takes_names_as_long_as_a_file_system_does)

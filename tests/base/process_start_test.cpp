@@ -1,7 +1,8 @@
 #include "base/process_start.hpp"
 
+#include "support/forks.hpp"
+
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace hearth::base {
@@ -27,9 +28,7 @@ TEST(ProcessStart, of_a_forked_child_is_its_own)
     const pid_t child = ::fork();
     if (child == 0)
         ::_exit(ProcessStart::ask().began() > parent.began() ? 0 : 1);
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(test::child_was_right(child));
 }
 
 }  // namespace hearth::base

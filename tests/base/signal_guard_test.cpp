@@ -12,24 +12,6 @@ namespace hearth::base {
 
 namespace {
 
-// No file of this process grows beyond that, for as long as this lives.
-class FileLimit {
-public:
-    explicit FileLimit(std::uint64_t bytes)
-    {
-        ::getrlimit(RLIMIT_FSIZE, &m_before);
-        rlimit less = m_before;
-        less.rlim_cur = bytes;
-        ::setrlimit(RLIMIT_FSIZE, &less);
-    }
-    ~FileLimit() { ::setrlimit(RLIMIT_FSIZE, &m_before); }
-    FileLimit(const FileLimit&) = delete;
-    FileLimit& operator=(const FileLimit&) = delete;
-
-private:
-    rlimit m_before{};
-};
-
 bool is_blocked(int signal)
 {
     sigset_t mask;
@@ -55,13 +37,13 @@ TEST(FileLimitGuard, what_is_written_beyond_the_limit_on_files_is_an_error_and_n
     Files& files = system_files();
     const FileHandle file(files, files.open(path.c_str(), O_RDWR | O_CREAT, 0600));
     ASSERT_TRUE(file.open());
-    int written = 0;
-    int grown = 0;
-    {
-        const FileLimit limit(4096);
-        written = write_all(files, file.fd(), as_bytes(bytes), 0);
-        grown = files.truncate(file.fd(), 8192);
-    }
+    rlimit before{};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit less{4096, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &less);
+    const int written = write_all(files, file.fd(), as_bytes(bytes), 0);
+    const int grown = files.truncate(file.fd(), 8192);
+    ::setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_EQ(written, -EFBIG);
     EXPECT_EQ(grown, -EFBIG);
     FileStat stat;

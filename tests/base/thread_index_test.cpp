@@ -40,24 +40,15 @@ TEST(ThreadIndex, no_two_living_threads_share_a_number)
     EXPECT_FALSE(distinct.contains(mine));
 }
 
-TEST(ThreadIndex, the_numbers_of_ended_threads_are_given_again)
+TEST(ThreadIndex, the_numbers_of_ended_threads_are_given_again_and_the_lowest_goes_first)
 {
     (void)base::thread_index();
     const std::vector<std::size_t> first = numbers_of_threads(16);
-    const std::size_t highest = *std::max_element(first.begin(), first.end());
+    const auto [lowest, highest] = std::minmax_element(first.begin(), first.end());
+    EXPECT_EQ(numbers_of_threads(1)[0], *lowest);
     for (std::uint64_t round = 0; round < scaled(50); ++round)
         for (const std::size_t number : numbers_of_threads(16))
-            ASSERT_LE(number, highest);
-}
-
-TEST(ThreadIndex, the_lowest_free_number_goes_first)
-{
-    (void)base::thread_index();
-    const std::vector<std::size_t> several = numbers_of_threads(8);
-    const std::size_t lowest = *std::min_element(several.begin(), several.end());
-    std::size_t next = 0;
-    std::thread([&] { next = base::thread_index(); }).join();
-    EXPECT_EQ(next, lowest);
+            ASSERT_LE(number, *highest);
 }
 
 }  // namespace hearth::test

@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 namespace hearth::test {
 
-using std::chrono::hours;
+using namespace std::chrono_literals;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 TEST(Units, sizes_are_powers_of_1024_whichever_way_they_are_written)
 {
@@ -42,17 +42,11 @@ TEST(Units, what_is_no_size_is_none)
 
 TEST(Units, durations_have_units_and_a_bare_number_is_seconds)
 {
-    EXPECT_EQ(parse_duration("0"), milliseconds(0));
-    EXPECT_EQ(parse_duration("90"), seconds(90));
-    EXPECT_EQ(parse_duration("90s"), seconds(90));
-    EXPECT_EQ(parse_duration("250ms"), milliseconds(250));
-    EXPECT_EQ(parse_duration("2m"), seconds(120));
-    EXPECT_EQ(parse_duration("12h"), hours(12));
-    EXPECT_EQ(parse_duration("30d"), hours(24 * 30));
-    EXPECT_EQ(parse_duration("1w"), hours(24 * 7));
-    EXPECT_EQ(parse_duration("1.5h"), seconds(5400));
-    EXPECT_EQ(parse_duration("0.25s"), milliseconds(250));
-    EXPECT_EQ(parse_duration("5 m"), seconds(300));
+    const std::pair<const char*, milliseconds> cases[] = {
+        {"0", 0ms},        {"90", 90s},     {"90s", 90s},    {"250ms", 250ms}, {"2m", 2min}, {"12h", 12h},
+        {"30d", 24h * 30}, {"1w", 24h * 7}, {"1.5h", 90min}, {"0.25s", 250ms}, {"5 m", 5min}};
+    for (const auto& [text, duration] : cases)
+        EXPECT_EQ(parse_duration(text), duration) << text;
 }
 
 TEST(Units, what_is_no_duration_is_none)
@@ -65,26 +59,26 @@ TEST(Units, what_is_no_duration_is_none)
 
 TEST(Units, sizes_are_shown_with_one_digit_where_it_says_something)
 {
-    EXPECT_EQ(format_size(0), "0 B");
-    EXPECT_EQ(format_size(512), "512 B");
-    EXPECT_EQ(format_size(1023), "1023 B");
-    EXPECT_EQ(format_size(1024), "1 KiB");
-    EXPECT_EQ(format_size(1536), "1.5 KiB");
-    EXPECT_EQ(format_size(1536_MiB), "1.5 GiB");
-    EXPECT_EQ(format_size(10_GiB), "10 GiB");
-    EXPECT_EQ(format_size(1_MiB - 1), "1 MiB");  // and not "1024 KiB"
-    EXPECT_EQ(format_size(1024 * 1024_GiB), "1 PiB");
-    EXPECT_EQ(format_size(UINT64_MAX), "16384 PiB");
+    const std::pair<std::uint64_t, const char*> cases[] = {{0, "0 B"},
+                                                           {512, "512 B"},
+                                                           {1023, "1023 B"},
+                                                           {1024, "1 KiB"},
+                                                           {1536, "1.5 KiB"},
+                                                           {1536_MiB, "1.5 GiB"},
+                                                           {10_GiB, "10 GiB"},
+                                                           {1024 * 1024_GiB, "1 PiB"},
+                                                           {UINT64_MAX, "16384 PiB"},
+                                                           {1_MiB - 1, "1 MiB"}};  // and not "1024 KiB"
+    for (const auto& [size, shown] : cases)
+        EXPECT_EQ(format_size(size), shown);
 }
 
 TEST(Units, durations_are_shown_in_the_largest_unit_that_holds_them_exactly)
 {
-    EXPECT_EQ(format_duration(milliseconds(0)), "0");
-    EXPECT_EQ(format_duration(milliseconds(250)), "250ms");
-    EXPECT_EQ(format_duration(seconds(90)), "90s");
-    EXPECT_EQ(format_duration(seconds(120)), "2m");
-    EXPECT_EQ(format_duration(hours(36)), "36h");
-    EXPECT_EQ(format_duration(hours(24 * 30)), "30d");
+    const std::pair<milliseconds, const char*> cases[] = {{0ms, "0"},   {250ms, "250ms"}, {90s, "90s"},
+                                                          {2min, "2m"}, {36h, "36h"},     {24h * 30, "30d"}};
+    for (const auto& [duration, shown] : cases)
+        EXPECT_EQ(format_duration(duration), shown);
 }
 
 TEST(Units, what_is_shown_can_be_read_back)
@@ -92,8 +86,7 @@ TEST(Units, what_is_shown_can_be_read_back)
     for (const std::uint64_t size :
          {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1023}, 64_MiB, 256_MiB, 10_GiB, 1536_MiB})
         EXPECT_EQ(parse_size(format_size(size)), size) << format_size(size);
-    for (const milliseconds duration : {milliseconds(0), milliseconds(1), milliseconds(1500), milliseconds(60000),
-                                        milliseconds(3600000), milliseconds(604800000), milliseconds(86400001)})
+    for (const milliseconds duration : {0ms, 1ms, 1500ms, 60'000ms, 3'600'000ms, 604'800'000ms, 86'400'001ms})
         EXPECT_EQ(parse_duration(format_duration(duration)), duration) << format_duration(duration);
 }
 

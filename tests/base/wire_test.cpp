@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <tuple>
 
 namespace hearth::test {
 
@@ -46,6 +48,28 @@ TEST(Wire, the_ends_of_every_integer_come_back)
     round_trip(std::int64_t{});
 }
 
+TEST(Wire, values_come_back_in_their_order_and_every_cut_is_noticed)
+{
+    constexpr std::tuple k_numbers(std::uint8_t{0xFF}, std::uint16_t{0x8001}, std::uint32_t{0x80000001}, UINT64_MAX,
+                                   std::int32_t{-2}, INT64_MIN);
+    const std::string text(300, 't');
+    WireWriter out;
+    std::apply([&](auto... numbers) { (..., (out.number(numbers), out.prefixed<std::uint32_t>(text))); }, k_numbers);
+    const auto read = [&](WireReader& in) {
+        return std::apply(
+            [&]<class... T>(T... numbers) {
+                return (... && (in.number<T>() == numbers && in.prefixed<std::uint32_t>() == text));
+            },
+            k_numbers);
+    };
+    WireReader whole(out.view());
+    EXPECT_TRUE(read(whole) && whole.at_end() && !whole.failed());
+    for (std::size_t cut = 0; cut < out.size(); ++cut) {
+        WireReader in(out.view().first(cut));
+        EXPECT_TRUE(!read(in) && in.failed()) << cut;
+    }
+}
+
 TEST(Wire, prefixed_text_comes_back_with_what_it_holds)
 {
     WireWriter out;
@@ -61,8 +85,14 @@ TEST(Wire, prefixed_text_comes_back_with_what_it_holds)
     EXPECT_FALSE(in.failed());
 }
 
-TEST(Wire, reading_past_the_end_gives_zeros_and_says_so)
+TEST(Wire, reading_to_the_end_is_no_failure_and_past_it_gives_zeros_and_says_so)
 {
+    WireReader exact(as_bytes("abc"));
+    EXPECT_EQ(as_text(exact.raw(3)), "abc");
+    EXPECT_TRUE(exact.raw(0).empty());
+    EXPECT_TRUE(exact.at_end() && !exact.failed());
+    exact.raw(1);
+    EXPECT_TRUE(exact.failed());
     WireReader in(as_bytes("\x01\x02\x03"));
     EXPECT_EQ(in.number<std::uint32_t>(), 0U);
     EXPECT_TRUE(in.failed());
@@ -82,17 +112,6 @@ TEST(Wire, a_length_that_lies_reads_nothing)
         EXPECT_EQ(in.prefixed<std::uint64_t>(), "") << lie;
         EXPECT_TRUE(in.failed()) << lie;
     }
-}
-
-TEST(Wire, reading_exactly_to_the_end_is_no_failure)
-{
-    WireReader in(as_bytes("abc"));
-    EXPECT_EQ(as_text(in.raw(3)), "abc");
-    EXPECT_TRUE(in.raw(0).empty());
-    EXPECT_FALSE(in.failed());
-    EXPECT_TRUE(in.at_end());
-    in.raw(1);
-    EXPECT_TRUE(in.failed());
 }
 
 }  // namespace hearth::test

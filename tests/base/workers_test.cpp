@@ -27,52 +27,36 @@ TEST(Workers, where_no_thread_can_be_had_the_caller_runs_the_task_itself)
     EXPECT_NE(later.get_future().get(), std::this_thread::get_id());
 }
 
-TEST(Workers, what_others_wait_for_has_the_next_turn)
+TEST(Workers, what_others_wait_for_has_the_next_turn_also_after_a_task_that_throws)
 {
     Workers workers(1);
     std::promise<void> go_on;
-    workers.submit([&](Workers::Call) { go_on.get_future().wait(); });
+    std::thread::id thread;
+    workers.submit([&](Workers::Call) {
+        thread = std::this_thread::get_id();
+        go_on.get_future().wait();
+        throw std::runtime_error("from a task");
+    });
     std::string order;
-    std::promise<void> last;
+    std::promise<std::thread::id> last;
     workers.submit([&](Workers::Call) { order += 'a'; });
     workers.submit([&](Workers::Call) {
         order += 'b';
-        last.set_value();
+        last.set_value(std::this_thread::get_id());
     });
     workers.submit([&](Workers::Call) { order += 'n'; }, Workers::Turn::next);
     go_on.set_value();
-    last.get_future().wait();
+    EXPECT_EQ(last.get_future().get(), thread) << "neither the process nor its thread has ended";
     EXPECT_EQ(order, "nab");
-}
-
-TEST(Workers, a_task_that_throws_takes_neither_the_process_nor_its_thread_along)
-{
-    Workers workers(1);
-    std::promise<std::thread::id> first;
-    workers.submit([&](Workers::Call) {
-        first.set_value(std::this_thread::get_id());
-        throw std::runtime_error("from a task");
-    });
-    std::promise<std::thread::id> second;
-    workers.submit([&](Workers::Call) { second.set_value(std::this_thread::get_id()); });
-    EXPECT_EQ(first.get_future().get(), second.get_future().get());
 }
 
 namespace {
 
 // Calls a function when the last copy of what captured it goes.
-class AtEnd {
-public:
-    explicit AtEnd(std::function<void()> then) : m_then(new std::function<void()>(std::move(then)), run_and_delete) {}
-
-private:
-    static void run_and_delete(const std::function<void()>* then)
-    {
-        (*then)();
-        delete then;
-    }
-    std::shared_ptr<std::function<void()>> m_then;
-};
+std::shared_ptr<void> call_at_end(std::function<void()> then)
+{
+    return {nullptr, [then = std::move(then)](void*) { then(); }};
+}
 
 }  // namespace
 
@@ -80,8 +64,8 @@ TEST(Workers, what_a_task_owns_may_submit_when_it_is_destroyed)
 {
     Workers workers(1);
     std::promise<void> submitted;
-    workers.submit(
-        [at_end = AtEnd([&] { workers.submit([&](Workers::Call) { submitted.set_value(); }); })](Workers::Call) {});
+    workers.submit([at_end = call_at_end([&] { workers.submit([&](Workers::Call) { submitted.set_value(); }); })](
+                       Workers::Call) {});
     submitted.get_future().get();
 }
 
@@ -91,7 +75,7 @@ TEST(Workers, a_task_may_own_the_last_of_its_workers)
     std::promise<void> let_go;
     std::promise<void> ended;
     Workers& plain = *workers;
-    plain.submit([at_end = AtEnd([&] { ended.set_value(); }), last = std::move(workers),
+    plain.submit([at_end = call_at_end([&] { ended.set_value(); }), last = std::move(workers),
                   wait = let_go.get_future().share()](Workers::Call) { wait.get(); });
     let_go.set_value();
     ended.get_future().get();

@@ -68,8 +68,9 @@ TEST_F(Location, may_stand_in_the_configuration_file)
 {
     m_environment.set("HOME", m_scratch.path());
     fs::create_directories(m_scratch / ".config/hearth");
-    write_file(m_scratch / ".config/hearth/config.json", R"({"directory": "/from/home"})");
-    EXPECT_EQ(directory(), "/from/home");
+    write_file(m_scratch / "dotfiles.json", R"({"directory": "/from/home"})");
+    fs::create_symlink(m_scratch / "dotfiles.json", m_scratch / ".config/hearth/config.json");
+    EXPECT_EQ(directory(), "/from/home") << "which may be a link";
     EXPECT_EQ(source(), "file " + (m_scratch / ".config/hearth/config.json"));
 
     m_environment.set("XDG_CONFIG_HOME", m_scratch / "xdg");
@@ -83,15 +84,6 @@ TEST_F(Location, may_stand_in_the_configuration_file)
     EXPECT_EQ(directory(), "/from/named");
     m_environment.set("HEARTH_DIR", "/from/variable");
     EXPECT_EQ(directory(), "/from/variable");
-}
-
-TEST_F(Location, a_configuration_file_may_be_a_link)
-{
-    m_environment.set("HOME", m_scratch.path());
-    fs::create_directories(m_scratch / ".config/hearth");
-    write_file(m_scratch / "dotfiles.json", R"({"directory": "/from/dotfiles"})");
-    fs::create_symlink(m_scratch / "dotfiles.json", m_scratch / ".config/hearth/config.json");
-    EXPECT_EQ(directory(), "/from/dotfiles");
 }
 
 TEST_F(Location, is_created_on_demand_for_its_owner_only)
@@ -111,29 +103,21 @@ TEST_F(Location, is_created_on_demand_for_its_owner_only)
         }
 }
 
-TEST_F(Location, a_relative_directory_does_not_follow_the_working_directory)
+TEST_F(Location, a_relative_directory_does_not_follow_the_working_directory_and_may_be_a_link_the_user_made)
 {
     const fs::path before = fs::current_path();
     fs::create_directory(m_scratch / "a");
     fs::create_directory(m_scratch / "b");
+    fs::create_directory(m_scratch / "large_disk");
+    fs::create_directory_symlink(m_scratch / "large_disk", m_scratch / "a/cache");
     fs::current_path(m_scratch / "a");
     m_environment.set("HEARTH_DIR", "cache");
     Cache cache = Cache::open().value();
     fs::current_path(m_scratch / "b");
     ASSERT_TRUE(cache.insert(Key::of("test", 1), Artifact("x")).ok());
     fs::current_path(before);
-    EXPECT_TRUE(fs::exists(m_scratch / "a/cache/v1"));
-    EXPECT_FALSE(fs::exists(m_scratch / "b/cache"));
-}
-
-TEST_F(Location, a_directory_may_be_a_link_the_user_made)
-{
-    fs::create_directory(m_scratch / "large_disk");
-    fs::create_directory_symlink(m_scratch / "large_disk", m_scratch / "cache");
-    m_environment.set("HEARTH_DIR", m_scratch / "cache");
-    Cache cache = Cache::open().value();
-    ASSERT_TRUE(cache.insert(Key::of("test", 1), Artifact("x")).ok());
     EXPECT_TRUE(fs::exists(m_scratch / "large_disk/v1"));
+    EXPECT_FALSE(fs::exists(m_scratch / "b/cache"));
 }
 
 }  // namespace

@@ -35,9 +35,14 @@ protected:
                 differing[setting.name] = setting.value;
         return differing;
     }
-    static std::uint64_t capacity(Cache& cache, std::size_t tier)
+    // Of memory, of the disk, and the age there.
+    void expect_limits(Preset preset, std::uint64_t in_memory, std::uint64_t on_disk, std::chrono::seconds age) const
     {
-        return admin::tiers(cache).at(tier).limits.max_bytes;
+        Cache cache = Cache::open(with(preset)).value();
+        const auto tiers = admin::tiers(cache);
+        EXPECT_EQ(tiers.at(0).limits.max_bytes, in_memory);
+        EXPECT_EQ(tiers.at(1).limits.max_bytes, on_disk);
+        EXPECT_EQ(tiers.at(1).limits.max_age, age);
     }
 
     IsolatedEnvironment m_environment;
@@ -48,27 +53,21 @@ using Values = std::map<std::string, std::string>;
 
 TEST_F(Presets, development_is_small_short_lived_and_talks)
 {
-    EXPECT_EQ(set_by(Preset::development), (Values{{"memory_bytes", "64 MiB"},
-                                                   {"max_bytes", "1 GiB"},
-                                                   {"max_age", "7d"},
-                                                   {"failure_ttl", "5s"},
-                                                   {"log", "stderr"}}));
-    Cache cache = Cache::open(with(Preset::development)).value();
-    EXPECT_EQ(capacity(cache, 0), 64_MiB);
-    EXPECT_EQ(capacity(cache, 1), 1_GiB);
-    EXPECT_EQ(admin::tiers(cache)[1].limits.max_age, 24h * 7);
+    const Values values{{"memory_bytes", "64 MiB"},
+                        {"max_bytes", "1 GiB"},
+                        {"max_age", "7d"},
+                        {"failure_ttl", "5s"},
+                        {"log", "stderr"}};
+    EXPECT_EQ(set_by(Preset::development), values);
+    expect_limits(Preset::development, 64_MiB, 1_GiB, 24h * 7);
 }
 
 TEST_F(Presets, production_is_bounded_and_quiet_and_the_default)
 {
     EXPECT_EQ(set_by(Preset::production), Values{});
-    const Settings settings = resolve();
-    EXPECT_EQ(settings.options.preset, Preset::production);
-    EXPECT_EQ(settings.options.log_to, "off");
-    Cache cache = Cache::open(with(Preset::production)).value();
-    EXPECT_EQ(capacity(cache, 0), 256_MiB);
-    EXPECT_EQ(capacity(cache, 1), 10_GiB);
-    EXPECT_EQ(admin::tiers(cache)[1].limits.max_age, 0s) << "no expiry";
+    EXPECT_EQ(resolve().options.preset, Preset::production);
+    EXPECT_EQ(resolve().options.log_to, "off");
+    expect_limits(Preset::production, 256_MiB, 10_GiB, 0s);
 }
 
 TEST_F(Presets, high_performance_has_room_moves_up_at_once_and_does_not_compress)
@@ -76,9 +75,8 @@ TEST_F(Presets, high_performance_has_room_moves_up_at_once_and_does_not_compress
     EXPECT_EQ(
         set_by(Preset::high_performance),
         (Values{{"memory_bytes", "1 GiB"}, {"max_bytes", "50 GiB"}, {"compression", "0"}, {"promote_after", "1"}}));
+    expect_limits(Preset::high_performance, 1_GiB, 50_GiB, 0s);
     Cache cache = Cache::open(with(Preset::high_performance)).value();
-    EXPECT_EQ(capacity(cache, 0), 1_GiB);
-    EXPECT_EQ(capacity(cache, 1), 50_GiB);
     const Key key = Key::of("test", 1);
     ASSERT_TRUE(cache.insert(key, Artifact(std::string(100'000, 'x'))).ok());
     EXPECT_GE(admin::tiers(cache)[1].usage.bytes, 100'000U);
@@ -101,8 +99,9 @@ TEST_F(Presets, give_way_to_every_other_source)
 TEST_F(Presets, can_be_chosen_in_the_environment_and_in_the_file)
 {
     m_environment.set("HEARTH_CONFIG", m_scratch / "config.json");
-    write_file(m_scratch / "config.json", R"({"preset": "high_performance"})");
+    write_file(m_scratch / "config.json", R"({"memory_bytes": "32M", "preset": "high_performance"})");
     EXPECT_EQ(resolve().find("max_bytes")->value, "50 GiB");
+    EXPECT_EQ(resolve().find("memory_bytes")->value, "32 MiB") << "and gives way to what stands there";
     m_environment.set("HEARTH_PRESET", "development");
     EXPECT_EQ(resolve().find("max_bytes")->value, "1 GiB");
     EXPECT_EQ(resolve().find("max_bytes")->source, "preset development");

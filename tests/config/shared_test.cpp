@@ -1,6 +1,7 @@
 #include "hearth/admin.hpp"
 #include "hearth/cache.hpp"
 #include "support/forks.hpp"
+#include "support/in_threads.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
 
@@ -9,10 +10,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <set>
-#include <thread>
-#include <vector>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 // Cache::shared(): one cache for the process. Each case has processes of its own, which end as programs do.
@@ -36,8 +34,7 @@ protected:
             ::alarm(60);
             std::exit(work() ? 0 : 1);
         }
-        int status = 0;
-        return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        return child > 0 && child_was_right(child);
     }
 
     IsolatedEnvironment m_environment;
@@ -49,12 +46,7 @@ TEST_F(Shared, is_one_cache_for_all_threads_and_is_flushed_when_the_program_ends
 {
     EXPECT_TRUE(in_process([&] {
         std::array<Cache*, 8> seen{};
-        std::vector<std::thread> threads;
-        threads.reserve(seen.size());
-        for (Cache*& one : seen)
-            threads.emplace_back([&one] { one = &Cache::shared(); });
-        for (std::thread& thread : threads)
-            thread.join();
+        in_threads(seen.size(), [&](std::uint64_t i) { seen[i] = &Cache::shared(); });
         Cache& cache = Cache::shared();
         return std::set<Cache*>(seen.begin(), seen.end()) == std::set<Cache*>{&cache} &&
                cache.directory() == m_scratch / "cache" && cache.insert(m_key, Artifact("kernel")).ok() &&

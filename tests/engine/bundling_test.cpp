@@ -3,7 +3,6 @@
 #include "hearth/bundle.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 // Bundles beside the other tiers, and bundles made of a cache (34, 53, 72).
 
@@ -11,54 +10,27 @@ namespace hearth::test {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-class Bundling : public CacheTest {
-protected:
-    std::string file(const std::string& name = "kernels.bundle") const { return m_scratch / name; }
-
-    // A bundle of some numbers, made by a cache that knows nothing of directory().
-    std::string make(std::uint64_t first, std::uint64_t last, std::size_t size, const std::string& name,
-                     std::uint64_t version = 0)
-    {
-        Cache builder = open({memory(0), disk(m_scratch / ("builder of " + name))});
-        for (std::uint64_t number = first; number <= last; ++number)
-            put(builder, number, size, {}, version);
-        const Result<bundles::WriteReport> report = bundles::create(file(name), builder);
-        EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
-        EXPECT_EQ(report->entries, last - first + 1);
-        return file(name);
-    }
-    static TierSpec named(const std::string& name, const std::string& path)
-    {
-        return bundle({.path = path, .name = name});
-    }
-};
+using Bundling = CacheTest;
 
 TEST_F(Bundling, a_program_that_ships_its_kernels_makes_none)
 {
-    make(1, 50, 100, "kernels.bundle");
-    CacheOptions chosen = options();
-    chosen.tiers = {memory(0), disk_here(), bundle(file())};
+    CacheOptions chosen = with({memory(0), disk_here(), bundle(make_bundle(1, 50, 100))});
     chosen.compiling = Compiling::forbidden;
     Cache cache = open(chosen);
     for (std::uint64_t number = 1; number <= 50; ++number) {
         const Result<Lookup> got = cache.get_or_compile(numbered_key(number), [] { return "made again"; });
-        ASSERT_TRUE(got.ok()) << got.error().message;
-        EXPECT_EQ((*got)->text(), sample_bytes(numbered_key(number), 100).text());
+        EXPECT_EQ(text_of(got), sample_bytes(numbered_key(number), 100).text());
         EXPECT_EQ(got->tier(), "bundle");
     }
     EXPECT_EQ(cache.stats().compiles, 0U);
     EXPECT_EQ(stats_of(cache, "bundle").hits, 50U);
-    EXPECT_EQ(stats_of(cache, "bundle").note, file());
+    EXPECT_EQ(stats_of(cache, "bundle").note, bundle_file());
     EXPECT_FALSE(cache.get_or_compile(numbered_key(51), [] { return "made"; }).ok());
 }
 
 TEST_F(Bundling, what_is_used_often_moves_to_memory_and_never_to_the_disk)
 {
-    make(1, 3, 100, "kernels.bundle");
-    CacheOptions chosen = options();
-    chosen.tiers = {memory(0), disk_here(), bundle(file())};
+    CacheOptions chosen = with({memory(0), disk_here(), bundle(make_bundle(1, 3, 100))});
     chosen.promote_after = 2;
     Cache cache = open(chosen);
     EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "");
@@ -73,12 +45,8 @@ TEST_F(Bundling, what_is_used_often_moves_to_memory_and_never_to_the_disk)
 
 TEST_F(Bundling, what_a_disk_holds_moves_past_a_bundle_that_stands_before_it)
 {
-    CacheOptions chosen = options();
-    chosen.tiers = {memory(0), named("bundle", make(1, 2, 100, "a")), disk_here()};
-    chosen.promote_after = 1;
-    Cache cache = open(chosen);
-    put(cache, 7, 50, "disk");
-    put(cache, 8, 50, "disk");
+    Cache cache = open_eager({memory(0), bundle(make_bundle(1, 2, 100)), disk_here()});
+    put_all(cache, 7, 8, 50, "disk");
     EXPECT_EQ(cache.find(numbered_key(7)).promoted_to(), "memory");
     EXPECT_EQ(cache.find(numbered_key(7)).tier(), "memory");
     const MoveReport by_hand = admin::promote(cache, numbered_key(8));
@@ -86,26 +54,9 @@ TEST_F(Bundling, what_a_disk_holds_moves_past_a_bundle_that_stands_before_it)
     EXPECT_EQ(by_hand.to, "memory");
 }
 
-TEST_F(Bundling, the_second_of_two_bundles_moves_past_the_first)
-{
-    CacheOptions chosen = options();
-    chosen.tiers = {memory(0), disk_here(), named("bundle", make(1, 2, 100, "a")),
-                    named("bundle2", make(2, 4, 50, "b"))};
-    chosen.promote_after = 1;
-    Cache cache = open(chosen);
-    EXPECT_EQ(cache.find(numbered_key(2)).tier(), "bundle") << "the first that has it answers";
-    const Lookup found = cache.find(numbered_key(4));
-    EXPECT_EQ(found.tier(), "bundle2");
-    EXPECT_EQ(found.promoted_to(), "memory");
-}
-
 TEST_F(Bundling, without_memory_what_it_holds_stays_where_it_is)
 {
-    make(1, 3, 100, "kernels.bundle");
-    CacheOptions chosen = options();
-    chosen.tiers = {disk_here(), bundle(file())};
-    chosen.promote_after = 1;
-    Cache cache = open(chosen);
+    Cache cache = open_eager({disk_here(), bundle(make_bundle(1, 3, 100))});
     EXPECT_EQ(cache.find(numbered_key(1)).promoted_to(), "");
     EXPECT_EQ(admin::promote(cache, numbered_key(1)).outcome, MoveReport::Outcome::already_top);
     EXPECT_EQ(admin::demote(cache, numbered_key(1)).outcome, MoveReport::Outcome::already_bottom);
@@ -114,11 +65,7 @@ TEST_F(Bundling, without_memory_what_it_holds_stays_where_it_is)
 
 TEST_F(Bundling, memory_lets_go_of_what_a_bundle_has_without_a_copy_on_the_disk)
 {
-    make(1, 4, 100, "kernels.bundle");
-    CacheOptions chosen = options();
-    chosen.tiers = {memory(250), disk_here(), bundle(file())};
-    chosen.promote_after = 1;
-    Cache cache = open(chosen);
+    Cache cache = open_eager({memory(250), disk_here(), bundle(make_bundle(1, 4, 100))});
     for (std::uint64_t number = 1; number <= 4; ++number)
         EXPECT_TRUE(holds(cache, number, 100));
     ASSERT_EQ(evictions().size(), 2U);
@@ -136,11 +83,7 @@ TEST_F(Bundling, memory_lets_go_of_what_a_bundle_has_without_a_copy_on_the_disk)
 
 TEST_F(Bundling, where_nothing_can_be_written_below_a_victim_is_still_said_to_be_in_the_bundle)
 {
-    make(1, 3, 100, "kernels.bundle");
-    CacheOptions chosen = options();
-    chosen.tiers = {memory(150), bundle(file())};
-    chosen.promote_after = 1;
-    Cache cache = open(chosen);
+    Cache cache = open_eager({memory(150), bundle(make_bundle(1, 3, 100))});
     EXPECT_TRUE(holds(cache, 1, 100));
     EXPECT_TRUE(holds(cache, 2, 100));
     ASSERT_EQ(evictions().size(), 1U);
@@ -152,9 +95,8 @@ TEST_F(Bundling, where_nothing_can_be_written_below_a_victim_is_still_said_to_be
 
 TEST_F(Bundling, nothing_is_stored_in_it_removed_from_it_or_collected)
 {
-    make(1, 3, 100, "kernels.bundle");
-    const std::string before = read_file(file());
-    Cache cache = open({memory(0), disk_here(), bundle(file())});
+    Cache cache = open({memory(0), disk_here(), bundle(make_bundle(1, 3, 100))});
+    const std::string before = read_file(bundle_file());
     EXPECT_EQ(put(cache, 1, 50, {}, 1).tiers, (Names{"memory", "disk"}));
     EXPECT_TRUE(holds(cache, 1, 50, 1)) << "what was made here comes first";
     EXPECT_FALSE(cache.insert(numbered_key(9), Artifact("x"), {.tier = "bundle"}).ok());
@@ -165,16 +107,13 @@ TEST_F(Bundling, nothing_is_stored_in_it_removed_from_it_or_collected)
     admin::clear(cache);
     admin::maintain(cache);
     EXPECT_EQ(status_of(cache, "bundle").usage.entries, 3U);
-    EXPECT_EQ(read_file(file()), before);
+    EXPECT_EQ(read_file(bundle_file()), before);
 }
 
 TEST_F(Bundling, a_damaged_entry_is_made_again_and_answered_from_here_on)
 {
-    make(1, 3, 1000, "kernels.bundle");
-    std::string bytes = read_file(file());
-    bytes[bytes.size() - 100] ^= 1;  // in the last entry
-    write_file(file(), bytes);
-    Cache cache = open({memory(0), disk_here(), bundle(file())});
+    damage(make_bundle(1, 3, 1000), 100);  // in the last entry
+    Cache cache = open({memory(0), disk_here(), bundle(bundle_file())});
     std::uint64_t made = 0;
     for (int round = 0; round < 2; ++round)
         for (std::uint64_t number = 1; number <= 3; ++number) {
@@ -182,8 +121,7 @@ TEST_F(Bundling, a_damaged_entry_is_made_again_and_answered_from_here_on)
                 ++made;
                 return *sample_artifact(numbered_key(number), 1000);
             });
-            ASSERT_TRUE(got.ok());
-            EXPECT_EQ((*got)->text(), sample_bytes(numbered_key(number), 1000).text());
+            EXPECT_EQ(text_of(got), sample_bytes(numbered_key(number), 1000).text());
         }
     EXPECT_EQ(made, 1U);
     EXPECT_EQ(misses(cache.stats(), Miss::corrupt), 1U);
@@ -193,25 +131,24 @@ TEST_F(Bundling, a_damaged_entry_is_made_again_and_answered_from_here_on)
 
 TEST_F(Bundling, one_that_is_missing_is_told_of_once_and_the_cache_goes_on)
 {
-    Cache cache = open({memory(0), disk_here(), bundle(file("missing"))});
+    Cache cache = open({memory(0), disk_here(), bundle(bundle_file("missing"))});
     EXPECT_EQ(admin::tiers(cache).size(), 2U);
     put(cache, 1, 10);
     EXPECT_TRUE(holds(cache, 1, 10));
     ASSERT_EQ(warnings().size(), 1U);
-    EXPECT_NE(warnings()[0].find(file("missing")), std::string::npos);
+    EXPECT_NE(warnings()[0].find(bundle_file("missing")), std::string::npos);
 }
 
 TEST_F(Bundling, the_same_entries_give_the_same_file_whatever_came_first)
 {
     Cache forward = open({memory(0), disk(m_scratch / "forward")});
     Cache backward = open({disk(m_scratch / "backward")});
-    for (std::uint64_t number = 1; number <= 200; ++number)
-        put(forward, number, 20'000);
+    put_all(forward, 1, 200, 20'000);
     for (std::uint64_t number = 200; number >= 1; --number)
         put(backward, number, 20'000);
-    ASSERT_TRUE(bundles::create(file("forward.bundle"), forward).ok());
-    ASSERT_TRUE(bundles::create(file("backward.bundle"), backward).ok());
-    EXPECT_TRUE(read_file(file("forward.bundle")) == read_file(file("backward.bundle")));
+    ASSERT_TRUE(bundles::create(bundle_file("forward.bundle"), forward).ok());
+    ASSERT_TRUE(bundles::create(bundle_file("backward.bundle"), backward).ok());
+    EXPECT_TRUE(read_file(bundle_file("forward.bundle")) == read_file(bundle_file("backward.bundle")));
     EXPECT_EQ(forward.stats().lookups(), 0U) << "carrying entries is no use of them";
     EXPECT_EQ(admin::info(forward, numbered_key(1))->uses, 0U);
 }
@@ -224,74 +161,60 @@ TEST_F(Bundling, only_what_is_chosen_and_lasts_goes_into_one)
     put(cache, 6, 100, "memory");
     EXPECT_FALSE(cache.get_or_compile(numbered_key(7), []() -> Result<Artifact> { return failed_compile(); }).ok());
     ASSERT_TRUE(cache.insert(numbered_key(8), Artifact("derived here"), {.kind = EntryKind::derived}).ok());
-    const Result<bundles::WriteReport> all = bundles::create(file(), cache);
-    ASSERT_TRUE(all.ok()) << all.error().message;
-    EXPECT_EQ(all->entries, 6U) << "neither the failed compile nor what was derived here";
-    EXPECT_EQ(all->rejected, 0U);
-    EXPECT_EQ(all->bytes, read_file(file()).size());
-    EXPECT_EQ(all->id, bundles::read(file())->id);
-    const Result<bundles::WriteReport> some =
-        bundles::create(file("some"), cache, [](const EntryRow& row) { return row.bytes > 35; });
-    EXPECT_EQ(some->entries, 3U);
+    const bundles::WriteReport all = bundles::create(bundle_file(), cache).value();
+    EXPECT_EQ(all.entries, 6U) << "neither the failed compile nor what was derived here";
+    EXPECT_EQ(all.rejected, 0U);
+    EXPECT_EQ(all.bytes, read_file(bundle_file()).size());
+    EXPECT_EQ(all.id, bundles::read(bundle_file())->id);
+    const auto large = [](const EntryRow& row) { return row.bytes > 35; };
+    EXPECT_EQ(bundles::create(bundle_file("some"), cache, large)->entries, 3U);
 }
 
 TEST_F(Bundling, entries_go_in_as_they_lie_on_the_disk_with_their_signatures)
 {
     const SigningKey signer = SigningKey::generate().value();
-    DiskOptions on_disk;
-    on_disk.directory = directory();
-    on_disk.compression = 0;
+    DiskOptions on_disk{.directory = directory(), .compression = 0};
     on_disk.trust.sign_with = {signer};
     Cache cache = open({memory(0), disk(on_disk)});
     ASSERT_TRUE(cache.insert(numbered_key(1), Artifact(std::string(50'000, 'x'))).ok());
-    ASSERT_TRUE(bundles::create(file(), cache, {}, {.sign_with = signer}).ok());
-    EXPECT_NE(read_file(file()).find(read_file(file_of(numbered_key(1)))), std::string::npos)
+    ASSERT_TRUE(bundles::create(bundle_file(), cache, {}, {.sign_with = signer}).ok());
+    EXPECT_NE(read_file(bundle_file()).find(read_file(file_of(numbered_key(1)))), std::string::npos)
         << "neither compressed nor stripped of its signature on the way";
-    EXPECT_EQ(bundles::read(file())->signed_by, signer.public_key());
+    EXPECT_EQ(bundles::read(bundle_file())->signed_by, signer.public_key());
 }
 
 TEST_F(Bundling, an_entry_that_cannot_be_read_is_left_out_and_said)
 {
     Cache cache = open({disk_here()});
-    for (std::uint64_t number = 1; number <= 3; ++number)
-        put(cache, number, 10);
+    put_all(cache, 1, 3, 10);
     write_file(file_of(numbered_key(2)), "damaged");
-    const Result<bundles::WriteReport> report = bundles::create(file(), cache);
-    ASSERT_TRUE(report.ok()) << report.error().message;
-    EXPECT_EQ(report->entries, 2U);
-    EXPECT_EQ(report->rejected, 1U);
-    ASSERT_EQ(report->problems.size(), 1U);
-    EXPECT_NE(report->problems[0].find(numbered_key(2).hex()), std::string::npos);
-    EXPECT_EQ(bundles::verify(file())->intact, 2U);
+    const bundles::WriteReport report = bundles::create(bundle_file(), cache).value();
+    EXPECT_EQ(report.entries, 2U);
+    EXPECT_EQ(report.rejected, 1U);
+    ASSERT_EQ(report.problems.size(), 1U);
+    EXPECT_NE(report.problems[0].find(numbered_key(2).hex()), std::string::npos);
+    EXPECT_EQ(bundles::verify(bundle_file())->intact, 2U);
 }
 
 TEST_F(Bundling, what_was_stopped_or_cannot_be_written_leaves_the_old_file)
 {
     Cache cache = open_usual();
-    for (std::uint64_t number = 1; number <= 5; ++number)
-        put(cache, number, 10);
-    write_file(file(), "the old one");
+    put_all(cache, 1, 5, 10);
+    write_file(bundle_file(), "the old one");
+    const auto before = snapshot(m_scratch.path());
     for (const std::uint64_t calls : {1U, 7U}) {  // while it lists, and while it writes
-        std::uint64_t left = calls;
-        const Result<bundles::WriteReport> stopped =
-            bundles::create(file(), cache, {}, {}, [&](std::uint64_t, std::uint64_t) { return left-- > 0; });
-        ASSERT_FALSE(stopped.ok());
-        EXPECT_EQ(stopped.error().code, Code::timeout);
+        const auto stop = [left = calls](std::uint64_t, std::uint64_t) mutable { return left-- > 0; };
+        EXPECT_EQ(code_of(bundles::create(bundle_file(), cache, {}, {}, stop)), Code::timeout);
     }
     EXPECT_FALSE(bundles::create(m_scratch / "no/such/folder", cache).ok());
-    EXPECT_EQ(read_file(file()), "the old one");
-    std::uint64_t beside = 0;
-    for (const auto& item : fs::directory_iterator(m_scratch.path()))
-        beside += item.is_regular_file() ? 1 : 0;
-    EXPECT_EQ(beside, 1U) << "no half-written file is left";
+    EXPECT_EQ(snapshot(m_scratch.path()), before) << "nor is a half-written file left";
 }
 
 TEST_F(Bundling, a_bundle_of_a_cache_with_a_bundle_holds_both)
 {
-    make(1, 3, 100, "kernels.bundle");
-    Cache cache = open({memory(0), disk_here(), bundle(file())});
+    Cache cache = open({memory(0), disk_here(), bundle(make_bundle(1, 3, 100))});
     put(cache, 4, 100);
-    EXPECT_EQ(bundles::create(file("both"), cache)->entries, 4U);
+    EXPECT_EQ(bundles::create(bundle_file("both"), cache)->entries, 4U);
     EXPECT_EQ(admin::hottest(cache, 10).size(), 4U);
 }
 
@@ -309,23 +232,18 @@ TEST_F(Bundling, one_that_is_signed_holds_what_was_compiled_here_or_signed_by_a_
     stored_with(3, {.sign_with = {signer}});
     stored_with(4, {.sign_with = {theirs}});
     stored_with(6, {.sign_with = {SigningKey::generate().value()}});
-    make(1, 1, 100, "kernels.bundle");
-    CacheOptions chosen = options();
-    chosen.tiers = {memory(0), bundle(file()), disk_here()};
-    chosen.promote_after = 1;
-    Cache cache = open(chosen);
+    Cache cache = open_eager({memory(0), bundle(make_bundle(1, 1, 100)), disk_here()});
     put(cache, 5, 100, "memory");
     for (const std::uint64_t number : {1U, 2U, 6U})
         EXPECT_EQ(cache.find(numbered_key(number)).promoted_to(), "memory") << "from where it is not signed either";
-    const Result<bundles::WriteReport> report =
-        bundles::create(file("signed"), cache, {}, {.sign_with = signer, .inputs = {.trusted = {theirs.public_key()}}});
-    ASSERT_TRUE(report.ok()) << report.error().message;
-    EXPECT_EQ(report->entries, 3U);
-    EXPECT_EQ(report->rejected, 0U);
-    ASSERT_EQ(report->problems.size(), 1U);
-    EXPECT_EQ(report->problems[0].rfind("Left out: 3 entries", 0), 0U) << report->problems[0];
+    const bundles::WriteOptions signing{.sign_with = signer, .inputs = {.trusted = {theirs.public_key()}}};
+    const bundles::WriteReport report = bundles::create(bundle_file("signed"), cache, {}, signing).value();
+    EXPECT_EQ(report.entries, 3U);
+    EXPECT_EQ(report.rejected, 0U);
+    ASSERT_EQ(report.problems.size(), 1U);
+    EXPECT_EQ(report.problems[0].rfind("Left out: 3 entries", 0), 0U) << report.problems[0];
     std::vector<Key> keys;
-    ASSERT_TRUE(bundles::list(file("signed"), [&](const EntryRow& row) {
+    ASSERT_TRUE(bundles::list(bundle_file("signed"), [&](const EntryRow& row) {
                     keys.push_back(row.key);
                     return true;
                 }).ok());
@@ -337,16 +255,14 @@ TEST_F(Bundling, one_that_is_signed_holds_what_bundles_with_a_checked_signature_
 {
     const SigningKey theirs = SigningKey::generate().value();
     const SigningKey ours = SigningKey::generate().value();
-    {
-        Cache writing = open({memory(0)});
-        for (std::uint64_t number = 1; number <= 3; ++number)
-            put(writing, number, 100);
-        ASSERT_TRUE(bundles::create(file("theirs"), writing, {}, {.sign_with = theirs}).ok());
-    }
-    Cache cache = open({memory(0), disk_here(),
-                        bundle({.path = file("theirs"), .trust = {Signatures::demanded, {theirs.public_key()}, {}}})});
+    Cache writing = open({memory(0)});
+    put_all(writing, 1, 3, 100);
+    ASSERT_TRUE(bundles::create(bundle_file("theirs"), writing, {}, {.sign_with = theirs}).ok());
+    Cache cache =
+        open({memory(0), disk_here(),
+              bundle({.path = bundle_file("theirs"), .trust = {Signatures::demanded, {theirs.public_key()}, {}}})});
     put(cache, 4, 100);
-    EXPECT_EQ(bundles::create(file("signed"), cache, {}, {.sign_with = ours})->entries, 4U);
+    EXPECT_EQ(bundles::create(bundle_file("signed"), cache, {}, {.sign_with = ours})->entries, 4U);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 #include "cache_test.hpp"
 #include "hearth/admin.hpp"
+#include "support/in_threads.hpp"
 
 #include <atomic>
-#include <latch>
-#include <thread>
 
 // Compiles that fail: their log comes back, they are remembered for a while and are never a success (44).
 
@@ -34,25 +33,18 @@ protected:
     std::atomic<int> m_makes{0};
 };
 
-TEST_F(Failures, the_same_error_and_log_replay_without_a_second_make)
-{
-    Cache cache = open_usual();
-    for (int round = 0; round < 3; ++round)
-        expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
-    expect_the_compilers_words(cache.get_or_compile_async(numbered_key(1), failing()).get());
-    expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing(), {.deadline = 1h}));
-    EXPECT_EQ(m_makes, 1);
-    const Stats stats = cache.stats();
-    EXPECT_EQ(stats.compiles, 1U);
-    EXPECT_EQ(stats.compile_failures, 1U);
-    EXPECT_EQ(stats.failures_replayed, 4U);
-}
-
-TEST_F(Failures, a_failure_is_remembered_across_a_restart)
+TEST_F(Failures, the_same_error_and_log_replay_without_a_second_make_and_across_a_restart)
 {
     {
         Cache cache = open_usual();
-        expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
+        for (int round = 0; round < 3; ++round)
+            expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
+        expect_the_compilers_words(cache.get_or_compile_async(numbered_key(1), failing()).get());
+        expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing(), {.deadline = 1h}));
+        const Stats stats = cache.stats();
+        EXPECT_EQ(stats.compiles, 1U);
+        EXPECT_EQ(stats.compile_failures, 1U);
+        EXPECT_EQ(stats.failures_replayed, 4U);
     }
     Cache later = open_usual();
     expect_the_compilers_words(later.get_or_compile(numbered_key(1), failing()));
@@ -61,8 +53,7 @@ TEST_F(Failures, a_failure_is_remembered_across_a_restart)
 
 TEST_F(Failures, a_remembered_failure_expires)
 {
-    CacheOptions brief = options();
-    brief.tiers = {memory(0), disk_here()};
+    CacheOptions brief = with({memory(0), disk_here()});
     brief.failure_ttl = 10s;
     Cache cache = open(brief);
     expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
@@ -70,9 +61,7 @@ TEST_F(Failures, a_remembered_failure_expires)
     expect_the_compilers_words(cache.get_or_compile(numbered_key(1), failing()));
     EXPECT_EQ(m_makes, 1);
     m_clock.advance(1ns);
-    const Result<Lookup> repaired = cache.get_or_compile(numbered_key(1), [] { return Artifact("compiles now"); });
-    ASSERT_TRUE(repaired.ok());
-    EXPECT_EQ((*repaired)->text(), "compiles now");
+    EXPECT_EQ(text_of(cache.get_or_compile(numbered_key(1), [] { return "compiles now"; })), "compiles now");
     EXPECT_EQ(misses(cache.stats(), Miss::expired), 1U);
     m_clock.advance(1h);
     EXPECT_TRUE(cache.get_or_compile(numbered_key(1), failing()).ok()) << "a success does not expire with the failure";
@@ -120,8 +109,7 @@ TEST_F(Failures, errors_that_may_pass_are_not_remembered)
 
 TEST_F(Failures, with_a_time_of_zero_no_failure_is_remembered)
 {
-    CacheOptions forgetful = options();
-    forgetful.tiers = {memory(0), disk_here()};
+    CacheOptions forgetful = with({memory(0), disk_here()});
     forgetful.failure_ttl = 0ms;
     Cache cache = open(forgetful);
     for (int round = 0; round < 2; ++round)
@@ -160,21 +148,12 @@ TEST_F(Failures, a_failed_artifact_is_an_answer_with_every_section_and_is_replay
 TEST_F(Failures, all_who_waited_for_a_make_that_failed_get_its_error)
 {
     Cache cache = open_usual();
-    std::latch finish(1);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 16; ++i)
-        threads.emplace_back([&] {
-            expect_the_compilers_words(cache.get_or_compile(numbered_key(1), [&]() -> Result<Artifact> {
-                ++m_makes;
-                finish.wait();
-                return failed_compile();
-            }));
-        });
-    while (cache.stats().waited != 15)
-        std::this_thread::yield();
-    finish.count_down();
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(16, [&](std::uint64_t) {
+        expect_the_compilers_words(cache.get_or_compile(numbered_key(1), [&] {
+            wait_for_waiters(cache, 15);
+            return failing()();
+        }));
+    });
     EXPECT_EQ(m_makes, 1);
 }
 

@@ -6,11 +6,9 @@
 
 #include <atomic>
 #include <filesystem>
-#include <functional>
 #include <thread>
 #include <tuple>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 // A host program forks when it likes: parent and child both go on, and nothing is counted twice.
@@ -22,23 +20,11 @@ namespace {
 class Forks : public CacheTest {
 protected:
     void SetUp() override { SKIP_FORKS_WITH_THREADS(); }
-    // Whether `work` succeeds in a forked child. A child that hangs is ended by its alarm.
-    static bool in_child(const std::function<bool()>& work)
-    {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            ::alarm(60);
-            ::_exit(work() ? 0 : 1);
-        }
-        int status = 0;
-        return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    }
 };
 
 TEST_F(Forks, a_child_finds_stores_makes_and_closes)
 {
-    CacheOptions busy = options();
-    busy.tiers = {memory(0), disk_here()};
+    CacheOptions busy = with({memory(0), disk_here()});
     busy.maintenance = Maintenance::background;
     busy.max_parallel_compiles = 2;
     std::optional<Cache> cache = open(busy);
@@ -91,23 +77,19 @@ TEST_F(Forks, a_child_that_a_maker_starts_does_not_hold_the_makers_flight)
         return false;
     };
     Cache cache = open_usual();
-    EXPECT_TRUE(cache
-                    .get_or_compile(numbered_key(1),
-                                    [&] {
-                                        EXPECT_TRUE(holds_a_flight());
-                                        EXPECT_TRUE(in_child([&] { return !holds_a_flight(); }));
-                                        return "made";
-                                    })
-                    .ok());
+    const auto make = [&] {
+        EXPECT_TRUE(holds_a_flight());
+        EXPECT_TRUE(in_child([&] { return !holds_a_flight(); }));
+        return "made";
+    };
+    EXPECT_TRUE(cache.get_or_compile(numbered_key(1), make).ok());
 }
 
 // Another thread may be in that tier, with a lock of the program's own.
 TEST_F(Forks, a_fork_does_not_call_the_programs_own_tiers)
 {
     int notes = 0;
-    CacheOptions own = options();
-    own.tiers = {hooked(memory(0), {.note = [&] { ++notes; }})};
-    Cache cache = open(own);
+    Cache cache = open({hooked(memory(0), {.note = [&] { ++notes; }})});
     put(cache, 1, 10);
     notes = 0;
     EXPECT_TRUE(in_child([&] { return notes == 0 && cache.stats().stores == 0 && notes > 0; }));
@@ -118,26 +100,20 @@ TEST_F(Forks, a_child_that_a_maker_starts_on_a_worker_may_return_from_it)
     SKIP_FORKS_BESIDE_THREADS();
     Cache cache = open_usual();
     pid_t child = -1;
-    EXPECT_TRUE(cache
-                    .get_or_compile_async(numbered_key(1),
-                                          [&] {
-                                              child = ::fork();
-                                              if (child == 0)
-                                                  ::alarm(60);
-                                              return "made";
-                                          })
-                    .get()
-                    .ok());
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    const auto make = [&] {
+        child = ::fork();
+        if (child == 0)
+            ::alarm(60);
+        return "made";
+    };
+    EXPECT_TRUE(cache.get_or_compile_async(numbered_key(1), make).get().ok());
+    EXPECT_TRUE(child_was_right(child));
 }
 
 TEST_F(Forks, a_fork_in_the_middle_of_other_threads_work_leaves_the_child_working)
 {
     SKIP_FORKS_BESIDE_THREADS();
-    CacheOptions silent = options();
-    silent.tiers = {memory_named("fast", 5000), disk_here(50'000)};
+    CacheOptions silent = with({memory_named("fast", 5000), disk_here(50'000)});
     silent.on_evict = {};  // the test's own lock might be held when the process forks
     silent.log = {};
     Cache cache = open(silent);

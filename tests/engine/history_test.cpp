@@ -3,9 +3,7 @@
 #include "engine/stats/history.hpp"
 #include "hearth/history.hpp"
 #include "hearth/ready.hpp"
-#include "support/process.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 // What a directory remembers of the past (91, 92), and compiles after a program is ready (95).
@@ -16,6 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Being ready cannot be taken back: a process is ready in a child.
 class History : public CacheTest {
 protected:
     static Result<Lookup> compile(Cache& cache, std::uint64_t number, const std::string& compiler = "nvrtc 13.0",
@@ -33,15 +32,14 @@ protected:
     {
         return stats.compilers[static_cast<std::size_t>(kind)];
     }
-    // In a child: being ready cannot be taken back.
-    static int in_child(const std::function<bool()>& holds)
+    // Key `number`, as something that the caller has compiled itself.
+    static bool insert_compiled(Cache& cache, std::uint64_t number, const Metadata& metadata,
+                                std::chrono::milliseconds cost = 1s)
     {
-        const pid_t child = ::fork();
-        if (child == 0)
-            ::_exit(holds() ? 0 : 1);
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        Artifact artifact = *sample_artifact(numbered_key(number), 10);
+        artifact.metadata = metadata;
+        artifact.cost = cost;
+        return cache.insert(numbered_key(number), artifact, {.source = InsertOptions::Source::compiled}).ok();
     }
 };
 
@@ -88,11 +86,8 @@ TEST_F(History, hits_in_every_tier_know_their_compiler)
 TEST_F(History, what_the_caller_has_compiled_is_counted_if_it_says_so)
 {
     Cache cache = open_usual();
-    Artifact artifact = *sample_artifact(numbered_key(1), 100);
-    artifact.metadata = {.label = "step", .compiler = "jax"};
-    artifact.cost = 3s;
-    ASSERT_TRUE(cache.insert(numbered_key(1), artifact, {.source = InsertOptions::Source::compiled}));
-    ASSERT_TRUE(cache.insert(numbered_key(2), artifact));
+    ASSERT_TRUE(insert_compiled(cache, 1, {.label = "step", .compiler = "jax"}, 3s));
+    put(cache, 2, 100);
     EXPECT_EQ(cache.stats().compiles, 1U);
     EXPECT_EQ(of(cache.stats(), CompilerKind::jax).compile_ns_spent, 3'000'000'000U);
     const std::vector<Event> events = admin::events(cache);
@@ -175,10 +170,8 @@ TEST_F(History, keeps_the_slowest_compiles_and_the_newest_with_why_they_missed)
         Cache cache = open_usual();
         for (std::uint64_t i = 0; i < 200; ++i) {
             m_clock.advance(1s);
-            Artifact artifact = *sample_artifact(numbered_key(i), 10);
-            artifact.metadata = {.label = "k" + std::to_string(i), .compiler = "nvcc"};
-            artifact.cost = i == 7 ? 90s : 1s;
-            ASSERT_TRUE(cache.insert(numbered_key(i), artifact, {.source = InsertOptions::Source::compiled}));
+            const Metadata metadata{.label = "k" + std::to_string(i), .compiler = "nvcc"};
+            ASSERT_TRUE(insert_compiled(cache, i, metadata, i == 7 ? 90s : 1s));
         }
         ASSERT_TRUE(compile(cache, 1000));
     }
@@ -214,10 +207,7 @@ TEST_F(History, long_and_strange_texts_are_cut_and_do_not_fill_the_note)
     for (int i = 0; i < 500; ++i)
         label += "\xC3\xA4";  // two bytes each: cut between characters
     for (std::uint64_t i = 0; i < 200; ++i) {
-        Artifact artifact = *sample_artifact(numbered_key(i), 10);
-        artifact.metadata = {.label = label, .compiler = std::string(1000, '\n'), .target = label};
-        artifact.cost = 1s;
-        ASSERT_TRUE(cache.insert(numbered_key(i), artifact, {.source = InsertOptions::Source::compiled}));
+        ASSERT_TRUE(insert_compiled(cache, i, {.label = label, .compiler = std::string(1000, '\n'), .target = label}));
         cache.flush();
     }
     Cache other = open_usual();
@@ -251,7 +241,7 @@ TEST_F(History, a_forked_child_does_not_tell_what_its_parent_tells)
 {
     Cache cache = open_usual();
     ASSERT_TRUE(compile(cache, 1));
-    EXPECT_EQ(in_child([&] { return compile(cache, 2).ok() && (cache.flush(), true); }), 0);
+    EXPECT_TRUE(in_child([&] { return compile(cache, 2).ok() && (cache.flush(), true); }));
     cache.flush();
     Cache other = open_usual();
     const std::vector<Event> events = admin::events(other);
@@ -261,17 +251,13 @@ TEST_F(History, a_forked_child_does_not_tell_what_its_parent_tells)
 
 TEST_F(History, a_process_that_ends_without_a_word_has_told_its_compiles)
 {
-    EXPECT_EQ(in_child([&] {
-                  Cache cache = open_usual();
-                  for (std::uint64_t i = 0; i < 3; ++i) {
-                      Artifact artifact = *sample_artifact(numbered_key(i), 10);
-                      artifact.cost = 40ms;
-                      if (!cache.insert(numbered_key(i), artifact, {.source = InsertOptions::Source::compiled}))
-                          return false;
-                  }
-                  ::_exit(0);
-              }),
-              0);
+    EXPECT_TRUE(in_child([&] {
+        Cache cache = open_usual();
+        for (std::uint64_t i = 0; i < 3; ++i)
+            if (!insert_compiled(cache, i, {}, 40ms))
+                return false;
+        ::_exit(0);
+    }));
     Cache cache = open_usual();
     EXPECT_EQ(cache.stats(Scope::directory).compiles, 3U);
     EXPECT_EQ(admin::events(cache).size(), 3U);
@@ -292,16 +278,15 @@ TEST_F(History, knows_how_long_the_idlest_entry_was_not_used)
 
 TEST_F(History, compiles_after_ready_are_counted_and_named)
 {
-    EXPECT_EQ(in_child([&] {
-                  Cache cache = open_usual();
-                  const bool before = compile(cache, 1).ok() && cache.stats().compiles_after_ready == 0;
-                  ready();
-                  const bool after = compile(cache, 2).ok() && compile(cache, 1).ok();
-                  const std::vector<Event> events = admin::events(cache);
-                  return before && after && cache.stats().compiles_after_ready == 1 && events.size() == 2 &&
-                         !events[0].after_ready && events[1].after_ready && events[1].label == "k2.cu";
-              }),
-              0);
+    EXPECT_TRUE(in_child([&] {
+        Cache cache = open_usual();
+        const bool before = compile(cache, 1).ok() && cache.stats().compiles_after_ready == 0;
+        ready();
+        const bool after = compile(cache, 2).ok() && compile(cache, 1).ok();
+        const std::vector<Event> events = admin::events(cache);
+        return before && after && cache.stats().compiles_after_ready == 1 && events.size() == 2 &&
+               !events[0].after_ready && events[1].after_ready && events[1].label == "k2.cu";
+    }));
     Cache cache = open_usual();
     EXPECT_EQ(cache.stats(Scope::directory).compiles_after_ready, 1U);
     EXPECT_FALSE(is_ready());
@@ -309,20 +294,18 @@ TEST_F(History, compiles_after_ready_are_counted_and_named)
 
 TEST_F(History, compiles_after_ready_can_be_refused_and_those_before_go_on)
 {
-    EXPECT_EQ(in_child([&] {
-                  CacheOptions options = this->options();
-                  options.directory = directory();
-                  options.compiling = Compiling::forbidden_after_ready;
-                  Cache cache = open(std::move(options));
-                  if (!compile(cache, 1) || !cache.may_compile({.label = "k"}).ok())
-                      return false;
-                  ready();
-                  const Result<Lookup> refused = compile(cache, 2);
-                  return compile(cache, 1).ok() && !refused.ok() && refused.error().code == Code::compile_forbidden &&
-                         refused.error().message.find("after-ready") != std::string::npos &&
-                         !cache.may_compile({.label = "k"}).ok() && cache.stats().forbidden == 2;
-              }),
-              0);
+    EXPECT_TRUE(in_child([&] {
+        CacheOptions options = this->options();
+        options.compiling = Compiling::forbidden_after_ready;
+        Cache cache = open(std::move(options));
+        if (!compile(cache, 1) || !cache.may_compile({.label = "k"}).ok())
+            return false;
+        ready();
+        const Result<Lookup> refused = compile(cache, 2);
+        return compile(cache, 1).ok() && !refused.ok() && refused.error().code == Code::compile_forbidden &&
+               refused.error().message.find("after-ready") != std::string::npos &&
+               !cache.may_compile({.label = "k"}).ok() && cache.stats().forbidden == 2;
+    }));
 }
 
 TEST_F(History, one_process_of_a_run_speaks_for_all_of_it)
@@ -330,12 +313,12 @@ TEST_F(History, one_process_of_a_run_speaks_for_all_of_it)
     const std::optional<base::ReadyMark> mark = base::ReadyMark::make();
     ASSERT_TRUE(mark);
     m_environment.set(base::k_ready_variable, mark->text());
-    EXPECT_EQ(in_child([] { return !is_ready(); }), 0);
-    EXPECT_EQ(in_child([] { return (ready(), true); }), 0);
-    EXPECT_EQ(in_child([] { return is_ready(); }), 0);
+    EXPECT_TRUE(in_child([] { return !is_ready(); }));
+    EXPECT_TRUE(in_child([] { return (ready(), true); }));
+    EXPECT_TRUE(in_child([] { return is_ready(); }));
     // A run whose mark is lost is not starting.
     m_environment.set(base::k_ready_variable, "1/200/0123456789abcdef");
-    EXPECT_EQ(in_child([] { return is_ready(); }), 0);
+    EXPECT_TRUE(in_child([] { return is_ready(); }));
 }
 
 }  // namespace

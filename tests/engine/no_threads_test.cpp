@@ -1,8 +1,10 @@
 #include "base/own_thread.hpp"
 #include "cache_test.hpp"
 #include "hooked_tier.hpp"
+#include "support/eventually.hpp"
+#include "support/in_threads.hpp"
 
-#include <latch>
+#include <atomic>
 #include <stdexcept>
 #include <thread>
 
@@ -18,17 +20,18 @@ using namespace std::chrono_literals;
 class NoThreads : public CacheTest {
 protected:
     ~NoThreads() override { base::fail_thread_starts(0); }
+    // A tier that counts how often it is maintained, in the background.
+    Cache open_maintained(const TierSpec& tier)
+    {
+        CacheOptions chosen = with({hooked(tier, {.maintain = [this](std::stop_token) { ++m_maintained; }})});
+        chosen.maintenance = Maintenance::background;
+        chosen.maintenance_interval = 1ms;
+        return open(chosen);
+    }
+    std::atomic<int> m_maintained{0};
 };
 
-class ThrowingCode : public CacheTest {
-protected:
-    CacheOptions with(std::vector<TierSpec> tiers)
-    {
-        CacheOptions chosen = options();
-        chosen.tiers = std::move(tiers);
-        return chosen;
-    }
-};
+using ThrowingCode = CacheTest;
 
 // Admits, promotes and evicts by throwing.
 class ThrowingPolicy : public Policy {
@@ -57,24 +60,17 @@ public:
 
 TEST_F(NoThreads, three_threads_on_one_key_all_get_the_artifact)
 {
-    CacheOptions chosen = options();
-    chosen.tiers = {memory(0), disk_here()};
+    CacheOptions chosen = with({memory(0), disk_here()});
     chosen.maintenance = Maintenance::background;
     Cache cache = open(chosen);
     base::fail_thread_starts(1000);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 3; ++i)
-        threads.emplace_back([&] {
-            const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
-                while (cache.stats().waited != 2)
-                    std::this_thread::yield();
-                return Artifact("compiled");
-            });
-            ASSERT_TRUE(got.ok()) << got.error().message;
-            EXPECT_EQ((*got)->text(), "compiled");
+    in_threads(3, [&](std::uint64_t) {
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
+            wait_for_waiters(cache, 2);
+            return Artifact("compiled");
         });
-    for (std::thread& thread : threads)
-        thread.join();
+        EXPECT_EQ(text_of(got), "compiled");
+    });
     EXPECT_EQ(cache.stats().compiles, 1U);
 }
 
@@ -95,34 +91,19 @@ TEST_F(NoThreads, what_runs_on_workers_runs_on_the_caller)
 
 TEST_F(NoThreads, maintenance_begins_with_a_later_store_once_a_thread_can_be_had)
 {
-    std::latch maintained(1);
-    CacheOptions chosen = options();
-    chosen.tiers = {hooked(disk_here(), {.maintain = [&, once = std::make_shared<std::once_flag>()](std::stop_token) {
-                               std::call_once(*once, [&] { maintained.count_down(); });
-                           }})};
-    chosen.maintenance = Maintenance::background;
-    chosen.maintenance_interval = 1ms;
-    Cache cache = open(chosen);
+    Cache cache = open_maintained(disk_here());
     base::fail_thread_starts(1);
-    put(cache, 1, 10);
-    put(cache, 2, 10);
-    maintained.wait();
+    put_all(cache, 1, 2, 10);
+    EXPECT_TRUE(eventually("it is maintained", [&] { return m_maintained != 0; }));
 }
 
 TEST_F(NoThreads, maintenance_begins_in_memory_too_once_something_can_expire)
 {
-    std::latch maintained(1);
-    CacheOptions chosen = options();
-    chosen.tiers = {hooked(memory(0), {.maintain = [&, once = std::make_shared<std::once_flag>()](std::stop_token) {
-                               std::call_once(*once, [&] { maintained.count_down(); });
-                           }})};
-    chosen.maintenance = Maintenance::background;
-    chosen.maintenance_interval = 1ms;
-    Cache cache = open(chosen);
+    Cache cache = open_maintained(memory(0));
     Artifact brief("brief");
     brief.expires = ManualClock::k_start + 1h;
     EXPECT_TRUE(cache.insert(numbered_key(1), std::move(brief)).ok());
-    maintained.wait();
+    EXPECT_TRUE(eventually("it is maintained", [&] { return m_maintained != 0; }));
 }
 
 TEST_F(ThrowingCode, a_tier_that_throws_is_a_tier_that_cannot_do_its_work)
@@ -204,20 +185,14 @@ TEST_F(ThrowingCode, a_leader_that_fails_on_its_way_lands_an_error_for_those_who
     CacheOptions chosen = with({memory(0)});
     chosen.clock = &clock;
     Cache cache = open(chosen);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 3; ++i)
-        threads.emplace_back([&] {
-            const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
-                while (cache.stats().waited != 2)
-                    std::this_thread::yield();
-                clock.is_broken = true;
-                return Artifact("compiled");
-            });
-            ASSERT_FALSE(got.ok());
-            EXPECT_EQ(got.error().code, Code::unavailable);
+    in_threads(3, [&](std::uint64_t) {
+        const Result<Lookup> got = cache.get_or_compile(numbered_key(1), [&] {
+            wait_for_waiters(cache, 2);
+            clock.is_broken = true;
+            return Artifact("compiled");
         });
-    for (std::thread& thread : threads)
-        thread.join();
+        EXPECT_EQ(code_of(got), Code::unavailable);
+    });
     clock.is_broken = false;
     EXPECT_TRUE(cache.get_or_compile(numbered_key(1), [] { return Artifact("compiled"); }).ok());
 }

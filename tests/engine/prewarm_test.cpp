@@ -4,6 +4,7 @@
 #include "hearth/bundle.hpp"
 #include "hearth/prewarm.hpp"
 #include "hooked_tier.hpp"
+#include "support/eventually.hpp"
 #include "support/forks.hpp"
 
 #include <atomic>
@@ -13,7 +14,6 @@
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 // Tiers that are filled beforehand (52).
@@ -34,25 +34,18 @@ std::vector<Key> numbered_keys(std::uint64_t first, std::uint64_t last)
 
 class Prewarming : public CacheTest {
 protected:
-    std::string file(const std::string& name = "kernels.bundle") const { return m_scratch / name; }
-
     // On the disk alone, by a cache that is closed again.
     void put_on_disk(std::uint64_t first, std::uint64_t last, std::size_t size)
     {
         Cache cache = open({disk_here()});
-        for (std::uint64_t number = first; number <= last; ++number)
-            put(cache, number, size);
+        put_all(cache, first, last, size);
     }
-    void make_bundle(std::uint64_t first, std::uint64_t last, std::size_t size, const SigningKey* signer = nullptr)
+    // One that rests for hours after its first entry, and has brought that.
+    static Prewarm resting(Cache& cache)
     {
-        DiskOptions on_disk;
-        on_disk.directory = m_scratch / "builder";
-        if (signer)
-            on_disk.trust.sign_with = {*signer};
-        Cache builder = open({disk(on_disk)});
-        for (std::uint64_t number = first; number <= last; ++number)
-            put(builder, number, size);
-        ASSERT_TRUE(bundles::create(file(), builder).ok());
+        Prewarm handle = prewarm(cache, numbered_keys(1, 3), {.bytes_per_second = 1});
+        EXPECT_TRUE(eventually("the first has come", [&] { return handle.report().done != 0; }));
+        return handle;
     }
     // To its end, which it must come to.
     static PrewarmReport finished(Prewarm prewarm)
@@ -114,27 +107,18 @@ TEST_F(Prewarming, the_order_is_the_given_one)
     EXPECT_EQ(peeked, keys);
 }
 
-TEST_F(Prewarming, what_is_there_never_has_to_go)
+TEST_F(Prewarming, what_is_there_never_has_to_go_and_a_smaller_entry_still_fits)
 {
     put_on_disk(1, 10, 100);
+    put_on_disk(11, 11, 20);
     Cache cache = open({memory(350), disk_here()});
     put(cache, 100, 100, "memory");
-    const PrewarmReport report = finished(prewarm(cache, numbered_keys(1, 10)));
-    EXPECT_EQ(report.filled, 2U);
+    const PrewarmReport report = finished(prewarm(cache, numbered_keys(1, 11)));
+    EXPECT_EQ(report.filled, 3U);
     EXPECT_EQ(report.no_room, 8U);
-    EXPECT_EQ(report.bytes, 200U);
-    EXPECT_TRUE(evictions().empty());
-    EXPECT_EQ(cache.find(numbered_key(100)).tier(), "memory");
-    EXPECT_EQ(cache.find(numbered_key(2)).tier(), "memory") << "the first ones came first";
-}
-
-TEST_F(Prewarming, a_limit_of_entries_holds_and_a_smaller_entry_still_fits)
-{
-    put_on_disk(1, 3, 100);
-    put_on_disk(4, 4, 20);
-    Cache small = open({memory(MemoryOptions{.max_bytes = 250}), disk_here()});
-    EXPECT_EQ(finished(prewarm(small, numbered_keys(1, 4))).filled, 3U);
-    EXPECT_EQ(small.find(numbered_key(4)).tier(), "memory");
+    EXPECT_EQ(report.bytes, 220U);
+    for (const std::uint64_t number : {100, 1, 2, 11})
+        EXPECT_EQ(cache.find(numbered_key(number)).tier(), "memory") << number;
     Cache few = open({memory(MemoryOptions{.max_bytes = 0, .max_entries = 2}), disk_here()});
     EXPECT_EQ(finished(prewarm(few, numbered_keys(1, 4))).no_room, 2U);
     EXPECT_TRUE(evictions().empty());
@@ -155,42 +139,38 @@ TEST_F(Prewarming, it_stops_at_max_bytes)
 TEST_F(Prewarming, a_disk_is_filled_from_a_bundle_with_the_bytes_and_signatures_it_has)
 {
     const SigningKey signer = SigningKey::generate().value();
-    make_bundle(1, 5, 20'000, &signer);
+    make_bundle(1, 5, 20'000, "kernels.bundle", &signer);
     Cache cache = open_usual();
-    const PrewarmReport report = finished(prewarm(cache, bundle(file()), {.tier = "disk"}));
+    const PrewarmReport report = finished(prewarm(cache, bundle(bundle_file()), {.tier = "disk"}));
     EXPECT_EQ(report.total, 5U);
     EXPECT_EQ(report.filled, 5U);
     EXPECT_EQ(report.bytes, status_of(cache, "disk").usage.bytes);
     EXPECT_EQ(status_of(cache, "memory").usage.entries, 0U);
-    const std::string whole = read_file(file());
+    const std::string whole = read_file(bundle_file());
     for (std::uint64_t number = 1; number <= 5; ++number) {
         EXPECT_NE(whole.find(read_file(file_of(numbered_key(number)))), std::string::npos);
         EXPECT_TRUE(holds(cache, number, 20'000));
     }
-    EXPECT_EQ(finished(prewarm(cache, bundle(file()), {.tier = "disk"})).already_there, 5U);
+    EXPECT_EQ(finished(prewarm(cache, bundle(bundle_file()), {.tier = "disk"})).already_there, 5U);
 }
 
 TEST_F(Prewarming, for_a_disk_bytes_of_a_bundle_come_before_what_memory_has_unpacked)
 {
     const SigningKey signer = SigningKey::generate().value();
-    make_bundle(1, 1, 100, &signer);
-    Cache cache = open({memory(0), disk_here(), bundle(file())});
+    Cache cache = open({memory(0), disk_here(), bundle(make_bundle(1, 1, 100, "kernels.bundle", &signer))});
     ASSERT_EQ(admin::promote(cache, numbered_key(1)).to, "memory");
     put(cache, 2, 100, "memory");
     EXPECT_EQ(finished(prewarm(cache, numbered_keys(1, 2), {.tier = "disk"})).filled, 2U);
-    EXPECT_NE(read_file(file()).find(read_file(file_of(numbered_key(1)))), std::string::npos);
+    EXPECT_NE(read_file(bundle_file()).find(read_file(file_of(numbered_key(1)))), std::string::npos);
     admin::clear_memory(cache);
     EXPECT_EQ(cache.find(numbered_key(2)).tier(), "disk");
 }
 
 TEST_F(Prewarming, a_damaged_entry_of_a_bundle_is_refused_and_the_rest_arrives)
 {
-    make_bundle(1, 3, 1000);
-    std::string bytes = read_file(file());
-    bytes[bytes.size() - 100] ^= 1;  // in the last entry
-    write_file(file(), bytes);
+    damage(make_bundle(1, 3, 1000), 100);  // in the last entry
     Cache cache = open_usual();
-    const PrewarmReport report = finished(prewarm(cache, bundle(file()), {.tier = "disk"}));
+    const PrewarmReport report = finished(prewarm(cache, bundle(bundle_file()), {.tier = "disk"}));
     EXPECT_EQ(report.filled, 2U);
     EXPECT_EQ(report.refused, 1U);
     EXPECT_TRUE(says(report, "is corrupt; it was not taken")) << report.problems.size();
@@ -201,9 +181,8 @@ TEST_F(Prewarming, a_damaged_entry_of_a_bundle_is_refused_and_the_rest_arrives)
 TEST_F(Prewarming, a_damaged_entry_where_it_is_to_be_is_replaced)
 {
     put_on_disk(1, 2, 100);
-    make_bundle(1, 2, 100);
     write_file(file_of(numbered_key(1)), "damaged");
-    Cache cache = open({disk_here(), bundle(file())});
+    Cache cache = open({disk_here(), bundle(make_bundle(1, 2, 100))});
     const PrewarmReport report = finished(prewarm(cache, numbered_keys(1, 2)));
     EXPECT_EQ(report.filled, 1U);
     EXPECT_EQ(report.already_there, 1U);
@@ -213,46 +192,38 @@ TEST_F(Prewarming, a_damaged_entry_where_it_is_to_be_is_replaced)
 TEST_F(Prewarming, where_signatures_are_demanded_only_those_that_count_are_taken)
 {
     const SigningKey signer = SigningKey::generate().value();
-    make_bundle(1, 2, 100, &signer);
-    DiskOptions strict;
-    strict.directory = directory();
+    const TierSpec source = bundle(make_bundle(1, 2, 100, "kernels.bundle", &signer));
+    DiskOptions strict{.directory = directory()};
     strict.trust = {.signatures = Signatures::demanded, .trusted = {SigningKey::generate().value().public_key()}};
-    {
-        Cache cache = open({disk(strict)});
-        const PrewarmReport report = finished(prewarm(cache, bundle(file())));
-        EXPECT_EQ(report.refused, 2U);
-        EXPECT_EQ(status_of(cache, "disk").usage.entries, 0U);
-    }
+    Cache distrusting = open({disk(strict)});
+    EXPECT_EQ(finished(prewarm(distrusting, source)).refused, 2U);
+    EXPECT_EQ(status_of(distrusting, "disk").usage.entries, 0U);
     strict.trust.trusted = {signer.public_key()};
     Cache cache = open({disk(strict)});
-    EXPECT_EQ(finished(prewarm(cache, bundle(file()))).filled, 2U);
+    EXPECT_EQ(finished(prewarm(cache, source)).filled, 2U);
 }
 
 TEST_F(Prewarming, an_entry_that_is_too_old_for_the_tier_is_refused)
 {
-    make_bundle(1, 1, 100);
-    DiskOptions brief;
-    brief.directory = directory();
-    brief.max_age = 1h;
-    Cache cache = open({disk(brief)});
+    Cache cache = open({disk(DiskOptions{.directory = directory(), .max_age = 1h})});
+    const TierSpec source = bundle(make_bundle(1, 1, 100));
     m_clock.advance(2h);
-    EXPECT_EQ(finished(prewarm(cache, bundle(file()))).refused, 1U);
+    EXPECT_EQ(finished(prewarm(cache, source)).refused, 1U);
 }
 
 TEST_F(Prewarming, the_hottest_come_first)
 {
     {
         Cache cache = open({disk_here()});
-        for (std::uint64_t number = 1; number <= 10; ++number)
-            put(cache, number, 100);
+        put_all(cache, 1, 10, 100);
         for (std::uint64_t uses = 1; uses <= 3; ++uses)
             for (std::uint64_t number = 4; number < 4 + uses; ++number)
                 EXPECT_TRUE(holds(cache, number, 100));
     }
-    Cache cache = open_usual();
+    std::vector<Key> peeked;  // by the one thread, and read when it has ended
+    Cache cache = open({memory(0), hooked(disk_here(), {.peeked = [&](const Key& key) { peeked.push_back(key); }})});
     EXPECT_EQ(finished(prewarm_hottest(cache, 3)).filled, 3U);
-    for (std::uint64_t number = 4; number <= 6; ++number)
-        EXPECT_EQ(admin::where(cache, numbered_key(number)), (Names{"memory", "disk"}));
+    EXPECT_EQ(peeked, numbered_keys(4, 6));
     EXPECT_EQ(status_of(cache, "memory").usage.entries, 3U);
     EXPECT_EQ(finished(prewarm_hottest(cache, 0)).total, 0U);
 }
@@ -305,9 +276,7 @@ TEST_F(Prewarming, after_one_entry_it_rests_as_long_as_the_rate_says)
 {
     put_on_disk(1, 3, 10'000);
     Cache cache = open_usual();
-    Prewarm handle = prewarm(cache, numbered_keys(1, 3), {.bytes_per_second = 1});
-    while (handle.report().done == 0)
-        std::this_thread::yield();
+    Prewarm handle = resting(cache);
     handle.stop();
     handle.wait();
     EXPECT_EQ(handle.report().done, 1U) << "the next was hours away";
@@ -367,11 +336,9 @@ TEST_F(Prewarming, a_cache_that_closes_first_ends_it)
     Prewarm quick;
     {
         Cache cache = open_usual();
-        slow = prewarm(cache, numbered_keys(1, 3), {.bytes_per_second = 1});
+        slow = resting(cache);
         quick = prewarm(cache, numbered_keys(1, 1), {.tier = "disk"});
         quick.wait();
-        while (slow.report().done == 0)
-            std::this_thread::yield();
     }
     EXPECT_TRUE(slow.wait_for(0ms));
     EXPECT_TRUE(slow.report().stopped);
@@ -381,15 +348,15 @@ TEST_F(Prewarming, a_cache_that_closes_first_ends_it)
     slow.wait();
 }
 
+// A crash, a hang or a sanitizer says that they did not.
 TEST_F(Prewarming, a_cache_and_a_handle_that_end_at_the_same_time_agree)
 {
     put_on_disk(1, 3, 100);
     for (int round = 0; round < 20; ++round) {
         auto cache = std::make_unique<Cache>(open_usual());
         auto handle = std::make_unique<Prewarm>(prewarm(*cache, numbered_keys(1, 3), {.bytes_per_second = 1}));
-        std::thread other([&] { handle.reset(); });
+        const std::jthread other([&] { handle.reset(); });
         cache.reset();
-        other.join();
     }
 }
 
@@ -408,14 +375,10 @@ TEST_F(Prewarming, a_forked_child_has_a_handle_that_says_stopped)
     SKIP_FORKS_WITH_THREADS();
     put_on_disk(1, 3, 10'000);
     Cache cache = open_usual();
-    std::optional<Prewarm> slow = prewarm(cache, numbered_keys(1, 3), {.bytes_per_second = 1});
+    std::optional<Prewarm> slow = resting(cache);
     std::optional<Prewarm> over = prewarm(cache, numbered_keys(1, 1), {.tier = "disk"});
     over->wait();
-    while (slow->report().done == 0)
-        std::this_thread::yield();
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::alarm(60);
+    EXPECT_TRUE(in_child([&] {
         slow->wait();
         bool right = slow->wait_for(1h) && slow->report().stopped && slow->report().filled == 1;
         right = right && over->report().finished && !over->report().stopped;
@@ -424,12 +387,8 @@ TEST_F(Prewarming, a_forked_child_has_a_handle_that_says_stopped)
         over.reset();
         Prewarm again = prewarm(cache, numbered_keys(1, 3));
         again.wait();
-        right = right && again.report().finished && again.report().filled == 2;
-        ::_exit(right ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        return right && again.report().finished && again.report().filled == 2;
+    }));
     EXPECT_FALSE(slow->wait_for(0ms)) << "the parent's goes on";
 }
 
@@ -439,16 +398,11 @@ TEST_F(Prewarming, a_child_that_leaves_with_a_handle_and_a_cache_open_ends_both)
     put_on_disk(1, 3, 10'000);
     std::optional<Cache> cache = open_usual();
     std::optional<Prewarm> slow = prewarm(*cache, numbered_keys(1, 3), {.bytes_per_second = 1});
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::alarm(60);
+    EXPECT_TRUE(in_child([&] {
         cache.reset();
         slow.reset();
-        ::_exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        return true;
+    }));
 }
 
 TEST_F(Prewarming, a_tier_that_is_not_there_or_not_ours_to_fill_is_said)
@@ -468,11 +422,8 @@ TEST_F(Prewarming, a_tier_that_is_only_read_is_read_and_checked)
 {
     put_on_disk(1, 3, 100);
     write_file(file_of(numbered_key(3)), "damaged");
-    make_bundle(4, 4, 100);
-    DiskOptions only_read;
-    only_read.directory = directory();
-    only_read.access = Access::read_only;
-    Cache cache = open({disk(only_read), bundle(file())});
+    const DiskOptions only_read{.directory = directory(), .access = Access::read_only};
+    Cache cache = open({disk(only_read), bundle(make_bundle(4, 4, 100))});
     const PrewarmReport report = finished(prewarm(cache, numbered_keys(1, 4), {.tier = "disk"}));
     EXPECT_EQ(report.already_there, 2U);
     EXPECT_EQ(report.refused, 2U);
@@ -487,9 +438,9 @@ TEST_F(Prewarming, a_tier_that_is_only_read_is_read_and_checked)
 TEST_F(Prewarming, a_source_that_cannot_be_opened_is_said)
 {
     Cache cache = open_usual();
-    EXPECT_NE(refused(prewarm(cache, bundle(file("missing")))).find(file("missing")), std::string::npos);
-    write_file(file("text"), "not a bundle");
-    EXPECT_NE(refused(prewarm(cache, bundle(file("text")))).find(file("text")), std::string::npos);
+    write_file(bundle_file("text"), "not a bundle");
+    for (const std::string& path : {bundle_file("missing"), bundle_file("text")})
+        EXPECT_NE(refused(prewarm(cache, bundle(path))).find(path), std::string::npos);
     EXPECT_FALSE(refused(prewarm(cache, remote("redis://127.0.0.1:1"))).empty());
 }
 

@@ -21,6 +21,13 @@ protected:
     {
         return std::make_unique<WorkerProcess>(directory(), flight_wait);
     }
+    // One that has the flight of "kernel" and waits for what it is to make of it.
+    std::unique_ptr<WorkerProcess> maker(std::chrono::milliseconds flight_wait = 1h) const
+    {
+        std::unique_ptr<WorkerProcess> process = worker(flight_wait);
+        EXPECT_EQ(process->ask("make kernel"), "making");
+        return process;
+    }
     // A cache that waits as long as it takes, and tells when it has seen that another process makes.
     Cache open_patient(std::latch& busy)
     {
@@ -29,9 +36,8 @@ protected:
             if (attempt.outcome == FlightAttempt::Outcome::busy && !std::exchange(seen, true))
                 busy.count_down();
         };
-        CacheOptions patient = options();
+        CacheOptions patient = with({memory(0), hooked(disk_here(), hooks)});
         patient.flight_wait = 1h;
-        patient.tiers = {memory(0), hooked(disk_here(), hooks)};
         return open(patient);
     }
     static Key key_of(const std::string& name) { return Key::of("worker", name); }
@@ -39,16 +45,12 @@ protected:
 
 TEST_F(Processes, one_stores_another_hits_with_zero_makes)
 {
-    {
-        const auto first = worker();
-        first->tell("make saxpy");
-        ASSERT_EQ(first->hear(), "making");
-        EXPECT_EQ(first->ask("cubin"), "got compiled cubin");
-        EXPECT_EQ(first->finish(), 0);
-    }
+    const auto first = maker();
+    EXPECT_EQ(first->ask("cubin"), "got compiled cubin");
+    EXPECT_EQ(first->finish(), 0);
     const auto second = worker();
-    EXPECT_EQ(second->ask("make saxpy"), "got disk cubin");
-    EXPECT_EQ(second->ask("find saxpy"), "hit disk cubin");
+    EXPECT_EQ(second->ask("make kernel"), "got disk cubin");
+    EXPECT_EQ(second->ask("find kernel"), "hit disk cubin");
     EXPECT_EQ(second->ask("find other"), "miss absent");
     EXPECT_EQ(second->ask("stats"), "2 2 1 1");
 }
@@ -59,12 +61,10 @@ TEST_F(Processes, sixteen_processes_on_one_key_make_once)
     std::vector<std::unique_ptr<WorkerProcess>> owners;
     std::vector<WorkerProcess*> waiting;
     for (std::size_t i = 0; i < k_processes; ++i) {
-        owners.push_back(worker());
-        waiting.push_back(owners.back().get());
+        waiting.push_back(owners.emplace_back(worker()).get());
+        // It is up and has the directory open before the first of them asks.
+        ASSERT_EQ(waiting.back()->ask("find nothing"), "miss absent");
     }
-    // Each is up and has the directory open before the first of them asks.
-    for (WorkerProcess* process : waiting)
-        ASSERT_EQ(process->ask("find nothing"), "miss absent");
     for (WorkerProcess* process : waiting)
         process->tell("make kernel");
     std::size_t makers = 0;
@@ -86,23 +86,18 @@ TEST_F(Processes, sixteen_processes_on_one_key_make_once)
 
 TEST_F(Processes, another_keys_hit_is_answered_while_a_process_makes)
 {
-    const auto maker = worker();
-    EXPECT_EQ(maker->ask("put ready here"), "stored");
-    maker->tell("make slow");
-    ASSERT_EQ(maker->hear(), "making");
+    const auto busy = maker();
     const auto other = worker();
-    EXPECT_EQ(other->ask("find ready"), "hit disk here");
-    other->tell("make quick");
-    ASSERT_EQ(other->hear(), "making");
+    EXPECT_EQ(other->ask("put ready here"), "stored");
+    EXPECT_EQ(worker()->ask("find ready"), "hit disk here");
+    EXPECT_EQ(other->ask("make quick"), "making");
     EXPECT_EQ(other->ask("done"), "got compiled done");
-    EXPECT_EQ(maker->ask("late"), "got compiled late");
+    EXPECT_EQ(busy->ask("late"), "got compiled late");
 }
 
 TEST_F(Processes, a_killed_holder_is_taken_over_from)
 {
-    const auto holder = worker();
-    holder->tell("make kernel");
-    ASSERT_EQ(holder->hear(), "making");
+    const auto holder = maker();
 
     std::latch busy(1);
     Cache cache = open_patient(busy);
@@ -112,8 +107,7 @@ TEST_F(Processes, a_killed_holder_is_taken_over_from)
             EXPECT_TRUE(holder_is_dead) << "made while another process was at it";
             return "taken over";
         });
-        ASSERT_TRUE(got.ok());
-        EXPECT_EQ((*got)->text(), "taken over");
+        EXPECT_EQ(text_of(got), "taken over");
     });
     busy.wait();
     holder_is_dead = true;
@@ -124,15 +118,12 @@ TEST_F(Processes, a_killed_holder_is_taken_over_from)
 
 TEST_F(Processes, what_the_holder_stores_is_what_the_waiter_gets)
 {
-    const auto holder = worker();
-    holder->tell("make kernel");
-    ASSERT_EQ(holder->hear(), "making");
+    const auto holder = maker();
     std::latch busy(1);
     Cache cache = open_patient(busy);
     std::thread waiter([&] {
         const Result<Lookup> got = cache.get_or_compile(key_of("kernel"), [] { return "never"; });
-        ASSERT_TRUE(got.ok());
-        EXPECT_EQ((*got)->text(), "cubin");
+        EXPECT_EQ(text_of(got), "cubin");
         EXPECT_TRUE(got->waited());
     });
     busy.wait();
@@ -144,12 +135,9 @@ TEST_F(Processes, what_the_holder_stores_is_what_the_waiter_gets)
 
 TEST_F(Processes, the_wait_for_another_process_is_bounded)
 {
-    const auto holder = worker();
-    holder->tell("make kernel");
-    ASSERT_EQ(holder->hear(), "making");
-    const auto hasty = worker(1ms);
-    hasty->tell("make kernel");
-    EXPECT_EQ(hasty->hear(), "making") << "the holder lives and does not finish: it is not waited for any longer";
+    const auto holder = maker();
+    // The holder lives and does not finish: it is not waited for any longer.
+    const auto hasty = maker(1ms);
     EXPECT_EQ(hasty->ask("mine"), "got compiled mine");
     EXPECT_EQ(holder->ask("late"), "got compiled late") << "its caller gets what it made";
     EXPECT_EQ(worker()->ask("find kernel"), "hit disk late");

@@ -33,10 +33,8 @@ private:
     void open_stack()
     {
         m_cache.reset();
-        DiskOptions on_disk;
-        on_disk.directory = directory();
-        on_disk.max_bytes = m_disk.max_bytes;
-        on_disk.max_entries = m_disk.max_entries;
+        const DiskOptions on_disk{
+            .directory = directory(), .max_bytes = m_disk.max_bytes, .max_entries = m_disk.max_entries};
         m_cache.emplace(
             open({memory(MemoryOptions{"fast", m_fast.max_bytes, m_fast.max_entries}),
                   memory(MemoryOptions{"slow", m_slow.max_bytes, m_slow.max_entries}), hearth::disk(on_disk)}));

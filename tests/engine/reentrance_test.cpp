@@ -1,13 +1,12 @@
 #include "cache_test.hpp"
 #include "hearth/lasting.hpp"
-
 #include "hearth/vram.hpp"
+#include "hooked_tier.hpp"
+#include "support/in_threads.hpp"
 
 #include <algorithm>
-#include <barrier>
 #include <future>
 #include <stdexcept>
-#include <thread>
 
 // What callbacks may do, and what a cache does that is being closed or was moved from.
 
@@ -22,10 +21,9 @@ TEST_F(Reentrance, on_evict_may_look_up_but_not_change)
     Cache* cache = nullptr;
     std::vector<Code> refused;
     int removed = 0;
-    CacheOptions chosen = options();
-    chosen.tiers = {memory(MemoryOptions{.max_bytes = 0, .max_entries = 1}), disk_here()};
+    CacheOptions chosen = with({memory(MemoryOptions{.max_bytes = 0, .max_entries = 1}), disk_here()});
     chosen.on_evict = [&](const Eviction& eviction) {
-        EXPECT_TRUE(cache->find(eviction.key).hit());
+        EXPECT_TRUE(cache->find(eviction.key).hit()) << "it is told when the entry has arrived below";
         refused.push_back(cache->insert(numbered_key(100), Artifact("from on_evict")).error().code);
         removed += cache->remove(eviction.key);
         admin::clear(*cache);
@@ -34,7 +32,7 @@ TEST_F(Reentrance, on_evict_may_look_up_but_not_change)
     };
     Cache opened = open(chosen);
     cache = &opened;
-    put(opened, 1, 10);
+    put(opened, 1, 10, "memory");
     put(opened, 2, 10);
     EXPECT_EQ(refused, std::vector<Code>{Code::invalid_argument});
     EXPECT_EQ(removed, 0);
@@ -50,9 +48,8 @@ TEST_F(Reentrance, on_evict_may_not_move_load_or_evict_either)
     int depth = 0;
     int deepest = 0;
     int told = 0;
-    CacheOptions chosen = options();
-    chosen.tiers = {vram({.backend = device::Backend::host, .max_bytes = 1_MiB}),
-                    memory(MemoryOptions{.max_bytes = 0, .max_entries = 2}), disk_here()};
+    CacheOptions chosen = with({vram({.backend = device::Backend::host, .max_bytes = 1_MiB}),
+                                memory(MemoryOptions{.max_bytes = 0, .max_entries = 2}), disk_here()});
     chosen.on_evict = [&](const Eviction&) {
         ++told;
         deepest = std::max(deepest, ++depth);
@@ -80,13 +77,11 @@ TEST_F(Reentrance, on_evict_may_use_another_cache_but_not_come_back_through_it)
     Cache* first = nullptr;
     Cache* second = nullptr;
     std::vector<bool> stored;
-    CacheOptions one = options();
-    one.tiers = {memory(MemoryOptions{.max_bytes = 0, .max_entries = 1})};
+    CacheOptions one = with({memory(MemoryOptions{.max_bytes = 0, .max_entries = 1})});
     one.on_evict = [&](const Eviction& eviction) {
         stored.push_back(second->insert(eviction.key, Artifact("kept elsewhere")).ok());
     };
-    CacheOptions other = options();
-    other.tiers = {memory(MemoryOptions{.max_bytes = 0, .max_entries = 1})};
+    CacheOptions other = with({memory(MemoryOptions{.max_bytes = 0, .max_entries = 1})});
     other.on_evict = [&](const Eviction& eviction) {
         stored.push_back(first->insert(eviction.key, Artifact("back again")).ok());
     };
@@ -94,8 +89,7 @@ TEST_F(Reentrance, on_evict_may_use_another_cache_but_not_come_back_through_it)
     Cache b = open(other);
     first = &a;
     second = &b;
-    for (std::uint64_t number = 1; number <= 3; ++number)
-        put(a, number, 10);
+    put_all(a, 1, 3, 10);
     EXPECT_EQ(stored, (std::vector<bool>{true, false, true}));
     EXPECT_TRUE(b.find(numbered_key(2)).hit());
     EXPECT_TRUE(holds(a, 3, 10));
@@ -160,17 +154,15 @@ TEST_F(Reentrance, what_was_read_without_a_trusted_signature_is_inserted_nowhere
 TEST_F(Reentrance, what_run_later_is_given_may_throw_and_that_is_logged_once)
 {
     Cache cache = open_usual();
-    for (int i = 0; i < 3; ++i) {
+    for (const bool throws : {true, true, true, false}) {
         std::promise<void> ran;
-        cache.run_later([&](const Status&) {
+        cache.run_later([&ran, throws](const Status&) {
             ran.set_value();
-            throw std::runtime_error("no");
+            if (throws)
+                throw std::runtime_error("no");
         });
         ran.get_future().get();
     }
-    std::promise<void> still_works;
-    cache.run_later([&](const Status&) { still_works.set_value(); });
-    still_works.get_future().get();
     {
         const Cache closed = std::move(cache);
     }
@@ -193,13 +185,10 @@ TEST_F(Reentrance, what_runs_on_a_worker_may_own_the_last_of_the_cache)
 TEST_F(Reentrance, a_policy_that_is_none_is_an_error_and_the_old_one_stays)
 {
     Cache cache = open_usual();
-    const auto code_of = [&](const PolicyFactory& policy) {
-        const Status status = admin::set_policy(cache, "memory", policy);
-        return status.ok() ? Code{} : status.error().code;
-    };
-    EXPECT_EQ(code_of(nullptr), Code::invalid_argument);
-    EXPECT_EQ(code_of([] { return std::unique_ptr<Policy>(); }), Code::invalid_argument);
-    EXPECT_EQ(code_of([]() -> std::unique_ptr<Policy> { throw std::runtime_error("no"); }), Code::invalid_argument);
+    const PolicyFactory none = [] { return std::unique_ptr<Policy>(); };
+    const PolicyFactory throws = []() -> std::unique_ptr<Policy> { throw std::runtime_error("no"); };
+    for (const PolicyFactory& policy : {PolicyFactory(), none, throws})
+        EXPECT_EQ(code_of(admin::set_policy(cache, "memory", policy)), Code::invalid_argument);
     put(cache, 1, 10);
     EXPECT_TRUE(holds(cache, 1, 10));
     EXPECT_TRUE(admin::set_policy(cache, "memory", lru()).ok());
@@ -214,13 +203,7 @@ TEST_F(Reentrance, several_caches_that_were_moved_from_may_be_asked_first_at_onc
         from.push_back(Cache::open({.tiers = {memory(1_MiB)}}).value());
         to.push_back(std::move(from.back()));
     }
-    std::barrier<> all(4);
-    std::vector<std::jthread> threads;
-    for (Cache& one : from)
-        threads.emplace_back([&] {
-            all.arrive_and_wait();
-            EXPECT_FALSE(one.find(numbered_key(1)).hit());
-        });
+    in_threads(4, [&](std::uint64_t i) { EXPECT_FALSE(from[i].find(numbered_key(1)).hit()); });
 }
 
 TEST_F(Reentrance, a_cache_that_was_moved_from_answers_with_errors)

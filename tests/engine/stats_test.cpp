@@ -2,6 +2,7 @@
 #include "hearth/admin.hpp"
 #include "hooked_tier.hpp"
 #include "support/forged_entry.hpp"
+#include "support/in_threads.hpp"
 #include "support/scale.hpp"
 
 #include <latch>
@@ -28,35 +29,25 @@ protected:
     // What a process has counted and what lies in the directory, to be compared across restarts.
     static void expect_equal_counts(const Stats& a, const Stats& b)
     {
-        EXPECT_EQ(a.hits, b.hits);
+        for (const auto count : {&Stats::hits, &Stats::outages, &Stats::stores, &Stats::compiles,
+                                 &Stats::compile_failures, &Stats::failures_replayed, &Stats::waited, &Stats::forbidden,
+                                 &Stats::dropped_stores, &Stats::compile_ns_spent, &Stats::compile_ns_saved})
+            EXPECT_EQ(a.*count, b.*count);
         EXPECT_EQ(a.misses, b.misses);
-        EXPECT_EQ(a.outages, b.outages);
-        EXPECT_EQ(a.stores, b.stores);
-        EXPECT_EQ(a.compiles, b.compiles);
-        EXPECT_EQ(a.compile_failures, b.compile_failures);
-        EXPECT_EQ(a.failures_replayed, b.failures_replayed);
-        EXPECT_EQ(a.waited, b.waited);
-        EXPECT_EQ(a.forbidden, b.forbidden);
-        EXPECT_EQ(a.dropped_stores, b.dropped_stores);
-        EXPECT_EQ(a.compile_ns_spent, b.compile_ns_spent);
-        EXPECT_EQ(a.compile_ns_saved, b.compile_ns_saved);
         ASSERT_EQ(a.tiers.size(), b.tiers.size());
         for (std::size_t i = 0; i < a.tiers.size(); ++i) {
-            EXPECT_EQ(a.tiers[i].name, b.tiers[i].name);
-            EXPECT_EQ(a.tiers[i].hits, b.tiers[i].hits);
-            EXPECT_EQ(a.tiers[i].stores, b.tiers[i].stores);
-            EXPECT_EQ(a.tiers[i].evictions, b.tiers[i].evictions);
-            EXPECT_EQ(a.tiers[i].demotions, b.tiers[i].demotions);
-            EXPECT_EQ(a.tiers[i].promotions, b.tiers[i].promotions);
-            EXPECT_EQ(a.tiers[i].corrupt, b.tiers[i].corrupt);
-            EXPECT_EQ(a.tiers[i].outages, b.tiers[i].outages);
-            EXPECT_EQ(a.tiers[i].misses, b.tiers[i].misses);
-            EXPECT_EQ(a.tiers[i].miss_latency.buckets, b.tiers[i].miss_latency.buckets);
-            EXPECT_EQ(a.tiers[i].miss_latency.samples, b.tiers[i].miss_latency.samples);
-            EXPECT_EQ(a.tiers[i].miss_latency.total_ns, b.tiers[i].miss_latency.total_ns);
-            EXPECT_EQ(a.tiers[i].latency.buckets, b.tiers[i].latency.buckets);
-            EXPECT_EQ(a.tiers[i].latency.samples, b.tiers[i].latency.samples);
-            EXPECT_EQ(a.tiers[i].latency.total_ns, b.tiers[i].latency.total_ns);
+            const TierStats& one = a.tiers[i];
+            const TierStats& other = b.tiers[i];
+            EXPECT_EQ(one.name, other.name);
+            for (const auto count :
+                 {&TierStats::hits, &TierStats::misses, &TierStats::stores, &TierStats::evictions,
+                  &TierStats::demotions, &TierStats::promotions, &TierStats::corrupt, &TierStats::outages})
+                EXPECT_EQ(one.*count, other.*count) << one.name;
+            for (const auto latency : {&TierStats::latency, &TierStats::miss_latency}) {
+                EXPECT_EQ((one.*latency).buckets, (other.*latency).buckets);
+                EXPECT_EQ((one.*latency).samples, (other.*latency).samples);
+                EXPECT_EQ((one.*latency).total_ns, (other.*latency).total_ns);
+            }
         }
     }
 };
@@ -65,61 +56,43 @@ TEST_F(Statistics, every_128th_hit_of_each_thread_is_timed_and_no_time_is_lost)
 {
     constexpr std::uint64_t k_threads = 4;
     constexpr std::uint64_t k_hits = 1280;
-    CacheOptions options;
-    options.tiers = {memory(1_MiB)};
-    options.maintenance = Maintenance::by_hand;
-    Cache cache = Cache::open(options).value();
-    ASSERT_TRUE(insert(cache, 1, 100, 1s).ok());
-    {
-        std::vector<std::jthread> threads;
-        for (std::uint64_t i = 0; i < k_threads; ++i)
-            threads.emplace_back([&] {
-                for (std::uint64_t hit = 0; hit < k_hits; ++hit)
-                    EXPECT_TRUE(cache.find(numbered_key(1)).hit());
-            });
-    }
+    CacheOptions chosen = with({memory(1_MiB)});
+    chosen.policy_name = "gdsf";  // whose hits take no lock
+    Cache cache = open(chosen);
+    put(cache, 1, 100);
+    in_threads(k_threads, [&](std::uint64_t) {
+        for (std::uint64_t hit = 0; hit < k_hits; ++hit)
+            EXPECT_TRUE(cache.find(numbered_key(1)).hit());
+    });
     const TierStats stats = cache.stats().tiers.at(0);
     EXPECT_EQ(stats.hits, k_threads * k_hits);
     EXPECT_EQ(stats.latency.samples, k_threads * k_hits / 128);
     EXPECT_GT(stats.latency.total_ns, 0U);
 }
 
-TEST_F(Statistics, zero_lookups_give_a_hit_rate_of_zero)
-{
-    Cache cache = open_usual();
-    EXPECT_EQ(cache.stats().lookups(), 0U);
-    EXPECT_EQ(cache.stats().hit_rate(), 0.0);
-    EXPECT_EQ(cache.stats(Scope::directory).hit_rate(), 0.0);
-    EXPECT_EQ(stats_of(cache, "memory").latency.percentile_us(0.99), 0.0);
-    EXPECT_EQ(stats_of(cache, "memory").latency.mean_us(), 0.0);
-}
-
-TEST_F(Statistics, are_exact_against_a_scripted_history)
+TEST_F(Statistics, are_exact_against_a_scripted_history_and_survive_a_restart)
 {
     bool disk_is_down = false;
-    TierHooks hooks;
-    hooks.find = [&](const Key&) { return disk_is_down ? std::optional(Miss::outage) : std::nullopt; };
-    Cache cache = open({memory_named("fast", 100), hooked(disk_here(), hooks)});
+    const auto down = [&](const Key&) { return disk_is_down ? std::optional(Miss::outage) : std::nullopt; };
+    const std::vector tiers{memory_named("fast", 100), hooked(disk_here(), {.find = down})};
+    std::optional<Cache> opened = open(tiers);
+    Cache& cache = *opened;
 
     EXPECT_FALSE(cache.find(numbered_key(1)).hit());  // absent
-    ASSERT_TRUE(cache
-                    .get_or_compile(numbered_key(1),
-                                    [] {
-                                        Artifact artifact = *sample_artifact(numbered_key(1), 60);
-                                        artifact.cost = 2s;
-                                        return artifact;
-                                    })
-                    .ok());                              // absent, made, stored in both
-    EXPECT_TRUE(holds(cache, 1, 60));                    // saves 2 s
-    EXPECT_TRUE(holds(cache, 1, 60));                    // saves 2 s
-    ASSERT_TRUE(insert(cache, 2, 60, 1s).ok());          // evicts 1, which the disk has
-    EXPECT_TRUE(holds(cache, 1, 60));                    // from disk: saves 2 s
-    ASSERT_TRUE(insert(cache, 3, 60, 1s, "fast").ok());  // evicts 2, which the disk has
-    ASSERT_TRUE(insert(cache, 4, 60, 1s).ok());          // evicts 3, which goes to the disk
+    const auto make = [] {
+        Artifact artifact = *sample_artifact(numbered_key(1), 60);
+        artifact.cost = 2s;
+        return artifact;
+    };
+    ASSERT_TRUE(cache.get_or_compile(numbered_key(1), make).ok());  // absent, made, stored in both
+    EXPECT_TRUE(holds(cache, 1, 60));                               // saves 2 s
+    EXPECT_TRUE(holds(cache, 1, 60));                               // saves 2 s
+    ASSERT_TRUE(insert(cache, 2, 60, 1s).ok());                     // evicts 1, which the disk has
+    EXPECT_TRUE(holds(cache, 1, 60));                               // from disk: saves 2 s
+    ASSERT_TRUE(insert(cache, 3, 60, 1s, "fast").ok());             // evicts 2, which the disk has
+    ASSERT_TRUE(insert(cache, 4, 60, 1s).ok());                     // evicts 3, which goes to the disk
 
-    std::string bytes = read_file(file_of(numbered_key(1)));
-    bytes.back() = static_cast<char>(bytes.back() ^ 1);
-    write_file(file_of(numbered_key(1)), bytes);
+    damage(file_of(numbered_key(1)));
     EXPECT_EQ(cache.find(numbered_key(1)).why(), Miss::corrupt);
 
     Artifact brief(std::string(10, 'x'));
@@ -128,7 +101,7 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
     m_clock.advance(10s);
     EXPECT_EQ(cache.find(numbered_key(5)).why(), Miss::expired);
 
-    bytes = read_file(file_of(numbered_key(2)));
+    std::string bytes = read_file(file_of(numbered_key(2)));
     set_number<std::uint16_t>(bytes, k_version_at, 2);
     reseal(bytes);
     write_file(file_of(numbered_key(2)), bytes);
@@ -144,12 +117,8 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
     EXPECT_FALSE(cache.get_or_compile(numbered_key(7), failing).ok());  // absent, made, failed, stored
     const std::uint64_t spent_on_failure = cache.stats().compile_ns_spent - spent_before;
     EXPECT_FALSE(cache.get_or_compile(numbered_key(7), failing).ok());  // a hit that replays the failure
-    EXPECT_FALSE(cache
-                     .get_or_compile(numbered_key(8),
-                                     []() -> Result<Artifact> {
-                                         return Error{Code::io, "not remembered", {}};
-                                     })
-                     .ok());  // absent, made, failed
+    const auto failing_once = []() -> Result<Artifact> { return Error{Code::io, "not remembered", {}}; };
+    EXPECT_FALSE(cache.get_or_compile(numbered_key(8), failing_once).ok());  // absent, made, failed
 
     const Stats stats = cache.stats();
     const std::array<std::uint64_t, k_miss_reasons> expected_misses{4, 1, 1, 1, 0, 0, 0};
@@ -211,17 +180,22 @@ TEST_F(Statistics, are_exact_against_a_scripted_history)
     cache.flush();
     expect_equal_counts(cache.stats(Scope::directory), stats);
     expect_equal_counts(cache.stats(), stats);
+    opened.reset();
+    opened = open(tiers);
+    EXPECT_EQ(opened->stats().lookups(), 0U) << "of this process since it opened the cache";
+    expect_equal_counts(opened->stats(Scope::directory), stats);
+    EXPECT_TRUE(holds(*opened, 4, 60));
+    EXPECT_EQ(opened->stats(Scope::directory).hits, 5U);
+    EXPECT_EQ(stats_of(*opened, "fast", Scope::directory).hits, 3U);
+    EXPECT_EQ(stats_of(*opened, "disk", Scope::directory).hits, 2U);
 }
 
 TEST_F(Statistics, a_miss_tells_the_most_telling_reason_of_its_tiers)
 {
     std::optional<Miss> upper;
     std::optional<Miss> lower;
-    TierHooks upper_hooks;
-    upper_hooks.find = [&](const Key&) { return upper; };
-    TierHooks lower_hooks;
-    lower_hooks.find = [&](const Key&) { return lower; };
-    Cache cache = open({hooked(memory_named("upper", 0), upper_hooks), hooked(memory_named("lower", 0), lower_hooks)});
+    Cache cache = open({hooked(memory_named("upper", 0), {.find = [&](const Key&) { return upper; }}),
+                        hooked(memory_named("lower", 0), {.find = [&](const Key&) { return lower; }})});
     const auto why = [&](Miss in_upper, Miss in_lower) {
         upper = in_upper;
         lower = in_lower;
@@ -245,34 +219,13 @@ TEST_F(Statistics, a_miss_tells_the_most_telling_reason_of_its_tiers)
 
 TEST_F(Statistics, a_hit_below_a_tier_that_is_out_is_a_hit)
 {
-    TierHooks hooks;
-    hooks.find = [](const Key&) { return Miss::outage; };
-    Cache cache = open({hooked(memory_named("upper", 0), hooks), memory_named("lower", 0)});
+    const auto out = [](const Key&) { return Miss::outage; };
+    Cache cache = open({hooked(memory_named("upper", 0), {.find = out}), memory_named("lower", 0)});
     put(cache, 1, 10, "lower");
     EXPECT_TRUE(holds(cache, 1, 10));
     EXPECT_EQ(cache.stats().hits, 1U);
     EXPECT_EQ(cache.stats().outages, 0U);
     EXPECT_EQ(stats_of(cache, "upper").outages, 1U);
-}
-
-TEST_F(Statistics, survive_a_restart)
-{
-    Stats first;
-    {
-        Cache cache = open_usual();
-        put(cache, 1, 10);
-        for (int i = 0; i < 5; ++i)
-            EXPECT_TRUE(holds(cache, 1, 10));
-        EXPECT_FALSE(cache.find(numbered_key(2)).hit());
-        first = cache.stats();
-    }
-    Cache later = open_usual();
-    EXPECT_EQ(later.stats().lookups(), 0U) << "of this process since it opened the cache";
-    expect_equal_counts(later.stats(Scope::directory), first);
-    EXPECT_TRUE(holds(later, 1, 10));
-    EXPECT_EQ(later.stats(Scope::directory).hits, 6U);
-    EXPECT_EQ(stats_of(later, "memory", Scope::directory).hits, 5U);
-    EXPECT_EQ(stats_of(later, "disk", Scope::directory).hits, 1U);
 }
 
 TEST_F(Statistics, of_caches_that_share_a_directory_add_up)
@@ -328,6 +281,8 @@ TEST_F(Statistics, can_be_reset)
         EXPECT_EQ(stats.hit_rate(), 0.0);
         EXPECT_EQ(stats.tiers[0].hits, 0U);
         EXPECT_EQ(stats.tiers[0].latency.samples, 0U);
+        EXPECT_EQ(stats.tiers[0].latency.percentile_us(0.99), 0.0);
+        EXPECT_EQ(stats.tiers[0].latency.mean_us(), 0.0);
         EXPECT_EQ(stats.tiers[0].entries, 1U) << "what is there stays there";
     }
     EXPECT_TRUE(holds(cache, 1, 10));
@@ -373,20 +328,16 @@ TEST_F(Statistics, totals_are_exact_after_many_threads)
     const std::uint64_t cost = static_cast<std::uint64_t>(cache.find(numbered_key(0))->cost.count());
     admin::reset_stats(cache);
     std::latch all_there(k_threads);
-    std::vector<std::thread> threads;
-    for (std::uint64_t thread = 1; thread <= k_threads; ++thread)
-        threads.emplace_back([&, thread] {
-            std::ignore = cache.find(numbered_key(thread));
-            all_there.arrive_and_wait();
-            for (std::uint64_t round = 0; round < rounds; ++round) {
-                std::ignore = cache.find(numbered_key(0));
-                std::ignore = cache.find(numbered_key(1'000'000));
-                if (round % 10 == 0)
-                    put(cache, thread, 1);
-            }
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(k_threads, [&](std::uint64_t thread) {
+        std::ignore = cache.find(numbered_key(1 + thread));
+        all_there.arrive_and_wait();
+        for (std::uint64_t round = 0; round < rounds; ++round) {
+            std::ignore = cache.find(numbered_key(0));
+            std::ignore = cache.find(numbered_key(1'000'000));
+            if (round % 10 == 0)
+                put(cache, 1 + thread, 1);
+        }
+    });
     const Stats stats = cache.stats();
     EXPECT_EQ(stats.hits, k_threads * rounds);
     EXPECT_EQ(misses(stats, Miss::absent), k_threads * (rounds + 1));
@@ -402,25 +353,20 @@ TEST_F(Statistics, are_exact_while_others_read_write_down_and_maintain)
     {
         Cache cache = open_usual();
         put(cache, 0, 10);
-        std::atomic<bool> done{false};
-        std::thread reader([&] {
-            while (!done) {
+        std::jthread reader([&](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
                 cache.flush();
                 const Stats seen = cache.stats(Scope::directory);
                 EXPECT_LE(seen.hits, 4 * rounds);
+                admin::maintain(cache);
                 std::this_thread::yield();
             }
         });
-        std::vector<std::thread> threads;
-        for (int thread = 0; thread < 4; ++thread)
-            threads.emplace_back([&] {
-                for (std::uint64_t round = 0; round < rounds; ++round)
-                    std::ignore = cache.find(numbered_key(0));
-            });
-        for (std::thread& thread : threads)
-            thread.join();
-        done = true;
-        reader.join();
+        in_threads(4, [&](std::uint64_t) {
+            for (std::uint64_t round = 0; round < rounds; ++round)
+                std::ignore = cache.find(numbered_key(0));
+        });
+        reader = {};  // stops it
         EXPECT_EQ(cache.stats().hits, 4 * rounds);
     }
     Cache later = open_usual();

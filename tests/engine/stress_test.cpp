@@ -1,12 +1,12 @@
 #include "cache_test.hpp"
 #include "hearth/admin.hpp"
+#include "support/in_threads.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
 #include <array>
-#include <atomic>
+#include <map>
 #include <random>
-#include <thread>
 #include <tuple>
 
 // Every operation on every thread at once; what is found is right and the counts are exact (23, 41, 65). Made for
@@ -17,7 +17,7 @@ namespace hearth::test {
 namespace {
 
 constexpr std::uint64_t k_keys = 60;
-constexpr int k_threads = 8;
+constexpr std::size_t k_threads = 8;
 
 // What one thread did, to be compared with what the cache says.
 struct Done {
@@ -124,9 +124,8 @@ void Stress::look_around(Cache& cache, std::uint64_t dice)
 TEST_F(Stress, eight_threads_do_everything_at_once)
 {
     const std::uint64_t start = seed();
-    CacheOptions chosen = options();
+    CacheOptions chosen = with({memory_named("fast", 6000), memory_named("slow", 10'000), disk_here(25'000)});
     chosen.policy_name = "gdsf";
-    chosen.tiers = {memory_named("fast", 6000), memory_named("slow", 10'000), disk_here(25'000)};
     chosen.max_parallel_compiles = 3;
     chosen.maintenance = Maintenance::background;
     chosen.maintenance_interval = std::chrono::milliseconds(5);
@@ -134,12 +133,7 @@ TEST_F(Stress, eight_threads_do_everything_at_once)
     std::array<Done, k_threads> done{};
     {
         Cache cache = open(chosen);
-        std::vector<std::thread> threads;
-        for (std::size_t i = 0; i < k_threads; ++i)
-            threads.emplace_back([&, i] { work(cache, start + i, scaled(6000), done[i]); });
-        for (std::thread& thread : threads)
-            thread.join();
-
+        in_threads(k_threads, [&](std::uint64_t i) { work(cache, start + i, scaled(6000), done[i]); });
         Done all;
         for (const Done& one : done) {
             all.lookups += one.lookups;
@@ -169,27 +163,28 @@ TEST_F(Stress, eight_threads_do_everything_at_once)
 TEST_F(Stress, callbacks_equal_evictions_whoever_evicts)
 {
     const std::uint64_t start = seed();
-    std::atomic<std::uint64_t> told{0};
-    CacheOptions chosen = options();
-    chosen.tiers = {memory_named("fast", 3000), memory_named("slow", 5000)};
-    chosen.on_evict = [&](const Eviction&) { ++told; };
-    Cache cache = open(chosen);
-    std::vector<std::thread> threads;
-    for (std::uint64_t i = 0; i < k_threads; ++i)
-        threads.emplace_back([&, i] {
-            std::mt19937_64 random(start + i);
-            for (std::uint64_t round = 0; round < scaled(5000); ++round) {
-                const std::uint64_t number = random() % k_keys;
-                if (round % 2 == 0)
-                    put(cache, number, size_of(number));
-                else
-                    std::ignore = cache.find(numbered_key(number));
+    Cache cache = open({memory_named("fast", 3000), memory_named("slow", 5000), disk_here(20'000)});
+    in_threads(k_threads, [&](std::uint64_t i) {
+        std::mt19937_64 random(start + i);
+        for (std::uint64_t round = 0; round < scaled(3000); ++round) {
+            const std::uint64_t number = random() % k_keys;
+            if (round % 2 == 0)
+                put(cache, number, size_of(number));
+            else
+                std::ignore = cache.find(numbered_key(number));
+            if (round % 500 == 250) {
+                EXPECT_TRUE(admin::set_limits(cache, "fast", {.max_bytes = 2000 + random() % 2000}).ok());
             }
-        });
-    for (std::thread& thread : threads)
-        thread.join();
-    EXPECT_EQ(told, cache.stats().evictions());
-    EXPECT_GT(told, 0U);
+        }
+    });
+    std::map<std::string, std::uint64_t> told;
+    for (const Eviction& eviction : evictions())
+        ++told[eviction.tier];
+    for (const std::string tier : {"fast", "slow", "disk"}) {
+        EXPECT_EQ(told[tier], stats_of(cache, tier).evictions) << tier;
+        EXPECT_GT(told[tier], 0U) << tier;
+    }
+    EXPECT_EQ(evictions().size(), cache.stats().evictions());
     EXPECT_TRUE(admin::verify(cache, Repair::no).accounting_exact);
 }
 

@@ -1,14 +1,8 @@
 # Runs the incremental build twice, each time in a process of its own: exactly what was edited is compiled, and the second
 # finds everything on disk.
+include("${CMAKE_CURRENT_LIST_DIR}/expect.cmake")
 file(REMOVE_RECURSE "${SCRATCH}")
-function(expect wanted)
-  execute_process(COMMAND "${DEMO}" "${SCRATCH}" host RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  foreach(pattern IN LISTS ARGN)
-    if(NOT status EQUAL wanted OR NOT output MATCHES "${pattern}")
-      message(SEND_ERROR "expected status ${wanted} and \"${pattern}\", got ${status} and\n${output}")
-    endif()
-  endforeach()
-endfunction()
+set(arguments "${SCRATCH}" host)
 #           modules compiled vram disk
 expect(0 "cold +200 +200 +0 +0 " "a body edited +200 +1 +199 +0 " "an interface edited +200 +3 +197 +0 "
   "200 modules are under lease")

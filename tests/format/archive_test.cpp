@@ -8,7 +8,6 @@
 #include "support/single_file.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <optional>
 #include <sys/stat.h>
@@ -17,13 +16,13 @@ namespace hearth::test {
 
 namespace {
 
-namespace fs = std::filesystem;
 using base::system_files;
 using format::ArchiveReader;
 using format::ArchiveWriter;
 
 constexpr std::size_t k_header_bytes = 16;
 constexpr std::size_t k_record_bytes = 9;
+constexpr const char* k_no_archive = "an archive is not a Hearth export. Make one with `hearth export FILE`.";
 
 std::vector<std::string> some_entries()
 {
@@ -141,7 +140,7 @@ TEST(Archive, on_a_disk_that_fills_up_at_any_byte_is_an_error_and_leaves_nothing
     }
 }
 
-TEST(ArchiveDamage, a_cut_at_any_byte_is_told_after_the_entries_before_it)
+TEST(ArchiveDamage, a_cut_at_any_byte_is_told_after_the_entries_before_it_with_where_it_is)
 {
     const std::vector<std::string> entries = some_entries();
     const std::string whole = archive_of(entries);
@@ -149,28 +148,19 @@ TEST(ArchiveDamage, a_cut_at_any_byte_is_told_after_the_entries_before_it)
         const Reading reading = read_archive(cut);
         ASSERT_TRUE(reading.error) << "cut to " << size;
         EXPECT_EQ(reading.error->code, Code::corrupt);
-        EXPECT_TRUE(reading.error->message.ends_with('.')) << reading.error->message;
         ASSERT_TRUE(is_beginning_of(reading.entries, entries)) << "cut to " << size;
+        std::size_t at = k_header_bytes;
         std::size_t expected = 0;
-        for (std::size_t at = k_header_bytes; expected < entries.size(); ++expected) {
+        for (; expected < entries.size() && at + k_record_bytes + entries[expected].size() <= size; ++expected)
             at += k_record_bytes + entries[expected].size();
-            if (at > size)
-                break;
-        }
         EXPECT_EQ(reading.entries.size(), expected) << "cut to " << size;
+        const std::string where =
+            std::to_string(at) + " of " + std::to_string(size) + ", after " + std::to_string(expected) + " entries. ";
+        EXPECT_EQ(reading.error->message, size < k_header_bytes
+                                              ? k_no_archive
+                                              : "an archive ends or is damaged at byte " + where +
+                                                    "What came before it was read; get the file again for the rest.");
     });
-}
-
-TEST(ArchiveDamage, a_cut_says_where_and_after_how_many_entries)
-{
-    const std::vector<std::string> entries = some_entries();
-    const std::string whole = archive_of(entries);
-    const Reading reading = read_archive(whole.substr(0, whole.size() - 1));
-    ASSERT_TRUE(reading.error);
-    EXPECT_EQ(reading.error->message,
-              "an archive ends or is damaged at byte " + std::to_string(whole.size() - k_record_bytes) + " of " +
-                  std::to_string(whole.size() - 1) +
-                  ", after 3 entries. What came before it was read; get the file again for the rest.");
 }
 
 TEST(ArchiveDamage, a_damaged_length_ends_the_reading)
@@ -195,27 +185,18 @@ TEST(ArchiveDamage, a_damaged_length_ends_the_reading)
 TEST(ArchiveDamage, every_bit_flipped_costs_entries_and_never_alters_one)
 {
     const std::vector<std::string> entries = some_entries();
-    for_every_flipped_bit(archive_of(entries), [&](const std::string& damaged, std::size_t bit) {
+    const std::string whole = archive_of(entries);
+    for_every_flipped_bit(whole, [&](const std::string& damaged, std::size_t bit) {
         const Reading reading = read_archive(damaged);
         ASSERT_LE(reading.entries.size(), entries.size());
+        std::size_t intact = 0;
         for (std::size_t number = 0; number < reading.entries.size(); ++number) {
             const auto decoded = format::decode_entry(Bytes::copy_of(reading.entries[number]), numbered_key(number));
             ASSERT_TRUE(!decoded.artifact || reading.entries[number] == entries[number]) << "bit " << bit;
+            intact += decoded.artifact ? 1 : 0;
         }
+        ASSERT_TRUE(reading.error || intact == (bit / 8 < k_header_bytes ? 3U : 2U)) << "more than one, by bit " << bit;
     });
-}
-
-TEST(ArchiveDamage, a_damaged_record_costs_that_entry_and_no_other)
-{
-    std::vector<std::string> entries = some_entries();
-    entries[1] = with_flipped_bit(entries[1], entries[1].size() / 2 * 8);
-    const Reading reading = read_archive(archive_of(entries));
-    EXPECT_FALSE(reading.error);
-    ASSERT_EQ(reading.entries.size(), 3U);
-    for (std::uint64_t number = 0; number < 3; ++number)
-        EXPECT_EQ(format::decode_entry(Bytes::copy_of(reading.entries[number]), numbered_key(number)).artifact !=
-                      nullptr,
-                  number != 1);
 }
 
 TEST(ArchiveDamage, an_end_that_counts_otherwise_is_not_the_end)
@@ -248,7 +229,7 @@ TEST(ArchiveOpen, what_is_no_archive_is_named)
         const Reading reading = read_archive(bytes);
         ASSERT_TRUE(reading.error);
         EXPECT_EQ(reading.error->code, Code::corrupt);
-        EXPECT_EQ(reading.error->message, "an archive is not a Hearth export. Make one with `hearth export FILE`.");
+        EXPECT_EQ(reading.error->message, k_no_archive);
     }
 }
 

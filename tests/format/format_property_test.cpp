@@ -162,14 +162,6 @@ RC_GTEST_PROP(EntryProperty, what_was_encoded_is_decoded, ())
     const format::DecodedEntry decoded = format::decode_entry(*entry, key);
     RC_ASSERT(decoded.artifact != nullptr);
     RC_ASSERT(*decoded.artifact == artifact);
-
-    const format::DecodedHead head = format::decode_head(*entry);
-    RC_ASSERT((head.outcome == format::DecodedHead::Outcome::ok));
-    RC_ASSERT((head.head.key == key));
-    RC_ASSERT((head.head.metadata == artifact.metadata));
-    RC_ASSERT(head.head.metadata.writer == artifact.metadata.writer);
-    RC_ASSERT(head.head.raw_bytes == artifact.size());
-    RC_ASSERT(head.head.total == entry->size());
 }
 
 RC_GTEST_PROP(RequestProperty, fields_come_back_as_they_were_given, ())

@@ -117,6 +117,9 @@ TEST(SigningKey, what_is_none_is_refused_without_being_repeated)
     ASSERT_FALSE(no_path.ok());
     EXPECT_EQ(no_path.error().message.find("hunter2"), std::string::npos) << no_path.error().message;
     EXPECT_FALSE(SigningKey::load(scratch / "absent.key").ok());
+    const Result<PublicKey> not_public = PublicKey::parse("ed25519-secret:" + std::string(64, '7'));
+    ASSERT_FALSE(not_public.ok());
+    EXPECT_EQ(not_public.error().message.find("7777"), std::string::npos);
 }
 
 TEST(PublicKeys, are_read_a_line_each_with_comments)
@@ -131,14 +134,6 @@ TEST(PublicKeys, are_read_a_line_each_with_comments)
     const Result<std::vector<PublicKey>> bad = load_public_keys(path);
     ASSERT_FALSE(bad.ok());
     EXPECT_NE(bad.error().message.find("line 5"), std::string::npos) << bad.error().message;
-}
-
-TEST(PublicKeys, a_signing_key_in_their_place_is_not_repeated)
-{
-    const std::string secret = "ed25519-secret:" + std::string(64, '7');
-    const Result<PublicKey> key = PublicKey::parse(secret);
-    ASSERT_FALSE(key.ok());
-    EXPECT_EQ(key.error().message.find("7777"), std::string::npos);
 }
 
 }  // namespace

@@ -93,6 +93,6 @@ void try_input(std::string_view input)
         check(with_sum(text.substr(0, k_body_size)));
 }
 
-const fuzz::Added k_added({"breaker", 150'000, try_input});
+const fuzz::Added k_added{{"breaker", 150'000, try_input}};
 
 }  // namespace

@@ -90,6 +90,6 @@ void try_input(std::string_view input)
     check(bytes);
 }
 
-const fuzz::Added k_added({"bundle", 300'000, try_input});
+const fuzz::Added k_added{{"bundle", 300'000, try_input}};
 
 }  // namespace

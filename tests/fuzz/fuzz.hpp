@@ -2,15 +2,16 @@
 
 #include "hearth/bytes.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
-// A fuzzer is one file that adds itself to the program's: its function hands bytes to a decoder, and aborts where
-// something does not hold that must. driver.cpp runs them over a corpus and mutations of it, libfuzzer.cpp lets
-// libFuzzer do it.
+// Fuzzers add themselves to the program's: the function of one hands bytes to a decoder, and aborts where something
+// does not hold that must. driver.cpp runs them over a corpus and mutations of it, libfuzzer.cpp lets libFuzzer do it.
 
 namespace hearth::fuzz {
 
@@ -37,7 +38,7 @@ inline const Fuzzer* fuzzer_named(std::string_view name)
 
 class Added {
 public:
-    explicit Added(Fuzzer fuzzer) { fuzzers().push_back(fuzzer); }
+    Added(std::initializer_list<Fuzzer> some) { fuzzers().insert(fuzzers().end(), some); }
 };
 
 inline void require(bool holds, const char* what)
@@ -46,6 +47,26 @@ inline void require(bool holds, const char* what)
         return;
     std::fprintf(stderr, "This does not hold: %s\n", what);
     std::abort();
+}
+
+inline bool is_printable(std::string_view text)
+{
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+// Of letters, digits and these.
+inline bool is_word(std::string_view text, std::string_view also = "")
+{
+    return std::all_of(text.begin(), text.end(), [also](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+               also.find(c) != std::string_view::npos;
+    });
+}
+
+// Of an object, as every store on a server takes it.
+inline bool is_name(std::string_view text)
+{
+    return !text.empty() && text.size() <= 128 && is_word(text, "-_.");
 }
 
 }  // namespace hearth::fuzz

@@ -106,23 +106,12 @@ private:
 
 Method method_of(char letter)
 {
-    switch (letter) {
-    case 'h':
-        return Method::head;
-    case 'p':
-        return Method::put;
-    case 'd':
-        return Method::remove;
-    default:
-        return Method::get;
-    }
+    return letter == 'h' ? Method::head : letter == 'p' ? Method::put : letter == 'd' ? Method::remove : Method::get;
 }
 
 void check_shown(std::string_view text, std::size_t most)
 {
-    fuzz::require(text.size() <= most, "what is shown is short");
-    for (const char c : text)
-        fuzz::require(c >= ' ' && c <= '~', "and can be printed");
+    fuzz::require(text.size() <= most && fuzz::is_printable(text), "what is shown is short, and can be printed");
 }
 
 void check_error(const Error& error)
@@ -171,6 +160,6 @@ void try_input(std::string_view input)
         check_error(answer.error());
 }
 
-const fuzz::Added k_added({"http_answer", 60'000, try_input});
+const fuzz::Added k_added{{"http_answer", 60'000, try_input}};
 
 }  // namespace

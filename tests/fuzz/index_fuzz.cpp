@@ -162,6 +162,6 @@ void try_input(std::string_view text)
     check(file_of_short_form(text));
 }
 
-const fuzz::Added k_added({"index", 30'000, try_input});
+const fuzz::Added k_added{{"index", 30'000, try_input}};
 
 }  // namespace

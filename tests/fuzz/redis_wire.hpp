@@ -7,13 +7,41 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace hearth::fuzz {
 
-// As a server would send it. A bulk string that is a whole reply has its content in `bytes`, others in `text`.
-inline std::string on_the_wire(const tiers::redis::Reply& reply)
+using tiers::redis::Reply;
+
+inline Reply integer(std::int64_t value)
 {
-    using Kind = tiers::redis::Reply::Kind;
+    Reply reply;
+    reply.kind = Reply::Kind::integer;
+    reply.integer = value;
+    return reply;
+}
+
+inline Reply text(std::string value)
+{
+    Reply reply;
+    reply.kind = Reply::Kind::bulk;
+    reply.text = std::move(value);
+    return reply;
+}
+
+inline Reply array(std::vector<Reply> elements)
+{
+    Reply reply;
+    reply.kind = Reply::Kind::array;
+    reply.elements = std::move(elements);
+    return reply;
+}
+
+// As a server would send it. A bulk string that is a whole reply has its content in `bytes`, others in `text`.
+inline std::string on_the_wire(const Reply& reply)
+{
+    using Kind = Reply::Kind;
     switch (reply.kind) {
     case Kind::nil:
         return "$-1\r\n";
@@ -31,12 +59,12 @@ inline std::string on_the_wire(const tiers::redis::Reply& reply)
         break;
     }
     std::string out = "*" + std::to_string(reply.elements.size()) + "\r\n";
-    for (const tiers::redis::Reply& element : reply.elements)
+    for (const Reply& element : reply.elements)
         out += on_the_wire(element);
     return out;
 }
 
-inline bool same(const tiers::redis::Reply& a, const tiers::redis::Reply& b)
+inline bool same(const Reply& a, const Reply& b)
 {
     return a.kind == b.kind && a.integer == b.integer && a.text == b.text && a.bytes == b.bytes &&
            std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(),
@@ -57,10 +85,10 @@ inline void feed(tiers::redis::ReplyReader& reader, std::string_view& bytes, std
 }
 
 // The first reply in these bytes; none when they hold none. An error reply is one.
-inline std::optional<tiers::redis::Reply> first_reply(std::string_view bytes)
+inline std::optional<Reply> first_reply(std::string_view bytes)
 {
     tiers::redis::ReplyReader reader("server:1");
-    tiers::redis::Reply reply;
+    Reply reply;
     while (true) {
         const Result<bool> whole = reader.next(reply, 1U << 20U);
         if (!whole.ok() || (!*whole && bytes.empty()))

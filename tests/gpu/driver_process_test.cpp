@@ -1,8 +1,8 @@
 #include "gpu/driver_process.hpp"
+#include "support/forks.hpp"
 
 #include <functional>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -14,9 +14,7 @@ bool holds_in_a_child(const std::function<bool()>& what)
     const pid_t child = ::fork();
     if (child == 0)
         ::_exit(what() ? 0 : 1);
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    return status == 0;
+    return child_was_right(child);
 }
 
 }  // namespace

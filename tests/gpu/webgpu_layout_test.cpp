@@ -34,7 +34,8 @@ static_assert(wgpu::k_callback_any_time == WGPUCallbackMode_AllowSpontaneous);
 static_assert(sizeof(WGPUCallbackMode) == 4 && sizeof(WGPUStatus) == 4 && sizeof(WGPUMapAsyncStatus) == 4 &&
               sizeof(WGPURequestDeviceStatus) == 4 && sizeof(WGPUDeviceLostReason) == 4 && sizeof(WGPUSType) == 4);
 
-constexpr bool equal(wgpu::AdapterType a, WGPUAdapterType b)
+template <class Ours, class Theirs>
+constexpr bool equal(Ours a, Theirs b)
 {
     return static_cast<std::uint32_t>(a) == static_cast<std::uint32_t>(b);
 }
@@ -44,10 +45,6 @@ static_assert(equal(wgpu::AdapterType::integrated_gpu, WGPUAdapterType_Integrate
 static_assert(equal(wgpu::AdapterType::cpu, WGPUAdapterType_CPU));
 static_assert(equal(wgpu::AdapterType::unknown, WGPUAdapterType_Unknown));
 
-constexpr bool equal(wgpu::ErrorType a, WGPUErrorType b)
-{
-    return static_cast<std::uint32_t>(a) == static_cast<std::uint32_t>(b);
-}
 static_assert(sizeof(wgpu::ErrorType) == sizeof(WGPUErrorType));
 static_assert(equal(wgpu::ErrorType::none, WGPUErrorType_NoError));
 static_assert(equal(wgpu::ErrorType::validation, WGPUErrorType_Validation));
@@ -119,19 +116,17 @@ static_assert(same_limits<WGPULimits>());
 template <class Ours, class Theirs>
 constexpr bool same_callback_info()
 {
+    if constexpr (requires { &Theirs::mode; })
+        if (offsetof(Ours, mode) != offsetof(Theirs, mode))
+            return false;
     return k_same_size<Ours, Theirs> && offsetof(Ours, next) == offsetof(Theirs, nextInChain) &&
-           offsetof(Ours, mode) == offsetof(Theirs, mode) && offsetof(Ours, callback) == offsetof(Theirs, callback) &&
+           offsetof(Ours, callback) == offsetof(Theirs, callback) &&
            offsetof(Ours, user) == offsetof(Theirs, userdata1) && offsetof(Ours, unused) == offsetof(Theirs, userdata2);
 }
 static_assert(same_callback_info<wgpu::CallbackInfo<wgpu::LostCallback>, WGPUDeviceLostCallbackInfo>());
 static_assert(same_callback_info<wgpu::CallbackInfo<wgpu::DeviceCallback>, WGPURequestDeviceCallbackInfo>());
 static_assert(same_callback_info<wgpu::CallbackInfo<wgpu::MapCallback>, WGPUBufferMapCallbackInfo>());
-
-static_assert(k_same_size<wgpu::ErrorCallbackInfo, WGPUUncapturedErrorCallbackInfo>);
-HEARTH_SAME_MEMBER(wgpu::ErrorCallbackInfo, next, WGPUUncapturedErrorCallbackInfo, nextInChain);
-HEARTH_SAME_MEMBER(wgpu::ErrorCallbackInfo, callback, WGPUUncapturedErrorCallbackInfo, callback);
-HEARTH_SAME_MEMBER(wgpu::ErrorCallbackInfo, user, WGPUUncapturedErrorCallbackInfo, userdata1);
-HEARTH_SAME_MEMBER(wgpu::ErrorCallbackInfo, unused, WGPUUncapturedErrorCallbackInfo, userdata2);
+static_assert(same_callback_info<wgpu::ErrorCallbackInfo, WGPUUncapturedErrorCallbackInfo>());
 
 static_assert(k_same_size<wgpu::QueueDescriptor, WGPUQueueDescriptor>);
 HEARTH_SAME_MEMBER(wgpu::QueueDescriptor, next, WGPUQueueDescriptor, nextInChain);

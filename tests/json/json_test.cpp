@@ -1,5 +1,6 @@
 #include "json/json.hpp"
 
+#include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <clocale>
@@ -32,20 +33,17 @@ public:
         const std::string made = m_scratch / "de_DE.UTF-8";
         if (std::system(("localedef -i de_DE -f UTF-8 " + made + " >/dev/null 2>&1").c_str()) < 0)
             return;
-        ::setenv("LOCPATH", m_scratch.path().c_str(), 1);
+        m_environment.set("LOCPATH", m_scratch.path());
         m_set = std::setlocale(LC_NUMERIC, "de_DE.UTF-8") != nullptr;
     }
-    ~CommaLocale()
-    {
-        std::setlocale(LC_NUMERIC, "C");
-        ::unsetenv("LOCPATH");
-    }
+    ~CommaLocale() { std::setlocale(LC_NUMERIC, "C"); }
     CommaLocale(const CommaLocale&) = delete;
     CommaLocale& operator=(const CommaLocale&) = delete;
     bool is_set() const { return m_set; }
 
 private:
     test::ScratchDirectory m_scratch;
+    test::IsolatedEnvironment m_environment;
     bool m_set = false;
 };
 

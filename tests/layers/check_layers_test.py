@@ -43,6 +43,17 @@ class CheckLayers(unittest.TestCase):
                 path.write_text(text + "\n")
             return check_layers.check(folder)[0]
 
+    @staticmethod
+    def of_compiled(check, sources):
+        """What `check` says of a build folder with the objects of these sources."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in sources.items():
+                path = pathlib.Path(folder, "src/CMakeFiles", name)
+                path.parent.mkdir(parents=True)
+                path.write_text(text)
+                subprocess.run(["c++", "-std=c++17", "-c", str(path), "-o", f"{path}.o"], check=True)
+            return check(folder)
+
     def assert_caught(self, name, include, *, saying):
         found = self.problems({name: IN_ORDER.get(name, "") + "\n" + include})
         self.assertEqual(len(found), 1, f"{include} in {name}: {found}")
@@ -121,13 +132,7 @@ class CheckLayers(unittest.TestCase):
         sources = {"hearth_base.dir/text.cpp": "int name_of(int); int text() { return name_of(1); }",
                    "hearth_engine.dir/names.cpp": "int text(); int name_of(int) { return 2; } int all() { return text(); }",
                    "hearth_compilers_ptx.dir/ptx.cpp": "int name_of(int); int ptx() { return name_of(1); }"}
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in sources.items():
-                path = pathlib.Path(folder, "src/CMakeFiles", name)
-                path.parent.mkdir(parents=True)
-                path.write_text(text)
-                subprocess.run(["c++", "-c", str(path), "-o", f"{path}.o"], check=True)
-            found = check_layers.check_calls(folder)
+        found = self.of_compiled(check_layers.check_calls, sources)
         self.assertEqual(len(found), 1, found)
         self.assertIn("base: text.cpp calls name_of(int), which is defined in engine", found[0])
 
@@ -147,12 +152,7 @@ class CheckLayers(unittest.TestCase):
             int at_load() { return g_at_load<int>; }
             }
             extern "C" int hearth_open() { static int s_open = made(); return s_open; }"""
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "src/CMakeFiles/hearth_base.dir/x.cpp")
-            path.parent.mkdir(parents=True)
-            path.write_text(source)
-            subprocess.run(["c++", "-std=c++17", "-c", str(path), "-o", f"{path}.o"], check=True)
-            found = check_layers.check_statics(folder)
+        found = self.of_compiled(check_layers.check_statics, {"hearth_base.dir/x.cpp": source})
         names = [problem.split(" is made by its first caller")[0].split("::")[-1] for problem in found]
         self.assertEqual(sorted(names), ["s_about", "s_in_lambda", "s_open", "s_table"], found)
 

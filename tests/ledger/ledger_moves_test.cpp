@@ -4,7 +4,6 @@
 #include <future>
 #include <latch>
 #include <stdexcept>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -28,8 +27,7 @@ Error no_memory_there()
 // Two buffers in each of three tiers.
 void fill(Program& program)
 {
-    for (std::uint64_t number = 1; number <= 6; ++number)
-        ASSERT_TRUE(program.add(number, 50).ok());
+    program.add_all(1, 6, 50);
     program.take_moves();
 }
 
@@ -82,8 +80,7 @@ TEST(LedgerRefusal, one_buffer_that_stays_is_passed_over_for_another)
 TEST(LedgerRefusal, no_more_than_eight_are_asked_for_one_call)
 {
     Program program({{"device", 100, 0, lru()}});
-    for (std::uint64_t number = 0; number < 20; ++number)
-        ASSERT_TRUE(program.add(number, 5).ok());
+    program.add_all(0, 19, 5);
     program.set_refuse([](const ledger::Move&) { return no_memory_there(); });
     EXPECT_FALSE(program.add(20, 5).ok());
     EXPECT_EQ(program.ledger().stats().refused, 8U);
@@ -154,8 +151,7 @@ TEST(LedgerCallback, it_may_look_and_lease_and_may_not_change)
 {
     Program program({{"device", 100, 0, lru()}, {"host", 100}});
     Program other({{"device", 100}});
-    ASSERT_TRUE(program.add(1, 50).ok());
-    ASSERT_TRUE(program.add(2, 50).ok());
+    program.add_all(1, 2, 50);
     int called = 0;
     program.set_refuse([&](const ledger::Move& move) -> std::optional<Error> {
         ++called;
@@ -228,6 +224,11 @@ protected:
         if (m_mover.valid())
             let_go();  // a test that was skipped has not
     }
+    // The tier in which another thread leases the buffer.
+    std::future<std::size_t> lease_elsewhere()
+    {
+        return std::async(std::launch::async, [this] { return m_program.ledger().lease(numbered_key(1)).tier(); });
+    }
     // What others wait for.
     bool let_go()
     {
@@ -244,7 +245,7 @@ protected:
 
 TEST_F(HeldUpMove, others_lease_it_where_it_has_arrived)
 {
-    auto lease = std::async(std::launch::async, [this] { return m_program.ledger().lease(numbered_key(1)).tier(); });
+    auto lease = lease_elsewhere();
     EXPECT_TRUE(m_program.ledger().find(numbered_key(1))->moving);
     EXPECT_TRUE(let_go());
     EXPECT_EQ(lease.get(), 1U);
@@ -254,7 +255,7 @@ TEST_F(HeldUpMove, others_lease_it_where_it_has_arrived)
 TEST_F(HeldUpMove, others_lease_it_where_it_stayed)
 {
     m_refusal = no_memory_there();
-    auto lease = std::async(std::launch::async, [this] { return m_program.ledger().lease(numbered_key(1)).tier(); });
+    auto lease = lease_elsewhere();
     EXPECT_FALSE(let_go());
     EXPECT_EQ(lease.get(), 0U);
     m_program.expect_exact();
@@ -285,7 +286,7 @@ TEST_F(HeldUpMove, everything_else_goes_on_meanwhile)
 TEST_F(HeldUpMove, a_child_that_is_forked_while_somebody_waits_can_end_its_ledger)
 {
     SKIP_FORKS_BESIDE_THREADS();
-    auto lease = std::async(std::launch::async, [this] { return m_program.ledger().lease(numbered_key(1)).tier(); });
+    auto lease = lease_elsewhere();
     for (int fork = 0; fork < 20 && !HasFailure(); ++fork) {  // by one of these the other thread does wait
         for (int i = 0; i < 1000; ++i)
             std::this_thread::yield();
@@ -295,21 +296,10 @@ TEST_F(HeldUpMove, a_child_that_is_forked_while_somebody_waits_can_end_its_ledge
             std::destroy_at(&m_program.ledger());
             ::_exit(0);
         }
-        int status = -1;
-        EXPECT_EQ(::waitpid(child, &status, 0), child);
-        EXPECT_EQ(status, 0);
+        EXPECT_TRUE(child_was_right(child));
     }
     EXPECT_TRUE(let_go());
     EXPECT_EQ(lease.get(), 1U);
-}
-
-TEST_F(HeldUpMove, who_needs_the_room_waits_until_it_can_be_had)
-{
-    auto added = std::async(std::launch::async, [this] { return m_program.add(4, 100).ok(); });
-    EXPECT_TRUE(let_go());
-    EXPECT_TRUE(added.get()) << "2 leaves for it, once it is in";
-    m_program.expect_within_limits();
-    m_program.expect_exact();
 }
 
 TEST_F(HeldUpMove, who_needs_the_room_waits_for_it_whatever_else_changes_meanwhile)
@@ -321,7 +311,8 @@ TEST_F(HeldUpMove, who_needs_the_room_waits_for_it_whatever_else_changes_meanwhi
         std::this_thread::yield();
     }
     EXPECT_TRUE(let_go());
-    EXPECT_TRUE(added.get());
+    EXPECT_TRUE(added.get()) << "2 leaves for it, once it is in";
+    m_program.expect_within_limits();
     m_program.expect_exact();
 }
 

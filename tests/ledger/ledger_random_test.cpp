@@ -1,13 +1,13 @@
 #include "program.hpp"
 
+#include "policy/policy_conformance.hpp"
+#include "support/in_threads.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
 #include <atomic>
-#include <ostream>
 #include <random>
 #include <set>
-#include <thread>
 
 // Long random histories, alone against a plain map and with many threads at once.
 
@@ -32,18 +32,9 @@ private:
     std::set<const Resident*> m_known;
 };
 
-struct PolicyCase {
-    std::string name;
-    PolicyFactory policy;
-};
-void PrintTo(const PolicyCase& policy, std::ostream* out)
-{
-    *out << policy.name;
-}
-
 class LedgerHistory : public testing::TestWithParam<PolicyCase> {
 protected:
-    static PolicyFactory policy() { return GetParam().policy; }
+    static PolicyFactory policy() { return GetParam().make; }
 };
 
 // What should be where, told only by what the ledger answered and the moves it asked for.
@@ -175,11 +166,7 @@ TEST_P(LedgerHistory, eight_threads_at_once_lease_what_is_really_there)
             }
         }
     };
-    {
-        std::vector<std::jthread> threads;
-        for (std::uint64_t worker = 0; worker < 8; ++worker)
-            threads.emplace_back(work, worker);
-    }
+    in_threads(8, work);
     program.expect_exact();
     program.set_refuse({});
     EXPECT_TRUE(program.ledger().set_limits(0, {.max_bytes = 500}).ok());
@@ -214,11 +201,7 @@ TEST(LedgerThreads, what_many_add_at_once_never_exceeds_the_budget)
             ASSERT_TRUE(added.ok()) << added.error().message;
         }
     };
-    {
-        std::vector<std::jthread> threads;
-        for (std::uint64_t worker = 0; worker < 8; ++worker)
-            threads.emplace_back(work, worker);
-    }
+    in_threads(8, work);
     EXPECT_FALSE(exceeded) << "not even while buffers are made and moved";
     EXPECT_LE(ledger.usage()[0].bytes, 100U);
     EXPECT_EQ(ledger.usage()[0].entries + ledger.usage()[1].entries, 8 * scaled(4'000));
@@ -231,11 +214,7 @@ TEST(LedgerThreads, of_many_that_remove_one_buffer_one_gets_it)
     for (std::uint64_t round = 0; round < scaled(100); ++round) {
         ASSERT_TRUE(program.add(round, 100).ok());
         std::atomic<int> told{0};
-        {
-            std::vector<std::jthread> threads;
-            for (int number = 0; number < 4; ++number)
-                threads.emplace_back([&] { told += program.remove(round) ? 1 : 0; });
-        }
+        in_threads(4, [&](std::uint64_t) { told += program.remove(round) ? 1 : 0; });
         ASSERT_EQ(told, 1);
     }
     program.expect_exact();

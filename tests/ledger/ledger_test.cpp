@@ -12,8 +12,7 @@ using Moves = std::vector<std::string>;
 TEST(Ledger, what_has_no_room_goes_down_the_chain_and_out_of_the_last_tier)
 {
     Program program({{"device", 100, 0, lru()}, {"host", 100, 0, lru()}, {"far", 0, 1, lru()}});
-    for (std::uint64_t number = 1; number <= 5; ++number)
-        ASSERT_TRUE(program.add(number, 50).ok());
+    program.add_all(1, 5, 50);
     // Room is made from below: what goes furthest goes first.
     EXPECT_EQ(program.take_moves(), (Moves{"1:0>1", "2:0>1", "1:1>2", "3:0>1"}));
     ASSERT_TRUE(program.add(6, 100).ok());
@@ -33,8 +32,7 @@ TEST(Ledger, what_has_no_room_goes_down_the_chain_and_out_of_the_last_tier)
 TEST(Ledger, the_third_use_moves_a_buffer_up_and_what_makes_room_goes_down)
 {
     Program program({{"device", 100, 0, lru()}, {"host", 400}});
-    ASSERT_TRUE(program.add(1, 100).ok());
-    ASSERT_TRUE(program.add(2, 100).ok());
+    program.add_all(1, 2, 100);
     program.take_moves();
     for (int use = 1; use <= 2; ++use)
         EXPECT_EQ(program.ledger().lease(numbered_key(1)).tier(), 1U);
@@ -50,8 +48,7 @@ TEST(Ledger, the_third_use_moves_a_buffer_up_and_what_makes_room_goes_down)
 TEST(Ledger, a_lease_evicts_nothing_and_leaves_a_smaller_tier_intact)
 {
     Program full({{"device", 100, 0, lru()}, {"host", 200, 0, lru()}});
-    for (std::uint64_t number = 1; number <= 3; ++number)
-        ASSERT_TRUE(full.add(number, 100).ok());
+    full.add_all(1, 3, 100);
     full.take_moves();
     Program small({{"device", 50}, {"host", 400}});
     ASSERT_TRUE(small.add(1, 100, 1).ok());
@@ -69,8 +66,7 @@ TEST(Ledger, a_lease_evicts_nothing_and_leaves_a_smaller_tier_intact)
 TEST(Ledger, a_leased_buffer_is_neither_moved_evicted_replaced_nor_removed)
 {
     Program program({{"device", 100, 0, lru()}, {"host", 100, 0, lru()}});
-    ASSERT_TRUE(program.add(1, 50).ok());
-    ASSERT_TRUE(program.add(2, 50).ok());
+    program.add_all(1, 2, 50);
     ledger::Lease first = program.ledger().lease(numbered_key(1));
     ASSERT_TRUE(program.add(3, 50).ok());
     EXPECT_EQ(program.take_moves(), Moves{"2:0>1"}) << "the oldest is in use: the next goes";
@@ -101,16 +97,14 @@ TEST(Ledger, a_leased_buffer_is_neither_moved_evicted_replaced_nor_removed)
 TEST(Ledger, what_was_leased_goes_in_its_turn_afterwards)
 {
     Program program({{"device", 150, 0, lru()}, {"host"}});
-    for (std::uint64_t number = 1; number <= 3; ++number)
-        ASSERT_TRUE(program.add(number, 50).ok());
+    program.add_all(1, 3, 50);
     {
         const ledger::Lease lease = program.ledger().lease(numbered_key(1));
         ASSERT_TRUE(program.ledger().lease(numbered_key(2)));
         ASSERT_TRUE(program.ledger().lease(numbered_key(3)));
         ASSERT_TRUE(program.add(4, 50).ok());
     }
-    for (std::uint64_t number = 5; number <= 7; ++number)
-        ASSERT_TRUE(program.add(number, 50).ok());
+    program.add_all(5, 7, 50);
     // It was passed over when 4 came, and counts as used then.
     EXPECT_EQ(program.take_moves(), (Moves{"2:0>1", "3:0>1", "1:0>1", "4:0>1"}));
 }
@@ -168,8 +162,7 @@ TEST(Ledger, what_is_larger_than_a_tier_disturbs_nothing_there)
 TEST(Ledger, buffers_of_no_bytes_count_as_entries)
 {
     Program program({{"device", 100, 2, lru()}, {"host"}});
-    for (std::uint64_t number = 1; number <= 3; ++number)
-        ASSERT_TRUE(program.add(number, 0).ok());
+    program.add_all(1, 3, 0);
     EXPECT_EQ(program.take_moves(), Moves{"1:0>1"});
     EXPECT_TRUE(program.ledger().lease(numbered_key(1)));
     EXPECT_EQ(program.ledger().lease(numbered_key(1)).bytes(), 0U);
@@ -199,8 +192,7 @@ TEST(Ledger, sizes_near_two_to_the_64th_do_not_wrap_round)
 TEST(Ledger, a_limit_that_is_lowered_moves_what_no_longer_fits_at_once)
 {
     Program program({{"device", 400, 0, lru()}, {"host", 400, 0, lru()}});
-    for (std::uint64_t number = 1; number <= 4; ++number)
-        ASSERT_TRUE(program.add(number, 100).ok());
+    program.add_all(1, 4, 100);
     ASSERT_TRUE(program.ledger().set_limits(0, {.max_bytes = 250}).ok());
     EXPECT_EQ(program.take_moves(), (Moves{"1:0>1", "2:0>1"}));
     ASSERT_TRUE(program.ledger().set_limits(1, {.max_entries = 1}).ok());

@@ -42,6 +42,12 @@ public:
             free(*added->replaced);
         return added;
     }
+    // Keys `first` to `last`, for which there is room.
+    void add_all(std::uint64_t first, std::uint64_t last, std::uint64_t bytes)
+    {
+        for (std::uint64_t number = first; number <= last; ++number)
+            ASSERT_TRUE(add(number, bytes).ok()) << number;
+    }
     bool remove(std::uint64_t number)
     {
         const Result<ledger::Holding> removed = m_ledger.remove(numbered_key(number));

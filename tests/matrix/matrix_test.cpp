@@ -45,18 +45,13 @@ public:
         ptxas = "/usr/local/cuda/bin/ptxas";
         nvcc = "/usr/local/cuda/bin/nvcc";
         write_file(source(), "extern \"C\" __global__ void k(int* o) { *o = 41; }\n");
-        ProcessOptions options;
-        options.environment["LD_LIBRARY_PATH"] = fs::path(nvrtc).parent_path().string();  // it opens one of its own
-        run_process({door("nvrtc_door"), nvrtc, source(), m_scratch / "bare.ptx", "1"}, options);
-        bare_ptx = read(m_scratch / "bare.ptx");
+        bare_ptx = made_by({door("every_call"), nvrtc, source()});
         write_file(ptx(), bare_ptx);
         write_file(ir(), nvvm_text());
         if (const char* home = std::getenv("HOME"); home != nullptr)
             python = std::string(home) + "/.cache/hearth-tests/python/bin/python3";  // by scripts/install-deps
-        run_process(through_jax(1, m_scratch / "bare.jax"));
-        bare_jax = read(m_scratch / "bare.jax");
-        run_process(through_nvvm(1, m_scratch / "bare.nvvm.ptx"));
-        bare_nvvm = read(m_scratch / "bare.nvvm.ptx");
+        bare_jax = made_by(jax_door());
+        bare_nvvm = made_by(nvvm_door());
         if (fs::exists(ptxas)) {
             run_process({ptxas, "-arch=sm_80", "-m64", ptx(), "-o", m_scratch / "bare.cubin"});
             bare_cubin = read(m_scratch / "bare.cubin");
@@ -68,17 +63,13 @@ public:
     std::string prefix() const { return m_scratch / "moved"; }
     std::string hearth() const { return prefix() + "/" HEARTH_BINDIR "/hearth"; }
     std::string libraries;
+    std::string beside_nvrtc() const { return fs::path(nvrtc).parent_path().string(); }
     std::string source() const { return m_scratch / "k.cu"; }
     std::string ptx() const { return m_scratch / "k.ptx"; }
     std::string ir() const { return m_scratch / "k.ll"; }
-    Words through_nvvm(int times, const std::string& out) const
-    {
-        return {"/usr/bin/python3", door("nvvm_door.py"), nvvm, ir(), out, std::to_string(times)};
-    }
-    Words through_jax(int times, const std::string& out) const
-    {
-        return {"/usr/bin/env", "JAX_PLATFORMS=cpu", python, door("jax_door.py"), out, std::to_string(times)};
-    }
+    // Where they write, and how often they compile, comes behind.
+    Words nvvm_door() const { return {"/usr/bin/python3", HEARTH_SCRIPTS "/ctypes_door.py", "nvvm", nvvm, ir()}; }
+    Words jax_door() const { return {"/usr/bin/env", "JAX_PLATFORMS=cpu", python, HEARTH_SCRIPTS "/jax_door.py"}; }
     std::string carried() const { return m_scratch / "carried"; }
     std::string signing_key() const { return m_scratch / "build.key"; }
     static std::string door(const std::string& name) { return std::string(HEARTH_DOORS) + "/" + name; }
@@ -98,6 +89,15 @@ public:
     std::string public_key;
 
 private:
+    std::string made_by(Words words) const
+    {
+        const std::string out = fresh();
+        words.insert(words.end(), {out, "1"});
+        // NVRTC opens a library of its own.
+        run_process(words, {.environment = {{"LD_LIBRARY_PATH", beside_nvrtc()}}});
+        return read(out);
+    }
+
     void install()
     {
         if (const char* given = std::getenv("HEARTH_MATRIX_PREFIX"); given != nullptr) {
@@ -148,7 +148,7 @@ Seen under_run(const Words& command, const Variables& variables, const std::stri
     words.insert(words.end(), command.begin(), command.end());
     ProcessOptions options;
     options.environment = variables;
-    options.environment["LD_LIBRARY_PATH"] = fs::path(world().nvrtc).parent_path().string();
+    options.environment["LD_LIBRARY_PATH"] = world().beside_nvrtc();
     const ProcessResult result = run_process(words, options);
     Seen seen;
     seen.said = fmt::format("exit code {}\n{}{}", result.exit_code, result.out, result.err);
@@ -173,93 +173,88 @@ Seen under_run(const Words& command, const Variables& variables, const std::stri
 constexpr bool k_is_sanitized = HEARTH_IS_SANITIZED;
 constexpr const char* k_no_dropins = "there are no drop-in libraries with a sanitizer";
 
+using Runs = std::function<Seen(const Variables&, int times, const std::string& out)>;
+
 struct Door {
     const char* name;
     const char* what;
-    // Runs one process that compiles so many times. The last word is where it writes.
-    std::function<Seen(const Variables&, int times, const std::string& out)> run;
+    Runs run;             // one process that compiles so many times, and writes the last result
+    std::string why_not;  // it cannot be tried here
+    const std::string World::*bare = &World::bare_ptx;
     bool compiles_twice = true;  // in one process
     bool is_recorded = true;     // as a recipe
-    const std::string World::*bare = &World::bare_ptx;
-    bool is_compiler = true;                                              // and no directory that is carried
-    std::function<std::string()> why_not = [] { return std::string{}; };  // why it cannot be tried here
-    bool needs_dropins = false;
+    bool is_compiler = true;     // and no directory that is carried
+    bool needs_dropins = true;
 };
 
-Door opened(const char* name, const char* what, std::function<Words()> before)
+Door compiles_once(Door door)
 {
-    return {.name = name,
-            .what = what,
-            .run =
-                [before](const Variables& variables, int times, const std::string& out) {
-                    Words command = before();
-                    command.insert(command.end(), {world().source(), out, std::to_string(times)});
-                    return under_run(command, variables, out);
-                },
-            .needs_dropins = true};
+    door.compiles_twice = false;
+    return door;
+}
+
+Door not_recorded(Door door)
+{
+    door.is_recorded = false;
+    return door;
+}
+
+Door without_dropins(Door door)
+{
+    door.needs_dropins = false;
+    return door;
+}
+
+// A command under `hearth run`. Its last words are where it writes and, where it takes that, how often.
+Runs served(const Words& before, bool takes_times = true)
+{
+    return [=](const Variables& variables, int times, const std::string& out) {
+        Words command = before;
+        command.push_back(out);
+        if (takes_times)
+            command.push_back(std::to_string(times));
+        return under_run(command, variables, out);
+    };
+}
+
+// Without `hearth run`: what was compiled and hit is in what it printed.
+std::pair<Seen, std::string> alone(const Words& command, const ProcessOptions& options, const std::string& out)
+{
+    const ProcessResult result = run_process(command, options);
+    Seen seen;
+    seen.said = result.out + result.err;
+    seen.refused = result.err.find("may not compile") != std::string::npos ? 1 : 0;
+    seen.bytes = read(out);
+    return {seen, result.out};
 }
 
 Seen by_library(const Variables& variables, int times, const std::string& out)
 {
-    ProcessOptions options;
-    options.environment = variables;
-    options.environment["LD_LIBRARY_PATH"] = world().libraries + ":" + fs::path(world().nvrtc).parent_path().string();
-    const ProcessResult result =
-        run_process({World::door("library_door"), world().source(), out, std::to_string(times)}, options);
-    Seen seen;
-    seen.said = result.out + result.err;
-    seen.refused = result.err.find("may not compile") != std::string::npos ? 1 : 0;
-    std::istringstream lines(result.out);
+    ProcessOptions options{.environment = variables};
+    options.environment["LD_LIBRARY_PATH"] = world().libraries + ":" + world().beside_nvrtc();
+    auto [seen, printed] =
+        alone({World::door("library_door"), world().source(), out, std::to_string(times)}, options, out);
+    std::istringstream lines(printed);
     for (std::string line; std::getline(lines, line);) {
         (line.starts_with("hit ") ? seen.hits : seen.compiled) += 1;
         if (line.starts_with("hit "))
             seen.tier = line.substr(4);
     }
-    seen.bytes = read(out);
     return seen;
 }
 
 Seen by_compile(const Variables& variables, int /*times*/, const std::string& out)
 {
-    ProcessOptions options;
-    options.environment = variables;
-    const ProcessResult result = run_process(
+    auto [seen, printed] = alone(
         {world().hearth(), "compile", world().source(), "--target", "compute_80", "--emit", "ptx", "--json", "-o", out},
-        options);
-    Seen seen;
-    seen.said = result.out + result.err;
-    seen.refused = result.err.find("may not compile") != std::string::npos ? 1 : 0;
-    const nlohmann::json line = nlohmann::json::parse(result.out, nullptr, false);
+        {.environment = variables}, out);
+    const nlohmann::json line = nlohmann::json::parse(printed, nullptr, false);
     if (line.is_object()) {
         seen.hits = line.value("outcome", "") == "hit" ? 1 : 0;
         seen.compiled = line.value("outcome", "") == "miss" ? 1 : 0;
         seen.tier = line.value("tier", "");
     }
-    seen.bytes = read(out);
     return seen;
-}
-
-Seen by_start(const Variables& variables, int /*times*/, const std::string& out)
-{
-    return under_run(
-        {"/bin/sh", "-c", "exec \"$0\" -arch=sm_80 -m64 \"$1\" -o \"$2\"", world().ptxas, world().ptx(), out},
-        variables, out);
-}
-
-Seen by_nvvm(const Variables& variables, int times, const std::string& out)
-{
-    return under_run(world().through_nvvm(times, out), variables, out);
-}
-
-Seen by_framework(const Variables& variables, int times, const std::string& out)
-{
-    return under_run(world().through_jax(times, out), variables, out);
-}
-
-Seen by_exec(const Variables& variables, int /*times*/, const std::string& out)
-{
-    return under_run({world().hearth(), "exec", "--", world().ptxas, "-arch=sm_80", "-m64", world().ptx(), "-o", out},
-                     variables, out);
 }
 
 // nvcc is asked something new each time, and what its only step is asked stays the same.
@@ -304,67 +299,50 @@ Seen by_carry(const Variables& variables, int /*times*/, const std::string& out)
 
 std::vector<Door> doors()
 {
-    std::vector<Door> all;
-    all.push_back({"library", "a C++ program that calls `hearth::nvrtc::compile`", by_library});
-    all.push_back({"compile", "`hearth compile`", by_compile, false});
-    all.push_back(opened("linked", "`hearth run` of a program that is linked with libnvrtc and has a RUNPATH", [] {
-        return Words{World::door("nvrtc_door_linked"), "-"};
-    }));
-    all.push_back(opened("soname", "`hearth run` of a program that opens `libnvrtc.so.13`", [] {
-        return Words{World::door("nvrtc_door"), fs::path(world().nvrtc).filename().string()};
-    }));
-    all.push_back(opened("plain name", "`hearth run` of a program that opens `libnvrtc.so`", [] {
-        return Words{World::door("nvrtc_door"), "libnvrtc.so"};
-    }));
-    all.push_back(opened("path", "`hearth run` of a program that opens it by its whole path", [] {
-        return Words{World::door("nvrtc_door"), world().nvrtc};
-    }));
-    all.push_back(opened("Python", "`hearth run` of Python that opens it with ctypes", [] {
-        return Words{"/usr/bin/python3", World::door("nvrtc_door.py"), fs::path(world().nvrtc).filename().string()};
-    }));
-    all.push_back({"NVVM", "`hearth run` of Python that opens libnvvm.so.4", by_nvvm, true, false, &World::bare_nvvm});
-    all.back().needs_dropins = true;
-    all.push_back({"framework", "`hearth run` of Python that uses JAX", by_framework, true, true, &World::bare_jax});
-    all.back().needs_dropins = true;
-    all.push_back(
-        {"started", "`hearth run` of a program that starts a compiler", by_start, false, true, &World::bare_cubin});
-    all.back().needs_dropins = true;
-    all.push_back({"exec", "`hearth exec` of a compiler that is a program, under `hearth run`", by_exec, false, true,
-                   &World::bare_cubin});
-    all.back().needs_dropins = true;
-    all.push_back(
-        {"step", "a step of nvcc, which itself is asked something new", by_step, false, false, &World::bare_cubin});
-    all.back().needs_dropins = true;
-    all.push_back({"carry", "`hearth run --carry` of a program that keeps a directory of its own", by_carry, false,
-                   false, &World::made, false});
-    all.back().needs_dropins = true;  // 'hearth run' without them runs the program and nothing else
-    const auto needs = [](const std::string& file) {
-        return [file] { return fs::exists(file) ? std::string{} : file + " is not installed"; };
+    const World& in = world();
+    const std::string soname = fs::path(in.nvrtc).filename();
+    const std::string linked = World::door("every_call_enable_new_dtags");
+    const std::string start = "exec \"$0\" -arch=sm_80 -m64 \"$1\" -o \"$2\"";
+    const auto opens = [&](const std::string& library) {
+        return served({World::door("every_call"), library, in.source()});
     };
-    for (Door& door : all) {
-        if (k_is_sanitized && door.needs_dropins) {
-            door.why_not = [] { return std::string(k_no_dropins); };
-            continue;
-        }
-        if (door.name == std::string("plain name"))
-            door.why_not = [] {
-                return fs::exists(fs::path(world().nvrtc).parent_path() / "libnvrtc.so")
-                           ? std::string{}
-                           : "only the toolkit has a libnvrtc.so without a version";
-            };
-        if (door.name == std::string("linked"))
-            door.why_not = needs(World::door("nvrtc_door_linked"));
-        if (door.name == std::string("Python"))
-            door.why_not = needs("/usr/bin/python3");
-        if (door.name == std::string("framework"))
-            door.why_not = [] { return world().bare_jax.empty() ? "JAX is not installed" : ""; };
-        if (door.name == std::string("NVVM"))
-            door.why_not = [] { return world().bare_nvvm.empty() ? "there is no libnvvm or no Python" : ""; };
-        if (door.name == std::string("started") || door.name == std::string("exec"))
-            door.why_not = needs(world().ptxas);
-        if (door.name == std::string("step"))
-            door.why_not = needs(world().nvcc);
-    }
+    const auto unless = [](bool is_there, const std::string& why) { return is_there ? std::string{} : why; };
+    const auto needs = [&](const std::string& file) { return unless(fs::exists(file), file + " is not installed"); };
+    std::vector<Door> all{
+        without_dropins({"library", "a C++ program that calls `hearth::nvrtc::compile`", by_library, {}}),
+        without_dropins(compiles_once({"compile", "`hearth compile`", by_compile, {}})),
+        {"linked", "`hearth run` of a program that is linked with libnvrtc and has a RUNPATH",
+         served({linked, "-", in.source()}), needs(linked)},
+        {"soname", "`hearth run` of a program that opens `libnvrtc.so.13`", opens(soname), {}},
+        {"plain name", "`hearth run` of a program that opens `libnvrtc.so`", opens("libnvrtc.so"),
+         unless(fs::exists(in.beside_nvrtc() + "/libnvrtc.so"), "only the toolkit has one without a version")},
+        {"path", "`hearth run` of a program that opens it by its whole path", opens(in.nvrtc), {}},
+        {"Python", "`hearth run` of Python that opens it with ctypes",
+         served({"/usr/bin/python3", HEARTH_SCRIPTS "/ctypes_door.py", "nvrtc", soname, in.source()}),
+         needs("/usr/bin/python3")},
+        not_recorded({"NVVM", "`hearth run` of Python that opens libnvvm.so.4", served(in.nvvm_door()),
+                      unless(!in.bare_nvvm.empty(), "there is no libnvvm or no Python"), &World::bare_nvvm}),
+        {"framework", "`hearth run` of Python that uses JAX", served(in.jax_door()),
+         unless(!in.bare_jax.empty(), "JAX is not installed"), &World::bare_jax},
+        compiles_once({"started", "`hearth run` of a program that starts a compiler",
+                       served({"/bin/sh", "-c", start, in.ptxas, in.ptx()}, false), needs(in.ptxas),
+                       &World::bare_cubin}),
+        compiles_once({"exec", "`hearth exec` of a compiler that is a program, under `hearth run`",
+                       served({in.hearth(), "exec", "--", in.ptxas, "-arch=sm_80", "-m64", in.ptx(), "-o"}, false),
+                       needs(in.ptxas), &World::bare_cubin}),
+        compiles_once(not_recorded({"step", "a step of nvcc, which itself is asked something new", by_step,
+                                    needs(in.nvcc), &World::bare_cubin})),
+        // 'hearth run' without the drop-ins runs the program and nothing else.
+        compiles_once(not_recorded({"carry",
+                                    "`hearth run --carry` of a program that keeps a directory of its own",
+                                    by_carry,
+                                    {},
+                                    &World::made})),
+    };
+    all.back().is_compiler = false;
+    for (Door& door : all)
+        if (k_is_sanitized && door.needs_dropins)
+            door.why_not = k_no_dropins;
     return all;
 }
 
@@ -468,6 +446,7 @@ protected:
         EXPECT_EQ(seen.hits, hits) << seen.said;
         EXPECT_EQ(seen.tier, door.is_compiler ? tier : "") << seen.said;
         EXPECT_EQ(seen.bytes, world().*door.bare) << seen.said;
+        EXPECT_NE(seen.bytes, "");
     }
 
     // Those who run it are told the hit by the metrics of that directory.
@@ -553,8 +532,8 @@ TEST_P(Matrix, what_one_process_compiled_another_has_from_the_store)
     // Every mode with every door takes minutes. `make test` takes the doors that share the least code.
     const bool is_whole = std::getenv("HEARTH_WHOLE_MATRIX") != nullptr;
     for (const Door& door : doors()) {
-        if (const std::string why = door.why_not(); !why.empty()) {
-            std::cout << "left out: " << door.name << ": " << why << '\n';
+        if (!door.why_not.empty()) {
+            std::cout << "left out: " << door.name << ": " << door.why_not << '\n';
             continue;
         }
         for (const std::string mode : k_modes) {
@@ -603,7 +582,7 @@ std::string as_page()
     page += " with ASan |\n|---|";
     for (std::size_t i = 0; i < stores().size() + 1; ++i)
         page += "---|";
-    std::map<std::string, std::vector<std::string>> never;
+    std::map<std::string, int> never;  // how many pairs of each reason
     for (const Door& door : doors()) {
         page += fmt::format("\n| {} |", door.name);
         for (const Store& store : stores()) {
@@ -611,16 +590,16 @@ std::string as_page()
             for (const std::string mode : k_modes) {
                 const std::string why = why_never(door, store, mode);
                 modes += why.empty() ? mode.substr(0, 1) : "";
-                if (!why.empty())
-                    never[why].push_back(fmt::format("{} with {}, {}", door.name, store.name, mode));
+                never[why] += 1;
             }
             page += fmt::format(" {} |", modes.empty() ? "-" : modes);
         }
         page += fmt::format(" {} |", door.needs_dropins ? "-" : "yes");
     }
     page += fmt::format("\n\n## What cannot be\n\n- with ASan: {}\n", k_no_dropins);
-    for (const auto& [why, which] : never)
-        page += fmt::format("- {} ({} of the pairs above)\n", why, which.size());
+    never.erase("");
+    for (const auto& [why, pairs] : never)
+        page += fmt::format("- {} ({} of the pairs above)\n", why, pairs);
     return page;
 }
 

@@ -91,9 +91,7 @@ TEST_F(CompileHere, headers_of_two_directories_are_two_modules_where_nothing_is_
         std::filesystem::create_directory(m_scratch / value);
         std::ofstream(m_scratch / value + "/value.h") << "#define VALUE " << value;
     }
-    CacheOptions options;
-    options.caching = Switch::off;
-    Cache cache = Cache::open(options).value();
+    Cache cache = Cache::open({.caching = Switch::off}).value();
     cuda::ModuleTable table;
     std::set<CUmod_st*> modules;
     std::vector<cuda::ModuleLease> leases;
@@ -119,10 +117,7 @@ TEST_F(CompileHere, an_image_that_the_driver_rejects_is_left_alone_on_servers)
 {
     const nvrtc::Program program{.source = "__global__ void k(int* x) { *x = 2; }", .target = "sm_90"};
     int sent = 0;
-    const auto count = [&](const Key&) {
-        ++sent;
-        return std::optional<Error>();
-    };
+    const auto count = [&](const Key&) { return ++sent, std::optional<Error>(); };
     const TierTraits remote{.persistent = true, .remote = true};
     m_tiers = {memory(0), hooked(disk(m_scratch / "server"), {.store = count, .traits = remote})};
     if (const Result<nvrtc::Outcome> cold = load(program); !cold)

@@ -90,10 +90,12 @@ TEST_F(KernelContext, two_contexts_of_a_thread_have_a_function_each)
     ASSERT_EQ(m_driver->set_current(m_context), 0);
 }
 
-TEST_F(KernelContext, a_lease_launches_in_its_own_context_whichever_is_current)
+TEST_F(KernelContext, a_lease_outlives_its_kernel_and_launches_in_its_own_context_whichever_is_current)
 {
     Cache cache = open();
-    const Loaded loaded = Kernel(cache, {.source = k_copy_and_neg}, "neg").bind().value();
+    Loaded loaded = Kernel(cache, {.source = k_copy_and_neg}, "neg").bind().value();
+    cuda::unload_unused_modules();
+    EXPECT_TRUE(loaded.alive());
     const DeviceFloats in(m_cuda, {2, -3});
     const DeviceFloats out(m_cuda, {0, 0});
     std::thread([&] {
@@ -103,6 +105,10 @@ TEST_F(KernelContext, a_lease_launches_in_its_own_context_whichever_is_current)
         EXPECT_EQ(current, nullptr) << "and leaves the thread as it was";
     }).join();
     EXPECT_EQ(out.read(), (Floats{-2, 3}));
+    EXPECT_EQ(stats().unloads, 0U);
+    loaded = {};
+    cuda::unload_unused_modules();
+    EXPECT_EQ(stats().unloads, 1U);
 }
 
 TEST_F(KernelContext, a_lease_of_a_dead_context_says_so_and_ends_quietly)

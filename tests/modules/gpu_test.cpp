@@ -16,17 +16,12 @@ CudaForTests find_functions()
         function = library.find<int(Parameters...)>(name);
         ASSERT_NE(function, nullptr) << name;
     };
-    take(cuda.create_context, "cuCtxCreate_v2");
-    take(cuda.destroy_context, "cuCtxDestroy_v2");
     take(cuda.reset_primary, "cuDevicePrimaryCtxReset_v2");
     take(cuda.synchronize, "cuCtxSynchronize");
     take(cuda.allocate, "cuMemAlloc_v2");
     take(cuda.free, "cuMemFree_v2");
     take(cuda.to_device, "cuMemcpyHtoD_v2");
     take(cuda.to_host, "cuMemcpyDtoH_v2");
-    take(cuda.create_stream, "cuStreamCreate");
-    take(cuda.destroy_stream, "cuStreamDestroy_v2");
-    take(cuda.wait_for_stream, "cuStreamSynchronize");
     take(cuda.begin_capture, "cuStreamBeginCapture_v2");
     take(cuda.end_capture, "cuStreamEndCapture");
     take(cuda.instantiate, "cuGraphInstantiateWithFlags");
@@ -81,13 +76,13 @@ void GpuTest::TearDown()
 CUctx_st* GpuTest::make_context()
 {
     CUctx_st* context = nullptr;
-    EXPECT_EQ(m_cuda.create_context(&context, 0, 0), 0);
+    EXPECT_EQ(m_driver->create_context(&context, 0, 0), 0);
     return context;
 }
 
 void GpuTest::destroy_context(CUctx_st* context)
 {
-    EXPECT_EQ(m_cuda.destroy_context(context), 0);
+    EXPECT_EQ(m_driver->destroy_context(context), 0);
 }
 
 Cache GpuTest::open()
@@ -133,7 +128,7 @@ int GpuTest::captured(int mode, const std::function<Status(CUstream_st*)>& launc
     CUstream_st* stream = nullptr;
     CUgraph_st* graph = nullptr;
     CUgraphExec_st* executable = nullptr;
-    EXPECT_EQ(m_cuda.create_stream(&stream, 1), 0);
+    EXPECT_EQ(m_driver->create_stream(&stream, 1), 0);
     EXPECT_EQ(m_cuda.begin_capture(stream, mode), 0);
     const Status launched = launch(stream);
     EXPECT_TRUE(launched.ok()) << launched.error().message << '\n' << launched.error().log;
@@ -143,12 +138,12 @@ int GpuTest::captured(int mode, const std::function<Status(CUstream_st*)>& launc
     if (error == 0)
         error = m_cuda.launch_graph(executable, stream);
     if (error == 0)
-        error = m_cuda.wait_for_stream(stream);
+        error = m_driver->finish_stream(stream);
     if (executable != nullptr)
         m_cuda.destroy_executable(executable);
     if (graph != nullptr)
         m_cuda.destroy_graph(graph);
-    m_cuda.destroy_stream(stream);
+    m_driver->destroy_stream(stream);
     return error;
 }
 

@@ -18,17 +18,12 @@ struct CUgraphExec_st;
 namespace hearth::test {
 
 struct CudaForTests {
-    int (*create_context)(CUctx_st** context, unsigned flags, int device);
-    int (*destroy_context)(CUctx_st* context);
     int (*reset_primary)(int device);
     int (*synchronize)();
     int (*allocate)(unsigned long long* pointer, std::size_t bytes);
     int (*free)(unsigned long long pointer);
     int (*to_device)(unsigned long long to, const void* from, std::size_t bytes);
     int (*to_host)(void* to, unsigned long long from, std::size_t bytes);
-    int (*create_stream)(CUstream_st** stream, unsigned flags);
-    int (*destroy_stream)(CUstream_st* stream);
-    int (*wait_for_stream)(CUstream_st* stream);
     int (*begin_capture)(CUstream_st* stream, int mode);
     int (*end_capture)(CUstream_st* stream, CUgraph_st** graph);
     int (*instantiate)(CUgraphExec_st** executable, CUgraph_st* graph, unsigned long long flags);

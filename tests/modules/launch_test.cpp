@@ -6,21 +6,30 @@
 
 #include <atomic>
 #include <gtest/gtest.h>
+#include <mutex>
 #include <vector>
 
 namespace hearth::test {
 
 namespace {
 
+std::mutex g_mutex;                     // guards the next two
 std::vector<std::uint64_t> g_launched;  // the sizes of the last launch, grid first; empty: there was none
-std::atomic<int> g_asked{0};            // how often the driver was asked what a kernel needs
+std::vector<std::string> g_calls;       // what the driver was asked for, in order
 std::atomic<bool> g_tells{true};        // whether it told
 constexpr int k_static_bytes = 1024;
 constexpr int k_most_bytes = 4096;
 
-int told(int* value, int number)
+int note(const char* call)
 {
-    ++g_asked;
+    const std::lock_guard lock(g_mutex);
+    g_calls.emplace_back(call);
+    return gpu::cuda::k_success;
+}
+
+int told(const char* call, int* value, int number)
+{
+    note(call);
     *value = number;
     return g_tells ? gpu::cuda::k_success : gpu::cuda::k_invalid_context;
 }
@@ -30,18 +39,29 @@ protected:
     Launches()
     {
         g_launched.clear();
-        g_asked = 0;
+        g_calls.clear();
         g_tells = true;
+        FakeCuda::make_current(m_context);
+        m_driver.function = [](CUfunc_st** function, CUmod_st*, const char*) {
+            *function = reinterpret_cast<CUfunc_st*>(std::uintptr_t{16});
+            return note("cuModuleGetFunction");
+        };
+        m_driver.load_function = [](CUfunc_st*) { return note("cuFuncLoad"); };
+        m_driver.function_attribute = [](int* value, int attribute, CUfunc_st*) {
+            return told("cuFuncGetAttribute", value,
+                        attribute == gpu::cuda::k_static_shared_bytes ? k_static_bytes : 0);
+        };
+        m_driver.current_device = [](int* device) { return told("cuCtxGetDevice", device, 0); };
+        m_driver.device_attribute = [](int* value, int, int) {
+            return told("cuDeviceGetAttribute", value, k_most_bytes);
+        };
         m_driver.launch = [](CUfunc_st*, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                              unsigned, CUstream_st*, void**, void**) {
+            const std::lock_guard lock(g_mutex);
             g_launched = {gx, gy, gz, bx, by, bz};
+            g_calls.emplace_back("cuLaunchKernel");
             return gpu::cuda::k_success;
         };
-        m_driver.function_attribute = [](int* value, int attribute, CUfunc_st*) {
-            return told(value, attribute == gpu::cuda::k_static_shared_bytes ? k_static_bytes : 0);
-        };
-        m_driver.current_device = [](int* device) { return told(device, 0); };
-        m_driver.device_attribute = [](int* value, int, int) { return told(value, k_most_bytes); };
         m_function.driver = &m_driver;
         m_function.name = "fill";
     }
@@ -51,9 +71,19 @@ protected:
         return status.ok() ? "" : status.error().message;
     }
 
+    // The kernel of a module that is loaded for it.
+    std::shared_ptr<const cuda::LoadedFunction> find(int module_number = 1)
+    {
+        cuda::ModuleLease module =
+            m_table.get(m_driver, m_context, Key::of("module", module_number), as_bytes("image")).value();
+        return cuda::LoadedFunction::find(m_driver, std::move(module), "fill", "fill").value();
+    }
+
     FakeCuda m_cuda;
     gpu::CudaDriver m_driver = m_cuda.driver();
-    cuda::LoadedFunction m_function;
+    gpu::CudaContext m_context = m_cuda.make_context(1);
+    cuda::ModuleTable m_table;
+    cuda::LoadedFunction m_function;  // without a module
 };
 
 TEST_F(Launches, sizes_reach_the_driver_as_they_are)
@@ -72,39 +102,6 @@ TEST_F(Launches, a_size_that_no_device_has_is_refused_with_its_value_and_the_lim
               std::string::npos);
     EXPECT_NE(refusal({.grid = ~std::uint64_t{0}, .block = 1}), "") << "which is not -1";
     EXPECT_TRUE(g_launched.empty()) << "7 blocks would be wrong";
-}
-
-TEST_F(Launches, what_only_a_launch_needs_is_asked_at_the_first_one)
-{
-    static int function = 0;
-    m_driver.function = [](CUfunc_st** found, CUmod_st*, const char*) {
-        *found = reinterpret_cast<CUfunc_st*>(&function);
-        return gpu::cuda::k_success;
-    };
-    m_driver.parameter_info = [](CUfunc_st*, std::size_t index, std::size_t*, std::size_t* size) {
-        ++g_asked;
-        *size = 8;
-        return index < 1 ? gpu::cuda::k_success : gpu::cuda::k_invalid_value;
-    };
-    cuda::ModuleTable table;
-    const gpu::CudaContext context = m_cuda.make_context(1);
-    FakeCuda::make_current(context);
-    Result<cuda::ModuleLease> module = table.get(m_driver, context, Key::of("module"), as_bytes("image"));
-    ASSERT_TRUE(module) << module.error().message;
-    const auto found = cuda::LoadedFunction::find(m_driver, *std::move(module), "fill", "fill");
-    ASSERT_TRUE(found) << found.error().message;
-    EXPECT_EQ(reinterpret_cast<int*>((*found)->function), &function);
-    EXPECT_EQ(g_asked, 0) << "a program that launches by itself needs nothing of it";
-
-    const Status none = (*found)->launch({.grid = 1, .block = 1}, {});
-    ASSERT_FALSE(none.ok());
-    EXPECT_EQ(none.error().message, "Kernel \"fill\" takes 1 arguments and was given 0. Give each one it declares.");
-    const int asked = g_asked;
-    EXPECT_EQ(asked, 6) << "two of the function, two of its device, one for its argument, and whether there is another";
-    std::uint64_t value = 0;
-    const cuda::Argument argument{&value, sizeof value};
-    EXPECT_TRUE((*found)->launch({.grid = 1, .block = 1}, {&argument, 1}).ok());
-    EXPECT_EQ(g_asked, asked) << "once for all launches";
 }
 
 TEST_F(Launches, more_shared_memory_than_there_is_beside_the_kernels_own_is_refused)
@@ -126,8 +123,6 @@ TEST_F(Launches, a_driver_that_does_not_tell_is_asked_again_next_time)
 
 TEST_F(Launches, threads_that_launch_first_at_once_agree)
 {
-    m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream_st*,
-                         void**, void**) { return gpu::cuda::k_success; };
     std::atomic<int> launched{0};
     in_threads(4, [&](std::uint64_t) { launched += m_function.launch({.grid = 1, .block = 1}, {}).ok() ? 1 : 0; });
     EXPECT_EQ(launched, 4);
@@ -136,57 +131,43 @@ TEST_F(Launches, threads_that_launch_first_at_once_agree)
     EXPECT_EQ(known->most_shared_bytes, static_cast<std::uint32_t>(k_most_bytes - k_static_bytes));
 }
 
-// What the driver was asked for, in order. Inside a capture only the launch itself is allowed.
-std::vector<std::string> g_calls;
-
-class FoundFunctions : public testing::Test {
-protected:
-    FoundFunctions()
-    {
-        g_calls.clear();
-        FakeCuda::make_current(m_context);
-        m_driver.function = [](CUfunc_st** function, CUmod_st*, const char*) {
-            g_calls.emplace_back("cuModuleGetFunction");
-            *function = reinterpret_cast<CUfunc_st*>(std::uintptr_t{16});
-            return 0;
-        };
-        m_driver.load_function = [](CUfunc_st*) { return g_calls.emplace_back("cuFuncLoad"), 0; };
-        m_driver.function_attribute = [](int* value, int, CUfunc_st*) {
-            return g_calls.emplace_back("cuFuncGetAttribute"), *value = 0, 0;
-        };
-        m_driver.current_device = [](int* device) { return *device = 0, 0; };
-        m_driver.device_attribute = [](int* value, int, int) { return *value = 1024, 0; };
-        m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                             CUstream_st*, void**, void**) { return g_calls.emplace_back("cuLaunchKernel"), 0; };
-    }
-    std::shared_ptr<const cuda::LoadedFunction> find(int module_number)
-    {
-        cuda::ModuleLease module =
-            m_table.get(m_driver, m_context, Key::of("module", module_number), as_bytes(std::string("image"))).value();
-        return cuda::LoadedFunction::find(m_driver, std::move(module), "fill", "fill").value();
-    }
-
-    FakeCuda m_cuda;
-    gpu::CudaDriver m_driver = m_cuda.driver();
-    gpu::CudaContext m_context = m_cuda.make_context(1);
-    cuda::ModuleTable m_table;
-};
-
-TEST_F(FoundFunctions, have_their_code_before_they_are_launched_also_where_the_driver_has_no_cuFuncLoad)
+TEST_F(Launches, what_only_a_launch_needs_is_asked_at_the_first_one)
 {
+    m_driver.parameter_info = [](CUfunc_st*, std::size_t index, std::size_t*, std::size_t* size) {
+        *size = 8;
+        note("cuFuncGetParamInfo");
+        return index < 1 ? gpu::cuda::k_success : gpu::cuda::k_invalid_value;
+    };
+    const std::shared_ptr<const cuda::LoadedFunction> found = find();
+    g_calls.clear();
+    const Status none = found->launch({.grid = 1, .block = 1}, {});
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().message, "Kernel \"fill\" takes 1 arguments and was given 0. Give each one it declares.");
+    EXPECT_EQ(g_calls.size(), 6U)
+        << "two of the function, two of its device, one for its argument, and whether there is another";
+    g_calls.clear();
+    std::uint64_t value = 0;
+    const cuda::Argument argument{&value, sizeof value};
+    EXPECT_TRUE(found->launch({.grid = 1, .block = 1}, {&argument, 1}).ok());
+    EXPECT_EQ(g_calls, std::vector<std::string>{"cuLaunchKernel"}) << "once for all launches";
+}
+
+// Inside a capture only the launch itself is allowed, and questions.
+TEST_F(Launches, a_found_function_has_its_code_before_it_is_launched_also_where_the_driver_has_no_cuFuncLoad)
+{
+    using Calls = std::vector<std::string>;
     for (const bool has_load : {true, false}) {
         if (!has_load)
             m_driver.load_function = nullptr;
         g_calls.clear();
-        const std::shared_ptr<const cuda::LoadedFunction> function = find(has_load ? 1 : 2);
-        std::vector<std::string> expected{"cuModuleGetFunction"};
-        if (has_load)
-            expected.emplace_back("cuFuncLoad");
-        EXPECT_EQ(g_calls, expected) << "the first loads the code before 12.4";
+        const std::shared_ptr<const cuda::LoadedFunction> found = find(has_load ? 1 : 2);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(found->function), 16U);
+        EXPECT_EQ(g_calls, has_load ? (Calls{"cuModuleGetFunction", "cuFuncLoad"}) : Calls{"cuModuleGetFunction"})
+            << "the first loads the code before 12.4; a program that launches by itself needs no more";
         g_calls.clear();
-        ASSERT_TRUE(function->launch({.grid = 1, .block = 1}, {}).ok());
-        EXPECT_EQ(g_calls, (std::vector<std::string>{"cuFuncGetAttribute", "cuFuncGetAttribute", "cuLaunchKernel"}))
-            << "what a capture allows";
+        ASSERT_TRUE(found->launch({.grid = 1, .block = 1}, {}).ok());
+        EXPECT_EQ(g_calls, (Calls{"cuFuncGetAttribute", "cuFuncGetAttribute", "cuCtxGetDevice", "cuDeviceGetAttribute",
+                                  "cuLaunchKernel"}));
     }
 }
 

@@ -29,9 +29,7 @@ protected:
     }
     OperatorOptions logged()
     {
-        OperatorOptions options;
-        options.log = [this](LogLevel, std::string_view line) { m_log.emplace_back(line); };
-        return options;
+        return {.log = [this](LogLevel, std::string_view line) { m_log.emplace_back(line); }};
     }
 
     IsolatedEnvironment m_environment;
@@ -40,30 +38,24 @@ protected:
     std::vector<std::string> m_log;
 };
 
-TEST_F(OperatorTest, the_fast_version_answers_while_it_works)
+TEST_F(OperatorTest, the_fast_version_answers_while_it_works_and_a_failure_is_answered_by_the_original_and_logged_once)
 {
     Sum sum("sum", fast(), original(), logged());
     EXPECT_EQ(sum(2, 3), 5);
     EXPECT_EQ(sum.stats().fast, 1U);
-    EXPECT_EQ(sum.stats().original, 0U);
     EXPECT_TRUE(m_log.empty());
-}
-
-TEST_F(OperatorTest, a_failure_is_answered_by_the_original_and_logged_once)
-{
     m_failing = true;
-    Sum sum("sum", fast(), original(), logged());
     for (int i = 0; i < 10; ++i)
         EXPECT_EQ(sum(i, 3), i + 3);
     EXPECT_EQ(sum.stats().original, 10U);
     EXPECT_EQ(sum.stats().failures, 3U) << "then it has given up";
-    EXPECT_EQ(m_tried, 3);
+    EXPECT_EQ(m_tried, 1 + 3);
     ASSERT_EQ(m_log.size(), 1U);
     EXPECT_EQ(m_log[0], "Operator \"sum\" falls back to its original: k.cu(1): no");
     m_failing = false;
     sum.retry();
     EXPECT_EQ(sum(2, 3), 5);
-    EXPECT_EQ(sum.stats().fast, 1U);
+    EXPECT_EQ(sum.stats().fast, 2U);
 }
 
 TEST_F(OperatorTest, failures_that_are_not_in_a_row_do_not_make_it_give_up)
@@ -79,9 +71,7 @@ TEST_F(OperatorTest, failures_that_are_not_in_a_row_do_not_make_it_give_up)
 
 TEST_F(OperatorTest, switched_off_it_calls_the_original_alone)
 {
-    OperatorOptions off;
-    off.fast = Switch::off;
-    Sum sum("sum", fast(), original(), off);
+    Sum sum("sum", fast(), original(), {.fast = Switch::off});
     EXPECT_EQ(sum(2, 3), 5);
     m_environment.set("HEARTH_DISABLE", "1");
     Sum disabled("sum", fast(), original());

@@ -73,45 +73,6 @@ TEST_F(PtxKernel, get_or_load_asks_no_tier_once_it_is_loaded)
     EXPECT_EQ(cache.stats().lookups(), lookups);
     EXPECT_EQ(stats().loads, 1U);
     EXPECT_EQ(stats().hits, 6U);
-    // A Kernel of the same text finds it loaded too.
-    EXPECT_EQ(run(Kernel(cache, ptx::Program{.text = m_plus_one}, "plus_one"), 5), Floats{6});
-    EXPECT_EQ(cache.stats().lookups(), lookups);
-    EXPECT_EQ(stats().loads, 1U);
-}
-
-TEST_F(PtxKernel, a_second_context_gets_a_module_of_its_own_and_compiles_nothing)
-{
-    Cache cache = open();
-    const Loaded first = get_or_load(cache, m_twice, "twice").value();
-    CUctx_st* other = make_context();
-    const Loaded second = get_or_load(cache, m_twice, "twice").value();
-    EXPECT_NE(first.function(), second.function());
-    EXPECT_EQ(run(second, 4), Floats{8});
-    EXPECT_EQ(cache.stats().compiles, 1U);
-    EXPECT_EQ(stats().loads, 2U);
-    ASSERT_EQ(m_driver->set_current(m_context), 0);
-    EXPECT_EQ(run(first, 4), Floats{8});
-    EXPECT_EQ(get_or_load(cache, m_twice, "twice")->function(), first.function());
-    ASSERT_EQ(m_driver->set_current(other), 0);
-    destroy_context(other);
-    EXPECT_FALSE(second.alive());
-    EXPECT_TRUE(first.alive());
-    ASSERT_EQ(m_driver->set_current(m_context), 0);
-}
-
-TEST_F(PtxKernel, bad_ptx_is_an_error_with_the_compilers_log)
-{
-    Cache cache = open();
-    for (int i = 0; i < 2; ++i) {
-        const Result<Loaded> loaded = get_or_load(cache, m_bad, "wrong");
-        ASSERT_FALSE(loaded);
-        EXPECT_EQ(loaded.error().code, Code::compile_failed);
-        EXPECT_NE(loaded.error().log.find("frobnicate"), std::string::npos) << loaded.error().log;
-    }
-    EXPECT_EQ(stats().rejected, 0U) << "the driver was not asked to load it";
-    const Result<Loaded> misspelt = get_or_load(cache, m_twice, "thrice");
-    ASSERT_FALSE(misspelt);
-    EXPECT_EQ(misspelt.error().code, Code::not_found);
 }
 
 TEST_F(PtxKernel, without_nvjitlink_the_driver_compiles_it_once)

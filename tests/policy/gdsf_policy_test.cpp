@@ -48,14 +48,28 @@ TestTier full_of_dear_entries()
 
 }  // namespace
 
-TEST(GdsfPolicy, of_equal_size_the_cheaper_to_compile_goes_first)
+TEST(GdsfPolicy, all_else_equal_the_cheaper_the_larger_and_the_less_used_goes_first)
 {
-    TestTier tier(gdsf(), 300);
-    tier.put(1, 100, 60);
-    tier.put(2, 100, 0.03);
-    tier.put(3, 100, 5);
-    tier.put(4, 100, 5);
-    EXPECT_EQ(tier.evicted(), std::vector<std::uint64_t>{2});
+    struct Put {
+        std::uint64_t bytes;
+        double cost;
+        int hits;
+    };
+    const std::vector<std::vector<Put>> with_the_second_the_least{
+        {{100, 60, 0}, {100, 0.03, 0}, {100, 5, 0}},
+        {{100, 1, 0}, {800, 1, 0}, {50, 1, 0}},
+        {{100, 1, 1}, {100, 1, 0}, {100, 1, 1}},
+    };
+    for (const std::vector<Put>& entries : with_the_second_the_least) {
+        TestTier tier(gdsf());
+        for (std::uint64_t id = 0; id < entries.size(); ++id) {
+            tier.put(id, entries[id].bytes, entries[id].cost);
+            for (int hit = 0; hit < entries[id].hits; ++hit)
+                tier.hit(id);
+        }
+        tier.evict();
+        EXPECT_EQ(tier.evicted(), std::vector<std::uint64_t>{1});
+    }
 }
 
 TEST(GdsfPolicy, a_cost_counts_as_a_day_at_most)
@@ -65,27 +79,6 @@ TEST(GdsfPolicy, a_cost_counts_as_a_day_at_most)
     EXPECT_GT(density(k_day), density(k_day / 2));
     for (const double more : {k_day * 2, 9.2e9, std::numeric_limits<double>::infinity()})
         EXPECT_EQ(density(more), density(k_day)) << more;
-}
-
-TEST(GdsfPolicy, of_equal_cost_the_larger_goes_first)
-{
-    TestTier tier(gdsf(), 1000);
-    tier.put(1, 100);
-    tier.put(2, 800);
-    tier.put(3, 50);
-    tier.put(4, 100);
-    EXPECT_EQ(tier.evicted(), std::vector<std::uint64_t>{2});
-}
-
-TEST(GdsfPolicy, of_equal_size_and_cost_the_less_used_goes_first)
-{
-    TestTier tier(gdsf(), 300);
-    for (std::uint64_t id = 1; id <= 3; ++id)
-        tier.put(id, 100);
-    tier.hit(1);
-    tier.hit(3);
-    tier.put(4, 100);
-    EXPECT_EQ(tier.evicted(), std::vector<std::uint64_t>{2});
 }
 
 TEST(GdsfPolicy, of_equal_worth_the_oldest_goes_first)
@@ -196,16 +189,6 @@ TEST(GdsfPolicy, an_entry_whose_count_is_saturated_still_lives_on_while_it_is_us
     EXPECT_EQ(tier.evicted(), std::vector<std::uint64_t>{2});
 }
 
-TEST(GdsfPolicy, promotion_threshold_is_an_option)
-{
-    const auto policy = gdsf({.promote_after = 5})();
-    Resident entry(key_of(1), 10, 1);
-    entry.set_uses(4);
-    EXPECT_FALSE(policy->promote(entry));
-    entry.bump();
-    EXPECT_TRUE(policy->promote(entry));
-}
-
 TEST(GdsfPolicy, only_an_eviction_moves_the_clock)
 {
     TestTier tier(gdsf());
@@ -237,7 +220,7 @@ TEST(GdsfPolicy, what_goes_of_those_that_were_told_as_victims_moves_the_clock_to
     EXPECT_EQ(tier.policy().clock(), rank);
 }
 
-TEST(GdsfPolicy, a_new_entry_is_stamped_with_the_clock_and_a_restored_one_keeps_its_stamp)
+TEST(GdsfPolicy, a_new_entry_is_stamped_with_the_clock_and_a_restored_one_keeps_its_stamp_even_ahead_of_the_clock)
 {
     TestTier tier(gdsf());
     EXPECT_NE(tier.put(1, 100).aging, 0) << "0 would read as never stamped";
@@ -245,14 +228,10 @@ TEST(GdsfPolicy, a_new_entry_is_stamped_with_the_clock_and_a_restored_one_keeps_
     EXPECT_EQ(tier.policy().clock(), 8);
     EXPECT_EQ(tier.put(2, 100).aging, 8);
     EXPECT_EQ(tier.put(3, 100, 1, 2.5).aging, 2.5);
-}
-
-TEST(GdsfPolicy, a_stamp_ahead_of_the_clock_moves_the_clock)
-{
-    TestTier tier(gdsf());
-    tier.put(1, 100, 1, 40);
+    EXPECT_EQ(tier.policy().clock(), 8);
+    EXPECT_EQ(tier.put(4, 100, 1, 40).aging, 40);
     EXPECT_EQ(tier.policy().clock(), 40);
-    EXPECT_EQ(tier.put(2, 100).aging, 40);
+    EXPECT_EQ(tier.put(5, 100).aging, 40);
 }
 
 TEST(GdsfPolicy, an_impossible_stamp_or_clock_is_not_believed)
@@ -265,21 +244,6 @@ TEST(GdsfPolicy, an_impossible_stamp_or_clock_is_not_believed)
         EXPECT_EQ(tier.policy().clock(), 8);
         EXPECT_EQ(tier.put(++id, 100, 1, odd).aging, 8);
     }
-}
-
-TEST(GdsfPolicy, restored_entries_out_of_order_are_evicted_by_worth)
-{
-    TestTier tier(gdsf());
-    tier.policy().set_clock(9);
-    tier.put(1, 1, 1, 5);
-    tier.put(2, 1, 1, 2);
-    tier.put(3, 1, 1, 8);
-    tier.put(4, 1, 1, 3);
-    tier.put(5, 1, 4, 1);
-    tier.put(6, 1, 1);
-    while (tier.evict()) {
-    }
-    EXPECT_EQ(tier.evicted(), (std::vector<std::uint64_t>{2, 4, 5, 1, 3, 6}));
 }
 
 TEST(GdsfPolicy, a_hundred_thousand_restored_entries_leave_in_the_order_of_their_worth)

@@ -11,42 +11,6 @@ namespace hearth::test {
 
 INSTANTIATE_TEST_SUITE_P(lru, PolicyConformance, testing::Values(PolicyCase{"lru", lru()}));
 
-TEST(LruPolicy, lru_by_bytes_evicts_the_oldest_only)
-{
-    TestTier tier(lru(), 100);
-    tier.put(1, 5);
-    tier.put(2, 5);
-    tier.put(3, 91);
-    EXPECT_EQ(tier.evicted(), std::vector<std::uint64_t>{1});
-    EXPECT_EQ(tier.used(), 96U);
-}
-
-TEST(LruPolicy, a_touched_entry_survives)
-{
-    TestTier tier(lru(), 100);
-    tier.put(1, 5);
-    tier.put(2, 5);
-    tier.hit(1);
-    tier.put(3, 91);
-    EXPECT_EQ(tier.evicted(), std::vector<std::uint64_t>{2});
-    EXPECT_TRUE(tier.holds(1));
-}
-
-TEST(LruPolicy, promotion_threshold_is_an_option)
-{
-    const auto policy = lru({.promote_after = 2})();
-    Resident entry(key_of(1), 10, 1);
-    entry.bump();
-    EXPECT_FALSE(policy->promote(entry));
-    entry.bump();
-    EXPECT_TRUE(policy->promote(entry));
-}
-
-TEST(LruPolicy, asks_to_be_told_of_each_hit)
-{
-    EXPECT_EQ(lru()()->touches(), Policy::Touches::each);
-}
-
 TEST(LruPolicy, entries_of_an_earlier_run_go_in_the_order_they_are_given)
 {
     TestTier tier(lru());

@@ -13,6 +13,19 @@
 
 namespace hearth::test {
 
+namespace {
+
+// A thousand entries of many sizes and costs, a third of them used.
+void fill(TestTier& tier)
+{
+    for (std::uint64_t id = 0; id < 1000; ++id)
+        tier.put(id, 1 + id * 7919 % 1000, static_cast<double>(id * 104729 % 997));
+    for (std::uint64_t id = 0; id < 1000; id += 3)
+        tier.hit(id);
+}
+
+}  // namespace
+
 TEST_P(PolicyConformance, an_empty_policy_names_no_victim)
 {
     TestTier tier(make());
@@ -25,10 +38,7 @@ TEST_P(PolicyConformance, an_empty_policy_names_no_victim)
 TEST_P(PolicyConformance, the_victim_is_the_same_until_something_changes)
 {
     TestTier tier(make());
-    for (std::uint64_t id = 0; id < 20; ++id)
-        tier.put(id, 10 + id * 7 % 13, 1.0 + static_cast<double>(id * 5 % 11));
-    for (std::uint64_t id = 0; id < 20; id += 2)
-        tier.hit(id);
+    fill(tier);
     const Resident* const first = tier.policy().victim();
     ASSERT_NE(first, nullptr);
     for (int again = 0; again < 5; ++again)
@@ -38,10 +48,7 @@ TEST_P(PolicyConformance, the_victim_is_the_same_until_something_changes)
 TEST_P(PolicyConformance, evicting_all_names_each_entry_once)
 {
     TestTier tier(make());
-    for (std::uint64_t id = 0; id < 1000; ++id)
-        tier.put(id, 1 + id * 7919 % 1000, static_cast<double>(id * 104729 % 997));
-    for (std::uint64_t id = 0; id < 1000; id += 3)
-        tier.hit(id);
+    fill(tier);
     while (tier.evict()) {
     }
     EXPECT_EQ(std::set<std::uint64_t>(tier.evicted().begin(), tier.evicted().end()).size(), 1000U);
@@ -52,10 +59,7 @@ TEST_P(PolicyConformance, evicting_all_names_each_entry_once)
 TEST_P(PolicyConformance, a_policy_that_tells_its_victims_tells_each_once_and_the_next_first)
 {
     TestTier tier(make());
-    for (std::uint64_t id = 0; id < 1000; ++id)
-        tier.put(id, 1 + id * 7919 % 1000, static_cast<double>(id * 104729 % 997));
-    for (std::uint64_t id = 0; id < 1000; id += 3)
-        tier.hit(id);
+    fill(tier);
     for (std::uint64_t id = 2; id < 1000; id += 50)
         tier.put(1000 + id, 1 + id, static_cast<double>(id), 0x1p-40);
     std::vector<std::uint64_t> told;
@@ -122,6 +126,7 @@ TEST_P(PolicyConformance, entries_of_an_earlier_run_are_taken_with_any_stamp)
     EXPECT_EQ(tier.evicted().size(), id);
 }
 
+// What it reads of them at its end a sanitizer sees.
 TEST_P(PolicyConformance, a_policy_may_outlive_its_entries)
 {
     const std::unique_ptr<Policy> policy = make()();
@@ -141,6 +146,18 @@ TEST_P(PolicyConformance, promotion_happens_at_the_third_use_by_default)
         entry.bump();
         EXPECT_EQ(policy->promote(entry), expected) << "after " << entry.uses() << " uses";
     }
+}
+
+TEST(Policies, their_promotion_threshold_is_an_option)
+{
+    Resident entry(key_of(1), 10, 1);
+    entry.set_uses(4);
+    const auto promoted = [&] {
+        return gdsf({.promote_after = 5})()->promote(entry) + lru({.promote_after = 5})()->promote(entry);
+    };
+    EXPECT_EQ(promoted(), 0);
+    entry.bump();
+    EXPECT_EQ(promoted(), 2);
 }
 
 TEST_P(PolicyConformance, a_policy_set_at_run_time_takes_over_what_is_there)

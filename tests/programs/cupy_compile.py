@@ -1,18 +1,15 @@
 """CuPy's way from a source to code, on a machine that need not have a GPU: all but the load of the module."""
 
-import hashlib
 import os
-import sys
 import tempfile
 
-try:
+from needs import digest, needs
+
+with needs():
     from cupy.cuda import compiler
     from cupy_backends.cuda.libs import nvrtc
 
     nvrtc.getVersion()
-except Exception as error:  # no CuPy, or no NVRTC that it can use
-    print("skipped:", error)
-    sys.exit(77)
 
 SAXPY = """extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -27,7 +24,7 @@ OPTIONS = ("-std=c++17", "-I" + os.path.join(os.environ.get("CUDA_PATH", "/usr/l
 
 def show(what, result):
     code, names = result
-    print(what, len(code), hashlib.sha256(code).hexdigest()[:16], sorted((names or {}).items()))
+    print(what, digest(code), sorted((names or {}).items()))
 
 
 def compile_as_cupy(source, name, names, method, target):

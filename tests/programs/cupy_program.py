@@ -1,14 +1,11 @@
 """CuPy as its users write it: a module of their own, elementwise kernels, a reduction, sort (CUB and Thrust)."""
 
-import sys
+from needs import needs
 
-try:
+with needs():
     import cupy
 
     cupy.cuda.runtime.getDeviceCount()
-except Exception as error:  # no CuPy, or no GPU for it
-    print("skipped:", error)
-    sys.exit(77)
 
 MODULE = r"""
 #include <cuda_fp16.h>

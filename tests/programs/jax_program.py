@@ -1,13 +1,10 @@
 """JAX: jit and grad."""
 
-import sys
+from needs import needs
 
-try:
+with needs():
     import jax
     import jax.numpy as jnp
-except Exception as error:
-    print("skipped:", error)
-    sys.exit(77)
 
 
 @jax.jit

@@ -22,12 +22,6 @@ std::string python()
     return "python3";
 }
 
-std::vector<std::string> in_python(std::vector<std::string> words)
-{
-    words.insert(words.begin(), {"/usr/bin/env", python()});
-    return words;
-}
-
 class Programs : public Command {
 protected:
     void SetUp() override
@@ -52,133 +46,88 @@ protected:
                                 {"NUMBA_CACHE_DIR", (own / "numba").string()},
                                 {"XLA_PYTHON_CLIENT_PREALLOCATE", "false"},
                                 {"USE_PYTORCH_KERNEL_CACHE", "0"},
+                                {"PYTHONDONTWRITEBYTECODE", "1"},
                                 {"CUDA_CACHE_DISABLE", "1"}},
                 .limit = std::chrono::seconds(300)};
     }
 
-    // What a second run asks for: all that the first one did, or, where that was compiled in several layers, only the
-    // outermost of them.
-    enum class Asks : bool { for_all, for_the_outermost };
-
-    // Each program says what it got.
-    void expect_served(const std::string& name, Asks asks = Asks::for_all)
+    static std::string file_of(const std::string& program)
     {
-        const std::string program = std::string(HEARTH_PROGRAMS) + "/" + name;
-        const ProcessResult bare = run_process(in_python({program}), fresh_caches());
-        if (bare.exit_code == k_skipped)
-            GTEST_SKIP() << bare.out;
-        ASSERT_EQ(bare.exit_code, 0) << bare.err;
-        const std::vector<std::string> words{HEARTH_COMMAND, "run", "--json", "--", python(), program};
-
-        const ProcessResult cold = run_process(words, fresh_caches());
-        EXPECT_EQ(cold.exit_code, 0) << cold.err;
-        EXPECT_EQ(cold.out, bare.out);
-        const ProcessResult warm = run_process(words, fresh_caches());
-        EXPECT_EQ(warm.exit_code, 0) << warm.err;
-        EXPECT_EQ(warm.out, bare.out);
-
-        const nlohmann::json first = summary_of(cold);
-        const nlohmann::json second = summary_of(warm);
-        EXPECT_GT(first.value("compiled", 0), 0) << first;
-        EXPECT_EQ(second.value("compiled", -1), 0) << second;
-        EXPECT_EQ(second.value("past_the_cache", -1), 0) << second;
-        EXPECT_GT(second.value("hits", 0), 0) << second;
-        if (asks == Asks::for_all) {
-            EXPECT_EQ(second.value("hits", 0), first.value("compiled", 0) + first.value("hits", 0)) << second;
-        }
-        std::cout << name << ": " << second << std::endl;  // at once: who watches sees how far it has come
-    }
-
-    // What was recorded of a program is enough for a machine that has nothing else, and may not compile.
-    void expect_shipped(const std::string& name)
-    {
-        const std::string program = std::string(HEARTH_PROGRAMS) + "/" + name;
-        const std::string recipes = (scratch / "program.recipes").string();
-        const std::string bundle = (scratch / "program.bundle").string();
-        const ProcessResult recorded =
-            run_process({HEARTH_COMMAND, "run", "--record", recipes, "--", python(), program}, fresh_caches());
-        if (recorded.exit_code == k_skipped)
-            GTEST_SKIP() << recorded.out;
-        ASSERT_EQ(recorded.exit_code, 0) << recorded.err;
-        const ProcessResult built = run_process({HEARTH_COMMAND, "build", recipes, "-o", bundle}, fresh_caches());
-        EXPECT_EQ(built.exit_code, 0) << built.out << built.err;
-
-        ProcessOptions elsewhere = fresh_caches();
-        elsewhere.environment["HEARTH_BUNDLES"] = bundle;
-        elsewhere.environment["HEARTH_DIR"] = (scratch / "empty").string();
-        const ProcessResult served =
-            run_process({HEARTH_COMMAND, "run", "--forbid-compile", "--json", "--", python(), program}, elsewhere);
-        EXPECT_EQ(served.exit_code, 0) << served.err;
-        EXPECT_EQ(served.out, recorded.out);
-        EXPECT_EQ(summary_of(served).value("forbidden", -1), 0) << served.err;
+        return std::string(HEARTH_PROGRAMS) + "/" + program + ".py";
     }
 };
 
+// What a second run asks for: all that the first one did, or, where that was compiled in several layers, only the
+// outermost of them.
+enum class Asks : bool { for_all, for_the_outermost };
+
+struct Served {
+    const char* name;
+    Asks asks = Asks::for_all;
+};
+
+class ServedPrograms : public Programs, public testing::WithParamInterface<Served> {};
+class ShippedPrograms : public Programs, public testing::WithParamInterface<const char*> {};
+
 }  // namespace
 
-TEST_F(Programs, of_nvidias_bindings_are_served)
+TEST_P(ServedPrograms, compile_nothing_the_second_time_and_get_the_same)
 {
-    expect_served("cuda_bindings_program.py");
-}
+    const std::string program = file_of(GetParam().name);
+    const ProcessResult bare = run_process({"/usr/bin/env", python(), program}, fresh_caches());
+    if (bare.exit_code == k_skipped)
+        GTEST_SKIP() << bare.out;
+    ASSERT_EQ(bare.exit_code, 0) << bare.err;
+    const std::vector<std::string> words{HEARTH_COMMAND, "run", "--json", "--", python(), program};
 
-TEST_F(Programs, of_numba_are_served)
-{
-    expect_served("numba_program.py");
+    const ProcessResult cold = run_process(words, fresh_caches());
+    const ProcessResult warm = run_process(words, fresh_caches());
+    for (const ProcessResult* served : {&cold, &warm}) {
+        EXPECT_EQ(served->exit_code, 0) << served->err;
+        EXPECT_EQ(served->out, bare.out);
+    }
+    const nlohmann::json first = summary_of(cold);
+    const nlohmann::json second = summary_of(warm);
+    EXPECT_GT(first.value("compiled", 0), 0) << first;
+    EXPECT_TRUE(holds(second, {{"compiled", 0}, {"past_the_cache", 0}}));
+    EXPECT_GT(second.value("hits", 0), 0) << second;
+    if (GetParam().asks == Asks::for_all) {
+        EXPECT_EQ(second.value("hits", 0), first.value("compiled", 0) + first.value("hits", 0)) << second;
+    }
+    std::cout << GetParam().name << ": " << second << std::endl;  // at once: who watches sees how far it has come
 }
+INSTANTIATE_TEST_SUITE_P(of, ServedPrograms,
+                         testing::Values(Served{"cuda_bindings_program"}, Served{"numba_program"},
+                                         Served{"cuda_core_program"}, Served{"cupy_compile"}, Served{"cupy_program"},
+                                         Served{"torch_program"}, Served{"torch_inline_program"},
+                                         Served{"triton_program", Asks::for_the_outermost},
+                                         Served{"torch_compile_program", Asks::for_the_outermost},
+                                         Served{"jax_program", Asks::for_the_outermost}),
+                         [](const auto& served) { return std::string(served.param.name); });
 
-TEST_F(Programs, of_nvvm_ir_are_served)
+TEST_P(ShippedPrograms, need_nothing_but_what_was_recorded_where_compiling_is_forbidden)
 {
-    expect_served("cuda_core_program.py");
-}
+    const std::string program = file_of(GetParam());
+    const std::string recipes = (scratch / "program.recipes").string();
+    const std::string bundle = (scratch / "program.bundle").string();
+    const ProcessResult recorded =
+        run_process({HEARTH_COMMAND, "run", "--record", recipes, "--", python(), program}, fresh_caches());
+    if (recorded.exit_code == k_skipped)
+        GTEST_SKIP() << recorded.out;
+    ASSERT_EQ(recorded.exit_code, 0) << recorded.err;
+    const ProcessResult built = run_process({HEARTH_COMMAND, "build", recipes, "-o", bundle}, fresh_caches());
+    EXPECT_EQ(built.exit_code, 0) << built.out << built.err;
 
-TEST_F(Programs, that_compile_as_cupy_does_are_served)
-{
-    expect_served("cupy_compile.py");
+    ProcessOptions elsewhere = fresh_caches();
+    elsewhere.environment["HEARTH_BUNDLES"] = bundle;
+    elsewhere.environment["HEARTH_DIR"] = (scratch / "empty").string();
+    const ProcessResult served =
+        run_process({HEARTH_COMMAND, "run", "--forbid-compile", "--json", "--", python(), program}, elsewhere);
+    EXPECT_EQ(served.exit_code, 0) << served.err;
+    EXPECT_EQ(served.out, recorded.out);
+    EXPECT_TRUE(holds(summary_of(served), {{"forbidden", 0}}));
 }
-
-TEST_F(Programs, of_cupy_are_served)
-{
-    expect_served("cupy_program.py");
-}
-
-TEST_F(Programs, of_pytorch_are_served)
-{
-    expect_served("torch_program.py");
-}
-
-TEST_F(Programs, of_pytorch_that_build_an_extension_are_served)
-{
-    expect_served("torch_inline_program.py");
-}
-
-TEST_F(Programs, of_triton_are_served)
-{
-    expect_served("triton_program.py", Asks::for_the_outermost);
-}
-
-TEST_F(Programs, of_torch_compile_are_served)
-{
-    expect_served("torch_compile_program.py", Asks::for_the_outermost);
-}
-
-TEST_F(Programs, of_jax_are_served)
-{
-    expect_served("jax_program.py", Asks::for_the_outermost);
-}
-
-TEST_F(Programs, of_triton_are_shipped)
-{
-    expect_shipped("triton_program.py");
-}
-
-TEST_F(Programs, of_torch_compile_are_shipped)
-{
-    expect_shipped("torch_compile_program.py");
-}
-
-TEST_F(Programs, of_jax_are_shipped)
-{
-    expect_shipped("jax_program.py");
-}
+INSTANTIATE_TEST_SUITE_P(of, ShippedPrograms, testing::Values("triton_program", "torch_compile_program", "jax_program"),
+                         [](const auto& program) { return std::string(program.param); });
 
 }  // namespace hearth::test

@@ -1,15 +1,12 @@
 """torch.compile: a small MLP with its backward pass, and a reduction."""
 
-import sys
+from needs import needs
 
-try:
+with needs():
     import torch
 
     assert torch.cuda.is_available(), "PyTorch sees no GPU"
     import triton  # noqa: F401
-except Exception as error:
-    print("skipped:", error)
-    sys.exit(77)
 
 torch.manual_seed(0)
 mlp = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 10)).cuda()

@@ -1,16 +1,13 @@
 """Triton: its own compiler down to PTX, then ptxas. Two kernels, and one that is autotuned."""
 
-import sys
+from needs import needs
 
-try:
+with needs():
     import torch
     import triton
     import triton.language as tl
 
     assert torch.cuda.is_available(), "PyTorch sees no GPU"
-except Exception as error:
-    print("skipped:", error)
-    sys.exit(77)
 
 
 @triton.jit

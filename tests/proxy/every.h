@@ -8,15 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Fills a struct of function pointers. The names are those of its members, in their order.
-static inline void find_functions(void* library, void* functions, const char* prefix, const char* const* names,
-                                  size_t count, const char* suffix)
+// The program itself: "-".
+static inline void* open_library(const char* name)
 {
-    for (size_t i = 0; i < count; ++i) {
+    void* const library = dlopen(strcmp(name, "-") == 0 ? NULL : name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(2);
+    }
+    return library;
+}
+
+// Fills a struct of function pointers. The names, with blanks between them, are those of its members in their order.
+static inline void find_functions(void* library, void* functions, const char* prefix, const char* names,
+                                  const char* suffix)
+{
+    for (char* place = (char*)functions; *names; place += sizeof(void*)) {
         char name[100];
-        snprintf(name, sizeof name, "%s%s%s", prefix, names[i], suffix);
+        const int length = (int)strcspn(names, " ");
+        snprintf(name, sizeof name, "%s%.*s%s", prefix, length, names, suffix);
         void* const found = dlsym(library, name);
-        memcpy((char*)functions + i * sizeof found, &found, sizeof found);
+        memcpy(place, &found, sizeof found);
+        names += length + strspn(names + length, " ");
     }
 }
 
@@ -38,4 +51,14 @@ static inline void show_bytes(const char* name, void* handle, int (*size_of)(voi
     const int got = get(handle, bytes);
     printf("  %s %d %zu %d %016llx\n", name, sized, size, got, (unsigned long long)hash(bytes, size + 64));
     free(bytes);
+}
+
+static inline void show_text(void* handle, int (*size_of)(void*, size_t*), int (*get)(void*, char*))
+{
+    size_t size = 0;
+    size_of(handle, &size);
+    char* const text = (char*)calloc(size + 1, 1);
+    get(handle, text);
+    printf("  |%s|\n", text);
+    free(text);
 }

@@ -3,10 +3,11 @@
 //
 //   every_call                 with the libnvrtc it is linked with (EVERY_CALL_LINKED)
 //   every_call NAME            with the one that dlopen(NAME) gives: a soname, a plain name, a path
+//   every_call NAME SOURCE OUT TIMES      compiles that file instead, so many times, and writes the PTX (tests/matrix)
 //
-// EVERY_CALL_PART=compiles leaves out what only the compiler itself can answer, EVERY_CALL_PART=past does nothing else,
-// EVERY_CALL_PART=plain compiles once; all print to standard error which libraries of NVRTC were loaded.
-// EVERY_CALL_GOES_TO names the working directory once the library is open.
+// EVERY_CALL_PART=compiles leaves out what only the compiler itself can answer, EVERY_CALL_PART=plain compiles once;
+// both print to standard error which libraries of NVRTC were loaded. EVERY_CALL_PART=past does what only the compiler
+// can answer, and nothing else. EVERY_CALL_GOES_TO names the working directory once the library is open.
 
 #include "every.h"
 
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-typedef struct nvrtc_program* Program;
+typedef void* Program;
 
 struct Functions {
     int (*Version)(int*, int*);
@@ -48,36 +49,14 @@ struct Functions {
                 void* const*);
 } nv;
 
-static const char* const k_functions[] = {"Version",
-                                          "GetErrorString",
-                                          "GetNumSupportedArchs",
-                                          "GetSupportedArchs",
-                                          "CreateProgram",
-                                          "DestroyProgram",
-                                          "CompileProgram",
-                                          "GetPTXSize",
-                                          "GetPTX",
-                                          "GetCUBINSize",
-                                          "GetCUBIN",
-                                          "GetLTOIRSize",
-                                          "GetLTOIR",
-                                          "GetOptiXIRSize",
-                                          "GetOptiXIR",
-                                          "GetProgramLogSize",
-                                          "GetProgramLog",
-                                          "AddNameExpression",
-                                          "GetLoweredName",
-                                          "GetPCHHeapSize",
-                                          "SetPCHHeapSize",
-                                          "GetPCHCreateStatus",
-                                          "GetPCHHeapSizeRequired",
-                                          "SetFlowCallback",
-                                          "GetNVVMSize",
-                                          "GetTileIRSize"};
-
 static void find(void* library)
 {
-    find_functions(library, &nv, "nvrtc", k_functions, sizeof k_functions / sizeof *k_functions, "");
+    find_functions(library, &nv, "nvrtc",
+                   "Version GetErrorString GetNumSupportedArchs GetSupportedArchs CreateProgram DestroyProgram "
+                   "CompileProgram GetPTXSize GetPTX GetCUBINSize GetCUBIN GetLTOIRSize GetLTOIR GetOptiXIRSize "
+                   "GetOptiXIR GetProgramLogSize GetProgramLog AddNameExpression GetLoweredName GetPCHHeapSize "
+                   "SetPCHHeapSize GetPCHCreateStatus GetPCHHeapSizeRequired SetFlowCallback GetNVVMSize GetTileIRSize",
+                   "");
     *(void**)&nv.CPEx = dlsym(library, "__nvrtcCPEx");
 }
 
@@ -91,27 +70,14 @@ extern "C"
 
 static void show_output(const char* name, Program program, int (*size_of)(Program, size_t*), int (*get)(Program, char*))
 {
-    size_t size = 4711;
-    const int sized = size_of(program, &size);
-    printf("  %s size: %d, %zu", name, sized, size);
-    if (size == 4711 || size > 100000000)
-        size = 16;
-    char* bytes = (char*)malloc(size + 16);
-    memset(bytes, 0x5a, size + 16);
-    const int got = get(program, bytes);
-    printf("; get: %d, %016llx\n", got, (unsigned long long)hash(bytes, size + 16));
-    free(bytes);
+    show_bytes(name, program, size_of, get);
     printf("  %s to nowhere: %d %d\n", name, size_of(program, NULL), get(program, NULL));
 }
 
 static void show_log(Program program)
 {
-    size_t size = 0;
-    const int sized = nv.GetProgramLogSize(program, &size);
-    char* log = (char*)calloc(size + 1, 1);
-    const int got = nv.GetProgramLog(program, log);
-    printf("  log %d %zu %d: [%s]\n", sized, size, got, log);
-    free(log);
+    show_output("log", program, nv.GetProgramLogSize, nv.GetProgramLog);
+    show_text(program, nv.GetProgramLogSize, nv.GetProgramLog);
 }
 
 static void show_all(Program program)
@@ -120,8 +86,14 @@ static void show_all(Program program)
     show_output("cubin", program, nv.GetCUBINSize, nv.GetCUBIN);
     show_output("ltoir", program, nv.GetLTOIRSize, nv.GetLTOIR);
     show_output("optixir", program, nv.GetOptiXIRSize, nv.GetOptiXIR);
-    show_output("log", program, nv.GetProgramLogSize, nv.GetProgramLog);
     show_log(program);
+}
+
+static void show_heap(Program program)
+{
+    size_t heap = 4711;
+    printf("  heap %d", nv.GetPCHHeapSizeRequired(program, &heap));
+    printf(" %zu\n", heap);
 }
 
 static void show_lowered(Program program, const char* expression)
@@ -131,17 +103,17 @@ static void show_lowered(Program program, const char* expression)
     printf("  lowered %s: %d %s\n", expression, got, name ? name : "(null)");
 }
 
-static int never(void* payload, void* nothing)
+// When a compile asks whether it is to end.
+static int never(void* calls, void* nothing)
 {
     (void)nothing;
-    ++*(int*)payload;
+    ++*(int*)calls;
     return 0;
 }
 
-static int at_once(void* payload, void* nothing)
+static int at_once(void* calls, void* nothing)
 {
-    (void)payload;
-    (void)nothing;
+    never(calls, nothing);
     return 1;
 }
 
@@ -153,46 +125,64 @@ static const char k_template[] = "#include \"given.h\"\n"
 static const char k_broken[] = "__global__ void broken( { nonsense }\n";
 static const char k_warns[] = "__global__ void warns(int* x) { int unused = 3; x[0] = 1; }\n";
 
-static void compile_and_show(const char* what, const char* source, const char* name, int count,
-                             const char* const* options)
+static const char* const k_sm[] = {"-arch=sm_80"};
+
+static Program create(const char* what, const char* source, const char* name)
 {
     Program program = NULL;
     printf("%s: create %d\n", what, nv.CreateProgram(&program, source, name, 0, NULL, NULL));
+    return program;
+}
+
+static void compile(Program program, int count, const char* const* options)
+{
     printf("  compile %d\n", nv.CompileProgram(program, count, options));
+}
+
+static void end(Program program)
+{
+    printf("  destroy %d", nv.DestroyProgram(&program));
+    printf(", %s\n", program ? "kept" : "null");
+}
+
+static void compile_and_show(const char* what, const char* source, const char* name, int count,
+                             const char* const* options)
+{
+    Program program = create(what, source, name);
+    compile(program, count, options);
     show_all(program);
-    printf("  destroy %d, %s\n", nv.DestroyProgram(&program), program ? "kept" : "null");
+    end(program);
 }
 
 static void ordinary_compiles(void)
 {
-    const char* sm[] = {"-arch=sm_80"};
     const char* virtual_only[] = {"-arch=compute_80", "-std=c++20"};
     const char* lto[] = {"-dlto", "-arch=sm_90", "-rdc=true"};
     const char* optix[] = {"--optix-ir"};
     const char* pairs[] = {"-D", "N=3", "--gpu-architecture", "sm_90", "-I", "/usr/include"};
-    compile_and_show("plain", k_plain, "plain.cu", 1, sm);
+    const char* near_pch[] = {"-arch=sm_80", "-I/opt/pcharts", "-Dpch-dir"};
+    const char* unknown[] = {"--no-such-option"};
+    const char* bad_arch[] = {"-arch=sm_1"};
+    compile_and_show("plain", k_plain, "plain.cu", 1, k_sm);
     compile_and_show("no options", k_plain, NULL, 0, NULL);
     compile_and_show("virtual", k_plain, "/some/where/plain.cu", 2, virtual_only);
     compile_and_show("lto", k_plain, "lto.cu", 3, lto);
     compile_and_show("optix", k_plain, "optix.cu", 1, optix);
     compile_and_show("pairs", k_plain, "pairs.cu", 6, pairs);
-    compile_and_show("warns", k_warns, "dir/warns.cu", 1, sm);
-    compile_and_show("broken", k_broken, "/x/broken.cu", 1, sm);
-    compile_and_show("empty", "", "empty.cu", 1, sm);
-    const char* near_pch[] = {"-arch=sm_80", "-I/opt/pcharts", "-Dpch-dir"};
+    compile_and_show("warns", k_warns, "dir/warns.cu", 1, k_sm);
+    compile_and_show("broken", k_broken, "/x/broken.cu", 1, k_sm);
+    compile_and_show("empty", "", "empty.cu", 1, k_sm);
     compile_and_show("no precompiled headers", k_plain, "charts.cu", 3, near_pch);
-    const char* unknown[] = {"--no-such-option"};
     compile_and_show("unknown option", k_plain, "u.cu", 1, unknown);
-    const char* bad_arch[] = {"-arch=sm_1"};
     compile_and_show("unknown target", k_plain, "u.cu", 1, bad_arch);
 
     const char* headers[] = {"#define GIVEN 7\n"};
     const char* names[] = {"given.h"};
     Program program = NULL;
     printf("names: create %d\n", nv.CreateProgram(&program, k_template, "names.cu", 1, headers, names));
-    printf("  add %d %d %d %d\n", nv.AddNameExpression(program, "fill<float>"), nv.AddNameExpression(program, "&table"),
-           nv.AddNameExpression(program, "&deep::value"), nv.AddNameExpression(program, "fill<float>"));
-    printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
+    printf("  add %d %d", nv.AddNameExpression(program, "fill<float>"), nv.AddNameExpression(program, "&table"));
+    printf(" %d %d\n", nv.AddNameExpression(program, "&deep::value"), nv.AddNameExpression(program, "fill<float>"));
+    compile(program, 1, k_sm);
     show_lowered(program, "fill<float>");
     show_lowered(program, "&table");
     show_lowered(program, "&deep::value");
@@ -202,17 +192,17 @@ static void ordinary_compiles(void)
     printf("  pch status %d\n", nv.GetPCHCreateStatus(program));
     // A program may be compiled again, with other options.
     const char* other[] = {"-arch=sm_90", "-use_fast_math"};
-    printf("  compile again %d\n", nv.CompileProgram(program, 2, other));
+    compile(program, 2, other);
     show_lowered(program, "fill<float>");
     show_all(program);
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
+    end(program);
 
     printf("bad name: create %d\n", nv.CreateProgram(&program, k_template, "bad.cu", 1, headers, names));
     printf("  add %d\n", nv.AddNameExpression(program, "no_such_thing<float>"));
-    printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
+    compile(program, 1, k_sm);
     show_lowered(program, "no_such_thing<float>");
     show_all(program);
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
+    end(program);
 }
 
 static const char k_choosy[] = "#ifdef BAD\n#error bad\n#endif\n"
@@ -221,7 +211,6 @@ static const char k_choosy[] = "#ifdef BAD\n#error bad\n#endif\n"
 // What a program is compiled to after it has been compiled to something else.
 static void compiles_in_a_row(void)
 {
-    const char* sm[] = {"-arch=sm_80"};
     const char* virtual_only[] = {"-arch=compute_90"};
     const char* bad[] = {"-arch=sm_80", "-DBAD"};
     const char* lto[] = {"-arch=sm_80", "-dlto"};
@@ -231,20 +220,17 @@ static void compiles_in_a_row(void)
         const char* what;
         int count;
         const char* const* options;
-    } all[] = {{"sm", 1, sm},           {"lto", 2, lto}, {"virtual", 1, virtual_only}, {"bad", 2, bad},
-               {"unknown", 1, unknown}, {"sm", 1, sm},   {"missing", 2, missing},      {"negative", -1, sm},
-               {"nowhere", 1, NULL},    {"sm", 1, sm},   {"negative", -1, sm}};
-    Program program = NULL;
-    size_t heap = 4711;
-    printf("in a row: create %d\n", nv.CreateProgram(&program, k_choosy, "row.cu", 0, NULL, NULL));
+    } all[] = {{"sm", 1, k_sm},         {"lto", 2, lto}, {"virtual", 1, virtual_only}, {"bad", 2, bad},
+               {"unknown", 1, unknown}, {"sm", 1, k_sm}, {"missing", 2, missing},      {"negative", -1, k_sm},
+               {"nowhere", 1, NULL},    {"sm", 1, k_sm}, {"negative", -1, k_sm}};
+    Program program = create("in a row", k_choosy, "row.cu");
     printf("  unknown %d\n", nv.CompileProgram(program, 1, unknown));
     printf("  add %d\n", nv.AddNameExpression(program, "fill<int>"));
     printf("  missing %d\n", nv.CompileProgram(program, 2, missing));
     printf("  add %d\n", nv.AddNameExpression(program, "fill<float>"));
     show_lowered(program, "fill<int>");
     show_all(program);
-    printf("  heap %d", nv.GetPCHHeapSizeRequired(program, &heap));
-    printf(" %zu\n", heap);
+    show_heap(program);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         printf("  %s %d\n", all[i].what, nv.CompileProgram(program, all[i].count, all[i].options));
         show_lowered(program, "fill<int>");
@@ -252,18 +238,17 @@ static void compiles_in_a_row(void)
         show_lowered(program, "fill<double>");
         show_all(program);
         printf("  add %d\n", nv.AddNameExpression(program, "fill<double>"));
-        heap = 4711;
-        printf("  heap %d", nv.GetPCHHeapSizeRequired(program, &heap));
-        printf(" %zu %d\n", heap, nv.GetPCHHeapSizeRequired(program, NULL));
+        show_heap(program);
+        printf("  heap to nowhere %d\n", nv.GetPCHHeapSizeRequired(program, NULL));
     }
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
+    end(program);
 
-    printf("bad at first: create %d\n", nv.CreateProgram(&program, k_choosy, "row.cu", 0, NULL, NULL));
+    program = create("bad at first", k_choosy, "row.cu");
     printf("  bad %d\n", nv.CompileProgram(program, 2, bad));
     printf("  unknown %d\n", nv.CompileProgram(program, 1, unknown));
     printf("  add %d\n", nv.AddNameExpression(program, "fill<int>"));
     show_lowered(program, "fill<int>");
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
+    end(program);
 }
 
 // Programs that come from another function than nvrtcCreateProgram.
@@ -272,86 +257,71 @@ static void inner_door(void)
     printf("inner door %s\n", nv.CPEx ? "there" : "absent");
     if (!nv.CPEx)
         return;
-    const char* sm[] = {"-arch=sm_80"};
     Program program = NULL;
-    size_t heap = 4711;
     printf("  create %d\n", nv.CPEx(&program, k_choosy, "inner.cu", 0, NULL, NULL, 0, NULL, NULL));
     printf("  add %d\n", nv.AddNameExpression(program, "fill<int>"));
-    printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
+    compile(program, 1, k_sm);
     show_lowered(program, "fill<int>");
     show_all(program);
     printf("  pch status %d\n", nv.GetPCHCreateStatus(program));
-    printf("  heap %d", nv.GetPCHHeapSizeRequired(program, &heap));
-    printf(" %zu\n", heap);
+    show_heap(program);
     printf("  callback %d\n", nv.SetFlowCallback(program, NULL, NULL));
-    printf("  destroy %d, %s\n", nv.DestroyProgram(&program), program ? "kept" : "null");
+    end(program);
 }
 
 // Precompiled headers of a program that has no headers.
 static void precompiled(int count, const char* const* options)
 {
-    Program program = NULL;
-    size_t heap = 4711;
-    printf("pch: create %d\n", nv.CreateProgram(&program, k_plain, "pch.cu", 0, NULL, NULL));
-    printf("  compile %d\n", nv.CompileProgram(program, count, options));
+    Program program = create("pch", k_plain, "pch.cu");
+    compile(program, count, options);
     show_log(program);
     show_output("ptx", program, nv.GetPTXSize, nv.GetPTX);
-    printf("  heap %d, status %d\n", nv.GetPCHHeapSizeRequired(program, &heap), nv.GetPCHCreateStatus(program));
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
+    show_heap(program);
+    printf("  pch status %d\n", nv.GetPCHCreateStatus(program));
+    end(program);
+}
+
+static void compile_with_callback(const char* what, int (*callback)(void*, void*))
+{
+    int calls = 0;
+    Program program = create(what, k_plain, "flow.cu");
+    printf("  set %d\n", nv.SetFlowCallback(program, callback, &calls));
+    compile(program, 1, k_sm);
+    printf("  called %s\n", calls > 0 ? "yes" : "no");
+    show_all(program);
+    end(program);
 }
 
 // What the compiler alone can do.
 static void past_the_cache(void)
 {
-    const char* sm[] = {"-arch=sm_80"};
     const char* pch[] = {"-arch=sm_80", "--pch", "--pch-messages=false"};
-    Program program = NULL;
-    int calls = 0;
     precompiled(3, pch);
-    printf("callback: create %d\n", nv.CreateProgram(&program, k_plain, "flow.cu", 0, NULL, NULL));
-    printf("  set %d\n", nv.SetFlowCallback(program, never, &calls));
-    printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
-    show_log(program);
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
-    if (nv.CPEx) {
-        printf("inner: create %d\n", nv.CPEx(&program, k_plain, "inner.cu", 0, NULL, NULL, 0, NULL, NULL));
-        printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
-        printf("  destroy %d\n", nv.DestroyProgram(&program));
-    }
+    compile_with_callback("callback", never);
+    inner_door();
 }
 
 static void callbacks(void)
 {
-    const char* sm[] = {"-arch=sm_80"};
-    Program program = NULL;
     int calls = 0;
-    printf("callback: create %d\n", nv.CreateProgram(&program, k_plain, "flow.cu", 0, NULL, NULL));
-    printf("  set %d\n", nv.SetFlowCallback(program, never, &calls));
-    printf("  compile %d, called %s\n", nv.CompileProgram(program, 1, sm), calls > 0 ? "yes" : "no");
-    show_all(program);
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
-    printf("cancelled: create %d\n", nv.CreateProgram(&program, k_plain, "flow.cu", 0, NULL, NULL));
-    printf("  set %d\n", nv.SetFlowCallback(program, at_once, &calls));
-    printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
-    show_log(program);
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
-    printf("set later: create %d\n", nv.CreateProgram(&program, k_choosy, "later.cu", 0, NULL, NULL));
+    compile_with_callback("callback", never);
+    compile_with_callback("cancelled", at_once);
+    Program program = create("set later", k_choosy, "later.cu");
     printf("  add %d\n", nv.AddNameExpression(program, "fill<int>"));
-    printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
+    compile(program, 1, k_sm);
     printf("  set nothing %d\n", nv.SetFlowCallback(program, NULL, NULL));
     printf("  set %d\n", nv.SetFlowCallback(program, at_once, &calls));
     show_all(program);
-    printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
+    compile(program, 1, k_sm);
     show_lowered(program, "fill<int>");
     show_all(program);
     printf("  add %d\n", nv.AddNameExpression(program, "fill<float>"));
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
+    end(program);
 }
 
 static void wrong_use(void)
 {
     Program program = NULL;
-    const char* sm[] = {"-arch=sm_80"};
     const char* null_option[] = {NULL};
     printf("create nowhere %d\n", nv.CreateProgram(NULL, k_plain, "x", 0, NULL, NULL));
     printf("create without source %d\n", nv.CreateProgram(&program, NULL, "x", 0, NULL, NULL));
@@ -378,20 +348,20 @@ static void wrong_use(void)
     printf("  %d %d %d\n", nv.GetPCHCreateStatus(NULL), nv.GetPCHHeapSizeRequired(NULL, &size),
            nv.SetFlowCallback(NULL, never, NULL));
 
-    printf("not compiled: create %d\n", nv.CreateProgram(&program, k_plain, "early.cu", 0, NULL, NULL));
+    program = create("not compiled", k_plain, "early.cu");
     show_all(program);
     show_lowered(program, "add");
     printf("  pch status %d\n", nv.GetPCHCreateStatus(program));
     printf("  name to nowhere %d %d\n", nv.AddNameExpression(program, NULL), nv.GetLoweredName(program, "add", NULL));
-    printf("  compile with negative options %d\n", nv.CompileProgram(program, -1, sm));
+    printf("  compile with negative options %d\n", nv.CompileProgram(program, -1, k_sm));
     show_log(program);
     printf("  compile with missing options %d\n", nv.CompileProgram(program, 1, NULL));
     show_log(program);
     printf("  compile with a null option %d\n", nv.CompileProgram(program, 1, null_option));
-    printf("  compile %d\n", nv.CompileProgram(program, 1, sm));
+    compile(program, 1, k_sm);
     show_lowered(program, "add");
     show_all(program);
-    printf("  destroy %d\n", nv.DestroyProgram(&program));
+    end(program);
     printf("version nowhere %d %d\n", nv.Version(NULL, NULL), nv.GetNumSupportedArchs(NULL));
     printf("archs nowhere %d\n", nv.GetSupportedArchs(NULL));
     printf("heap nowhere %d\n", nv.GetPCHHeapSize(NULL));
@@ -495,32 +465,56 @@ static void show_loaded(void)
     fclose(maps);
 }
 
+// Each time in a program of its own.
+static int compile_file(const char* source, const char* out, int times)
+{
+    const char* options[] = {"--gpu-architecture=compute_80"};
+    static char text[1 << 16];
+    FILE* file = fopen(source, "rb");
+    if (!file || fread(text, 1, sizeof text - 1, file) == 0 || fclose(file) != 0)
+        return 2;
+    for (int i = 0; i < times; ++i) {
+        Program program = NULL;
+        size_t size = 0;
+        if (nv.CreateProgram(&program, text, "k.cu", 0, NULL, NULL) != 0)
+            return 3;
+        const int status = nv.CompileProgram(program, 1, options);
+        if (status != 0)
+            return 10 + status;
+        nv.GetPTXSize(program, &size);
+        char* const ptx = (char*)malloc(size);
+        file = fopen(out, "wb");
+        if (nv.GetPTX(program, ptx) != 0 || !file || fwrite(ptx, 1, size - 1, file) != size - 1 || fclose(file) != 0)
+            return 4;
+        free(ptx);
+        nv.DestroyProgram(&program);
+    }
+    return 0;
+}
+
 int main(int count, char** arguments)
 {
-    void* library = RTLD_DEFAULT;
 #ifdef EVERY_CALL_LINKED
+    void* library = RTLD_DEFAULT;
     int major = 0;
     int minor = 0;
     nvrtcVersion(&major, &minor);
 #else
-    if (count < 2 || !(library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL))) {
-        fprintf(stderr, "every_call: %s\n", count < 2 ? "which library?" : dlerror());
-        return 2;
-    }
+    void* library = open_library(count > 1 ? arguments[1] : "no library is named");
 #endif
     find(library);
+    if (count == 5)
+        return compile_file(arguments[2], arguments[3], atoi(arguments[4]));
     const char* part = getenv("EVERY_CALL_PART");
     const char* elsewhere = getenv("EVERY_CALL_GOES_TO");
     if (elsewhere && chdir(elsewhere) != 0)
         return 2;
     if (part && strcmp(part, "past") == 0) {
         past_the_cache();
-        show_loaded();
         return 0;
     }
     if (part && strcmp(part, "plain") == 0) {
-        const char* sm[] = {"-arch=sm_80"};
-        compile_and_show("plain", k_plain, "plain.cu", 1, sm);
+        compile_and_show("plain", k_plain, "plain.cu", 1, k_sm);
         show_loaded();
         return 0;
     }
@@ -541,17 +535,13 @@ int main(int count, char** arguments)
     facts();
     wrong_use();
     inner_door();
+#ifndef EVERY_CALL_LINKED
     if (elsewhere)
         return 0;  // what is opened by a path from where it was can be opened once
-#ifndef EVERY_CALL_LINKED
-    (void)count;
     printf("close %d\n", dlclose(library));
-    library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+    library = open_library(arguments[1]);
     find(library);
     threads();
-#else
-    (void)count;
-    (void)arguments;
 #endif
     return 0;
 }

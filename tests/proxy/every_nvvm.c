@@ -3,7 +3,7 @@
 //   every_nvvm LIBRARY [LIBDEVICE]        with the one that dlopen(LIBRARY) gives; "-": inside this program
 //
 // EVERY_NVVM_PART says which part alone. plain: one program, without a mistake. loaded: it, and how many libnvvm were
-// loaded. hidden: it, after functions that are not exported were asked for. threads: programs of several threads.
+// loaded. hidden: it, after functions that are not exported were asked for.
 
 #define _GNU_SOURCE
 #include "every.h"
@@ -61,22 +61,11 @@ static const char* g_unknown[] = {"-no-such-option"};
 static const char* g_no_target[] = {"-arch=compute_1"};
 static const char* g_missing[] = {"-arch=compute_80", NULL};
 
-static const char* const k_functions[] = {"GetErrorString",         "Version",           "IRVersion",
-                                          "CreateProgram",          "DestroyProgram",    "AddModuleToProgram",
-                                          "LazyAddModuleToProgram", "CompileProgram",    "VerifyProgram",
-                                          "GetCompiledResultSize",  "GetCompiledResult", "GetProgramLogSize",
-                                          "GetProgramLog"};
-
 static void show(Program program)
 {
     show_bytes("result", program, nv.GetCompiledResultSize, nv.GetCompiledResult);
     show_bytes("log", program, nv.GetProgramLogSize, nv.GetProgramLog);
-    size_t size = 0;
-    nv.GetProgramLogSize(program, &size);
-    char* const text = calloc(size + 1, 1);
-    nv.GetProgramLog(program, text);
-    printf("  |%s|\n", text);
-    free(text);
+    show_text(program, nv.GetProgramLogSize, nv.GetProgramLog);
 }
 
 static Program create(const char* what)
@@ -123,6 +112,12 @@ static void end(Program program)
     printf(" %s\n", program ? "kept" : "null");
 }
 
+static void compile_and_end(Program program)
+{
+    compile(program, 1, g_plain);
+    end(program);
+}
+
 static void once(const char* what, const char* text, int count, const char** options)
 {
     Program program = create(what);
@@ -136,8 +131,7 @@ static void plain(void)
     Program program = create("plain");
     add_text(program, k_kernel, "kernel.ll");
     verify(program, 1, g_plain);
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
 }
 
 static void good(const char* libdevice)
@@ -153,17 +147,14 @@ static void good(const char* libdevice)
     Program program = create("two modules");
     add_text(program, k_kernel, "kernel.ll");
     add_text(program, k_helper, NULL);
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
     program = create("two modules in another order");
     add_text(program, k_helper, NULL);
     add_text(program, k_kernel, "kernel.ll");
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
     program = create("a zero behind the text");
     add(program, k_kernel, sizeof k_kernel, "kernel.ll", 0);
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
 
     if (!libdevice)
         return;
@@ -175,8 +166,7 @@ static void good(const char* libdevice)
         add_text(program, k_sine, "sine.ll");
         add(program, bytes, size, "libdevice", lazily);
         verify(program, 1, g_plain);
-        compile(program, 1, g_plain);
-        end(program);
+        compile_and_end(program);
     }
     if (file)
         fclose(file);
@@ -197,29 +187,24 @@ static void bad(void)
 
     Program program = create("no module");
     verify(program, 1, g_plain);
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
     program = create("verified and refused");
     add_text(program, k_unverified, "u.ll");
     verify(program, 1, g_plain);
     verify(program, 1, g_unknown);
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
     program = create("only a lazy module");
     add(program, k_kernel, sizeof k_kernel - 1, "kernel.ll", 1);
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
     program = create("a lazy module of text");
     add_text(program, k_kernel, "kernel.ll");
     add(program, k_helper, sizeof k_helper - 1, "helper.ll", 1);
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
     program = create("no buffer");
     printf("  add %d\n", nv.AddModuleToProgram(program, NULL, 7, "n"));
     printf("  add lazily %d\n", nv.LazyAddModuleToProgram(program, NULL, 0, NULL));
     show(program);
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
 }
 
 static void in_odd_order(void)
@@ -240,8 +225,7 @@ static void in_odd_order(void)
     verify(program, 1, g_plain);
     add_text(program, k_without_version, "w.ll");
     verify(program, 1, g_plain);
-    compile(program, 1, g_plain);
-    end(program);
+    compile_and_end(program);
 
     size_t size = 4711;
     char byte = 'x';
@@ -259,45 +243,38 @@ static void in_odd_order(void)
 
 enum { k_threads = 8, k_rounds = 8 };
 
-struct Work {
-    int number;
-    uint64_t sum;  // of all results
-};
-
-// Every thread compiles programs of its own.
-static void* compile_apart(void* argument)
+// Every thread compiles programs of its own. Returns the sum of all results.
+static void* compile_apart(void* number)
 {
-    struct Work* const work = argument;
+    uintptr_t sum = 0;
     for (int round = 0; round < k_rounds; ++round) {
         char name[32];
-        snprintf(name, sizeof name, "%d-%d.ll", work->number, round);
+        snprintf(name, sizeof name, "%p-%d.ll", number, round);
         Program program = NULL;
         size_t size = 0;
         int status = nv.CreateProgram(&program);
         status |= nv.AddModuleToProgram(program, k_kernel, sizeof k_kernel - 1, name);
         status |= nv.VerifyProgram(program, 1, g_plain);
-        status |= nv.CompileProgram(program, 1, (work->number + round) % 2 ? g_plain : g_newest);
+        status |= nv.CompileProgram(program, 1, ((uintptr_t)number + round) % 2 ? g_plain : g_newest);
         nv.GetCompiledResultSize(program, &size);
         char* const result = malloc(size);
         nv.GetCompiledResult(program, result);
-        work->sum = work->sum * 31 + hash(result, size) + (uint64_t)status;
+        sum = sum * 31 + hash(result, size) + (uintptr_t)status;
         free(result);
         nv.DestroyProgram(&program);
     }
-    return NULL;
+    return (void*)sum;
 }
 
 static void in_threads(void)
 {
     pthread_t threads[k_threads];
-    struct Work works[k_threads];
+    for (uintptr_t i = 0; i < k_threads; ++i)
+        pthread_create(&threads[i], NULL, compile_apart, (void*)i);
     for (int i = 0; i < k_threads; ++i) {
-        works[i] = (struct Work){i, 0};
-        pthread_create(&threads[i], NULL, compile_apart, &works[i]);
-    }
-    for (int i = 0; i < k_threads; ++i) {
-        pthread_join(threads[i], NULL);
-        printf("thread %d: %016llx\n", i, (unsigned long long)works[i].sum);
+        void* sum = NULL;
+        pthread_join(threads[i], &sum);
+        printf("thread %d: %p\n", i, sum);
     }
 }
 
@@ -312,21 +289,17 @@ int main(int count, char** arguments)
 {
     if (count < 2)
         return 2;
-    void* const library = dlopen(strcmp(arguments[1], "-") == 0 ? NULL : arguments[1], RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        fprintf(stderr, "every_nvvm: %s\n", dlerror());
-        return 2;
-    }
-    find_functions(library, &nv, "nvvm", k_functions, sizeof k_functions / sizeof *k_functions, "");
+    void* const library = open_library(arguments[1]);
+    find_functions(library, &nv, "nvvm",
+                   "GetErrorString Version IRVersion CreateProgram DestroyProgram AddModuleToProgram "
+                   "LazyAddModuleToProgram CompileProgram VerifyProgram GetCompiledResultSize GetCompiledResult "
+                   "GetProgramLogSize GetProgramLog",
+                   "");
     const char* const part = getenv("EVERY_NVVM_PART");
     if (part && strcmp(part, "hidden") == 0) {
         void* (*handle)(unsigned) = NULL;
         *(void**)&handle = dlsym(library, "__nvvmHandle");
         printf("hidden %s\n", handle && handle(0x2080) ? "there" : "absent");
-    }
-    if (part && strcmp(part, "threads") == 0) {
-        in_threads();
-        return 0;
     }
     if (part) {
         plain();
@@ -353,5 +326,6 @@ int main(int count, char** arguments)
     good(count > 2 ? arguments[2] : NULL);
     bad();
     in_odd_order();
+    in_threads();
     return 0;
 }

@@ -1,9 +1,9 @@
-// A program with an operator new of its own, which notices what others have allocated. Compiles with the libnvrtc that
-// is named, by its own name or path.
+// every_call with an operator new of its own, which notices what others have allocated. Those for arrays and sizes come
+// here too.
+#include "every_call.c"
 
 #include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <new>
 
 namespace {
@@ -14,7 +14,9 @@ struct alignas(16) Head {
     unsigned long mark = k_mine;
 };
 
-void* allocate(std::size_t size)
+}  // namespace
+
+void* operator new(std::size_t size)
 {
     void* const place = std::malloc(sizeof(Head) + size);
     if (place == nullptr)
@@ -22,7 +24,7 @@ void* allocate(std::size_t size)
     return new (place) Head + 1;
 }
 
-void release(void* object) noexcept
+void operator delete(void* object) noexcept
 {
     if (object == nullptr)
         return;
@@ -35,52 +37,7 @@ void release(void* object) noexcept
     std::free(head);
 }
 
-template <class F>
-F* find(void* library, const char* name)
-{
-    return reinterpret_cast<F*>(::dlsym(library, name));
-}
-
-}  // namespace
-
-void* operator new(std::size_t size)
-{
-    return allocate(size);
-}
-void* operator new[](std::size_t size)
-{
-    return allocate(size);
-}
-void operator delete(void* object) noexcept
-{
-    release(object);
-}
-void operator delete[](void* object) noexcept
-{
-    release(object);
-}
 void operator delete(void* object, std::size_t) noexcept
 {
-    release(object);
-}
-void operator delete[](void* object, std::size_t) noexcept
-{
-    release(object);
-}
-
-int main(int, char** words)
-{
-    void* const library = ::dlopen(words[1], RTLD_NOW);
-    if (library == nullptr) {
-        std::fprintf(stderr, "%s\n", ::dlerror());
-        return 1;
-    }
-    auto* const create = find<int(void**, const char*, const char*, int, const char* const*, const char* const*)>(
-        library, "nvrtcCreateProgram");
-    auto* const compile = find<int(void*, int, const char* const*)>(library, "nvrtcCompileProgram");
-    void* program = nullptr;
-    const char* const options[] = {"-arch=sm_80"};
-    const int created = create(&program, "__global__ void own(int* x) { *x = 1; }", "own.cu", 0, nullptr, nullptr);
-    std::printf("create %d compile %d\n", created, compile(program, 1, options));
-    return 0;
+    operator delete(object);
 }

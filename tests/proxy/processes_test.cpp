@@ -18,14 +18,13 @@ protected:
     }
 
     // What `hearth run --json` says of it at the end.
-    nlohmann::json summary_of(Words words, const Words& options = {})
+    nlohmann::json summary_of(const Words& program, Words options = {})
     {
-        words.insert(words.begin(), {"run", "--json"});
-        words.insert(words.begin() + 2, options.begin(), options.end());
-        result = hearth(words);
+        options.insert(options.begin(), "--json");
+        result = run(options, program);
         return test::summary_of(result);
     }
-    static Words shell(const std::string& text) { return {"--", "/bin/sh", "-c", text}; }
+    static Words shell(const std::string& text) { return {"/bin/sh", "-c", text}; }
 
     ProcessResult result;
 };
@@ -40,17 +39,15 @@ TEST_P(EveryWay, of_starting_a_compiler_is_met)
 {
     const std::string way = GetParam();
     const bool searches = way.find("p", 4) != std::string::npos && way != "posix_spawn";
-    Words words{"--", program("starts"), way};
+    Words words{program("starts"), way};
     if (way == "system")
         words.emplace_back(k_compile_line);
     else
         for (const char* word : {searches ? "g++" : "/usr/bin/g++", "-c", "a.cpp", "-o", "a.o"})
             words.emplace_back(word);
-    const nlohmann::json first = summary_of(words);
-    EXPECT_EQ(first.value("compiled", -1), 1) << result.err;
+    EXPECT_TRUE(holds(summary_of(words), {{"compiled", 1}})) << result.err;
     fs::remove(scratch / "a.o");
-    const nlohmann::json second = summary_of(words);
-    EXPECT_EQ(second.value("hits", -1), 1) << result.err;
+    EXPECT_TRUE(holds(summary_of(words), {{"hits", 1}})) << result.err;
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_TRUE(fs::exists(scratch / "a.o"));
 }
@@ -68,18 +65,16 @@ TEST_F(Processes, an_unmodified_build_compiles_nothing_the_second_time)
                          "rule link\n  command = c++ $in -o $out\n"
                          "build out/a.o: cxx a.cpp\nbuild out/main.o: cxx main.cpp\n"
                          "build out/program: link out/a.o out/main.o\n");
-    const nlohmann::json first = summary_of({"--", "ninja"});
+    EXPECT_TRUE(holds(summary_of({"ninja"}), {{"compiled", 2}}));
     ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
-    EXPECT_EQ(first.value("compiled", -1), 2) << first;
     const std::string made = read(scratch / "out/main.o");
     fs::remove_all(scratch / "out");
     fs::remove(scratch / ".ninja_deps");
     fs::remove(scratch / ".ninja_log");
-    const nlohmann::json second = summary_of({"--", "ninja"}, {"--forbid-compile"});
+    const nlohmann::json second = summary_of({"ninja"}, {"--forbid-compile"});
     EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-    EXPECT_EQ(second.value("hits", -1), 2) << second;
-    EXPECT_EQ(second.value("compiled", -1), 0) << second;
-    EXPECT_EQ(second.value("past_the_cache", -1), 0) << "a link compiles nothing: " << second;
+    // A link compiles nothing.
+    EXPECT_TRUE(holds(second, {{"hits", 2}, {"compiled", 0}, {"past_the_cache", 0}}));
     EXPECT_GT(second.value("saved_seconds", 0.0), 0) << second;
     EXPECT_EQ(read(scratch / "out/main.o"), made);
     EXPECT_EQ(run_process({(scratch / "out/program").string()}).exit_code, 1);
@@ -87,17 +82,24 @@ TEST_F(Processes, an_unmodified_build_compiles_nothing_the_second_time)
     EXPECT_EQ(read(scratch / "out/main.o.d").find("hearth"), std::string::npos);
 }
 
-TEST_F(Processes, may_be_all_that_hearth_run_runs)
+TEST_F(Processes, share_one_cache_however_they_are_started)
 {
-    const Words words{"--", "g++", "-O1", "-c", "a.cpp", "-o", "a.o"};
-    EXPECT_EQ(summary_of(words).value("compiled", -1), 1) << result.err;
-    EXPECT_EQ(summary_of(words).value("hits", -1), 1) << result.err;
-}
-
-TEST_F(Processes, share_what_hearth_exec_has_compiled)
-{
-    ASSERT_EQ(exec({"g++", "-O1", "-c", "a.cpp", "-o", "a.o"}).exit_code, 0);
-    EXPECT_EQ(summary_of(shell(k_compile_line)).value("hits", -1), 1) << result.err;
+    const Words compile = words_of(k_compile_line);
+    EXPECT_TRUE(holds(summary_of(compile), {{"compiled", 1}})) << result.err;
+    EXPECT_TRUE(holds(summary_of(compile), {{"hits", 1}})) << result.err;
+    EXPECT_TRUE(holds(summary_of(shell(k_compile_line)), {{"hits", 1}})) << result.err;
+    EXPECT_EQ(exec(compile).exit_code, 0);
+    EXPECT_EQ(outcome(), "hit") << told;
+    // Named by a word of the command, with or without a folder, or by a link to it.
+    fs::create_symlink(HEARTH_COMMAND, scratch / "g++");
+    for (Words begin : {Words{HEARTH_COMMAND, "g++"}, {HEARTH_COMMAND, "/usr/bin/g++"}, {scratch / "g++"}}) {
+        write("log", "");
+        begin.insert(begin.end(), compile.begin() + 1, compile.end());
+        const ProcessResult ran = run_process(
+            begin, options_of({{"HEARTH_DIR", cache.string()}, {"HEARTH_RUN_LOG", (scratch / "log").string()}}));
+        EXPECT_EQ(ran.exit_code, 0) << ran.err;
+        EXPECT_NE(read(scratch / "log").find("\"hit\""), std::string::npos) << begin[0] << read(scratch / "log");
+    }
 }
 
 TEST_F(Processes, see_nothing_of_hearth_run)
@@ -114,9 +116,8 @@ TEST_F(Processes, see_nothing_of_hearth_run)
 
 TEST_F(Processes, are_left_alone_where_that_is_asked_for)
 {
-    const nlohmann::json summary =
-        summary_of(shell(std::string(k_compile_line) + "; echo $LD_PRELOAD"), {"--no-processes"});
-    EXPECT_EQ(summary.value("compiled", -1), 0) << summary;
+    const Words words = shell(std::string(k_compile_line) + "; echo $LD_PRELOAD");
+    EXPECT_TRUE(holds(summary_of(words, {"--no-processes"}), {{"compiled", 0}}));
     EXPECT_EQ(result.out, "\n");
     EXPECT_TRUE(fs::exists(scratch / "a.o"));
 }
@@ -125,10 +126,9 @@ TEST_F(Processes, are_left_alone_where_they_go_by_another_name)
 {
     // A program of many names that is called by another than its own is that other one.
     write_program("cc", "#!/bin/sh\necho started\n");
-    summary_of({"--", "/bin/bash", "-c", "exec -a archiver ./cc -c a.cpp -o a.o"});
+    const Words words{"/bin/bash", "-c", "exec -a archiver ./cc -c a.cpp -o a.o"};
+    EXPECT_TRUE(holds(summary_of(words), {{"past_the_cache", 0}}));
     EXPECT_EQ(result.out, "started\n");
-    EXPECT_EQ(
-        summary_of({"--", "/bin/bash", "-c", "exec -a archiver ./cc -c a.cpp -o a.o"}).value("past_the_cache", -1), 0);
 }
 
 TEST_F(Processes, that_are_not_there_fail_as_they_would)
@@ -136,7 +136,7 @@ TEST_F(Processes, that_are_not_there_fail_as_they_would)
     for (const char* way : {"execvp", "posix_spawnp"}) {
         const std::string starts = program("starts");
         const ProcessResult bare = run_process({starts, way, "nvcc-9.9", "-c", "a.cu"});
-        summary_of({"--", starts, way, "nvcc-9.9", "-c", "a.cu"});
+        summary_of({starts, way, "nvcc-9.9", "-c", "a.cu"});
         EXPECT_EQ(result.exit_code, bare.exit_code);
         EXPECT_EQ(result.err.substr(0, bare.err.size()), bare.err);
     }
@@ -145,16 +145,13 @@ TEST_F(Processes, that_are_not_there_fail_as_they_would)
 TEST_F(Processes, are_found_as_the_system_finds_them)
 {
     fs::create_directories(scratch / "bin/gcc");  // a directory
-    fs::create_directory(scratch / "other");
     const std::string path = (scratch / "bin").string() + ":" + (scratch / "other").string() + ":/usr/bin:/bin";
-    const auto starts = [&] { return Words{"/usr/bin/env", "PATH=" + path, "gcc", "--version"}; };
     const auto compare = [&](const char* what) {
-        const ProcessResult bare = run_process(starts());
-        Words words = starts();
-        words.insert(words.begin(), {"run", "--"});
-        const ProcessResult ours = hearth(words);
-        EXPECT_EQ(ours.exit_code, bare.exit_code) << what << ours.err;
-        EXPECT_EQ(ours.out, bare.out) << what;
+        const Words words{"/usr/bin/env", "PATH=" + path, "gcc", "--version"};
+        const ProcessResult expected = bare(words);
+        const ProcessResult ours = run({}, words);
+        EXPECT_EQ(ours.exit_code, expected.exit_code) << what << ours.err;
+        EXPECT_EQ(ours.out, expected.out) << what;
     };
     compare("a directory");
     write_program("other/gcc", "#!/nonexistent/interpreter\n");
@@ -187,9 +184,8 @@ TEST_F(Processes, that_are_nothing_but_links_to_hearth_are_not_found)
 
 TEST_F(Processes, may_not_compile_where_that_is_forbidden)
 {
-    const nlohmann::json summary = summary_of(shell(k_compile_line), {"--forbid-compile"});
+    EXPECT_TRUE(holds(summary_of(shell(k_compile_line), {"--forbid-compile"}), {{"forbidden", 1}}));
     EXPECT_EQ(result.exit_code, 3) << result.err;
-    EXPECT_EQ(summary.value("forbidden", -1), 1) << summary;
     EXPECT_FALSE(fs::exists(scratch / "a.o"));
     // What compiles and links at once is a compile too.
     summary_of(shell("g++ a.cpp main.cpp -o program"), {"--forbid-compile"});
@@ -202,40 +198,18 @@ TEST_F(Processes, may_not_compile_where_that_is_forbidden)
 TEST_F(Processes, with_more_words_than_there_is_room_for_run_as_they_are)
 {
     const std::string many = "g++ -c a.cpp -o a.o $(yes -- -DX | head -n 5000)";
-    const nlohmann::json summary = summary_of(shell(many));
+    EXPECT_TRUE(holds(summary_of(shell(many)), {{"compiled", 0}}));
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_EQ(summary.value("compiled", -1), 0) << summary;
     EXPECT_TRUE(fs::exists(scratch / "a.o"));
 }
 
 TEST_F(Processes, built_with_a_sanitizer_run_all_the_same)
 {
     write("checked.cpp", "#include <cstdio>\nint main() { std::puts(\"ran\"); }\n");
-    const ProcessResult built = run_process({"/usr/bin/g++", "-fsanitize=address", (scratch / "checked.cpp").string(),
-                                             "-o", (scratch / "checked").string()});
-    if (built.exit_code != 0)
+    if (bare({"g++", "-fsanitize=address", "checked.cpp", "-o", "checked"}).exit_code != 0)
         GTEST_SKIP() << "This g++ has no AddressSanitizer.";
-    const ProcessOptions no_leaks{.environment = {{"ASAN_OPTIONS", "detect_leaks=0"}}};
-    const ProcessResult ran = hearth({"run", "--", (scratch / "checked").string()}, no_leaks);
-    EXPECT_EQ(ran.out, "ran\n") << ran.err;
-    EXPECT_EQ(ran.exit_code, 0);
-}
-
-TEST_F(Processes, may_be_named_by_a_link_or_a_word_of_the_command)
-{
-    const auto log_of = [&](const Words& words) {
-        write("log", "");
-        const ProcessResult ran = run_process(
-            words, options_of({{"HEARTH_DIR", cache.string()}, {"HEARTH_RUN_LOG", (scratch / "log").string()}}));
-        EXPECT_EQ(ran.exit_code, 0) << ran.err;
-        return read(scratch / "log");
-    };
-    EXPECT_NE(log_of({HEARTH_COMMAND, "g++", "-O1", "-c", "a.cpp", "-o", "a.o"}).find("\"miss\""), std::string::npos);
-    EXPECT_NE(log_of({HEARTH_COMMAND, "/usr/bin/g++", "-O1", "-c", "a.cpp", "-o", "a.o"}).find("\"hit\""),
-              std::string::npos);
-    fs::create_symlink(HEARTH_COMMAND, scratch / "g++");
-    EXPECT_NE(log_of({(scratch / "g++").string(), "-O1", "-c", "a.cpp", "-o", "a.o"}).find("\"hit\""),
-              std::string::npos);
+    const ProcessResult ran = run({}, {"./checked"}, {.environment = {{"ASAN_OPTIONS", "detect_leaks=0"}}});
+    EXPECT_TRUE(ends_printing(ran, 0, "ran\n")) << ran.err;
 }
 
 }  // namespace hearth::test

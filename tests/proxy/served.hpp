@@ -7,8 +7,6 @@
 
 namespace hearth::test {
 
-using Words = std::vector<std::string>;
-
 // A program that knows nothing of Hearth, as it is and under `hearth run`.
 class Served : public Command {
 protected:
@@ -30,6 +28,12 @@ protected:
         if (real.empty())
             GTEST_SKIP() << names.front() << " is not installed.";
     }
+    // With the folders that it lies in.
+    std::filesystem::path write(const std::string& name, const std::string& bytes)
+    {
+        std::filesystem::create_directories((scratch / name).parent_path());
+        return Command::write(name, bytes);
+    }
     static std::string program(const std::string& name) { return std::string(HEARTH_PROGRAMS) + "/" + name; }
 
     // Beside a driver libraries have caches of their own, and leave messages out that are not in them.
@@ -41,12 +45,42 @@ protected:
         return options;
     }
     ProcessResult plain(const ProcessOptions& options = {}) const { return run_process(command, honest(options)); }
-    ProcessResult served(const ProcessOptions& options = {}, Words words = {"--json"})
+    // hearth run OPTIONS -- PROGRAM
+    ProcessResult run(Words options, const Words& program, const ProcessOptions& how = {})
     {
-        words.insert(words.begin(), "run");
-        words.emplace_back("--");
-        words.insert(words.end(), command.begin(), command.end());
-        return hearth(words, honest(options));
+        options.insert(options.begin(), "run");
+        options.emplace_back("--");
+        options.insert(options.end(), program.begin(), program.end());
+        return hearth(options, how);
+    }
+    ProcessResult served(const ProcessOptions& how = {}, const Words& options = {"--json"})
+    {
+        return run(options, command, honest(how));
+    }
+    // Runs the command as it is and two times served, and expects that it notices nothing. What was summed up of a
+    // first time, and of a second.
+    std::pair<nlohmann::json, nlohmann::json> compare(const ProcessOptions& options = {})
+    {
+        const ProcessResult without = plain(options);
+        EXPECT_EQ(without.exit_code, 0) << without.err;
+        const ProcessResult miss = served(options);
+        const ProcessResult hit = served(options);
+        for (const ProcessResult* with : {&miss, &hit}) {
+            EXPECT_EQ(with->exit_code, 0) << with->err;
+            EXPECT_EQ(with->out, without.out) << (with == &miss ? "miss" : "hit");
+        }
+        return {summary_of(miss), summary_of(hit)};
+    }
+    // Turned off, or with a directory that cannot be used.
+    void compare_without_a_cache()
+    {
+        const ProcessResult without = plain();
+        const ProcessResult disabled = served({.environment = {{"HEARTH_DISABLE", "1"}}}, {});
+        EXPECT_EQ(disabled.out, without.out);
+        EXPECT_EQ(disabled.err, without.err);
+        const ProcessResult homeless = served({.environment = {{"HEARTH_DIR", "/proc/no/such/place"}}}, {});
+        EXPECT_EQ(homeless.out, without.out);
+        EXPECT_EQ(homeless.exit_code, 0);
     }
 
     Words command;
@@ -61,6 +95,12 @@ protected:
     ProcessOptions options_of(const Variables& environment = {}, const std::string& directory = {}) const
     {
         return {.environment = {environment.begin(), environment.end()}, .directory = (scratch / directory).string()};
+    }
+    ProcessResult bare(Words words, const Variables& environment = {}, const std::string& directory = {})
+    {
+        if (words.front().find('/') == std::string::npos)
+            words.front().insert(0, "/usr/bin/");
+        return run_process(words, options_of(environment, directory));
     }
     // The last line is ours: it is in `told`, and not in what comes back.
     ProcessResult exec(Words words, const Variables& environment = {}, const std::string& directory = {},

@@ -28,7 +28,7 @@ protected:
         words.insert(words.begin(), {(toolkit / "bin/nvcc").string(), "-DADDED=1"});
         return words;
     }
-    ProcessResult bare(const Words& words) const { return run_process(nvcc(words), options_of()); }
+    ProcessResult theirs(const Words& words) { return bare(nvcc(words)); }
     // With words before it, such as exec or run.
     ProcessResult nvcc_behind(Words all, const Words& words, const ProcessOptions& options = {})
     {
@@ -88,7 +88,7 @@ TEST_F(Steps, of_the_old_target_are_hits_when_one_is_added_and_of_the_same_progr
     EXPECT_EQ(steps_of(k_one), "0 of 3, nvcc compiled") << result.err;
     EXPECT_EQ(steps_of(with_another_target(k_one)), "3 of 5, nvcc compiled") << result.err;
     const std::string ours = made("k.o");
-    EXPECT_EQ(bare(with_another_target(k_one)).exit_code, 0);
+    EXPECT_EQ(theirs(with_another_target(k_one)).exit_code, 0);
     EXPECT_EQ(made("k.o"), ours);
     // What was answered within is no reason not to answer the whole.
     fs::remove(scratch / "k.o");
@@ -109,7 +109,7 @@ TEST_F(Steps, of_the_device_are_hits_after_an_edit_that_only_the_host_sees)
     write("host.h", "static int more() { return 2; }\nint host() { return more() * more(); }\n");
     EXPECT_EQ(steps_of(words), "2 of 3, nvcc compiled") << result.err;
     const std::string ours = made("k.o");
-    EXPECT_EQ(bare(words).exit_code, 0);
+    EXPECT_EQ(theirs(words).exit_code, 0);
     EXPECT_EQ(made("k.o"), ours);
 }
 
@@ -127,11 +127,10 @@ TEST_F(Steps, that_give_names_of_their_own_run_each_time)
     const std::string target = "-arch=sm_80";
     EXPECT_EQ(steps_of({target, "-DVALUE=1", "-c", "k.cu", "-o", "1.o"}), "0 of 3, nvcc compiled") << result.err;
     EXPECT_EQ(steps_of({target, "-DVALUE=2", "-c", "k.cu", "-o", "2.o"}), "0 of 3, nvcc compiled") << result.err;
-    EXPECT_EQ(bare({target, "main.cu", "1.o", "2.o", "-o", "program"}).exit_code, 0);
+    EXPECT_EQ(theirs({target, "main.cu", "1.o", "2.o", "-o", "program"}).exit_code, 0);
     EXPECT_EQ(run_process({(scratch / "program").string()}).exit_code, 0) << "two kernels have become one";
     // The same in another directory is another.
-    fs::create_directory(scratch / "other");
-    fs::copy(scratch / "k.cu", scratch / "other/k.cu");
+    write("other/k.cu", read(scratch / "k.cu"));
     EXPECT_EQ(steps_of({target, "-DVALUE=2", "-c", "k.cu", "-o", "3.o"}, "other"), "0 of 3, nvcc compiled");
     EXPECT_EQ(steps_of({target, "-DVALUE=2", "-c", "k.cu", "-o", "2.o"}), "0 of 0, nvcc hit") << result.err;
 }
@@ -176,8 +175,7 @@ TEST_F(Steps, are_kept_where_the_command_keeps_its_own)
 
 TEST_F(Steps, add_nothing_to_what_nvcc_says)
 {
-    const std::string first = nvcc_behind({"exec", "--"}, k_one, options_of({{"HEARTH_BUNDLES", "absent.bundle"}})).err;
-    EXPECT_EQ(first.find("absent.bundle"), first.rfind("absent.bundle")) << first;
+    EXPECT_EQ(nvcc_behind({"exec", "--"}, k_one, options_of({{"HEARTH_BUNDLES", "absent.bundle"}})).err, "");
     EXPECT_EQ(nvcc_behind({"exec", "--"}, k_one).err, "") << "what Hearth said was kept as if nvcc had said it";
 }
 
@@ -195,18 +193,18 @@ TEST_F(Steps, may_run_side_by_side_and_keep_their_files)
 {
     Words words = with_another_target(k_one);
     words.insert(words.end(), {"--threads", "2", "--keep"});
-    EXPECT_EQ(bare(words).exit_code, 0);
-    std::map<std::string, std::string> theirs;
+    EXPECT_EQ(theirs(words).exit_code, 0);
+    std::map<std::string, std::string> expected;
     for (const fs::directory_entry& each : fs::directory_iterator(scratch))
         if (each.is_regular_file())
-            theirs[each.path().filename().string()] = read(each.path());
-    for (const auto& [name, text] : theirs)
+            expected[each.path().filename().string()] = read(each.path());
+    for (const auto& [name, text] : expected)
         if (name != "k.cu" && name != "host.h")
             fs::remove(scratch / name);
     for (int time = 0; time < 2; ++time) {
         steps_of(words);
         EXPECT_EQ(result.exit_code, 0) << result.err;
-        for (const auto& [name, text] : theirs)
+        for (const auto& [name, text] : expected)
             EXPECT_EQ(read(scratch / name), text) << name;
     }
 }
@@ -215,11 +213,11 @@ TEST_F(Steps, fail_as_they_would)
 {
     write("k.cu", "__global__ void k(int* x) { *x = absent; }\n");
     const Words words{"-arch=sm_80", "-c", "k.cu", "-o", "k.o"};
-    const ProcessResult theirs = bare(words);
-    EXPECT_NE(theirs.exit_code, 0);
+    const ProcessResult expected = theirs(words);
+    EXPECT_NE(expected.exit_code, 0);
     for (int time = 0; time < 2; ++time) {
         steps_of(words);
-        EXPECT_EQ(result.exit_code, theirs.exit_code);
+        EXPECT_EQ(result.exit_code, expected.exit_code);
         EXPECT_NE((result.out + result.err).find("identifier \"absent\" is undefined"), std::string::npos)
             << result.err;
         EXPECT_FALSE(fs::exists(scratch / "k.o"));
@@ -232,7 +230,6 @@ TEST_F(Steps, of_another_directory_are_none_of_this_where_they_hold_its_path)
     const Words words{"-cubin", "-lineinfo", "-arch=sm_80", "-I.", (scratch / "k.cu").string(), "-o", "k.cubin"};
     write("k.cu", "#include <inner.h>\n__global__ void k(float* x) { *x = inner(*x); }\n");
     for (const char* folder : {"one", "another"}) {
-        fs::create_directory(scratch / folder);
         write(std::string(folder) + "/inner.h", "__device__ __forceinline__ float inner(float x) { return x / 3; }\n");
         steps_of(words, folder);
         EXPECT_NE(read(scratch / folder / "k.cubin").find((scratch / folder).string()), std::string::npos);

@@ -1,4 +1,4 @@
-"""hearth.Cache and hearth.Entry, as a program uses them."""
+"""hearth.Cache and hearth.Entry, as a program and its threads use them."""
 
 import array
 import gc
@@ -9,15 +9,10 @@ import tempfile
 import threading
 
 import hearth
-from support import CacheTest, main, never
-from thread_test import in_thread
+from support import CacheTest, Held, in_thread, main, never
 
 
 class Entries(CacheTest):
-    def test_a_miss_is_none(self):
-        self.assertIsNone(self.cache.get(self.key()))
-        self.assertEqual(self.cache.stats().misses, 1)
-
     def test_what_is_put_is_got_again(self):
         writable = memoryview(bytearray(b"ab"))
         for given in (b"bytes", bytearray(b"bytearray"), memoryview(b"memoryview"), writable[1:], b""):
@@ -30,7 +25,7 @@ class Entries(CacheTest):
                 self.assertTrue(entry)
                 self.assertEqual((entry.outcome, entry.tier, entry.status), ("hit", "memory", 0))
 
-    def test_sections_keep_their_names_and_order(self):
+    def test_sections_keep_their_names_and_order_and_can_only_be_read(self):
         self.cache.put(self.key(), {"cubin": b"code", "log": b"", "größe": bytearray(b"12")}, label="a kernel")
         entry = self.cache.get(self.key())
         self.assertEqual(list(entry.sections), ["cubin", "log", "größe"])
@@ -44,6 +39,8 @@ class Entries(CacheTest):
         self.assertNotIn("ptx", entry)
         with self.assertRaises(TypeError):
             entry.sections["log"] = memoryview(b"another")
+        with self.assertRaises(TypeError):
+            entry.data[0] = 1
 
     def test_whatever_has_bytes_can_be_put(self):
         for given in (array.array("B", b"ab"), memoryview(b"a-b-")[::2]):
@@ -70,6 +67,8 @@ class Entries(CacheTest):
             self.assertEqual((again.outcome, again.tier, bytes(again)), ("hit", "disk", b"compiled"))
 
     def test_what_is_removed_is_gone(self):
+        self.assertIsNone(self.cache.get(self.key()))
+        self.assertEqual(self.cache.stats().misses, 1)
         self.cache.put(self.key(), b"x")
         self.assertTrue(self.cache.remove(self.key()))
         self.assertFalse(self.cache.remove(self.key()))
@@ -90,11 +89,6 @@ class Entries(CacheTest):
         gc.collect()
         self.assertEqual(view, content)
         self.assertEqual(part, content[1000:2000])
-
-    def test_a_view_can_only_be_read(self):
-        self.cache.put(self.key(), b"abc")
-        with self.assertRaises(TypeError):
-            self.cache.get(self.key()).data[0] = 1
 
     def test_an_entry_can_be_put_again_and_sent_as_bytes_only(self):
         self.cache.put(self.key(1), b"abc")
@@ -137,11 +131,8 @@ class Compiles(CacheTest):
                 raise SystemExit(3)
 
         self.ignore_what_ctypes_ignores()
-        for kind, raised in [
-            (WithoutStatus, WithoutStatus),
-            (WithoutSense, WithoutSense),
-            (WithoutWords, SystemExit),
-        ]:
+        same = [(kind, kind) for kind in (ZeroDivisionError, WithoutStatus, WithoutSense)]
+        for kind, raised in [*same, (WithoutWords, SystemExit)]:
 
             def fails():
                 raise kind("no")
@@ -227,27 +218,16 @@ class Compiles(CacheTest):
             self.cache.get_or_compile(self.key(), circle)
 
     def test_whoever_has_a_deadline_leaves_and_the_compile_goes_on(self):
-        begun, may_end = threading.Event(), threading.Event()
-
-        def slow():
-            begun.set()
-            may_end.wait()
-            return b"late"
-
+        held = Held()
         with self.assertRaises(hearth.Error) as raised:
-            self.cache.get_or_compile(self.key(), slow, deadline=0.05)
+            self.cache.get_or_compile(self.key(), held, deadline=0.05)
         self.assertEqual(raised.exception.status, hearth.Status.TIMEOUT)
-        begun.wait()
-        may_end.set()
-        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never, deadline=60)), b"late")
+        held.end()
+        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never, deadline=60)), b"held")
 
     def test_a_deadline_may_be_as_far_off_as_a_number_can_say(self):
         for deadline in (sys.maxsize / 1e9, 1e10, 2.0**52):
             self.assertEqual(bytes(self.cache.get_or_compile(self.key(deadline.hex()), lambda: b"x", deadline)), b"x")
-
-    def test_a_deadline_passes_on_what_the_compile_raises(self):
-        with self.assertRaises(ZeroDivisionError):
-            self.cache.get_or_compile(self.key(), lambda: 1 // 0, deadline=60)
 
     def test_a_cache_that_may_not_compile_does_not(self):
         with hearth.Cache.open(self.directory, forbid_compile=True) as cache:
@@ -309,15 +289,13 @@ class Caches(CacheTest):
             with self.assertRaisesRegex(hearth.Error, next(iter(settings))) as raised:
                 hearth.Cache.open(self.directory, **settings)
             self.assertEqual(raised.exception.status, hearth.Status.INVALID_ARGUMENT)
-
-    def test_an_item_of_a_list_that_would_become_two_is_an_error(self):
-        for item in ("/with blank/kernels.hearth", ""):
+        for item in ("/with blank/kernels.hearth", ""):  # it would become two items of a list
             with self.assertRaisesRegex(ValueError, f'"{item}". Blanks separate items'):
                 hearth.Cache.open(self.directory, bundles=["/kernels.hearth", item])
 
     def test_a_cache_that_was_sent_is_in_the_same_directory_from_everywhere(self):
         self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(self.directory)
+        os.chdir(self.folder)
         with hearth.Cache.open("relative") as cache:
             cache.put(self.key(), b"x")
             sent = pickle.dumps(cache)
@@ -325,7 +303,7 @@ class Caches(CacheTest):
             os.chdir(elsewhere)
             with pickle.loads(sent) as cache:
                 self.assertEqual(bytes(cache.get(self.key())), b"x")
-            os.chdir(self.directory)
+            os.chdir(self.folder)
 
     def test_the_shared_cache_is_one_and_stays_open(self):
         shared = hearth.Cache.shared()
@@ -349,6 +327,48 @@ class Caches(CacheTest):
     def test_an_error_can_be_sent_to_another_process(self):
         error = pickle.loads(pickle.dumps(hearth.Error(hearth.Status.NO_SPACE, "The disk is full.")))
         self.assertEqual((error.status, str(error)), (hearth.Status.NO_SPACE, "The disk is full."))
+
+
+class Threads(CacheTest):
+    def test_sixteen_threads_wait_for_one_compile(self):
+        calls = []
+
+        def compile():
+            calls.append(threading.current_thread())
+            self.wait_until_waited(15)
+            return b"once"
+
+        started = [in_thread(lambda: self.cache.get_or_compile(self.key(), compile)) for _ in range(16)]
+        for thread, _ in started:
+            thread.join()
+        entries = [outcome[0] for _, outcome in started]
+        self.assertEqual([bytes(entry) for entry in entries], [b"once"] * 16)
+        self.assertEqual(sorted(entry.outcome for entry in entries), ["compiled"] + ["waited"] * 15)
+        self.assertEqual(len(calls), 1)
+        self.assertIn(calls[0], [thread for thread, _ in started])
+
+    def test_whoever_waited_for_a_compile_that_raised_is_told(self):
+        def compile():
+            self.wait_until_waited()
+            raise ValueError("there is no such option")
+
+        started = [in_thread(lambda: self.cache.get_or_compile(self.key(), compile)) for _ in range(2)]
+        for thread, _ in started:
+            thread.join()
+        one, other = sorted((outcome[0] for _, outcome in started), key=lambda error: isinstance(error, hearth.Error))
+        self.assertIsInstance(one, ValueError)
+        self.assertRegex(str(other), "The compile function raised ValueError: there is no such option")
+
+    def test_closing_waits_for_nobody_and_harms_nobody(self):
+        held = Held()
+        cache = hearth.Cache.open(self.directory)
+        thread, outcome = in_thread(lambda: cache.get_or_compile(self.key(), held))
+        held.begun.wait(60)
+        cache.close()
+        held.end()
+        thread.join()
+        self.assertEqual(bytes(outcome[0]), b"held")
+        self.assertEqual(bytes(self.cache.get(self.key())), b"held")
 
 
 if __name__ == "__main__":

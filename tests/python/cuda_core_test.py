@@ -1,11 +1,6 @@
 """hearth.cuda_core: NVIDIA's cuda.core compiles with NVRTC, in processes that have nothing but Hearth in common."""
 
-import os
-import subprocess
-import sys
-import tempfile
 import textwrap
-import unittest
 
 import support
 
@@ -44,20 +39,9 @@ _MAPPING = textwrap.dedent(
 )
 
 
-class CudaCoreTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.environment = {**os.environ, **support.SAME_PACKAGE, "HEARTH_DIR": folder.name}
-
+class CudaCoreTest(support.FolderTest):
     def run_it(self, program, *arguments, **more):
-        return subprocess.run(
-            [support.PYTHON, "-c", program, *arguments],
-            env={**self.environment, **more},
-            capture_output=True,
-            text=True,
-            timeout=100,
-        )
+        return self.start([support.PYTHON, "-c", program, *arguments], self.environment(**more))
 
     def check(self, program, *arguments):
         done = self.run_it(program, *arguments)

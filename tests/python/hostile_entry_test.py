@@ -5,11 +5,9 @@ as the real ones do; where Triton is installed, triton_test feeds it some of the
 import base64
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import textwrap
-import unittest
 
 import support
 
@@ -205,59 +203,40 @@ def mutants(value, replace=lambda new: new):
             yield from mutants(item, lambda new, place=place: replace([*value[:place], new, *value[place + 1 :]]))
 
 
-class HostileEntries(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls._folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls._folder.cleanup)
-        for name, text in _SHELLS.items():
-            path = os.path.join(cls._folder.name, "shells", name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w") as file:
-                file.write(textwrap.dedent(text))
+class HostileEntries(support.FolderTest):
+    def setUp(self):
+        super().setUp()
+        self.write({"shells/" + name: text for name, text in _SHELLS.items()})
 
     def read(self, entries):
         """What each gave, and the files below Triton's directory and beside it."""
+        given = [
+            (place, {name: base64.b64encode(data).decode() for name, data in sections.items()})
+            for place, sections in entries
+        ]
+        paths = os.pathsep.join([self.path("shells"), support.SAME_PACKAGE["PYTHONPATH"]])
         with tempfile.TemporaryDirectory() as root:
-            environment = {
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(
-                    [os.path.join(self._folder.name, "shells"), support.SAME_PACKAGE["PYTHONPATH"]]
-                ),
-                "ROOT": root,
-                "TRITON_CACHE_DIR": os.path.join(root, "triton"),
-                "HEARTH_DIR": os.path.join(self._folder.name, "cache"),
-                "HEARTH_LOG": "off",
-            }
-            given = [
-                (place, {name: base64.b64encode(data).decode() for name, data in sections.items()})
-                for place, sections in entries
-            ]
-            done = subprocess.run(
-                [sys.executable, "-c", textwrap.dedent(_READER)],
-                env=environment,
-                input=json.dumps(given),
-                capture_output=True,
-                text=True,
-                timeout=200,
-            )
+            own = {"PYTHONPATH": paths, "ROOT": root, "TRITON_CACHE_DIR": os.path.join(root, "triton")}
+            words = [sys.executable, "-c", textwrap.dedent(_READER)]
+            done = self.start(words, self.environment(HEARTH_LOG="off", **own), input=json.dumps(given))
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])
         return [json.loads(line) for line in done.stdout.splitlines()]
 
-    def assert_misses(self, entries):
+    def assert_answers(self, allowed, entries):
+        """What was answered, and which files were written."""
         answers = self.read(entries)
         self.assertEqual(len(answers), len(entries))
-        wrong = [(entry, answer) for entry, (answer, _) in zip(entries, answers) if answer not in ("miss", "refused")]
+        wrong = [(entry, answer) for entry, (answer, _) in zip(entries, answers) if answer not in allowed]
         self.assertEqual(wrong[:3], [], f"{len(wrong)} of {len(entries)}")
-        return {file for _, files in answers for file in files}
+        return {answer for answer, _ in answers}, {file for _, files in answers for file in files}
+
+    def assert_misses(self, entries):
+        return self.assert_answers(("miss", "refused"), entries)[1]
 
     def assert_nothing_is_raised(self, entries):
-        answers = self.read(entries)
-        self.assertEqual(len(answers), len(entries))
-        wrong = [(entry, answer) for entry, (answer, _) in zip(entries, answers) if answer not in ("hit", "miss", "refused")]
-        self.assertEqual(wrong[:3], [], f"{len(wrong)} of {len(entries)}")
-        self.assertIn("miss", {answer for answer, _ in answers})
-        return {file for _, files in answers for file in files}
+        answers, files = self.assert_answers(("hit", "miss", "refused"), entries)
+        self.assertIn("miss", answers)
+        return files
 
     def test_entries_that_are_whole_are_hits(self):
         answers = self.read(
@@ -322,8 +301,8 @@ class HostileEntries(unittest.TestCase):
             self.assert_nothing_is_raised([(name, {"bytes": encoded(one)}) for one in mutants(value)])
 
     def test_no_entry_names_a_file_that_a_framework_reads_or_writes(self):
-        tuned = [{**_TUNED, "configs_timings": [[{"kwargs": {}, "ir_override": "/tmp/mine.ptx"}, [0.1]]]}]
-        self.assert_misses([("tuned", {"": encoded(one)}) for one in tuned])
+        tuned = {**_TUNED, "configs_timings": [[{"kwargs": {}, "ir_override": "/tmp/mine.ptx"}, [0.1]]]}
+        self.assert_misses([("tuned", {"": encoded(tuned)})])
         kernel = {**_METADATA, "ir_override": "/tmp/mine.ptx"}
         self.assert_misses([("kernel", {"add.json": encoded(kernel), "add.cubin": b"\x7fELF"})])
         names = ["../../.config/x", "/tmp/x.best_config", "x", ".best_config", "a/b.best_config", "a\n.best_config"]

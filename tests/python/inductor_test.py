@@ -3,22 +3,16 @@
 import json
 import os
 import shutil
-import subprocess
-import tempfile
-import textwrap
-import unittest
 
 import support
 
 # Compiles a function with a backward pass, and says what it got and how often torch's caches hit. Of nothing but products
 # of matrices: for others torch would have g++ compile for 20 s what does not go through these caches.
-_PROGRAM = textwrap.dedent(
-    """
-    import json, logging, sys
+_PROGRAM = """
+    import json, logging
     logging.basicConfig()
-    if sys.argv[1] == "kept":
-        import hearth.inductor
-        hearth.inductor.enable()
+    import hearth.inductor
+    hearth.inductor.enable()
     import torch
     from torch._dynamo.utils import counters
 
@@ -34,55 +28,39 @@ _PROGRAM = textwrap.dedent(
                       "autograd": [counters["aot_autograd"]["autograd_cache_hit"],
                                    counters["aot_autograd"]["autograd_cache_miss"]]}))
     """
-)
 
 
-class InductorTest(unittest.TestCase):
+class InductorTest(support.FolderTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.own = os.path.join(self.folder, "torch")
-        self.program = os.path.join(self.folder, "program.py")
-        with open(self.program, "w") as file:
-            file.write(_PROGRAM)
+        super().setUp()
+        self.own = self.path("torch")
 
-    def run_it(self, world, **more):
-        environment = {
-            **os.environ,
-            **support.SAME_PACKAGE,
-            "TORCHINDUCTOR_CACHE_DIR": self.own,
-            "HEARTH_DIR": os.path.join(self.folder, "cache"),
-            **more,
-        }
-        result = subprocess.run(
-            [support.PYTHON, self.program, world], env=environment, capture_output=True, text=True, timeout=250
-        )
+    def run_it(self, **more):
+        self.write({"program.py": _PROGRAM})
+        words = [support.PYTHON, self.path("program.py")]
+        result = self.start(words, self.environment(TORCHINDUCTOR_CACHE_DIR=self.own, **more))
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout.splitlines()[-1]), result.stderr
 
     def test_what_one_process_compiled_another_has_though_torchs_own_files_are_gone(self):
-        first, said = self.run_it("kept")
+        first, said = self.run_it()
         self.assertEqual(first["autograd"], [0, 1], said)
         shutil.rmtree(self.own)
-        second, said = self.run_it("kept")
+        second, said = self.run_it()
         self.assertEqual(second["autograd"], [1, 0], said)
         self.assertEqual((second["value"], second["gradient"]), (first["value"], first["gradient"]))
         # A value that is damaged is a miss.
-        for place, _, names in os.walk(os.path.join(self.folder, "cache")):
+        for place, _, names in os.walk(self.path("cache")):
             for name in names:
                 with open(os.path.join(place, name), "r+b") as file:
                     file.seek(os.path.getsize(os.path.join(place, name)) // 2)
                     file.write(b"damage")
         shutil.rmtree(self.own)
-        third, _ = self.run_it("kept")
+        third, _ = self.run_it()
         self.assertEqual((third["value"], third["gradient"]), (first["value"], first["gradient"]))
 
     def test_a_cache_that_cannot_be_used_is_no_matter_to_torch(self):
-        blocked = os.path.join(self.folder, "blocked")
-        with open(blocked, "w"):
-            pass
-        first, _ = self.run_it("kept", HEARTH_DIR=blocked)
+        first, _ = self.run_it(HEARTH_DIR=self.blocked())
         self.assertEqual(first["autograd"], [0, 1])
 
 

@@ -7,8 +7,7 @@ import sys
 import textwrap
 import threading
 
-from support import CacheTest, main, never
-from thread_test import in_thread
+from support import CacheTest, Held, in_thread, main, never
 
 
 class Interrupts(CacheTest):
@@ -21,15 +20,32 @@ class Interrupts(CacheTest):
         for thread in self.left_alone:
             thread.join()  # before its directory goes
 
+    def held(self, key):
+        """A compile of another thread, which is joined with what it gives."""
+        held = Held()
+        self.addCleanup(held.end)
+        thread, outcome = in_thread(lambda: self.cache.get_or_compile(key, held))
+        held.begun.wait(60)
+
+        def end():
+            held.end()
+            thread.join()
+            self.assertEqual(bytes(outcome[0]), b"held")
+
+        return held, end
+
+    def send_once_waited(self, number):
+        def send():
+            self.wait_until_waited()
+            os.kill(os.getpid(), number)
+
+        thread, _ = in_thread(send)
+        self.addCleanup(thread.join)
+
     def assert_wait_is_interrupted(self, call):
         with self.assertRaises(KeyboardInterrupt):
             call()
         self.left_alone += [thread for thread in threading.enumerate() if thread.name == "hearth"]
-
-    def test_a_compile_function_runs_on_the_thread_that_asked(self):
-        where = []
-        self.cache.get_or_compile(self.key(), lambda: where.append(threading.current_thread()) or b"")
-        self.assertEqual(where, [threading.main_thread()])
 
     def test_ctrl_c_ends_a_compile_which_can_begin_again(self):
         def interrupted():
@@ -43,100 +59,56 @@ class Interrupts(CacheTest):
         self.assertEqual(bytes(self.cache.get_or_compile(self.key(), lambda: b"x")), b"x")
 
     def test_ctrl_c_ends_the_wait_for_the_compile_of_another(self):
-        begun, may_end = threading.Event(), threading.Event()
-
-        def compile():
-            begun.set()
-            may_end.wait()
-            return b"x"
-
-        def interrupt():
-            while self.cache.stats().waited < 1:
-                pass
-            os.kill(os.getpid(), signal.SIGINT)
-
-        compiling, outcome = in_thread(lambda: self.cache.get_or_compile(self.key(), compile))
-        begun.wait()
-        interrupting, _ = in_thread(interrupt)
+        _, end = self.held(self.key())
+        self.send_once_waited(signal.SIGINT)
         self.assert_wait_is_interrupted(lambda: self.cache.get_or_compile(self.key(), never))
-        interrupting.join()
         # The cache goes on: for others at once, and for that key when it is compiled.
         self.assertEqual(bytes(self.cache.get_or_compile(self.key("other"), lambda: b"y")), b"y")
-        may_end.set()
-        compiling.join()
-        self.assertEqual(bytes(outcome[0]), b"x")
-        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never)), b"x")
+        end()
+        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never)), b"held")
 
     def test_a_signal_handler_may_use_the_cache_while_the_main_thread_waits(self):
-        begun, may_end, got = threading.Event(), threading.Event(), []
-
-        def slow():
-            begun.set()
-            may_end.wait()
-            return b"slow"
+        held, end = self.held(self.key())
+        got = []
 
         def handle(*_):
             self.cache.put(self.key("put"), {"state": b"1"}, label="of the handler")
             got.append(bytes(self.cache.get_or_compile(self.key("compiled"), lambda: b"2")))
-            may_end.set()
-
-        def interrupt():
-            while self.cache.stats().waited < 1:
-                pass
-            os.kill(os.getpid(), signal.SIGUSR1)
+            held.end()
 
         self.addCleanup(signal.signal, signal.SIGUSR1, signal.signal(signal.SIGUSR1, handle))
-        compiling, _ = in_thread(lambda: self.cache.get_or_compile(self.key(), slow))
-        begun.wait()
-        interrupting, _ = in_thread(interrupt)
-        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never)), b"slow")
+        self.send_once_waited(signal.SIGUSR1)
+        waited = self.cache.get_or_compile(self.key(), never)
+        self.assertEqual((waited.outcome, bytes(waited)), ("waited", b"held"))
         self.assertEqual((got, bytes(self.cache.get(self.key("put")))), ([b"2"], b"1"))
-        interrupting.join()
-        compiling.join()
+        end()
 
     def test_ctrl_c_that_a_compile_function_catches_is_its_own(self):
-        begun, may_end = threading.Event(), threading.Event()
-
-        def slow():
-            begun.set()
-            may_end.wait()
-            return b"slow"
-
-        def interrupt():
-            while self.cache.stats().waited < 1:
-                pass
-            os.kill(os.getpid(), signal.SIGINT)
+        held, end = self.held(self.key("slow"))
 
         def outer():
             try:
                 self.cache.get_or_compile(self.key("slow"), never)
             except KeyboardInterrupt:
-                may_end.set()
+                held.end()
                 return b"without it"
             return b"with it"
 
-        compiling, _ = in_thread(lambda: self.cache.get_or_compile(self.key("slow"), slow))
-        begun.wait()
-        interrupting, _ = in_thread(interrupt)
+        self.send_once_waited(signal.SIGINT)
         self.assertEqual(bytes(self.cache.get_or_compile(self.key("outer"), outer)), b"without it")
-        interrupting.join()
-        compiling.join()
+        end()
 
     def test_ctrl_c_ends_a_wait_with_a_deadline(self):
-        begun, may_end = threading.Event(), threading.Event()
-        self.addCleanup(may_end.set)
-
-        def slow():
-            begun.set()
-            may_end.wait()
-            return b"x"
-
-        interrupting, _ = in_thread(lambda: begun.wait() and os.kill(os.getpid(), signal.SIGINT))
-        self.assert_wait_is_interrupted(lambda: self.cache.get_or_compile(self.key(), slow, deadline=3600))
+        held = Held()
+        self.addCleanup(held.end)
+        interrupting, _ = in_thread(lambda: held.begun.wait() and os.kill(os.getpid(), signal.SIGINT))
+        self.assert_wait_is_interrupted(lambda: self.cache.get_or_compile(self.key(), held, deadline=3600))
         interrupting.join()
-        may_end.set()
-        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never, deadline=3600)), b"x")
+        held.end()
+        self.assertEqual(bytes(self.cache.get_or_compile(self.key(), never, deadline=3600)), b"held")
 
+
+_IMPORTS = "import hearth, os, signal, sys, threading\n"
 
 # Main waits for a compile of another thread, again and again, and each wait is to end by a signal of take().
 _ROUNDS = textwrap.dedent(
@@ -161,13 +133,9 @@ _ROUNDS = textwrap.dedent(
 class Programs(CacheTest):
     def rounds(self, count, take):
         """How many of them ended."""
-        done = self.start(f"rounds = {count}\ntake = lambda: {take}\n{_ROUNDS}")
-        try:
-            printed, said = done.communicate(timeout=100)
-        except subprocess.TimeoutExpired:
-            done.kill()
-            printed, said = done.communicate()
-        return len(printed.splitlines()), said
+        script = f"{_IMPORTS}signal.alarm(100)\nrounds = {count}\ntake = lambda: {take}\n{_ROUNDS}"
+        done = self.start([sys.executable, "-B", "-c", script, self.directory], None)
+        return len(done.stdout.splitlines()), done.stderr
 
     def test_no_ctrl_c_is_lost_as_a_wait_begins(self):
         self.assertEqual(self.rounds(2000, "os.kill(os.getpid(), signal.SIGINT)"), (2000, ""))
@@ -175,17 +143,13 @@ class Programs(CacheTest):
     def test_no_ctrl_c_is_lost_that_the_system_gave_to_another_thread(self):
         self.assertEqual(self.rounds(3, "signal.pthread_kill(threading.get_ident(), signal.SIGINT)"), (3, ""))
 
-    def start(self, script):
-        return subprocess.Popen(
-            [sys.executable, "-B", "-c", "import hearth, os, signal, sys, threading\n" + script, self.directory],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def begin(self, script):
+        words = [sys.executable, "-B", "-c", _IMPORTS + script, self.directory]
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(words, text=True, **pipes)
 
     def test_ctrl_c_ends_a_program_that_waits_for_another_and_harms_neither(self):
-        compiling = self.start(
+        compiling = self.begin(
             "cache = hearth.Cache.open(sys.argv[1])\n"
             "def compile():\n"
             "    print('begun', flush=True)\n"
@@ -193,7 +157,7 @@ class Programs(CacheTest):
             "print(bytes(cache.get_or_compile(hearth.key('held'), compile)))\n"
         )
         self.assertEqual(compiling.stdout.readline(), "begun\n")
-        waiting = self.start(
+        waiting = self.begin(
             "cache = hearth.Cache.open(sys.argv[1])\n"
             "def interrupt():\n"
             "    while cache.stats().misses < 1: pass\n"
@@ -201,13 +165,13 @@ class Programs(CacheTest):
             "threading.Thread(target=interrupt).start()\n"
             "cache.get_or_compile(hearth.key('held'), lambda: b'compiled twice')\n"
         )
-        said = waiting.communicate()[1]
+        said = waiting.communicate(timeout=100)[1]
         self.assertEqual((waiting.returncode, said.splitlines()[-1]), (-signal.SIGINT, "KeyboardInterrupt"))
-        self.assertEqual(compiling.communicate("done")[0], "b'done'\n")
+        self.assertEqual(compiling.communicate("done", timeout=100)[0], "b'done'\n")
         self.assertEqual(compiling.returncode, 0)
 
     def test_ctrl_c_ends_a_program_that_waits_at_its_end_for_a_compile(self):
-        ended = self.start(
+        ended = self.begin(
             "import time, traceback\n"
             "main = threading.get_ident()\n"
             "def waits():\n"
@@ -223,7 +187,7 @@ class Programs(CacheTest):
             "except hearth.Error as error:\n"
             "    print(error.status.name)\n"
         )
-        printed, said = ended.communicate()
+        printed, said = ended.communicate(timeout=100)
         self.assertEqual((ended.returncode, printed), (0, "TIMEOUT\n"), said)
         self.assertRegex(said.splitlines()[-1], "^KeyboardInterrupt")
 

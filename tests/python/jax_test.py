@@ -1,17 +1,10 @@
 """hearth.jax: JAX on a CPU, and what may be in the way. That it is served and shipped is shown by tests/programs."""
 
-import json
 import os
 import shutil
-import subprocess
-import sys
-import tempfile
 import textwrap
-import unittest
 
 import support
-
-_COMMAND = os.environ["HEARTH_COMMAND"]
 
 _PROGRAM = textwrap.dedent(
     """
@@ -23,46 +16,35 @@ _PROGRAM = textwrap.dedent(
 )
 
 
-class JaxTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.own = os.path.join(self.folder, "jax")
-
-    def environment(self, **more):
-        without = ("PYTHONPATH", "HEARTH_LIBRARY")
-        kept = {name: value for name, value in os.environ.items() if name not in without}
-        return {**kept, "JAX_PLATFORMS": "cpu", "HEARTH_DIR": os.path.join(self.folder, "cache"), **more}
+class JaxTest(support.FolderTest):
+    def environment_of_jax(self, **more):
+        return self.environment_of_run(JAX_PLATFORMS="cpu", **more)
 
     def run_it(self, *options, **more):
-        words = [_COMMAND, "run", "--json", *options, "--", support.PYTHON, "-c", _PROGRAM]
-        done = subprocess.run(words, env=self.environment(**more), capture_output=True, text=True, timeout=200)
-        return done, json.loads(done.stderr.splitlines()[-1])
+        return self.run_served([support.PYTHON, "-c", _PROGRAM], self.environment_of_jax(**more), options)
 
     def check(self, *options, **more):
         done, summary = self.run_it(*options, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout, summary["by_compiler"].get("jax", {"hits": 0, "compiled": 0})
+        return summary["by_compiler"].get("jax", {"hits": 0, "compiled": 0})["compiled"]
 
     def test_a_directory_of_jax_is_used_and_filled_and_not_taken_for_our_own(self):
-        named = {"JAX_COMPILATION_CACHE_DIR": self.own, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-        subprocess.run([support.PYTHON, "-c", _PROGRAM], env=self.environment(**named), check=True, capture_output=True)
-        self.assertEqual(self.check(**named)[1]["compiled"], 0)
-        shutil.rmtree(self.own)
-        self.assertGreater(self.check(**named)[1]["compiled"], 0)
-        self.assertTrue(os.listdir(self.own))
-
-    def test_a_recording_is_whole_though_a_directory_of_jax_has_it_all(self):
-        named = {"JAX_COMPILATION_CACHE_DIR": self.own, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-        subprocess.run([support.PYTHON, "-c", _PROGRAM], env=self.environment(**named), check=True, capture_output=True)
-        self.assertGreater(self.check("--record", os.path.join(self.folder, "r"), **named)[1]["compiled"], 0)
+        own = self.path("jax")
+        named = {"JAX_COMPILATION_CACHE_DIR": own, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+        bare = self.start([support.PYTHON, "-c", _PROGRAM], self.environment_of_jax(**named))
+        self.assertEqual(bare.returncode, 0, bare.stderr)
+        self.assertEqual(self.check(**named), 0)
+        shutil.rmtree(own)
+        self.assertGreater(self.check(**named), 0)
+        self.assertTrue(os.listdir(own))
+        shutil.rmtree(self.path("cache"))
+        self.assertGreater(self.check("--record", self.path("r"), **named), 0, "a recording is whole all the same")
 
     def test_a_directory_that_jax_cannot_use_is_no_matter(self):
-        blocked = os.path.join(self.folder, "blocked")
-        with open(blocked, "w"):
-            pass
-        self.assertGreater(self.check(JAX_COMPILATION_CACHE_DIR=os.path.join(blocked, "jax"))[1]["compiled"], 0)
+        self.assertGreater(self.check(JAX_COMPILATION_CACHE_DIR=os.path.join(self.blocked(), "jax")), 0)
+
+    def test_a_cache_that_cannot_be_used_is_no_matter(self):
+        self.check(HEARTH_DIR=self.blocked())
 
     def test_a_compile_that_is_forbidden_is_an_error_that_names_the_function(self):
         done, summary = self.run_it("--forbid-compile")
@@ -70,33 +52,14 @@ class JaxTest(unittest.TestCase):
         self.assertRegex(done.stderr, r"jit_\w+ is missing, and this cache may not compile it")
         self.assertEqual(summary["by_compiler"]["jax"]["forbidden"], 1)
 
-    def test_a_cache_that_cannot_be_used_is_no_matter(self):
-        blocked = os.path.join(self.folder, "blocked")
-        with open(blocked, "w"):
-            pass
-        self.check(HEARTH_DIR=blocked)
-
-    def test_processes_that_start_at_once_get_the_same(self):
-        words = [_COMMAND, "run", "--", support.PYTHON, "-c", _PROGRAM]
-        started = [subprocess.Popen(words, env=self.environment(), stdout=subprocess.PIPE) for _ in range(4)]
-        self.assertEqual(len({process.communicate(timeout=200)[0] for process in started}), 1)
-
     def test_the_program_may_turn_it_on_itself(self):
-        paths = {**support.SAME_PACKAGE, "HEARTH_LIBRARY": os.environ.get("HEARTH_LIBRARY", "")}
         program = "import hearth.jax\nhearth.jax.enable()\n" + _PROGRAM
         program += "import hearth._frameworks\nprint(hearth._frameworks.cache().stats().hits)"
-        hits = [
-            int(
-                subprocess.run(
-                    [support.PYTHON, "-c", program],
-                    env=self.environment(**paths),
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                ).stdout.splitlines()[-1]
-            )
-            for _ in range(2)
-        ]
+        hits = []
+        for _ in range(2):
+            done = self.start([support.PYTHON, "-c", program], self.environment(JAX_PLATFORMS="cpu"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            hits.append(int(done.stdout.splitlines()[-1]))
         self.assertGreater(hits[1], hits[0])
 
 

@@ -1,7 +1,5 @@
 """hearth.nvrtc with the real compiler. Skipped where there is none."""
 
-import os
-
 import hearth
 from support import CacheTest, main
 
@@ -34,13 +32,11 @@ class Nvrtc(CacheTest):
         self.assertEqual(list(again.sections), ["ptx", "cubin"])
 
     def test_a_header_that_was_edited_counts(self):
-        header = os.path.join(self.directory, "factor.h")
         compiled = []
         for factor in (2, 3, 2):
-            with open(header, "w") as file:
-                file.write(f"#define FACTOR {factor}")
+            self.write({"factor.h": f"#define FACTOR {factor}"})
             compiled.append(self.compile(SOURCE + "template __global__ void scale(float*, float);",
-                                         options=["-I", self.directory]))
+                                         options=["-I", self.folder]))
         self.assertEqual([program.outcome for program in compiled], ["compiled", "compiled", "hit"])
         self.assertEqual(compiled[0].ptx, compiled[2].ptx)
         self.assertNotEqual(compiled[0].ptx, compiled[1].ptx)

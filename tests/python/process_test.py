@@ -2,16 +2,28 @@
 
 import multiprocessing
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 
 import hearth
-import workers
-from support import CacheTest, main, never
-from thread_test import in_thread
+from support import CacheTest, eventually, in_thread, main, never
+
+
+def compile_together(work):
+    """Compiles not before as many processes have come here. Returns the outcome."""
+    cache, key, folder, count = work
+    open(os.path.join(folder, f"came.{os.getpid()}"), "w").close()
+
+    def compile():
+        eventually("all have come", lambda: sum(name.startswith("came.") for name in os.listdir(folder)) == count)
+        with open(os.path.join(folder, "compiles"), "a") as file:
+            file.write("once\n")
+        return b"compiled together"
+
+    entry = cache.get_or_compile(key, compile)
+    assert bytes(entry) == b"compiled together"
+    return entry.outcome
 
 
 def in_child(function):
@@ -28,72 +40,48 @@ def in_child(function):
 
 
 class Processes(CacheTest):
-    def setUp(self):
-        super().setUp()
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def compiles(self):
-        with open(os.path.join(self.folder, "compiles")) as file:
-            return len(file.readlines())
-
-    def test_eight_processes_wait_for_one_compile(self):
-        command = [sys.executable, "-B", workers.__file__, self.directory, self.key().hex(), self.folder, "8"]
-        running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
-        said = [process.communicate()[0].strip() for process in running]
-        self.assertEqual([process.returncode for process in running], [0] * 8)
+    def test_a_cache_goes_to_spawned_processes_which_wait_for_one_compile(self):
+        work = (self.cache, self.key(), self.folder, 8)
+        with multiprocessing.get_context("spawn").Pool(8) as pool:
+            said = pool.map(compile_together, [work] * 8, chunksize=1)
         self.assertEqual(said.count("compiled"), 1, said)
-        self.assertEqual(self.compiles(), 1)
-
-    def test_a_cache_goes_to_spawned_processes(self):
-        work = (self.cache, self.key(), self.folder, 2)
-        with multiprocessing.get_context("spawn").Pool(2) as pool:
-            said = pool.map(workers.outcome_of, [work] * 2, chunksize=1)
-        self.assertEqual(said.count("compiled"), 1, said)
-        self.assertEqual(self.compiles(), 1)
-
-    def test_a_forked_child_goes_on_with_the_cache(self):
-        before = self.cache.get_or_compile(self.key("before"), lambda: b"before")
-
-        def child():
-            assert bytes(before) == b"before"
-            assert bytes(self.cache.get_or_compile(self.key("before"), never)) == b"before"
-            assert bytes(self.cache.get_or_compile(self.key("child"), lambda: b"child")) == b"child"
-            self.cache.put(self.key("put"), b"put")
-            self.cache.close()
-
-        self.assertEqual(in_child(child), 0)
-        self.assertEqual(bytes(self.cache.get_or_compile(self.key("child"), never)), b"child")
-        self.assertEqual(bytes(self.cache.get(self.key("put"))), b"put")
+        with open(self.path("compiles")) as file:
+            self.assertEqual(len(file.readlines()), 1)
+        self.assertEqual(bytes(self.cache.get(self.key())), b"compiled together")
 
     def test_a_child_forked_while_threads_compile_goes_on_with_the_cache(self):
-        stop, errors = threading.Event(), []
+        before = self.cache.get_or_compile(self.key("before"), lambda: b"before")
+        stop, compiled = threading.Event(), ["before"]
 
         def use(thread):
             number = 0
-            try:
-                while not stop.is_set():
-                    number += 1
-                    self.cache.get_or_compile(self.key(thread, number), lambda: b"x" * 1000)
-            except BaseException as error:
-                errors.append(error)
+            while not stop.is_set():
+                number += 1
+                self.cache.get_or_compile(self.key(thread, number), lambda: compiled.append(thread) or b"x" * 1000)
 
-        threads = [threading.Thread(target=use, args=(number,)) for number in range(3)]
-        for thread in threads:
-            thread.start()
+        started = [in_thread(lambda thread=thread: use(thread)) for thread in range(3)]
         try:
             for number in range(8):
 
                 def child():
+                    assert bytes(before) == b"before"
+                    assert bytes(self.cache.get_or_compile(self.key("before"), never)) == b"before"
                     assert bytes(self.cache.get_or_compile(self.key("child", number), lambda: b"y")) == b"y"
+                    self.cache.put(self.key("put", number), b"put")
+                    self.cache.close()
 
                 self.assertEqual(in_child(child), 0)
+                self.assertEqual(bytes(self.cache.get_or_compile(self.key("child", number), never)), b"y")
+                self.assertEqual(bytes(self.cache.get(self.key("put", number))), b"put")
         finally:
             stop.set()
-            for thread in threads:
+            for thread, _ in started:
                 thread.join()
-        self.assertEqual(errors, [])
+        self.assertEqual([outcome for _, outcome in started], [[None]] * 3)
+        self.cache.close()
+        with hearth.Cache.open(self.directory) as later:
+            told = later.stats(directory=True).compiles
+        self.assertEqual(told, len(compiled) + 8, "a child that closes its cache tells what it has compiled")
 
     def test_a_child_forked_inside_a_compile_function_goes_on_with_the_cache(self):
         def child():
@@ -140,6 +128,10 @@ class Processes(CacheTest):
         thread.join()
         self.assertEqual((outcome, status), ([b"x"], [7]))
 
+    def assert_runs(self, script, printed):
+        ended = self.start([sys.executable, "-B", "-c", script, self.directory], None)
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, printed, ""))
+
     def test_what_python_leaves_open_when_it_ends_is_flushed(self):
         script = (
             "import sys, hearth, threading\n"
@@ -155,14 +147,9 @@ class Processes(CacheTest):
             "    print(error.status.name)\n"
             "begun.set()\n"
         )
-        ended = subprocess.run([sys.executable, "-B", "-c", script, self.directory], capture_output=True, text=True)
-        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "TIMEOUT\n", ""))
+        self.assert_runs(script, "TIMEOUT\n")
         self.assertEqual(bytes(self.cache.get(hearth.key("late"))), b"late")
         self.assertEqual(self.cache.stats(directory=True).compiles, 2)
-
-    def assert_runs(self, script, printed):
-        ended = subprocess.run([sys.executable, "-B", "-c", script, self.directory], capture_output=True, text=True)
-        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, printed, ""))
 
     def test_python_ends_while_a_thread_of_its_own_compiles(self):
         script = (

@@ -1,12 +1,8 @@
 """What a program keeps through the package is told by `hearth run`: counted, recorded, and forbidden."""
 
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import textwrap
-import unittest
 
 import support
 
@@ -25,17 +21,9 @@ _PROGRAM = textwrap.dedent(
 )
 
 
-class RunTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class RunTest(support.FolderTest):
     def run_it(self, *options, **more):
-        words = [os.environ["HEARTH_COMMAND"], "run", "--json", *options, "--", sys.executable, "-c", _PROGRAM]
-        environment = {**os.environ, "HEARTH_DIR": os.path.join(self.folder, "cache"), **more}
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=100)
-        return done, json.loads(done.stderr.splitlines()[-1])
+        return self.run_served([sys.executable, "-c", _PROGRAM], self.environment(**more), options)
 
     def test_compiles_and_hits_are_counted_by_compiler(self):
         done, first = self.run_it()
@@ -49,14 +37,12 @@ class RunTest(unittest.TestCase):
         self.assertGreaterEqual(second["saved_seconds"], 1.5)
 
     def test_a_recording_is_enough_for_a_machine_that_may_not_compile(self):
-        recipes, bundle = os.path.join(self.folder, "r"), os.path.join(self.folder, "b")
+        recipes, bundle = self.path("r"), self.path("b")
         done, _ = self.run_it("--record", recipes)
         self.assertEqual(done.returncode, 0, done.stderr)
-        built = subprocess.run(
-            [os.environ["HEARTH_COMMAND"], "build", recipes, "-o", bundle], capture_output=True, text=True, timeout=100
-        )
+        built = self.start([os.environ["HEARTH_COMMAND"], "build", recipes, "-o", bundle], None)
         self.assertEqual(built.returncode, 0, built.stderr)
-        done, summary = self.run_it("--forbid-compile", HEARTH_DIR=os.path.join(self.folder, "e"), HEARTH_BUNDLES=bundle)
+        done, summary = self.run_it("--forbid-compile", HEARTH_DIR=self.path("e"), HEARTH_BUNDLES=bundle)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((summary["hits"], summary["compiled"], summary["forbidden"]), (3, 0, 0))
 
@@ -69,19 +55,16 @@ class RunTest(unittest.TestCase):
 _SAYS = "from hearth import _frameworks; _frameworks.quiet = True; _frameworks.say('said')"
 
 
-class LogTest(unittest.TestCase):
+class LogTest(support.FolderTest):
     """The log of a run that has ended, where a neighbour may have put something else."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.log = os.path.join(folder.name, "log")
-        self.file = os.path.join(folder.name, "file")
+        super().setUp()
+        self.log, self.file = self.path("log"), self.path("file")
 
     def say(self):
-        environment = {**os.environ, "HEARTH_RUN_LOG": self.log}
-        done = subprocess.run([sys.executable, "-c", _SAYS], env=environment, timeout=60)
-        self.assertEqual(done.returncode, 0)
+        done = self.start([sys.executable, "-c", _SAYS], self.environment(HEARTH_RUN_LOG=self.log))
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_one_that_is_gone_is_not_made_anew(self):
         self.say()

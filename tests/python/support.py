@@ -1,13 +1,17 @@
 """What the tests of the Python package share."""
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import textwrap
+import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+from eventually import eventually  # noqa: E402
 from framework_python import PYTHON  # noqa: E402
 
 # What the environment says of caches is not for these tests.
@@ -26,18 +30,89 @@ import hearth  # noqa: E402
 SAME_PACKAGE = {"PYTHONPATH": os.path.dirname(os.path.dirname(hearth.__file__))}
 
 
-class CacheTest(unittest.TestCase):
+class FolderTest(unittest.TestCase):
+    """A test with a folder of its own, in which programs that it starts have their cache."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, files):
+        for name, text in files.items():
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            with open(self.path(name), "w") as file:
+                file.write(textwrap.dedent(text))
+
+    def blocked(self):
+        """A path below which nothing can be made."""
+        self.write({"blocked": ""})
+        return self.path("blocked")
+
+    def environment(self, **more):
+        return {**os.environ, **SAME_PACKAGE, "HEARTH_DIR": self.path("cache"), **more}
+
+    def environment_of_run(self, **more):
+        """For programs under `hearth run`, which has a package of its own."""
+        own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HEARTH_LIBRARY")}
+        return {**own, "HEARTH_DIR": self.path("cache"), **more}
+
+    def start(self, words, environment, **more):
+        return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=200, **more)
+
+    def run_served(self, words, environment, options=()):
+        """What a program under `hearth run` did, and the summary."""
+        done = self.start([os.environ["HEARTH_COMMAND"], "run", "--json", *options, "--", *words], environment)
+        return done, json.loads(done.stderr.splitlines()[-1])
+
+
+class CacheTest(FolderTest):
     """A test with a cache in a directory of its own."""
 
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self._folder.cleanup)
-        self.directory = self._folder.name
+        super().setUp()
+        self.directory = self.path("cache")
         self.cache = hearth.Cache.open(self.directory)
         self.addCleanup(self.cache.close)
 
     def key(self, *parts):
         return hearth.key("python test", self.id(), *parts)
+
+    def wait_until_waited(self, count=1):
+        eventually(f"{count} wait", lambda: self.cache.stats().waited >= count)
+
+
+class Held:
+    """A compile function that has begun, and goes on until it may end."""
+
+    def __init__(self):
+        self.begun, self._may_end = threading.Event(), threading.Event()
+
+    def __call__(self):
+        self.begun.set()
+        self._may_end.wait(60)
+        return b"held"
+
+    def end(self):
+        self._may_end.set()
+
+
+def in_thread(function):
+    """Starts it. Returns the thread and a list that will hold what it gives or raises."""
+    outcome = []
+
+    def run():
+        try:
+            outcome.append(function())
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, outcome
 
 
 def never():

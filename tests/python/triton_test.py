@@ -4,34 +4,23 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
-import unittest
 
 import support
 
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scale_with_triton.py")
 
 
-class TritonTest(unittest.TestCase):
+class TritonTest(support.FolderTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.own = os.path.join(self.folder, "triton")
+        super().setUp()
+        self.own = self.path("triton")
 
-    def run_it(self, world, manager="hearth.triton:CacheManager", **more):
-        environment = {
-            **os.environ,
-            **support.SAME_PACKAGE,
-            "TRITON_CACHE_DIR": self.own,
-            "HEARTH_DIR": os.path.join(self.folder, "cache"),
-            **more,
-        }
-        if manager:
-            environment["TRITON_CACHE_MANAGER"] = manager
-        result = subprocess.run(
-            [support.PYTHON, _PROGRAM, world], env=environment, capture_output=True, text=True, timeout=100
-        )
+    def environment_of_triton(self, manager="hearth.triton:CacheManager", **more):
+        environment = self.environment(TRITON_CACHE_DIR=self.own, **more)
+        return {**environment, "TRITON_CACHE_MANAGER": manager} if manager else environment
+
+    def run_it(self, world, **more):
+        result = self.start([support.PYTHON, _PROGRAM, world], self.environment_of_triton(**more))
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout.splitlines()[-1]), result.stderr
 
@@ -74,10 +63,10 @@ class TritonTest(unittest.TestCase):
             self.run_it("answered")
 
     def test_what_was_overridden_is_nobody_elses(self):
-        override = os.path.join(self.folder, "override")
+        override = self.path("override")
         first, _ = self.run_it("compiles", TRITON_KERNEL_DUMP="1", TRITON_DUMP_DIR=override)
         shutil.rmtree(self.own)
-        shutil.rmtree(os.path.join(self.folder, "cache"))
+        shutil.rmtree(self.path("cache"))
         for place, _, names in os.walk(override):
             for name in names:
                 if name.endswith(".ptx"):
@@ -108,26 +97,14 @@ class TritonTest(unittest.TestCase):
         self.assertEqual(self.run_it("answered", manager=None)[0], first)
 
     def test_a_cache_that_cannot_be_used_is_no_matter_to_triton(self):
-        blocked = os.path.join(self.folder, "blocked")
-        with open(blocked, "w"):
-            pass
-        first, _ = self.run_it("compiles", HEARTH_DIR=blocked)
-        self.assertEqual(self.run_it("answered", HEARTH_DIR=blocked)[0], first)
+        first, _ = self.run_it("compiles", HEARTH_DIR=self.blocked())
+        self.assertEqual(self.run_it("answered", HEARTH_DIR=self.blocked())[0], first)
 
     def test_eight_processes_at_once_get_the_same(self):
-        environment = {
-            **os.environ,
-            **support.SAME_PACKAGE,
-            "TRITON_CACHE_DIR": self.own,
-            "TRITON_CACHE_MANAGER": "hearth.triton:CacheManager",
-            "HEARTH_DIR": os.path.join(self.folder, "cache"),
-        }
-        started = [
-            subprocess.Popen([support.PYTHON, _PROGRAM, "compiles"], env=environment, stdout=subprocess.PIPE)
-            for _ in range(8)
-        ]
-        said = {process.communicate(timeout=200)[0] for process in started}
-        self.assertEqual(len(said), 1)
+        words = [support.PYTHON, _PROGRAM, "compiles"]
+        environment = self.environment_of_triton()
+        started = [subprocess.Popen(words, env=environment, stdout=subprocess.PIPE) for _ in range(8)]
+        self.assertEqual(len({process.communicate(timeout=200)[0] for process in started}), 1)
 
 
 if __name__ == "__main__":

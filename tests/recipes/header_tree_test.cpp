@@ -33,6 +33,14 @@ protected:
             return Bytes::copy_of(found->second);
         };
     }
+    // Of files by their whole paths, with these texts.
+    TreePlan plan_of(const std::map<std::string, std::string>& files)
+    {
+        TreePlan plan;
+        for (const auto& [path, text] : files)
+            EXPECT_TRUE(plan.add_file("/", path, digest(text)).ok()) << path;
+        return plan;
+    }
     std::string root() const { return m_scratch / "tree"; }
 
     ScratchDirectory m_scratch;
@@ -41,9 +49,9 @@ protected:
 
 }  // namespace
 
-TEST_F(Trees, hold_files_where_they_lay)
+TEST_F(Trees, hold_files_where_they_lay_and_directories_that_a_path_only_passes_through)
 {
-    TreePlan plan;
+    TreePlan plan = plan_of({{"/inc/sub/../b.h", "passed"}});
     ASSERT_TRUE(plan.add_file("/home/ann", "/opt/inc/a.h", digest("a")).ok());
     ASSERT_TRUE(plan.add_file("/home/ann", "local.h", digest("local")).ok());
     ASSERT_TRUE(plan.add_file("/home/ann", "../bob/b.h", digest("b")).ok());
@@ -53,31 +61,18 @@ TEST_F(Trees, hold_files_where_they_lay)
     EXPECT_EQ(read_file(root() + "/opt/inc/a.h"), "a");
     EXPECT_EQ(read_file(root() + "/home/ann/local.h"), "local");
     EXPECT_EQ(read_file(root() + "/home/ann/../bob/b.h"), "b");
-}
-
-TEST_F(Trees, have_the_directories_that_a_path_only_passes_through)
-{
-    TreePlan plan;
-    ASSERT_TRUE(plan.add_file("/", "/inc/sub/../b.h", digest("b")).ok());
-    HeaderTree tree(base::system_files(), root());
-    ASSERT_TRUE(tree.become(plan, contents()).ok());
-    EXPECT_EQ(read_file(root() + "/inc/sub/../b.h"), "b");
+    EXPECT_EQ(read_file(root() + "/inc/sub/../b.h"), "passed");
 }
 
 TEST_F(Trees, become_the_next_with_nothing_of_the_last_left)
 {
     HeaderTree tree(base::system_files(), root());
-    TreePlan first;
-    ASSERT_TRUE(first.add_file("/", "/inc/same.h", digest("same")).ok());
-    ASSERT_TRUE(first.add_file("/", "/inc/changes.h", digest("one")).ok());
-    ASSERT_TRUE(first.add_file("/", "/gone/deep/x.h", digest("x")).ok());
-    ASSERT_TRUE(first.add_file("/", "/inc/was_file", digest("file")).ok());
+    const TreePlan first = plan_of(
+        {{"/inc/same.h", "same"}, {"/inc/changes.h", "one"}, {"/gone/deep/x.h", "x"}, {"/inc/was_file", "file"}});
     ASSERT_TRUE(tree.become(first, contents()).ok());
     const auto before = std::filesystem::last_write_time(root() + "/inc/same.h");
-    TreePlan second;
-    ASSERT_TRUE(second.add_file("/", "/inc/same.h", digest("same")).ok());
-    ASSERT_TRUE(second.add_file("/", "/inc/changes.h", digest("two")).ok());
-    ASSERT_TRUE(second.add_file("/", "/inc/was_file/now_folder.h", digest("now")).ok());
+    const TreePlan second =
+        plan_of({{"/inc/same.h", "same"}, {"/inc/changes.h", "two"}, {"/inc/was_file/now_folder.h", "now"}});
     ASSERT_TRUE(tree.become(second, contents()).ok());
     EXPECT_EQ(snapshot(root()), (std::map<std::string, std::string>{{root() + "/inc", "<directory>"},
                                                                     {root() + "/inc/same.h", "same"},
@@ -120,23 +115,18 @@ TEST_F(Trees, take_no_path_that_the_system_does_not)
 
 TEST_F(Trees, cannot_have_two_contents_at_one_place)
 {
-    TreePlan plan;
-    ASSERT_TRUE(plan.add_file("/", "/inc/a.h", digest("one")).ok());
+    TreePlan plan = plan_of({{"/inc/a.h", "one"}});
     EXPECT_TRUE(plan.add_file("/", "/inc/../inc/a.h", digest("one")).ok()) << "the same one it can";
     const Status two = plan.add_file("/", "/inc/./a.h", digest("two"));
     ASSERT_FALSE(two.ok());
     EXPECT_NE(two.error().message.find("/inc/a.h led to two files"), std::string::npos) << two.error().message;
-    TreePlan both;
-    ASSERT_TRUE(both.add_file("/", "/inc", digest("file")).ok());
-    ASSERT_TRUE(both.add_file("/", "/inc/a.h", digest("below")).ok());
     HeaderTree tree(base::system_files(), root());
-    EXPECT_FALSE(tree.become(both, contents()).ok());
+    EXPECT_FALSE(tree.become(plan_of({{"/inc", "file"}, {"/inc/a.h", "below"}}), contents()).ok());
 }
 
 TEST_F(Trees, whose_content_is_missing_or_whose_disk_is_full_begin_anew)
 {
-    TreePlan good;
-    ASSERT_TRUE(good.add_file("/", "/inc/a.h", digest("a")).ok());
+    const TreePlan good = plan_of({{"/inc/a.h", "a"}});
     TreePlan lacking;
     ASSERT_TRUE(lacking.add_file("/", "/inc/b.h", base::sha256(as_bytes("never stored"))).ok());
     HeaderTree tree(base::system_files(), root());
@@ -147,9 +137,7 @@ TEST_F(Trees, whose_content_is_missing_or_whose_disk_is_full_begin_anew)
     ASSERT_TRUE(tree.become(good, contents()).ok());
     EXPECT_EQ(snapshot(root()).size(), 2U);
 
-    TreePlan more;
-    ASSERT_TRUE(more.add_file("/", "/inc/a.h", digest("a")).ok());
-    ASSERT_TRUE(more.add_file("/", "/deep/er/c.h", digest("c")).ok());
+    const TreePlan more = plan_of({{"/inc/a.h", "a"}, {"/deep/er/c.h", "c"}});
     const std::uint64_t operations = [&] {
         FaultyFiles counting({.error = ENOSPC});
         HeaderTree counted(counting, m_scratch / "counted");

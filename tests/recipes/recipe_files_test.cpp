@@ -3,13 +3,13 @@
 #include "compilers/nvrtc/recorded_key.hpp"
 #include "recipes/recipe_data.hpp"
 #include "support/faulty_files.hpp"
+#include "support/forks.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -49,6 +49,7 @@ protected:
         write_file(m_scratch / name, bytes);
         return m_scratch / name;
     }
+    recipes::Recipes read(const std::string& bytes) const { return recipes::read(file("r", bytes)).value(); }
 
     ScratchDirectory m_scratch;
 };
@@ -76,24 +77,19 @@ TEST_F(RecipeFiles, list_each_recipe_once_with_its_uses_added_up)
     EXPECT_EQ(all.damage().places, 0U);
 }
 
-TEST_F(RecipeFiles, say_what_a_recipe_lacks)
+TEST_F(RecipeFiles, say_what_a_recipe_lacks_and_prefer_one_that_is_whole)
 {
-    const recipes::Recipes all = recipes::read(file("r", content("a") + encode_recipe(recipe("a", "header")))).value();
-    EXPECT_EQ(all.list().at(0).missing, "1 of its 2 contents is not in the file, such as /inc/h.h.");
-}
-
-TEST_F(RecipeFiles, prefer_a_recipe_that_is_whole)
-{
+    const recipes::Recipes one = read(content("a") + encode_recipe(recipe("a", "header")));
+    EXPECT_EQ(one.list().at(0).missing, "1 of its 2 contents is not in the file, such as /inc/h.h.");
     format::Recipe lacking = recipe("a");
     lacking.given = {{"lost.h", digest_of("lost")}};
-    const recipes::Recipes all =
-        recipes::read(file("r", content("a") + encode_recipe(lacking) + encode_recipe(recipe("a")))).value();
+    const recipes::Recipes all = read(content("a") + encode_recipe(lacking) + encode_recipe(recipe("a")));
     ASSERT_EQ(all.list().size(), 1U);
     EXPECT_EQ(all.list()[0].missing, "");
     EXPECT_EQ(all.list()[0].headers, 0U);
 }
 
-TEST_F(RecipeFiles, merge_to_one_that_has_everything_once)
+TEST_F(RecipeFiles, merge_to_one_that_has_everything_once_and_is_nobody_elses_to_read)
 {
     const format::Recipe a = recipe("a", "shared");
     const format::Recipe b = recipe("b", "shared");
@@ -107,6 +103,8 @@ TEST_F(RecipeFiles, merge_to_one_that_has_everything_once)
     EXPECT_EQ(report.damage.places, 1U);
     EXPECT_EQ(report.damage.bytes, 4U);
     EXPECT_EQ(report.bytes, std::filesystem::file_size(m_scratch / "out"));
+    EXPECT_EQ(std::filesystem::status(m_scratch / "out").permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     const recipes::Recipes all = recipes::read(m_scratch / "out").value();
     ASSERT_EQ(all.list().size(), 2U);
     EXPECT_EQ(all.list()[0].uses, 2U);
@@ -126,14 +124,6 @@ TEST_F(RecipeFiles, merged_with_themselves_stay_what_they_are)
     EXPECT_EQ(recipes::read(path).value().list().at(0).uses, 2U);
     ASSERT_TRUE(recipes::merge(path, {path, path}).ok());
     EXPECT_EQ(read_file(path), once);
-}
-
-TEST_F(RecipeFiles, a_recipe_whose_content_is_in_another_file_becomes_whole)
-{
-    const std::string one = file("one", encode_recipe(recipe("a")));
-    const std::string two = file("two", content("a") + encode_recipe(recipe("other")));
-    ASSERT_TRUE(recipes::merge(m_scratch / "out", {one, two}).ok());
-    EXPECT_EQ(recipes::read(m_scratch / "out").value().list().at(0).missing, "");
 }
 
 TEST_F(RecipeFiles, that_cannot_be_read_or_written_are_told_and_leave_what_is_there)
@@ -186,21 +176,18 @@ TEST_F(RecipeFiles, on_a_full_disk_leave_what_is_there)
     EXPECT_EQ(snapshot(m_scratch.path()).size(), 3U) << "nothing half-written is left";
 }
 
-TEST_F(RecipeFiles, that_are_merged_are_nobody_elses_to_read)
-{
-    ASSERT_TRUE(recipes::merge(m_scratch / "out", {file("r", encode_recipe(recipe("a")))}).ok());
-    EXPECT_EQ(std::filesystem::status(m_scratch / "out").permissions(),
-              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-}
-
-TEST_F(RecipeFiles, with_a_content_that_is_none_take_it_from_another_file)
+TEST_F(RecipeFiles, without_a_content_or_with_one_that_is_none_take_it_from_another_file)
 {
     const std::string wrong =
         file("wrong", format::encode_content(digest_of("a"), as_bytes("not a"), 3) + encode_recipe(recipe("a")));
-    const std::string right = file("right", content("a") + encode_recipe(recipe("a")));
-    for (const std::vector<std::string>& order : {std::vector{wrong, right}, std::vector{right, wrong}}) {
+    const std::string lacking = file("lacking", encode_recipe(recipe("a")));
+    const std::string right = file("right", content("a") + encode_recipe(recipe("other")));
+    for (const auto& order : {std::vector{wrong, right}, std::vector{right, wrong}, std::vector{lacking, right}}) {
         ASSERT_TRUE(recipes::merge(m_scratch / "out", order).ok());
-        const std::optional<Bytes> raw = recipes::read(m_scratch / "out").value().data().content(digest_of("a"));
+        const recipes::Recipes all = recipes::read(m_scratch / "out").value();
+        for (const recipes::Recipe& one : all.list())
+            EXPECT_EQ(one.missing.empty(), one.name == "a.cu") << one.missing;
+        const std::optional<Bytes> raw = all.data().content(digest_of("a"));
         ASSERT_TRUE(raw);
         EXPECT_EQ(raw->text(), "a");
     }
@@ -225,7 +212,7 @@ TEST_F(RecipeFiles, of_recipes_with_one_key_prefer_the_one_that_comes_to_it)
         std::string bytes = content(source);
         for (const format::Recipe& one : order)
             bytes += encode_recipe(one);
-        const recipes::Recipes all = recipes::read(file("r", bytes)).value();
+        const recipes::Recipes all = read(bytes);
         EXPECT_EQ(all.list().size(), 1U);
         return all.data().recipes.at(0);
     };
@@ -252,22 +239,14 @@ TEST_F(RecipeFiles, larger_than_there_is_memory_for_are_an_error)
         right = right && !merged.ok() && merged.error().code == Code::too_large;
         ::_exit(right ? 0 : 1);
     }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-}
-
-TEST_F(RecipeFiles, that_are_empty_are_no_recipes)
-{
-    EXPECT_TRUE(recipes::read(file("empty", "")).value().list().empty());
+    EXPECT_TRUE(child_was_right(child));
 }
 
 TEST_F(RecipeFiles, uses_of_a_recipe_never_count_beyond_what_a_number_holds)
 {
     const format::Recipe a = recipe("a");
-    const recipes::Recipes all = recipes::read(file("r", encode_recipe(a) + encode_use(use(a, 1, 1, UINT64_MAX)) +
-                                                             encode_use(use(a, 1, 2, UINT64_MAX))))
-                                     .value();
+    const recipes::Recipes all =
+        read(encode_recipe(a) + encode_use(use(a, 1, 1, UINT64_MAX)) + encode_use(use(a, 1, 2, UINT64_MAX)));
     EXPECT_EQ(all.list().at(0).uses, UINT64_MAX);
 }
 

@@ -1,6 +1,9 @@
 #include "recipes/recorder.hpp"
 
+#include "support/eventually.hpp"
 #include "support/faulty_files.hpp"
+#include "support/forks.hpp"
+#include "support/in_threads.hpp"
 #include "support/scale.hpp"
 #include "support/scratch_directory.hpp"
 
@@ -12,7 +15,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 namespace hearth::test {
@@ -53,24 +55,23 @@ class Recording : public testing::Test {
 protected:
     std::string path() const { return m_scratch / "r.recipes"; }
 
+    // What is in the file, where every recipe is as it was recorded, with its content.
     format::DecodedRecipes decode()
     {
         m_bytes = read_file(path());
         Result<format::DecodedRecipes> decoded = format::decode_recipes(as_bytes(m_bytes), path());
-        EXPECT_TRUE(decoded.ok()) << decoded.error().message;
-        return decoded.ok() ? *std::move(decoded) : format::DecodedRecipes{};
-    }
-
-    // Every recipe that is there is as it was recorded, with its content.
-    static void expect_right(const format::DecodedRecipes& decoded)
-    {
-        for (const format::Recipe& recipe : decoded.recipes) {
+        if (!decoded)
+            throw std::runtime_error(decoded.error().message);
+        for (const format::Recipe& recipe : decoded->recipes) {
             const Numbered expected(std::stoull(recipe.name.substr(1)));
             EXPECT_EQ(recipe, expected.recipe);
-            const auto content = decoded.contents.find(recipe.source);
-            ASSERT_NE(content, decoded.contents.end()) << recipe.name;
-            EXPECT_EQ(format::unpack(content->second, recipe.source)->text(), expected.text);
+            const auto content = decoded->contents.find(recipe.source);
+            if (content == decoded->contents.end())
+                ADD_FAILURE() << recipe.name << " has no content";
+            else
+                EXPECT_EQ(format::unpack(content->second, recipe.source)->text(), expected.text);
         }
+        return *std::move(decoded);
     }
 
     LogSink log()
@@ -82,6 +83,7 @@ protected:
     }
 
     ScratchDirectory m_scratch;
+    Recorder m_recorder{base::system_files(), path()};
     std::string m_bytes;
     std::mutex m_mutex;
     std::vector<std::string> m_logged;
@@ -89,19 +91,13 @@ protected:
 
 }  // namespace
 
-TEST_F(Recording, makes_no_file_before_there_is_something_to_write)
+TEST_F(Recording, writes_a_recipe_once_and_every_use_of_it_into_a_file_that_nobody_else_can_read)
 {
-    Recorder recorder(base::system_files(), path());
-    EXPECT_FALSE(std::filesystem::exists(path()));
-    Numbered(1).record_with(recorder);
-    EXPECT_TRUE(std::filesystem::exists(path()));
-}
-
-TEST_F(Recording, writes_a_recipe_once_and_every_use_of_it)
-{
-    Recorder recorder(base::system_files(), path());
+    EXPECT_FALSE(std::filesystem::exists(path())) << "before there is something to write";
     for (int i = 0; i < 3; ++i)
-        Numbered(1).record_with(recorder);
+        Numbered(1).record_with(m_recorder);
+    EXPECT_EQ(std::filesystem::status(path()).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     const format::DecodedRecipes decoded = decode();
     EXPECT_EQ(decoded.recipes.size(), 1U);
     EXPECT_EQ(decoded.contents.size(), 1U);
@@ -109,32 +105,18 @@ TEST_F(Recording, writes_a_recipe_once_and_every_use_of_it)
     EXPECT_LT(decoded.uses[0].at, decoded.uses[1].at);
     EXPECT_EQ(decoded.uses[0].pid, static_cast<std::uint32_t>(::getpid()));
     EXPECT_GT(decoded.uses[0].at.count(), 0) << "since the process began, which is a while ago";
-    expect_right(decoded);
 }
 
 TEST_F(Recording, of_very_many_uses_is_short_and_counts_them)
 {
-    Recorder recorder(base::system_files(), path());
     for (int i = 0; i < 4096; ++i)
-        Numbered(1).record_with(recorder);
+        Numbered(1).record_with(m_recorder);
     const format::DecodedRecipes decoded = decode();
     EXPECT_EQ(decoded.uses.size(), 256U + 4U) << "512, 1024, 2048 and 4096 beside each of the first";
     std::uint64_t sum = 0;
     for (const format::RecipeUse& use : decoded.uses)
         sum += use.count;
     EXPECT_EQ(sum, 4096U);
-}
-
-TEST_F(Recording, goes_on_at_the_end_of_a_file_that_is_there)
-{
-    for (std::uint64_t i = 0; i < 3; ++i) {
-        Recorder recorder(base::system_files(), path());
-        Numbered(i).record_with(recorder);
-    }
-    const format::DecodedRecipes decoded = decode();
-    EXPECT_EQ(decoded.recipes.size(), 3U);
-    EXPECT_EQ(decoded.damaged_places, 0U);
-    expect_right(decoded);
 }
 
 TEST_F(Recording, that_learns_what_is_there_writes_only_what_is_not)
@@ -146,7 +128,6 @@ TEST_F(Recording, that_learns_what_is_there_writes_only_what_is_not)
     }
     const format::DecodedRecipes decoded = decode();
     EXPECT_EQ(decoded.records, 1U + 1U + 3U) << "a content, a recipe, and each use";
-    expect_right(decoded);
 }
 
 TEST_F(Recording, takes_nothing_for_written_that_was_cut_short_or_stands_behind_it)
@@ -170,48 +151,35 @@ TEST_F(Recording, takes_nothing_for_written_that_was_cut_short_or_stands_behind_
         EXPECT_TRUE(decoded.contents.contains(Numbered(1).recipe.source)) << size;
         EXPECT_TRUE(decoded.contents.contains(Numbered(2).recipe.source)) << size;
         EXPECT_GE(decoded.recipes.size(), 2U) << size;
-        expect_right(decoded);
     }
 }
 
-TEST_F(Recording, through_a_link_writes_what_it_points_to)
-{
-    write_file(m_scratch / "real", "");
-    std::filesystem::create_symlink(m_scratch / "real", path());
-    Recorder recorder(base::system_files(), path());
-    Numbered(1).record_with(recorder, log());
-    EXPECT_TRUE(m_logged.empty()) << m_logged.front();
-    EXPECT_EQ(decode().recipes.size(), 1U);
-    EXPECT_TRUE(std::filesystem::is_symlink(path()));
-}
-
-TEST_F(Recording, through_a_link_to_what_is_not_there_yet_makes_it)
+TEST_F(Recording, through_a_link_writes_what_it_points_to_and_makes_it_where_it_is_not_there_yet)
 {
     std::filesystem::create_symlink("real", path());
-    Recorder recorder(base::system_files(), path());
-    Numbered(1).record_with(recorder, log());
-    EXPECT_TRUE(m_logged.empty()) << m_logged.front();
-    EXPECT_EQ(decode().recipes.size(), 1U);
-    EXPECT_TRUE(std::filesystem::exists(m_scratch / "real"));
+    for (const bool is_there : {false, true}) {
+        if (is_there)
+            write_file(m_scratch / "real", "");
+        Recorder recorder(base::system_files(), path());
+        Numbered(1).record_with(recorder, log());
+        EXPECT_TRUE(m_logged.empty()) << m_logged.front();
+        EXPECT_EQ(decode().recipes.size(), 1U);
+        EXPECT_TRUE(std::filesystem::is_symlink(path()));
+        EXPECT_TRUE(std::filesystem::exists(m_scratch / "real"));
+    }
 }
 
 TEST_F(Recording, by_many_threads_at_once_writes_everything_once)
 {
-    Recorder recorder(base::system_files(), path());
     static constexpr std::uint64_t k_recipes = 40;
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 8; ++i)
-        threads.emplace_back([&] {
-            for (std::uint64_t number = 0; number < k_recipes; ++number)
-                Numbered(number).record_with(recorder);
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(8, [&](std::uint64_t) {
+        for (std::uint64_t number = 0; number < k_recipes; ++number)
+            Numbered(number).record_with(m_recorder);
+    });
     const format::DecodedRecipes decoded = decode();
     EXPECT_EQ(decoded.recipes.size(), k_recipes);
     EXPECT_EQ(decoded.uses.size(), 8 * k_recipes);
     EXPECT_EQ(decoded.damaged_places, 0U);
-    expect_right(decoded);
 }
 
 TEST_F(Recording, by_several_processes_into_one_file_loses_nothing)
@@ -220,48 +188,39 @@ TEST_F(Recording, by_several_processes_into_one_file_loses_nothing)
     const std::uint64_t each = scaled(300);
     std::vector<pid_t> children;
     for (std::uint64_t child = 0; child < k_processes; ++child) {
-        const pid_t started = ::fork();
-        if (started == 0) {
+        children.push_back(::fork());
+        if (children.back() == 0) {
             Recorder recorder(base::system_files(), path());
             for (std::uint64_t i = 0; i < each; ++i)
                 Numbered(i).record_with(recorder);
             ::_exit(0);
         }
-        children.push_back(started);
     }
-    for (const pid_t child : children) {
-        int status = 0;
-        ASSERT_EQ(::waitpid(child, &status, 0), child);
-        EXPECT_EQ(status, 0);
-    }
+    for (const pid_t child : children)
+        EXPECT_TRUE(child_was_right(child));
     const format::DecodedRecipes decoded = decode();
     EXPECT_EQ(decoded.recipes.size(), k_processes * each) << "each process writes them for itself";
     EXPECT_EQ(decoded.contents.size(), each);
     EXPECT_EQ(decoded.uses.size(), k_processes * each);
     EXPECT_EQ(decoded.damaged_places, 0U);
-    expect_right(decoded);
 }
 
 TEST_F(Recording, goes_on_in_a_forked_child_which_counts_for_itself)
 {
-    Recorder recorder(base::system_files(), path());
-    Numbered(1).record_with(recorder);
+    Numbered(1).record_with(m_recorder);
     const pid_t child = ::fork();
     if (child == 0) {
-        Numbered(1).record_with(recorder);
-        Numbered(2).record_with(recorder);
+        Numbered(1).record_with(m_recorder);
+        Numbered(2).record_with(m_recorder);
         ::_exit(0);
     }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0);
-    Numbered(1).record_with(recorder);
+    ASSERT_TRUE(child_was_right(child));
+    Numbered(1).record_with(m_recorder);
     const format::DecodedRecipes decoded = decode();
     EXPECT_EQ(decoded.recipes.size(), 2U) << "what the parent has written is not repeated";
     ASSERT_EQ(decoded.uses.size(), 4U);
     EXPECT_EQ(decoded.uses[1].pid, static_cast<std::uint32_t>(child));
     EXPECT_EQ(decoded.uses[3].pid, static_cast<std::uint32_t>(::getpid()));
-    expect_right(decoded);
 }
 
 TEST_F(Recording, killed_at_any_moment_leaves_a_file_that_can_be_read)
@@ -274,15 +233,15 @@ TEST_F(Recording, killed_at_any_moment_leaves_a_file_that_can_be_read)
             for (std::uint64_t i = 0;; ++i)
                 Numbered(round * 1'000'000 + i).record_with(recorder);
         }
-        std::error_code error;
-        while (std::filesystem::file_size(path(), error) < before + 1000 * (round + 1) || error) {
-        }
+        EXPECT_TRUE(eventually("it has written something", [&] {
+            std::error_code error;
+            return std::filesystem::file_size(path(), error) >= before + 1000 * (round + 1) && !error;
+        }));
         ASSERT_EQ(::kill(child, SIGKILL), 0);
         int status = 0;
         ASSERT_EQ(::waitpid(child, &status, 0), child);
         const format::DecodedRecipes decoded = decode();
         EXPECT_GT(decoded.recipes.size(), round);
-        expect_right(decoded);
     }
 }
 
@@ -322,7 +281,6 @@ TEST_F(Recording, on_a_disk_that_fills_up_keeps_what_was_whole)
         EXPECT_EQ(decoded.records, fails) << "those before the one that was cut";
         EXPECT_EQ(decoded.damaged_places, 1U);
         EXPECT_EQ(m_logged.size(), 1U);
-        expect_right(decoded);
     }
 }
 
@@ -343,21 +301,16 @@ TEST_F(Recording, at_the_limit_of_file_sizes_is_told_once_and_ends_nobody)
         right = right && ::sigismember(&pending, SIGXFSZ) == 0 && ::sigismember(&blocked, SIGXFSZ) == 0;
         ::_exit(right ? 0 : 1);
     }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_FALSE(WIFSIGNALED(status)) << "ended by signal " << WTERMSIG(status);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(child_was_right(child));
     const format::DecodedRecipes decoded = decode();
     EXPECT_GE(decoded.recipes.size(), 1U);
-    expect_right(decoded);
 }
 
 TEST_F(Recording, into_a_file_that_was_replaced_goes_on_in_the_one_that_is_there)
 {
-    Recorder recorder(base::system_files(), path());
     const auto record = [&](std::uint64_t number) {
-        recorder.look_for_the_file();
-        Numbered(number).record_with(recorder, log());
+        m_recorder.look_for_the_file();
+        Numbered(number).record_with(m_recorder, log());
     };
     record(1);
     record(2);
@@ -373,17 +326,7 @@ TEST_F(Recording, into_a_file_that_was_replaced_goes_on_in_the_one_that_is_there
     record(2);
     decoded = decode();
     ASSERT_EQ(decoded.recipes.size(), 1U) << "as a whole: nothing of it is there any more";
-    expect_right(decoded);
     EXPECT_TRUE(m_logged.empty());
-}
-
-TEST_F(Recording, makes_a_file_that_nobody_else_can_read)
-{
-    Recorder recorder(base::system_files(), path());
-    Numbered(1).record_with(recorder);
-    struct stat found {};
-    ASSERT_EQ(::stat(path().c_str(), &found), 0);
-    EXPECT_EQ(found.st_mode & 0777U, 0600U);
 }
 
 TEST_F(Recording, that_is_interrupted_tries_again)

@@ -1,10 +1,10 @@
 #include "remote/breaker.hpp"
 
 #include "support/acting_as.hpp"
+#include "support/damage.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 
 namespace hearth::remotes {
@@ -15,10 +15,12 @@ constexpr std::uint64_t k_s = 1'000'000'000;
 
 class BreakerTest : public testing::Test {
 protected:
-    Breaker open(bool shared = true)
+    Breaker open(const std::string& file, Users users = Users::one)
     {
-        return Breaker(shared ? path() : std::string{}, [this] { return m_now; });
+        return Breaker(
+            file, [this] { return m_now; }, users);
     }
+    Breaker open() { return open(path()); }
     std::string path() const { return m_scratch / "state/remote"; }
     // As long as a first failure lasts, at most.
     void wait_out() { m_now += 2 * k_s; }
@@ -27,26 +29,13 @@ protected:
     std::uint64_t m_now = 1'700'000'000 * k_s;
 };
 
-TEST_F(BreakerTest, lets_everything_through_while_the_server_works)
-{
-    Breaker breaker = open();
-    for (int i = 0; i < 100; ++i) {
-        EXPECT_TRUE(breaker.allows());
-        breaker.succeeded();
-    }
-    EXPECT_FALSE(breaker.is_down());
-}
-
 TEST_F(BreakerTest, in_a_directory_to_which_everybody_can_write_nothing_is_told_or_believed)
 {
     for (const char* const inner : {"", "/remotes"}) {
         const std::string directory = m_scratch / (std::string("open") + (*inner == '\0' ? "" : "-inside"));
         std::filesystem::create_directories(directory + "/remotes");
         ASSERT_EQ(::chmod((directory + inner).c_str(), 0777), 0);
-        const auto open_for = [&](Users users) {
-            return Breaker(
-                directory + "/remotes/one", [this] { return m_now; }, users);
-        };
+        const auto open_for = [&](Users users) { return open(directory + "/remotes/one", users); };
         open_for(Users::one).failed(Breaker::Failure::server);
         EXPECT_TRUE(std::filesystem::is_empty(directory + "/remotes"));
         open_for(Users::many).failed(Breaker::Failure::server);
@@ -73,10 +62,7 @@ TEST_F(BreakerTest, two_users_of_a_shared_directory_tell_each_other_whatever_the
         GTEST_SKIP() << "only root can act as two users";
     const test::WithUmask mask(077);
     ASSERT_EQ(::chmod(m_scratch.path().c_str(), 0777), 0);
-    const auto shared = [&] {
-        return Breaker(
-            m_scratch / "cache/remotes/one", [this] { return m_now; }, Users::many);
-    };
+    const auto shared = [&] { return open(m_scratch / "cache/remotes/one", Users::many); };
     {
         const test::ActingAs first(12345);
         shared().failed(Breaker::Failure::server);
@@ -91,19 +77,6 @@ TEST_F(BreakerTest, two_users_of_a_shared_directory_tell_each_other_whatever_the
     EXPECT_TRUE(shared().allows());
 }
 
-TEST_F(BreakerTest, one_failure_of_the_server_is_enough)
-{
-    for (const bool shared : {true, false}) {
-        Breaker breaker = open(shared);
-        breaker.failed(Breaker::Failure::server);
-        EXPECT_TRUE(breaker.is_down());
-        for (int i = 0; i < 100; ++i)
-            EXPECT_FALSE(breaker.allows());
-        breaker.succeeded();
-        EXPECT_TRUE(breaker.allows());
-    }
-}
-
 TEST_F(BreakerTest, requests_that_fail_count_only_in_a_row)
 {
     Breaker breaker = open();
@@ -112,16 +85,26 @@ TEST_F(BreakerTest, requests_that_fail_count_only_in_a_row)
         breaker.failed(Breaker::Failure::request);
         EXPECT_TRUE(breaker.allows());
         breaker.succeeded();
+        EXPECT_FALSE(breaker.is_down());
     }
     for (int i = 0; i < 3; ++i)
         breaker.failed(Breaker::Failure::request);
     EXPECT_FALSE(breaker.allows());
 }
 
-TEST_F(BreakerTest, after_a_pause_one_try_is_let_through_and_decides)
+// Where there is no file, or none can be, each goes by its own.
+TEST_F(BreakerTest, one_failure_is_enough_and_after_a_pause_one_try_is_let_through_and_decides)
 {
-    for (const bool shared : {true, false}) {
-        Breaker breaker = open(shared);
+    for (const std::string& file : {path(), std::string(), std::string("/proc/no/such/place")}) {
+        SCOPED_TRACE(file);
+        Breaker breaker = open(file);
+        EXPECT_TRUE(breaker.allows());
+        breaker.failed(Breaker::Failure::server);
+        EXPECT_TRUE(breaker.is_down());
+        for (int i = 0; i < 100; ++i)
+            EXPECT_FALSE(breaker.allows());
+        breaker.succeeded();
+        EXPECT_TRUE(breaker.allows()) << "at once, whoever has found it well";
         breaker.failed(Breaker::Failure::server);
         wait_out();
         EXPECT_TRUE(breaker.allows()) << "the try";
@@ -189,47 +172,16 @@ TEST_F(BreakerTest, one_that_died_while_it_tried_is_not_waited_for_for_ever)
 
 TEST_F(BreakerTest, a_file_of_any_bytes_says_nothing)
 {
-    {
-        Breaker breaker = open();
-        breaker.failed(Breaker::Failure::server);
-    }
-    std::string right;
-    {
-        std::ifstream in(path(), std::ios::binary);
-        right.assign(std::istreambuf_iterator<char>(in), {});
-    }
+    open().failed(Breaker::Failure::server);
+    const std::string right = test::read_file(path());
     ASSERT_EQ(right.size(), 32U);
     EXPECT_FALSE(open().allows());
-    for (std::size_t i = 0; i < right.size(); ++i) {
-        std::string wrong = right;
-        wrong[i] = static_cast<char>(wrong[i] ^ 1);
-        std::ofstream(path(), std::ios::binary | std::ios::trunc) << wrong;
-        EXPECT_TRUE(open().allows()) << i;
-    }
-    for (std::size_t size = 0; size < right.size(); ++size) {
-        std::ofstream(path(), std::ios::binary | std::ios::trunc) << right.substr(0, size);
-        EXPECT_TRUE(open().allows()) << size;
-    }
-}
-
-TEST_F(BreakerTest, a_clock_that_was_set_back_does_not_shut_it_out)
-{
-    Breaker breaker = open();
-    breaker.failed(Breaker::Failure::server);
-    m_now -= 3600 * k_s;
-    EXPECT_TRUE(open().allows());
-}
-
-TEST_F(BreakerTest, where_no_file_can_be_each_goes_by_its_own)
-{
-    Breaker breaker("/proc/no/such/place", [this] { return m_now; });
-    EXPECT_TRUE(breaker.allows());
-    breaker.failed(Breaker::Failure::server);
-    EXPECT_FALSE(breaker.allows());
-    wait_out();
-    EXPECT_TRUE(breaker.allows());
-    breaker.succeeded();
-    EXPECT_TRUE(breaker.allows());
+    const auto expect_nothing = [&](const std::string& wrong, std::size_t at) {
+        test::write_file(path(), wrong);
+        EXPECT_TRUE(open().allows()) << at;
+    };
+    test::for_every_flipped_bit(right, expect_nothing);
+    test::for_every_cut(right, expect_nothing);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "remote/store_tier.hpp"
 #include "support/manual_clock.hpp"
 #include "support/peak_memory.hpp"
-#include "support/remote_stores.hpp"
 #include "support/rogue_server.hpp"
 #include "support/scratch_directory.hpp"
 #include "support/storing.hpp"
@@ -21,11 +20,6 @@ namespace {
 
 // What is larger than a remote's limit, which is 256 MiB unless somebody says otherwise, takes no memory.
 constexpr std::uint64_t k_huge = 1_GiB;
-
-bool visit_all(std::string_view /*name*/, std::uint64_t /*bytes*/)
-{
-    return true;
-}
 
 // What a store says about everything that it can be asked for.
 std::vector<Error> all_errors(remotes::RemoteStore& store, bool lists)
@@ -49,7 +43,7 @@ std::vector<Error> all_errors(remotes::RemoteStore& store, bool lists)
     for (const auto& put : store.put_many(objects, soon()))
         note(put);
     if (lists)
-        note(store.list(visit_all, soon()));
+        note(store.list([](auto, auto) { return true; }, soon()));
     return errors;
 }
 
@@ -68,21 +62,6 @@ void expect_little(const PeakMemory& memory)
 }
 
 }  // namespace
-
-OwnServer FaultConformance::start_plain(ServerSetup setup)
-{
-    if (GetParam().tls)
-        setup.certificate = shared_ca()->good();
-    return start(setup);
-}
-
-std::string FaultConformance::url_at(const OwnServer& server, const std::string& login)
-{
-    return url_of({.port = server.port,
-                   .tls = GetParam().tls,
-                   .login = login,
-                   .options = GetParam().tls ? "ca=" + shared_ca()->file() : ""});
-}
 
 TEST_P(FaultConformance, a_wrong_secret_is_denied_and_not_told)
 {
@@ -146,10 +125,18 @@ TEST_P(FaultConformance, a_wrong_secret_is_an_outage_of_a_cache)
         EXPECT_EQ(text.find("wr0ng"), std::string::npos) << text;
 }
 
-TEST_P(FaultConformance, a_server_that_ended_is_unavailable)
+TEST_P(FaultConformance, says_whom_it_talks_to_and_when_that_ended_it_is_unavailable)
 {
     const auto server = start_plain();
     const auto store = open_at(server);
+    const std::string address = "127.0.0.1:" + std::to_string(server.port);
+    const std::string before = store->description();
+    EXPECT_TRUE(before.ends_with(address)) << before;
+    ASSERT_EQ(code_of(store->get("name", soon())), "ok");
+    EXPECT_TRUE(store->description().starts_with(GetParam().calls_itself)) << store->description();
+    EXPECT_TRUE(store->description().ends_with(" at " + address)) << store->description();
+    EXPECT_NE(store->description(), before) << "it has been reached";
+
     ASSERT_EQ(code_of(store->put("name", bytes_for(1, 3'000'000), soon())), "ok");
     server.process->kill();
     EXPECT_EQ(code_of(store->put("name", bytes_for(1, 3'000'000), soon())), "unavailable");
@@ -221,19 +208,6 @@ TEST_P(FaultConformance, a_server_that_cannot_be_reached_is_unavailable_and_not_
     EXPECT_EQ(code_of(got), "unavailable");
     ::close(first);
     ::close(listener);
-}
-
-TEST_P(FaultConformance, says_whom_it_talks_to)
-{
-    const auto server = start_plain();
-    const auto store = open_at(server);
-    const std::string address = "127.0.0.1:" + std::to_string(server.port);
-    const std::string before = store->description();
-    EXPECT_TRUE(before.ends_with(address)) << before;
-    ASSERT_EQ(code_of(store->get("name", soon())), "ok");
-    EXPECT_TRUE(store->description().starts_with(GetParam().calls_itself)) << store->description();
-    EXPECT_TRUE(store->description().ends_with(" at " + address)) << store->description();
-    EXPECT_NE(store->description(), before) << "it has been reached";
 }
 
 TEST_P(FaultConformance, an_entry_of_a_gigabyte_is_a_miss_before_memory_is_taken_for_it)

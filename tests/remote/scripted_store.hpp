@@ -115,11 +115,8 @@ public:
     Result<bool> remove_if(std::string_view name, ByteView bytes, remotes::SteadyTime) override
     {
         const std::lock_guard lock(m_server->mutex);
-        const auto found = m_server->objects.find(std::string(name));
-        if (found == m_server->objects.end() || as_text(found->second) != as_text(bytes))
-            return false;
-        m_server->objects.erase(found);
-        return true;
+        const auto is_it = [&](const auto& one) { return one.first == name && as_text(one.second) == as_text(bytes); };
+        return std::erase_if(m_server->objects, is_it) != 0;
     }
     bool rests(std::string_view name) override
     {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "remote/remote_store.hpp"
+#include "support/remote_stores.hpp"
 #include "support/server_process.hpp"
 #include "support/test_ca.hpp"
 
@@ -64,11 +64,6 @@ inline void PrintTo(const ServerKind& kind, std::ostream* out)
     *out << kind.name;
 }
 
-inline std::string name_of_server(const testing::TestParamInfo<ServerKind>& info)
-{
-    return info.param.name;
-}
-
 inline ServerKind over_tls(ServerKind kind)
 {
     kind.name += "_tls";
@@ -81,7 +76,10 @@ protected:
     void SetUp() override;
 
     static OwnServer start(const ServerSetup& setup) { return GetParam().start(setup); }
-    static Result<std::unique_ptr<remotes::RemoteStore>> try_to_open(const std::string& url);
+    static Result<std::unique_ptr<remotes::RemoteStore>> try_to_open(const std::string& url)
+    {
+        return GetParam().open(options_for(url));
+    }
     static std::unique_ptr<remotes::RemoteStore> open(const std::string& url) { return try_to_open(url).value(); }
     static std::string url_of(const Place& place) { return GetParam().url(place); }
 };
@@ -99,17 +97,35 @@ protected:
     }
     // Whoever asks for a name there, with these options.
     static Result<std::optional<Bytes>> get(const OwnServer& server, const std::string& options,
-                                            const std::string& host = "127.0.0.1");
+                                            const std::string& host = "127.0.0.1")
+    {
+        return open(url_of({.port = server.port, .tls = true, .options = options, .host = host}))->get("name", soon());
+    }
     // A server that demands certificates of its clients.
-    static OwnServer demanding(const std::string& tls_versions = "");
+    static OwnServer demanding(const std::string& tls_versions = "")
+    {
+        return start({.certificate = shared_ca()->good(),
+                      .clients_authority = shared_ca()->file(),
+                      .tls_versions = tls_versions});
+    }
     // Everything that a store is asked for is refused with a sentence with these words.
     static void expect_denied(remotes::RemoteStore& store, const std::vector<std::string>& words);
 };
 
 class FaultConformance : public ServerConformance {
 protected:
-    static OwnServer start_plain(ServerSetup setup = {});
-    static std::string url_at(const OwnServer& server, const std::string& login = "");
+    static OwnServer start_plain(ServerSetup setup = {})
+    {
+        if (GetParam().tls)
+            setup.certificate = shared_ca()->good();
+        return start(setup);
+    }
+    static std::string url_at(const OwnServer& server, const std::string& login = "")
+    {
+        const bool tls = GetParam().tls;
+        return url_of(
+            {.port = server.port, .tls = tls, .login = login, .options = tls ? "ca=" + shared_ca()->file() : ""});
+    }
     static std::unique_ptr<remotes::RemoteStore> open_at(const OwnServer& server) { return open(url_at(server)); }
 };
 

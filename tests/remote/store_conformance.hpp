@@ -11,7 +11,8 @@
 
 // What every RemoteStore promises, shown on real servers. A kind joins with a fixture of a few lines:
 //
-//   INSTANTIATE_TEST_SUITE_P(redis, StoreConformance, testing::Values(StoreCase{"redis", start_redis}), name_of_store);
+//   INSTANTIATE_TEST_SUITE_P(redis, StoreConformance, testing::Values(StoreCase{"redis", start_redis}),
+//                            testing::PrintToStringParamName());
 
 namespace hearth::test {
 
@@ -33,11 +34,6 @@ struct StoreCase {
 inline void PrintTo(const StoreCase& store, std::ostream* out)
 {
     *out << store.name;
-}
-
-inline std::string name_of_store(const testing::TestParamInfo<StoreCase>& info)
-{
-    return info.param.name;
 }
 
 class StoreConformance : public testing::TestWithParam<StoreCase> {

@@ -1,7 +1,6 @@
 #include "remote/server_conformance.hpp"
 
 #include "support/process.hpp"
-#include "support/remote_stores.hpp"
 
 #include <fmt/format.h>
 
@@ -20,23 +19,6 @@ void ServerConformance::SetUp()
 {
     if (!GetParam().installed() || !shared_ca())
         GTEST_SKIP() << "No server of this kind, or no openssl, is installed: scripts/install-deps test";
-}
-
-Result<std::unique_ptr<remotes::RemoteStore>> ServerConformance::try_to_open(const std::string& url)
-{
-    return GetParam().open(options_for(url));
-}
-
-Result<std::optional<Bytes>> TlsConformance::get(const OwnServer& server, const std::string& options,
-                                                 const std::string& host)
-{
-    return open(url_of({.port = server.port, .tls = true, .options = options, .host = host}))->get("name", soon());
-}
-
-OwnServer TlsConformance::demanding(const std::string& tls_versions)
-{
-    return start(
-        {.certificate = shared_ca()->good(), .clients_authority = shared_ca()->file(), .tls_versions = tls_versions});
 }
 
 void TlsConformance::expect_denied(remotes::RemoteStore& store, const std::vector<std::string>& words)
@@ -75,17 +57,17 @@ TEST_P(TlsConformance, a_certificate_is_checked)
     ASSERT_EQ(code_of(unknown), "denied") << "the system does not know it either";
     EXPECT_TRUE(says(unknown.error().message, "ca=FILE")) << unknown.error().message;
     EXPECT_EQ(code_of(get(server, "insecure=1")), "ok") << "unless nobody looks";
+    const auto store = try_to_open(url_of({.port = server.port, .tls = true, .options = "ca=/no/such/file.pem"}));
+    const Error problem = store.ok() ? (*store)->get("name", soon()).error() : store.error();
+    EXPECT_EQ(problem.code, store.ok() ? Code::denied : Code::invalid_argument) << problem.message;
+    EXPECT_TRUE(says(problem.message, "/no/such/file.pem")) << problem.message;
 }
 
-TEST_P(TlsConformance, an_expired_certificate_is_denied)
+TEST_P(TlsConformance, an_expired_certificate_and_another_hosts_are_denied)
 {
     const auto got = get(start({.certificate = shared_ca()->expired()}), ca());
     ASSERT_EQ(code_of(got), "denied");
     EXPECT_TRUE(says(got.error().message, "expired")) << got.error().message;
-}
-
-TEST_P(TlsConformance, another_hosts_certificate_is_denied)
-{
     const auto server = start({.certificate = shared_ca()->issue("other", "DNS:elsewhere.invalid,IP:127.0.0.2")});
     EXPECT_EQ(code_of(get(server, ca())), "denied");
     EXPECT_EQ(code_of(get(server, ca(), "localhost")), "denied");
@@ -93,35 +75,21 @@ TEST_P(TlsConformance, another_hosts_certificate_is_denied)
         EXPECT_EQ(code_of(one), "denied");
 }
 
-TEST_P(TlsConformance, a_file_of_authorities_that_is_missing_is_said)
-{
-    const auto server = start({.certificate = shared_ca()->good()});
-    const auto store = try_to_open(url_of({.port = server.port, .tls = true, .options = "ca=/no/such/file.pem"}));
-    const Error problem = store.ok() ? (*store)->get("name", soon()).error() : store.error();
-    EXPECT_EQ(problem.code, store.ok() ? Code::denied : Code::invalid_argument) << problem.message;
-    EXPECT_TRUE(says(problem.message, "/no/such/file.pem")) << problem.message;
-}
-
 // A server that demands a certificate of those who connect.
 
-TEST_P(TlsConformance, with_the_right_certificate_objects_come_and_go)
+TEST_P(TlsConformance, with_the_right_certificate_objects_come_and_go_and_one_file_may_hold_it_and_its_key)
 {
     const auto server = demanding();
-    const auto store = open_at(server, showing(shared_ca()->client()));
-    const Status put = store->put("name", bytes_for(1, 300'000), soon());
-    ASSERT_TRUE(put.ok()) << put.error().message;
+    const TestCa::Certificate ours = shared_ca()->client();
+    const auto store = open_at(server, showing(ours));
+    ASSERT_EQ(code_of(store->put("name", bytes_for(1, 300'000), soon())), "ok");
     EXPECT_EQ(store->get("name", soon()).value().value(), bytes_for(1, 300'000));
     EXPECT_EQ(store->get_many(std::vector<std::string>{"name", "other"}, soon())[0].value().value(),
               bytes_for(1, 300'000));
     EXPECT_TRUE(store->remove("name", soon()).value());
-}
-
-TEST_P(TlsConformance, one_file_may_hold_the_certificate_and_its_key)
-{
-    const TestCa::Certificate ours = shared_ca()->client();
     const ScratchDirectory folder;
     write_file(folder / "both.pem", read_file(ours.key) + read_file(ours.file));
-    EXPECT_EQ(code_of(get(demanding(), showing({folder / "both.pem", folder / "both.pem"}))), "ok");
+    EXPECT_EQ(code_of(get(server, showing({folder / "both.pem", folder / "both.pem"}))), "ok");
 }
 
 // Each version of TLS ends the connection in its own way.

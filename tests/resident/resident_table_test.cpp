@@ -106,18 +106,6 @@ TEST(ResidentTable, a_key_of_zeros_is_a_key_like_any_other)
     EXPECT_TRUE(holds(table, crafted(1, 0, 0)));
 }
 
-TEST(ResidentTable, putting_a_key_again_hands_the_old_node_back)
-{
-    ResidentTable table;
-    Node* const first = node_for(crafted(1, 2, 3));
-    Node* const second = node_for(crafted(1, 2, 3));
-    EXPECT_EQ(table.put(first), nullptr);
-    EXPECT_EQ(table.put(second), first);
-    EXPECT_EQ(table.size(), 1U);
-    EXPECT_EQ(table.peek(crafted(1, 2, 3)), second);
-    base::retire(first);
-}
-
 TEST(ResidentTable, it_grows_and_loses_nobody)
 {
     ResidentTable table;

@@ -47,7 +47,8 @@ Undo pause_worker(Stage& stage, Random& random)
 }
 
 // A limit of one process that others may set.
-Undo limit_worker(Stage& stage, Random& random, __rlimit_resource resource, rlim_t most)
+template <__rlimit_resource resource, rlim_t most>
+Undo limit_worker(Stage& stage, Random& random)
 {
     const WorkerProcess& worker = stage.workers[random() % k_workers];
     rlimit before{};
@@ -55,20 +56,10 @@ Undo limit_worker(Stage& stage, Random& random, __rlimit_resource resource, rlim
         return {};
     const rlimit limited{random() % most, before.rlim_max};
     ::prlimit(worker.pid, resource, &limited, nullptr);
-    return [&worker, pid = worker.pid, resource, before] {
+    return [&worker, pid = worker.pid, before] {
         if (worker.pid == pid)
             ::prlimit(pid, resource, &before, nullptr);
     };
-}
-
-Undo limit_files(Stage& stage, Random& random)
-{
-    return limit_worker(stage, random, RLIMIT_FSIZE, 8192);
-}
-
-Undo limit_descriptors(Stage& stage, Random& random)
-{
-    return limit_worker(stage, random, RLIMIT_NOFILE, 40);
 }
 
 Undo lower_limits(Stage& stage, Random& random)
@@ -173,52 +164,37 @@ Undo damage_some(const std::string& folder, Random& random)
     return {};
 }
 
-Undo damage_entries(Stage& stage, Random& random)
-{
-    return damage_some(stage.directory + "/v1/entries", random);
-}
-
 Undo damage_index(Stage& stage, Random& random)
 {
     damage(stage.directory + "/v1/index", stage.directory + "/v1/notes", random);
     return {};
 }
 
-// The index, notes, locks, what processes tell each other about servers, and entries.
-Undo damage_anything(Stage& stage, Random& random)
-{
-    return damage_some(stage.directory, random);
-}
-
 // Servers
 
+// One that does not start is seen to by keep_servers_running().
 template <class Server>
-Undo pause_server(const std::unique_ptr<Server>& server)
-{
-    server->process().signal(SIGSTOP);
-    return [&server] { server->process().signal(SIGCONT); };
-}
-
-// Its start waits until it answers; one that does not is seen to by keep_servers_running().
-void start_again(test::RedisServer& server)
+void start_again(Server& server)
 {
     try {
-        server.start();
+        server.start_again();
     } catch (const std::runtime_error& problem) {
         fmt::print("{}\n", problem.what());
     }
 }
-template <class Server>
-void start_again(Server& server)
+
+template <auto server>
+Undo pause_server(Stage& stage, Random&)
 {
-    server.start_again();
+    (stage.*server)->process().signal(SIGSTOP);
+    return [&stage] { (stage.*server)->process().signal(SIGCONT); };
 }
 
-template <class Server>
-Undo kill_server(const std::unique_ptr<Server>& server)
+template <auto server>
+Undo kill_server(Stage& stage, Random&)
 {
-    server->process().kill();
-    return [&server] { start_again(*server); };
+    (stage.*server)->process().kill();
+    return [&stage] { start_again(*(stage.*server)); };
 }
 
 // One that has ended by itself found its port taken: while it was gone, a connection of a worker was given it.
@@ -234,21 +210,10 @@ void keep_running(const std::unique_ptr<Server>& server)
     start_again(*server);
 }
 
-bool has_disk(const Stage& stage)
+template <auto server>
+bool has(const Stage& stage)
 {
-    return !stage.small_disk.empty();
-}
-bool has_redis(const Stage& stage)
-{
-    return stage.redis != nullptr;
-}
-bool has_nginx(const Stage& stage)
-{
-    return stage.nginx != nullptr;
-}
-bool has_s3(const Stage& stage)
-{
-    return stage.s3 != nullptr;
+    return stage.*server != nullptr;
 }
 
 Undo damage_redis(Stage& stage, Random& random)
@@ -260,32 +225,31 @@ Undo damage_redis(Stage& stage, Random& random)
     return {};
 }
 
-Undo damage_nginx(Stage& stage, Random& random)
-{
-    return damage_some(stage.nginx->files(), random);
-}
-
 constexpr std::array k_faults{
     Fault{"worker killed", "worker", 60, kill_worker},
     Fault{"all workers but one killed", "worker", 6, kill_workers},
     Fault{"worker paused", "worker", 20, pause_worker},
-    Fault{"worker's files limited in size", "file size", 20, limit_files},
-    Fault{"worker out of descriptors", "descriptors", 20, limit_descriptors},
+    Fault{"worker's files limited in size", "file size", 20, limit_worker<RLIMIT_FSIZE, 8192>},
+    Fault{"worker out of descriptors", "descriptors", 20, limit_worker<RLIMIT_NOFILE, 40>},
     Fault{"limits lowered", "limits", 20, lower_limits},
     Fault{"clock jumped", "clock", 20, jump_clock},
-    Fault{"disk full", "disk", 20, fill_disk, has_disk},
+    Fault{"disk full", "disk", 20, fill_disk, [](const Stage& s) { return !s.small_disk.empty(); }},
     Fault{"directory removed", "directory", 8, remove_directory},
-    Fault{"entries damaged", "directory", 60, damage_entries},
+    Fault{"entries damaged", "directory", 60,
+          [](Stage& s, Random& r) { return damage_some(s.directory + "/v1/entries", r); }},
     Fault{"index damaged", "directory", 20, damage_index},
-    Fault{"any files of the directory damaged", "directory", 20, damage_anything},
-    Fault{"redis-server killed", "redis", 8, [](Stage& s, Random&) { return kill_server(s.redis); }, has_redis},
-    Fault{"redis-server paused", "redis", 8, [](Stage& s, Random&) { return pause_server(s.redis); }, has_redis},
-    Fault{"values in redis-server damaged", "redis", 20, damage_redis, has_redis},
-    Fault{"nginx killed", "nginx", 8, [](Stage& s, Random&) { return kill_server(s.nginx); }, has_nginx},
-    Fault{"nginx paused", "nginx", 8, [](Stage& s, Random&) { return pause_server(s.nginx); }, has_nginx},
-    Fault{"files of nginx damaged", "nginx", 20, damage_nginx, has_nginx},
-    Fault{"S3 server killed", "s3", 6, [](Stage& s, Random&) { return kill_server(s.s3); }, has_s3},
-    Fault{"S3 server paused", "s3", 6, [](Stage& s, Random&) { return pause_server(s.s3); }, has_s3},
+    // The index, notes, locks, what processes tell each other about servers, and entries.
+    Fault{"any files of the directory damaged", "directory", 20,
+          [](Stage& s, Random& r) { return damage_some(s.directory, r); }},
+    Fault{"redis-server killed", "redis", 8, kill_server<&Stage::redis>, has<&Stage::redis>},
+    Fault{"redis-server paused", "redis", 8, pause_server<&Stage::redis>, has<&Stage::redis>},
+    Fault{"values in redis-server damaged", "redis", 20, damage_redis, has<&Stage::redis>},
+    Fault{"nginx killed", "nginx", 8, kill_server<&Stage::nginx>, has<&Stage::nginx>},
+    Fault{"nginx paused", "nginx", 8, pause_server<&Stage::nginx>, has<&Stage::nginx>},
+    Fault{"files of nginx damaged", "nginx", 20, [](Stage& s, Random& r) { return damage_some(s.nginx->files(), r); },
+          has<&Stage::nginx>},
+    Fault{"S3 server killed", "s3", 6, kill_server<&Stage::s3>, has<&Stage::s3>},
+    Fault{"S3 server paused", "s3", 6, pause_server<&Stage::s3>, has<&Stage::s3>},
 };
 static_assert(k_faults.size() <= k_most_faults);
 

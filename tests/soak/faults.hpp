@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <memory>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,8 +15,6 @@
 // What goes wrong in a soak, and what came of it.
 
 namespace hearth::soak {
-
-using Random = std::mt19937_64;
 
 struct WorkerProcess {
     pid_t pid = 0;
@@ -48,17 +45,5 @@ struct Fault {
 std::span<const Fault> all_faults();
 
 void keep_servers_running(const Stage& stage);
-
-// All counts, a line each.
-std::string counts_of(const Shared& shared);
-
-template <std::size_t n>
-std::uint64_t sum_of(const std::array<Count, n>& counts)
-{
-    std::uint64_t sum = 0;
-    for (const Count& count : counts)
-        sum += count;
-    return sum;
-}
 
 }  // namespace hearth::soak

@@ -259,17 +259,7 @@ void step(WorkerThread& thread, std::size_t operation)
 
 std::size_t any_operation(WorkerThread& thread)
 {
-    static const std::uint64_t k_sum = [] {
-        std::uint64_t sum = 0;
-        for (const Operation& operation : k_operations)
-            sum += operation.weight;
-        return sum;
-    }();
-    std::uint64_t at = thread.below(k_sum);
-    std::size_t operation = 0;
-    while (at >= k_operations[operation].weight)
-        at -= k_operations[operation++].weight;
-    return operation;
+    return any_of(k_operations, thread.random);
 }
 
 std::string_view operation_name(std::size_t operation)

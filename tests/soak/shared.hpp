@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,6 +17,22 @@
 // What the soak's supervisor and its workers share: what every answer must be, and memory that outlives a kill.
 
 namespace hearth::soak {
+
+using Random = std::mt19937_64;
+
+// The number of one of them, chosen by their weights.
+template <class Weighted>
+std::size_t any_of(const Weighted& all, Random& random)
+{
+    std::uint64_t sum = 0;
+    for (const auto& one : all)
+        sum += one.weight;
+    std::uint64_t at = random() % sum;
+    std::size_t chosen = 0;
+    while (at >= all[chosen].weight)
+        at -= all[chosen++].weight;
+    return chosen;
+}
 
 // What is compiled: all of it follows from a number, so that every process can check every byte.
 

@@ -7,15 +7,16 @@
 #include "faults.hpp"
 #include "hearth/hearth.hpp"
 #include "support/isolated_environment.hpp"
+#include "support/peak_memory.hpp"
 #include "support/process.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <curl/curl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <sched.h>
 #include <spawn.h>
@@ -69,28 +70,6 @@ private:
     bool m_mounted = false;
 };
 
-bool make_bucket(const std::string& endpoint)
-{
-    const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
-    curl_easy_setopt(curl.get(), CURLOPT_URL, (endpoint + "/kernels").c_str());
-    curl_easy_setopt(curl.get(), CURLOPT_CUSTOMREQUEST, "PUT");
-    curl_easy_setopt(curl.get(), CURLOPT_AWS_SIGV4, "aws:amz:us-east-1:s3");
-    curl_easy_setopt(curl.get(), CURLOPT_USERNAME, test::S3Server::k_access_key);
-    curl_easy_setopt(curl.get(), CURLOPT_PASSWORD, test::S3Server::k_secret_key);
-    // The digest of nothing.
-    curl_slist* const headers =
-        curl_slist_append(nullptr, "x-amz-content-sha256: "
-                                   "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers);
-    long status = 0;
-    const CURLcode code = curl_easy_perform(curl.get());
-    curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
-    curl_slist_free_all(headers);
-    if (code != CURLE_OK || status != 200)
-        say(fmt::format("The S3 server made no bucket: {}, status {}", curl_easy_strerror(code), status));
-    return code == CURLE_OK && status == 200;
-}
-
 void write_bundle(const std::string& path, const std::string& directory)
 {
     Cache cache = Cache::open({.tiers = {disk(directory)}, .maintenance = Maintenance::by_hand}).value();
@@ -99,13 +78,44 @@ void write_bundle(const std::string& path, const std::string& directory)
     bundles::create(path, cache).value();
 }
 
-std::uint64_t figure_of(const std::string& path, std::string_view name)
+template <std::size_t n>
+std::uint64_t sum_of(const std::array<Count, n>& counts)
 {
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with(name))
-            return std::strtoull(line.c_str() + name.size(), nullptr, 10);
-    return 0;
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+std::string row(std::string_view name, std::uint64_t count)
+{
+    return fmt::format("  {:<48} {:>12}\n", name, count);
+}
+
+// All counts, a line each.
+std::string counts_of(const Shared& shared)
+{
+    std::string text = "Operations\n";
+    for (std::size_t i = 0; i < operation_count(); ++i)
+        text += row(operation_name(i), shared.operations[i]);
+    text += row("in all", sum_of(shared.operations)) + "Answers\n";
+    for (std::size_t i = 0; i < k_tiers.size(); ++i)
+        text += row(fmt::format("hits in tier {}", k_tiers[i]), shared.hits[i]);
+    text += row("compiled", shared.compiled) + row("waited for another's compile", shared.waited);
+    for (std::size_t i = 0; i < k_miss_reasons; ++i)
+        text += row(fmt::format("lookups without a hit: {}", to_string(static_cast<Miss>(i))), shared.misses[i]);
+    text += row("bytes compared", shared.checked_bytes) + "Errors\n";
+    for (std::size_t i = 0; i < operation_count(); ++i)
+        for (std::size_t code = 0; code < k_codes.size(); ++code)
+            if (const std::uint64_t count = shared.errors[i][code]; count != 0)
+                text += row(fmt::format("{}: {}", operation_name(i), k_codes[code]), count);
+    text += "Faults\n";
+    const std::span<const Fault> faults = all_faults();
+    for (std::size_t i = 0; i < faults.size(); ++i)
+        text += row(faults[i].name, shared.faults[i]);
+    text += row("in all", sum_of(shared.faults)) + "Outcome\n";
+    text += row("processes started", shared.starts) + row("caches opened", shared.opened);
+    text += row("children forked", shared.forked_children) + row("damaged entries met", shared.corrupt);
+    text += row("entries evicted", shared.evictions) + row("entries demoted", shared.demotions);
+    text += row("hangs", shared.hangs) + row("wrong answers, crashes and hangs", shared.wrong);
+    return text;
 }
 
 class Supervisor {
@@ -193,26 +203,17 @@ private:
         if (m_stage.nginx)
             m_places.http = "http://" + m_stage.nginx->address() + "/soak";
         m_stage.s3 = started<test::S3Server>();
-        if (m_stage.s3 && !make_bucket(m_stage.s3->endpoint()))
-            m_stage.s3.reset();
         if (m_stage.s3)
-            m_places.s3 = fmt::format("s3://kernels/soak?endpoint={}&region=us-east-1", m_stage.s3->endpoint());
+            m_places.s3 = fmt::format("s3://{}/soak?endpoint={}&region=us-east-1", test::S3Server::k_bucket,
+                                      m_stage.s3->endpoint());
         say(fmt::format("Servers: {} {} {}", m_places.redis, m_places.http, m_places.s3));
     }
 
     void start(std::size_t worker)
     {
-        std::vector<std::string> words{"/proc/self/exe",
-                                       "--worker",
-                                       m_places.shared,
-                                       m_places.directory,
-                                       m_places.bundle,
-                                       m_places.scratch,
-                                       m_places.redis,
-                                       m_places.http,
-                                       m_places.s3,
-                                       std::to_string(worker),
-                                       std::to_string(m_worker_seeds())};
+        std::vector<std::string> words({"/proc/self/exe", "--worker", m_places.shared, m_places.directory,
+                                        m_places.bundle, m_places.scratch, m_places.redis, m_places.http, m_places.s3,
+                                        std::to_string(worker), std::to_string(m_worker_seeds())});
         std::vector<char*> arguments;
         for (std::string& word : words)
             arguments.push_back(word.data());
@@ -272,13 +273,7 @@ private:
         m_next_fault = Time::now() + std::chrono::milliseconds(200 + random() % 2000);
         const std::chrono::milliseconds lasts(200 + random() % 4000);
         const std::span<const Fault> faults = all_faults();
-        std::uint64_t sum = 0;
-        for (const Fault& fault : faults)
-            sum += fault.weight;
-        std::uint64_t at = random() % sum;
-        std::size_t chosen = 0;
-        while (at >= faults[chosen].weight)
-            at -= faults[chosen++].weight;
+        const std::size_t chosen = any_of(faults, random);
         const Fault& fault = faults[chosen];
         const bool there = std::any_of(m_active.begin(), m_active.end(),
                                        [&](const Active& active) { return active.subject == fault.subject; });
@@ -368,14 +363,13 @@ private:
 
     std::string describe_survivor() const
     {
-        const std::string process = fmt::format("/proc/{}/", m_stage.workers[0].pid);
+        const std::string process = std::to_string(m_stage.workers[0].pid);
         std::error_code gone;
         std::size_t descriptors = 0;
-        for (fs::directory_iterator at(process + "fd", gone), end; !gone && at != end; at.increment(gone))
+        for (fs::directory_iterator at("/proc/" + process + "/fd", gone), end; !gone && at != end; at.increment(gone))
             ++descriptors;
-        return fmt::format("worker 0 has {} MiB, {} threads, {} descriptors",
-                           figure_of(process + "status", "VmRSS:") / 1024, figure_of(process + "status", "Threads:"),
-                           descriptors);
+        return fmt::format("worker 0 has {} MiB, {} threads, {} descriptors", test::figure_of(process, "VmRSS:") / 1024,
+                           test::figure_of(process, "Threads:"), descriptors);
     }
 
     void say_progress(Time::time_point begin) const

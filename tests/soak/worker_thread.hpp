@@ -3,13 +3,10 @@
 #include "hearth/hearth.hpp"
 #include "shared.hpp"
 
-#include <random>
 #include <string>
 #include <string_view>
 
 namespace hearth::soak {
-
-using Random = std::mt19937_64;
 
 constexpr std::uint64_t k_memory_bytes = 4_MiB;
 

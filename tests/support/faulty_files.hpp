@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <fcntl.h>
 #include <filesystem>
 #include <limits>
 #include <ostream>
@@ -64,23 +65,67 @@ public:
     std::uint64_t count(FileOperation operation) const { return m_counts[static_cast<std::size_t>(operation)]; }
     std::uint64_t count() const;
 
-    int open(base::At at, int flags, unsigned mode) override;
-    int close(int fd) override;
-    ssize_t pread(int fd, void* buffer, std::size_t size, std::uint64_t offset) override;
-    ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override;
-    int truncate(int fd, std::uint64_t size) override;
-    int sync(int fd) override;
-    int stat(int fd, base::FileStat& out) override;
-    int stat(base::At at, base::FileStat& out) override;
-    int chmod(int fd, unsigned mode) override;
-    int rename(base::At from, base::At to) override;
-    int unlink(base::At at) override;
-    int mkdir(base::At at, unsigned mode) override;
-    int rmdir(base::At at) override;
-    int list(base::At at, std::vector<std::string>& names) override;
-    int try_lock(int fd) override;
+    int open(base::At at, int flags, unsigned mode) override
+    {
+        return strikes(Op::open, (flags & O_CREAT) != 0) ? error() : ForwardingFiles::open(at, flags, mode);
+    }
+    int close(int fd) override
+    {
+        // As in Linux: the descriptor is gone, whatever close() says.
+        const int closed = ForwardingFiles::close(fd);
+        return strikes(Op::close) ? error() : closed;
+    }
+    ssize_t pread(int fd, void* buffer, std::size_t size, std::uint64_t offset) override
+    {
+        const bool now = strikes(Op::pread);
+        return now && m_fault.error != Fault::k_short
+                   ? error()
+                   : ForwardingFiles::pread(fd, buffer, now ? (size + 1) / 2 : size, offset);
+    }
+    ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::uint64_t offset) override
+    {
+        const bool now = strikes(Op::pwrite);
+        return now && m_fault.error != Fault::k_short
+                   ? error()
+                   : ForwardingFiles::pwrite(fd, buffer, now ? (size + 1) / 2 : size, offset);
+    }
+    int truncate(int fd, std::uint64_t size) override
+    {
+        return strikes(Op::truncate) ? error() : ForwardingFiles::truncate(fd, size);
+    }
+    int sync(int fd) override { return strikes(Op::sync) ? error() : ForwardingFiles::sync(fd); }
+    int stat(int fd, base::FileStat& out) override
+    {
+        return strikes(Op::stat) ? error() : ForwardingFiles::stat(fd, out);
+    }
+    int stat(base::At at, base::FileStat& out) override
+    {
+        return strikes(Op::stat) ? error() : ForwardingFiles::stat(at, out);
+    }
+    int chmod(int fd, unsigned mode) override
+    {
+        return strikes(Op::chmod) ? error() : ForwardingFiles::chmod(fd, mode);
+    }
+    int rename(base::At from, base::At to) override
+    {
+        return strikes(Op::rename) ? error() : ForwardingFiles::rename(from, to);
+    }
+    int unlink(base::At at) override { return strikes(Op::unlink) ? error() : ForwardingFiles::unlink(at); }
+    int mkdir(base::At at, unsigned mode) override
+    {
+        return strikes(Op::mkdir) ? error() : ForwardingFiles::mkdir(at, mode);
+    }
+    int rmdir(base::At at) override { return strikes(Op::rmdir) ? error() : ForwardingFiles::rmdir(at); }
+    int list(base::At at, std::vector<std::string>& names) override
+    {
+        names.clear();
+        return strikes(Op::list) ? error() : ForwardingFiles::list(at, names);
+    }
+    int try_lock(int fd) override { return strikes(Op::try_lock) ? error() : ForwardingFiles::try_lock(fd); }
 
 private:
+    using Op = FileOperation;
+
     // Counts the operation and says whether this is one that goes wrong.
     bool strikes(FileOperation operation, bool creates = false);
     int error() const { return -m_fault.error; }

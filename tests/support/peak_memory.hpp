@@ -1,7 +1,5 @@
 #pragma once
 
-#include "support/scratch_directory.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +8,16 @@
 #include <string_view>
 
 namespace hearth::test {
+
+// A number that the system tells of a process ("self", or its number), such as VmHWM: in KiB. 0: it tells none.
+inline std::uint64_t figure_of(const std::string& process, std::string_view field)
+{
+    std::ifstream status("/proc/" + process + "/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(field))
+            return std::strtoull(line.c_str() + field.size(), nullptr, 10);
+    return 0;
+}
 
 // The most memory that this process has taken at once since this was made, beyond what it had then.
 // Resident memory is counted anew from here on. For addresses the kernel knows the peak of the whole process only, so
@@ -28,12 +36,7 @@ public:
     std::uint64_t addresses() const { return std::max(of_this_process("VmPeak:"), m_addresses) - m_addresses; }
 
 private:
-    static std::uint64_t of_this_process(std::string_view field)
-    {
-        const std::string status = read_file("/proc/self/status");
-        const std::size_t at = status.find(field);
-        return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + field.size(), nullptr, 10) * 1024;
-    }
+    static std::uint64_t of_this_process(std::string_view field) { return figure_of("self", field) * 1024; }
 
     std::uint64_t m_resident = 0;
     std::uint64_t m_addresses = 0;

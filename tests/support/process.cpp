@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include <fcntl.h>
@@ -50,19 +51,14 @@ private:
     int m_value;
 };
 
-struct Pipe {
-    Descriptor read;
-    Descriptor write;
-
-    Pipe()
-    {
-        std::array<int, 2> ends{};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-            throw_errno("pipe2");
-        read = Descriptor(ends[0]);
-        write = Descriptor(ends[1]);
-    }
-};
+// The end that is read from, and the one that is written to.
+std::pair<Descriptor, Descriptor> new_pipe()
+{
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+        throw_errno("pipe2");
+    return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
 
 // The child's side of its three streams, and ours.
 struct Streams {
@@ -96,21 +92,17 @@ Streams on_terminal()
 Streams on_pipes(Output output)
 {
     Streams streams;
-    Pipe in;
-    Pipe err;
-    streams.child_in = std::move(in.read);
-    streams.feed = std::move(in.write);
-    streams.child_err = std::move(err.write);
-    streams.err = std::move(err.read);
+    std::tie(streams.child_in, streams.feed) = new_pipe();
+    std::tie(streams.err, streams.child_err) = new_pipe();
     if (output == Output::full_device) {
         streams.child_out = Descriptor(::open("/dev/full", O_WRONLY | O_CLOEXEC));
     } else if (output == Output::closed) {
         streams.close_out = true;
     } else {
-        Pipe out;
-        streams.child_out = std::move(out.write);
+        auto [out, child_out] = new_pipe();
+        streams.child_out = std::move(child_out);
         if (output == Output::captured)
-            streams.out = std::move(out.read);
+            streams.out = std::move(out);
     }
     return streams;
 }
@@ -208,7 +200,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
 {
     const bool terminal = options.output == Output::terminal;
     Streams streams = terminal ? on_terminal() : on_pipes(options.output);
-    Pipe alive;  // its write end is the child's alone and closes with it
+    auto [alive, childs] = new_pipe();  // the second is the child's alone and closes with it
     std::vector<std::string> words = command;
     std::vector<std::string> variables = changed_environment(options);
     const std::vector<char*> arguments = pointers(words);
@@ -223,17 +215,17 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
     if (child < 0)
         throw_errno("fork");
     if (child == 0) {
-        ::fcntl(alive.write.get(), F_SETFD, 0);
+        ::fcntl(childs.get(), F_SETFD, 0);
         become(streams, directory.c_str(), const_cast<char**>(arguments.data()),
                const_cast<char**>(environment.data()));
     }
-    alive.write.close();
+    childs.close();
     streams.child_in.close();
     streams.child_out.close();
     streams.child_err.close();
 
     ProcessResult result;
-    result.timed_out = !serve(streams, alive.read, options.input, terminal, Clock::now() + options.limit, result);
+    result.timed_out = !serve(streams, alive, options.input, terminal, Clock::now() + options.limit, result);
     if (result.timed_out)
         ::kill(child, SIGKILL);
     int status = 0;

@@ -75,19 +75,13 @@ ssize_t RecordingFiles::pwrite(int fd, const void* buffer, std::size_t size, std
 int RecordingFiles::truncate(int fd, std::uint64_t size)
 {
     const std::lock_guard lock(m_mutex);
-    const int result = ForwardingFiles::truncate(fd, size);
-    if (result == 0 && m_open.contains(fd))
-        m_changes.push_back({.kind = Kind::truncate, .file = m_open.at(fd), .where = size});
-    return result;
+    return noted(ForwardingFiles::truncate(fd, size), fd, Kind::truncate, size);
 }
 
 int RecordingFiles::sync(int fd)
 {
     const std::lock_guard lock(m_mutex);
-    const int result = ForwardingFiles::sync(fd);
-    if (result == 0 && m_open.contains(fd))
-        m_changes.push_back({.kind = Kind::sync, .file = m_open.at(fd)});
-    return result;
+    return noted(ForwardingFiles::sync(fd), fd, Kind::sync, 0);
 }
 
 int RecordingFiles::rename(base::At from, base::At to)
@@ -120,18 +114,26 @@ int RecordingFiles::unlink(base::At at)
 int RecordingFiles::mkdir(base::At at, unsigned mode)
 {
     const std::lock_guard lock(m_mutex);
-    const int result = ForwardingFiles::mkdir(at, mode);
-    if (const auto name = relative(at); result == 0 && name)
-        m_changes.push_back({.kind = Kind::mkdir, .path = *name});
-    return result;
+    return noted(ForwardingFiles::mkdir(at, mode), at, Kind::mkdir);
 }
 
 int RecordingFiles::rmdir(base::At at)
 {
     const std::lock_guard lock(m_mutex);
-    const int result = ForwardingFiles::rmdir(at);
-    if (const auto name = relative(at); result == 0 && name)
-        m_changes.push_back({.kind = Kind::rmdir, .path = *name});
+    return noted(ForwardingFiles::rmdir(at), at, Kind::rmdir);
+}
+
+int RecordingFiles::noted(int result, base::At folder, Kind kind)
+{
+    if (const auto name = relative(folder); result == 0 && name)
+        m_changes.push_back({.kind = kind, .path = *name});
+    return result;
+}
+
+int RecordingFiles::noted(int result, int fd, Kind kind, std::uint64_t where)
+{
+    if (result == 0 && m_open.contains(fd))
+        m_changes.push_back({.kind = kind, .file = m_open.at(fd), .where = where});
     return result;
 }
 

@@ -45,6 +45,9 @@ public:
     int rmdir(base::At at) override;
 
 private:
+    // What became of a change of a folder, or of an open file, which is written down if it was made.
+    int noted(int result, base::At folder, Change::Kind kind);
+    int noted(int result, int fd, Change::Kind kind, std::uint64_t where);
     // Where it is in the folder; none if it is elsewhere, empty if it is the folder itself.
     std::optional<std::string> relative(base::At at) const;
 

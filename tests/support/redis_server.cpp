@@ -60,7 +60,7 @@ RedisServer::RedisServer(Options options) : m_options(std::move(options))
     wait_for_unix_socket();
 }
 
-void RedisServer::start()
+void RedisServer::start_again()
 {
     m_process = ServerProcess(command(m_port), m_directory / "log");
     if (!m_process.listens_at(m_port))
@@ -71,20 +71,10 @@ void RedisServer::start()
 std::vector<std::string> RedisServer::command(std::uint16_t port) const
 {
     const bool tls = !m_options.tls.file.empty();
-    std::vector<std::string> command = {"redis-server",
-                                        "--port",
-                                        tls ? "0" : std::to_string(port),
-                                        "--bind",
-                                        "127.0.0.1",
-                                        "--save",
-                                        "",
-                                        "--appendonly",
-                                        "no",
-                                        "--dir",
-                                        directory(),
-                                        "--daemonize",
-                                        "no"};
+    std::vector<std::string> command;
     const auto add = [&](std::initializer_list<std::string> words) { command.insert(command.end(), words); };
+    add({"redis-server", "--port", tls ? "0" : std::to_string(port), "--bind", "127.0.0.1", "--save", "",
+         "--appendonly", "no", "--dir", m_directory.path(), "--daemonize", "no"});
     if (tls)
         add({"--tls-port", std::to_string(port), "--tls-cert-file", m_options.tls.file, "--tls-key-file",
              m_options.tls.key, "--tls-ca-cert-file", m_options.authority, "--tls-auth-clients",
@@ -113,16 +103,9 @@ RedisCluster::RedisCluster()
     for (std::unique_ptr<RedisServer>& server : m_servers) {
         RedisServer::Options options;
         options.cluster = true;
-        options.others = {"--cluster-node-timeout",
-                          "500",
-                          "--cluster-config-file",
-                          "nodes.conf",
-                          "--cluster-replica-validity-factor",
-                          "0",
-                          "--repl-diskless-sync-delay",
-                          "0",
-                          "--repl-ping-replica-period",
-                          "1"};
+        options.others.assign({"--cluster-node-timeout", "500", "--cluster-config-file", "nodes.conf",
+                               "--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0",
+                               "--repl-ping-replica-period", "1"});
         server = std::make_unique<RedisServer>(options);
         create.push_back("127.0.0.1:" + std::to_string(server->port()));
     }

@@ -39,8 +39,7 @@ public:
     std::uint16_t port() const { return m_port; }
     ServerProcess& process() { return m_process; }
     void kill() { m_process.kill(); }
-    void start();  // again, at the same port and with nothing in it
-    std::string directory() const { return m_directory.path(); }
+    void start_again();  // at the same port, with nothing in it; throws where it does not listen there
 
 private:
     std::vector<std::string> command(std::uint16_t port) const;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -60,32 +61,19 @@ inline std::set<std::string> names_in(remotes::RemoteStore& store)
     return names;
 }
 
-// The code of what should have failed; `ok` says that it did not.
+// What became of it: "ok", or the name of an error's code.
 template <class T>
 std::string code_of(const Result<T>& result)
 {
+    static const std::map<Code, std::string> k_names = {
+        {Code::unavailable, "unavailable"}, {Code::timeout, "timeout"},
+        {Code::denied, "denied"},           {Code::corrupt, "corrupt"},
+        {Code::too_large, "too_large"},     {Code::other_version, "other_version"},
+        {Code::no_space, "no_space"},       {Code::invalid_argument, "invalid_argument"}};
     if (result.ok())
         return "ok";
-    switch (result.error().code) {
-    case Code::unavailable:
-        return "unavailable";
-    case Code::timeout:
-        return "timeout";
-    case Code::denied:
-        return "denied";
-    case Code::corrupt:
-        return "corrupt";
-    case Code::too_large:
-        return "too_large";
-    case Code::other_version:
-        return "other_version";
-    case Code::invalid_argument:
-        return "invalid_argument";
-    case Code::no_space:
-        return "no_space";
-    default:
-        return "another code: " + result.error().message;
-    }
+    const auto name = k_names.find(result.error().code);
+    return name != k_names.end() ? name->second : "another code: " + result.error().message;
 }
 
 }  // namespace hearth::test

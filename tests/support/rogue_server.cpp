@@ -6,7 +6,6 @@
 #include <array>
 #include <map>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
@@ -20,39 +19,35 @@ RogueServer::RogueServer(std::string answer, Then then)
 }
 
 RogueServer::RogueServer(std::function<std::string(std::string_view asked)> answer, Then then)
-    : m_answer(std::move(answer)), m_then(then), m_listener(listen_on_loopback(m_port, 64)),
-      m_stop(::eventfd(0, EFD_CLOEXEC))
+    : m_answer(std::move(answer)), m_then(then), m_listener(listen_on_loopback(m_port, 64))
 {
     m_thread = std::thread([this] { serve(); });
 }
 
 RogueServer::~RogueServer()
 {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t told = ::write(m_stop, &one, sizeof one);
+    ::shutdown(m_listener, SHUT_RDWR);  // its thread is told by POLLHUP
     m_thread.join();
     ::close(m_listener);
-    ::close(m_stop);
 }
 
 void RogueServer::serve()
 {
-    std::vector<pollfd> all = {{m_stop, POLLIN, 0}, {m_listener, POLLIN, 0}};
+    std::vector<pollfd> all = {{m_listener, POLLIN, 0}};
     std::map<int, int> requests;  // by descriptor
-    while (::poll(all.data(), all.size(), -1) >= 0 && all[0].revents == 0) {
-        if (all[1].revents != 0) {
+    while (::poll(all.data(), all.size(), -1) >= 0 && (all[0].revents & POLLHUP) == 0) {
+        if (all[0].revents != 0) {
             all.push_back({::accept4(m_listener, nullptr, nullptr, SOCK_CLOEXEC), POLLIN, 0});
             requests[all.back().fd] = 0;
             m_connections.fetch_add(1);
         }
-        for (std::size_t i = 2; i < all.size(); ++i) {
+        for (std::size_t i = 1; i < all.size(); ++i) {
             if (all[i].revents == 0)
                 continue;
             std::array<char, 65536> asked;
             const ssize_t got = ::recv(all[i].fd, asked.data(), asked.size(), 0);
-            if (got > 0)
-                m_most_requests = std::max(m_most_requests.load(), ++requests[all[i].fd]);
             if (got > 0) {
+                m_most_requests = std::max(m_most_requests.load(), ++requests[all[i].fd]);
                 const std::string answer = m_answer({asked.data(), static_cast<std::size_t>(got)});
                 ::send(all[i].fd, answer.data(), answer.size(), MSG_NOSIGNAL);
             }
@@ -63,7 +58,7 @@ void RogueServer::serve()
             --i;
         }
     }
-    for (std::size_t i = 2; i < all.size(); ++i)
+    for (std::size_t i = 1; i < all.size(); ++i)
         ::close(all[i].fd);
 }
 

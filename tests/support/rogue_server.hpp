@@ -33,7 +33,6 @@ private:
     const Then m_then;
     std::uint16_t m_port = 0;
     int m_listener = -1;
-    int m_stop = -1;
     std::atomic<int> m_connections{0};
     std::atomic<int> m_most_requests{0};
     std::thread m_thread;

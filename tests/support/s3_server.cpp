@@ -1,5 +1,7 @@
 #include "support/s3_server.hpp"
 
+#include "support/tools.hpp"
+
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@ import eventlet.wsgi
 from swift.common import wsgi
 from swift.common.ring import RingData
 from swift.common.storage_policy import reload_storage_policies
+from swift.common.swob import Request
 
 reload_storage_policies()
 
@@ -54,31 +57,31 @@ def listen(port):
     return sock
 
 
-def serve(sock, name):
+def load(name):
     app = wsgi.loadapp('%s/%s-server.conf' % (folder, name), global_conf={'log_name': name})
 
     def cached(env, start):
         env['swift.cache'] = cache
         return app(env, start)
+    return cached
 
-    eventlet.wsgi.server(sock, cached, utils.NullLogger(), protocol=wsgi.SwiftHttpProtocol,
+
+def serve(sock, app):
+    eventlet.wsgi.server(sock, app, utils.NullLogger(), protocol=wsgi.SwiftHttpProtocol,
                          capitalize_response_headers=False)
 
 
-threads = []
 for name in ('account', 'container', 'object'):
     sock = listen(0)
     at = {'ip': '127.0.0.1', 'port': sock.getsockname()[1]}
     device = {'id': 0, 'region': 1, 'zone': 1, 'weight': 1.0, 'device': 'disk', 'meta': '', 'replication_ip': at['ip'],
               'replication_port': at['port'], **at}
     RingData([array('H', [0] * 4)], [device], 30).save('%s/%s.ring.gz' % (folder, name))
-    threads.append(eventlet.spawn(serve, sock, name))
-threads.append(eventlet.spawn(serve, listen(port), 'proxy'))
-for thread in threads:
-    thread.wait()
+    eventlet.spawn(serve, sock, load(name))
+proxy = load('proxy')
+Request.blank('/v1/AUTH_test/kernels', {'REQUEST_METHOD': 'PUT', 'swift.authorize_override': True}).get_response(proxy)
+serve(listen(port), proxy)
 )";
-
-constexpr const char* k_python = "/usr/bin/python3";  // the one that the system's Swift belongs to
 
 void write_configuration(const ScratchDirectory& folder)
 {
@@ -105,7 +108,7 @@ void write_configuration(const ScratchDirectory& folder)
 
 std::unique_ptr<S3Server> S3Server::start()
 {
-    if (!has_command("swift-proxy-server") || ::access(k_python, X_OK) != 0)
+    if (!has_command("swift-proxy-server") || ::access(k_system_python, X_OK) != 0)
         return nullptr;
     std::unique_ptr<S3Server> server(new S3Server);
     const ScratchDirectory& folder = server->m_folder;
@@ -123,12 +126,7 @@ void S3Server::start_again()
 
 std::vector<std::string> S3Server::command(std::uint16_t port) const
 {
-    return {k_python, m_folder / "server.py", m_folder.path(), std::to_string(port)};
-}
-
-std::string S3Server::log() const
-{
-    return read_file(m_folder / "swift.log");
+    return {k_system_python, m_folder / "server.py", m_folder.path(), std::to_string(port)};
 }
 
 }  // namespace hearth::test

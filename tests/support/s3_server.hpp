@@ -21,10 +21,10 @@ public:
     // The only ones it lets in.
     static constexpr const char* k_access_key = "test:tester";
     static constexpr const char* k_secret_key = "testing";
+    // A bucket that there is from the start.
+    static constexpr const char* k_bucket = "kernels";
 
     std::string endpoint() const { return "http://127.0.0.1:" + std::to_string(m_port); }
-    // What it has said so far.
-    std::string log() const;
     ServerProcess& process() { return m_process; }
     // After process().kill(): at the same port, with what it kept. Does not wait until it listens.
     void start_again();

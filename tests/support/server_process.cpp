@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <utility>
 
 namespace hearth::test {
 
@@ -151,19 +150,6 @@ bool ServerProcess::listens_at(std::uint16_t port) const
         return here || asked != 0 || ended.si_pid != 0;
     });
     return known && here;
-}
-
-ServerProcess::ServerProcess(ServerProcess&& other) noexcept : m_pid(std::exchange(other.m_pid, 0)) {}
-
-ServerProcess& ServerProcess::operator=(ServerProcess&& other) noexcept
-{
-    std::swap(m_pid, other.m_pid);
-    return *this;
-}
-
-ServerProcess::~ServerProcess()
-{
-    kill();
 }
 
 void ServerProcess::signal(int number) const

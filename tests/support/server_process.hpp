@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -28,11 +29,13 @@ public:
     // Starts a server at a port that nobody else has, and waits until it listens there. Throws with its log.
     static ServerProcess at_a_free_port(const std::function<std::vector<std::string>(std::uint16_t port)>& command,
                                         const std::string& log, std::uint16_t& port);
-    ServerProcess(ServerProcess&& other) noexcept;
-    ServerProcess& operator=(ServerProcess&& other) noexcept;
-    ServerProcess(const ServerProcess&) = delete;
-    ServerProcess& operator=(const ServerProcess&) = delete;
-    ~ServerProcess();
+    ServerProcess(ServerProcess&& other) noexcept : m_pid(std::exchange(other.m_pid, 0)) {}
+    ServerProcess& operator=(ServerProcess&& other) noexcept
+    {
+        std::swap(m_pid, other.m_pid);
+        return *this;
+    }
+    ~ServerProcess() { kill(); }
 
     bool running() const noexcept { return m_pid > 0; }
     // Waits until this very process listens there. Whether somebody answers would not do: another test's server may

@@ -22,11 +22,6 @@ void openssl(const std::vector<std::string>& words)
 
 }  // namespace
 
-bool TestCa::available()
-{
-    return has_command("openssl");
-}
-
 TestCa::TestCa()
 {
     openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
@@ -48,7 +43,7 @@ TestCa::Certificate TestCa::issue(const std::string& name, const std::string& ho
 
 TestCa* shared_ca()
 {
-    static const std::unique_ptr<TestCa> ca = TestCa::available() ? std::make_unique<TestCa>() : nullptr;
+    static const std::unique_ptr<TestCa> ca = has_command("openssl") ? std::make_unique<TestCa>() : nullptr;
     return ca.get();
 }
 

@@ -7,7 +7,7 @@
 namespace hearth::test {
 
 // A certificate authority for one test program, and certificates that it signs, for servers of this machine and for
-// their clients. Files in PEM format. Made with the openssl command: available() says whether there is one.
+// their clients. Files in PEM format. Made with the openssl command.
 class TestCa {
 public:
     struct Certificate {
@@ -15,7 +15,6 @@ public:
         std::string key{};
     };
 
-    static bool available();
     TestCa();
 
     // What others trust it by.
@@ -26,7 +25,6 @@ public:
     Certificate good() const { return issue("good", "IP:127.0.0.1,DNS:localhost"); }
     // Its last day was yesterday.
     Certificate expired() const { return issue("expired", "IP:127.0.0.1,DNS:localhost", -1); }
-    Certificate of_another_host() const { return issue("other", "DNS:elsewhere.invalid"); }
     // For one who connects.
     Certificate client() const { return issue("client", "DNS:client.invalid"); }
 

@@ -6,12 +6,9 @@ namespace {
 
 Result<std::unique_ptr<Tier>> open_disk(const TierRequest& request)
 {
-    DiskOptions options;
-    options.directory = request.scratch;
-    options.max_bytes = request.limits.max_bytes;
-    options.max_entries = request.limits.max_entries;
-    options.max_age = request.limits.max_age;
-    return disk(options).open(request.context);
+    const auto& [max_bytes, max_entries, max_age] = request.limits;
+    return disk({.directory = request.scratch, .max_bytes = max_bytes, .max_entries = max_entries, .max_age = max_age})
+        .open(request.context);
 }
 
 }  // namespace

@@ -72,7 +72,12 @@ protected:
     // What an entry takes of the tier's budget beyond its payload.
     std::uint64_t overhead();
 
-    void expect_readable_uses(Tier& tier);
+    // Keys first to last, each with a payload of this size.
+    static void put_range(Tier& tier, std::uint64_t first, std::uint64_t last, std::size_t size)
+    {
+        for (std::uint64_t number = first; number <= last; ++number)
+            put(tier, number, size);
+    }
     // The tier's counts, where it has some, and its listing come to this.
     static void expect_usage(Tier& tier, const TierUsage& expected);
     // Usage, listing and verification agree with each other.

@@ -1,14 +1,15 @@
 #include "command.hpp"
 
-#include "hearth/cache.hpp"
 #include "modules/variants/record.hpp"
+#include "support/damage.hpp"
+#include "support/open_cache.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <random>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -35,7 +36,7 @@ Command::~Command()
     fs::remove_all(scratch, error);
 }
 
-ProcessResult Command::hearth(const std::vector<std::string>& words, ProcessOptions options)
+ProcessResult Command::hearth(const Words& words, ProcessOptions options)
 {
     for (char** variable = environ; *variable != nullptr; ++variable) {
         const std::string name = std::string(*variable).substr(0, std::string(*variable).find('='));
@@ -52,9 +53,7 @@ ProcessResult Command::hearth(const std::vector<std::string>& words, ProcessOpti
     if (options.directory.empty())
         options.directory = scratch.string();
 
-    std::vector<std::string> command{HEARTH_COMMAND};
-    command.insert(command.end(), words.begin(), words.end());
-    ProcessResult result = run_process(command, options);
+    ProcessResult result = run_process(joined({HEARTH_COMMAND}, words), options);
     EXPECT_FALSE(result.timed_out) << "hearth " << (words.empty() ? "" : words.front()) << " hangs";
     EXPECT_TRUE(result.timed_out || result.signal == 0) << "ended by signal " << result.signal;
     return result;
@@ -63,7 +62,7 @@ ProcessResult Command::hearth(const std::vector<std::string>& words, ProcessOpti
 namespace {
 
 // A command that was started to be stopped.
-pid_t start_hearth(const std::vector<std::string>& words, const std::filesystem::path& folder,
+pid_t start_hearth(const Words& words, const std::filesystem::path& folder,
                    const std::map<std::string, std::string>& environment)
 {
     std::vector<const char*> command{"hearth"};
@@ -77,29 +76,13 @@ pid_t start_hearth(const std::vector<std::string>& words, const std::filesystem:
         ::setenv(name.c_str(), value.c_str(), 1);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         ::signal(signal, SIG_DFL);  // a shell starts what is in its background ignoring some
+    ::alarm(60);                    // one that hangs is ended
     const int null = ::open("/dev/null", O_RDWR);
     ::dup2(null, STDOUT_FILENO);
     ::dup2(null, STDERR_FILENO);
     static_cast<void>(::chdir(folder.c_str()));
     ::execv(HEARTH_COMMAND, const_cast<char* const*>(command.data()));
     ::_exit(127);
-}
-
-// Its status, if it ended before `begun` said so; otherwise it is sent the signal, and `sent` says so.
-int stop_once(pid_t child, int signal, const std::function<bool()>& begun, bool& sent)
-{
-    int status = 0;
-    bool ended = false;
-    while (!ended && !begun()) {
-        ended = ::waitpid(child, &status, WNOHANG) != 0;
-        std::this_thread::yield();
-    }
-    sent = !ended;
-    if (sent) {
-        EXPECT_EQ(::kill(child, signal), 0);
-        EXPECT_EQ(::waitpid(child, &status, 0), child);
-    }
-    return status;
 }
 
 // Whether a process has a handler for the signal.
@@ -114,62 +97,55 @@ bool handles(pid_t process, int signal)
 
 }  // namespace
 
-std::optional<int> Command::stopped(const std::vector<std::string>& words, int signal,
-                                    const std::function<bool()>& begun,
-                                    const std::map<std::string, std::string>& environment)
+std::optional<int> Command::stopped(const Words& words, int signal, const std::function<bool()>& begun,
+                                    std::map<std::string, std::string> environment)
 {
-    std::map<std::string, std::string> all = environment;
-    all.try_emplace("HEARTH_DIR", cache.string());
-    bool sent = false;
-    const int status = stop_once(start_hearth(words, scratch, all), signal, begun, sent);
-    EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
-    return !sent || !WIFEXITED(status) ? std::nullopt : std::optional(WEXITSTATUS(status));
+    environment.try_emplace("HEARTH_DIR", cache.string());
+    started = start_hearth(words, scratch, environment);
+    int status = 0;
+    while (!begun()) {
+        if (::waitpid(started, &status, WNOHANG) != 0)
+            return std::nullopt;
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(::kill(started, signal), 0);
+    EXPECT_EQ(::waitpid(started, &status, 0), started);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-std::optional<int> Command::stopped_at_work(const std::vector<std::string>& words, int signal,
-                                            const std::function<void()>& prepare,
+std::optional<int> Command::stopped_at_work(const Words& words, int signal, const std::function<void()>& prepare,
                                             const std::map<std::string, std::string>& environment)
 {
-    std::map<std::string, std::string> all = environment;
-    all.try_emplace("HEARTH_DIR", cache.string());
     std::optional<int> code;
-    for (int attempt = 0; attempt < 200 && code.value_or(0) == 0; ++attempt) {
+    // After its work a command is ended by a signal as any other is: then this came too late.
+    for (int attempt = 0; attempt < 200 && code.value_or(0) <= 0; ++attempt) {
         prepare();
-        const pid_t child = start_hearth(words, scratch, all);
-        bool sent = false;
-        const int status = stop_once(
-            child, signal, [child, signal] { return handles(child, signal); }, sent);
-        // After its work a command is ended by a signal as any other is: then this came too late.
-        code = sent && WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
+        code = stopped(
+            words, signal, [&] { return handles(started, signal); }, environment);
     }
     return code;
 }
 
-nlohmann::json Command::json_of(const std::vector<std::string>& words)
+nlohmann::json Command::json_of(const Words& words, const ProcessOptions& options)
 {
-    const ProcessResult result = hearth(words);
+    const ProcessResult result = hearth(words, options);
     EXPECT_EQ(result.err, "");
-    const auto value = nlohmann::json::parse(result.out, nullptr, false);
-    EXPECT_TRUE(value.is_object()) << result.out;
-    return value;
+    return object_of(result);
 }
 
-std::vector<nlohmann::json> Command::json_lines_of(const std::vector<std::string>& words)
+std::vector<nlohmann::json> Command::json_lines_of(const Words& words)
 {
     std::vector<nlohmann::json> values;
-    std::istringstream lines(hearth(words).out);
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : words_of(hearth(words).out, '\n')) {
         values.push_back(nlohmann::json::parse(line, nullptr, false));
         EXPECT_TRUE(values.back().is_object()) << line;
     }
     return values;
 }
 
-std::string Command::put(const std::string& key, const std::string& bytes, const std::vector<std::string>& more)
+std::string Command::put(const std::string& key, const std::string& bytes, const Words& more)
 {
-    std::vector<std::string> words{"put", "--json"};
-    words.insert(words.end(), more.begin(), more.end());
-    words.insert(words.end(), {"--", key, "-"});
+    const Words words = joined(joined({"put", "--json"}, more), {"--", key, "-"});
     ProcessOptions options;
     options.input = bytes;
     const ProcessResult result = hearth(words, options);
@@ -180,10 +156,7 @@ std::string Command::put(const std::string& key, const std::string& bytes, const
 
 std::string Command::measure(const std::string& kernel, const std::string& winner, const std::string& entry)
 {
-    CacheOptions options;
-    options.directory = cache.string();
-    options.maintenance = Maintenance::by_hand;
-    Cache opened = Cache::open(options).value();
+    Cache opened = open_cache(cache.string());
     const auto measured = [&](const std::string& name, double microseconds) {
         cuda::MeasuredVariant variant{.name = name};
         variant.state = name == winner ? cuda::VariantState::winner : cuda::VariantState::measured;
@@ -228,64 +201,71 @@ std::string Command::read(const fs::path& path)
 
 void Command::flip(const fs::path& file, std::size_t at)
 {
-    std::string bytes = read(file);
+    const std::string bytes = read(file);
     ASSERT_LT(at, bytes.size());
-    bytes[at] = static_cast<char>(bytes[at] ^ 1);
     fs::permissions(file, fs::perms::owner_write, fs::perm_options::add);
-    std::ofstream(file, std::ios::binary) << bytes;
+    std::ofstream(file, std::ios::binary) << with_flipped_bit(bytes, at * 8);
 }
 
 fs::path Command::largest_file() const
 {
-    fs::path largest;
-    std::uintmax_t size = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(cache))
-        if (entry.is_regular_file() && !entry.is_symlink() && entry.file_size() > size) {
-            largest = entry.path();
-            size = entry.file_size();
-        }
-    return largest;
+    const auto files = snapshot(cache);
+    return std::max_element(files.begin(), files.end(),
+                            [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); })
+        ->first;
 }
 
-std::map<std::string, std::string> Command::snapshot(const fs::path& directory)
+testing::AssertionResult ends_with(const ProcessResult& result, int exit_code, const std::string& said,
+                                   const Words& texts)
 {
-    std::map<std::string, std::string> found;
-    for (const auto& entry : fs::recursive_directory_iterator(directory))
-        found[entry.path().string()] = entry.is_regular_file() ? read(entry.path()) : "";
-    return found;
-}
-
-namespace {
-
-testing::AssertionResult ends_with(const ProcessResult& result, int exit_code, const std::string& text,
-                                   const std::string& in)
-{
-    if (result.exit_code == exit_code && in.find(text) != std::string::npos)
+    for (const std::string& text : texts)
+        if (said.find(text) == std::string::npos)
+            return testing::AssertionFailure() << "It did not tell \"" << text << "\":\n" << result.out << result.err;
+    if (result.exit_code == exit_code)
         return testing::AssertionSuccess();
-    return testing::AssertionFailure() << "It ended with " << result.exit_code << " instead of " << exit_code
-                                       << ", or did not tell \"" << text << "\":\n"
+    return testing::AssertionFailure() << "It ended with " << result.exit_code << " instead of " << exit_code << ":\n"
                                        << result.out << result.err;
 }
 
-}  // namespace
-
-testing::AssertionResult ends_saying(const ProcessResult& result, int exit_code, const std::string& text)
+nlohmann::json object_of(const ProcessResult& result)
 {
-    return ends_with(result, exit_code, text, result.err);
+    auto value = nlohmann::json::parse(result.out, nullptr, false);
+    EXPECT_TRUE(value.is_object()) << result.out << result.err;
+    if (value.is_object())
+        value["exit"] = result.exit_code;
+    return value;
 }
 
-testing::AssertionResult ends_printing(const ProcessResult& result, int exit_code, const std::string& text)
+testing::AssertionResult holds(const nlohmann::json& object, const nlohmann::json& members)
 {
-    return ends_with(result, exit_code, text, result.out);
+    for (const auto& [path, value] : members.items())
+        if (const nlohmann::json::json_pointer at("/" + path); !object.contains(at) || object.at(at) != value)
+            return testing::AssertionFailure() << path << " is not " << value << " in " << object;
+    return testing::AssertionSuccess();
+}
+
+Words joined(Words words, const Words& more)
+{
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+Words words_of(std::string_view text, char separator)
+{
+    Words words;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(separator), text.size());
+        if (end != 0)
+            words.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return words;
 }
 
 nlohmann::json summary_of(const ProcessResult& result)
 {
-    std::istringstream lines(result.err);
-    std::string last;
-    for (std::string line; std::getline(lines, line);)
-        last = line;
-    return nlohmann::json::parse(last, nullptr, false);
+    const Words lines = words_of(result.err, '\n');
+    return nlohmann::json::parse(lines.empty() ? "" : lines.back(), nullptr, false);
 }
 
 std::string noise(std::size_t size)

@@ -10,19 +10,6 @@ namespace hearth::test {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
-Words words_of(std::string_view text, char separator)
-{
-    Words words;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(separator), text.size());
-        if (end != 0)
-            words.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return words;
-}
 
 class Completion : public Command, public testing::WithParamInterface<const char*> {
 protected:
@@ -91,6 +78,12 @@ protected:
         return found;
     }
 
+    void expect_offered(const std::map<std::string, Words>& by_typed)
+    {
+        for (const auto& [typed, words] : by_typed)
+            EXPECT_EQ(offered("hearth " + typed), words) << typed;
+    }
+
     std::string shell;
 };
 
@@ -98,48 +91,42 @@ protected:
 
 TEST_P(Completion, offers_commands_and_their_parts)
 {
-    EXPECT_EQ(offered("hearth bund"), Words{"bundle"});
-    EXPECT_EQ(offered("hearth buil"), Words{"build"}) << "and nothing that is not for people";
     const Words parts{"create", "diff", "from-oci", "ls", "merge", "oci", "verify"};
-    EXPECT_EQ(offered("hearth bundle "), parts);
-    EXPECT_EQ(offered("hearth --dir ls bundle "), parts) << "a value of an option is no command";
+    expect_offered({{"bund", {"bundle"}},
+                    {"buil", {"build"}},  // and nothing that is not for people
+                    {"bundle ", parts},
+                    {"--dir ls bundle ", parts}});  // a value of an option is no command
     for (const std::string& word : offered("hearth ls bundle "))
         EXPECT_EQ(word.front(), '-') << word << ": nor is an argument";
 }
 
 TEST_P(Completion, offers_options_and_what_they_take)
 {
-    EXPECT_EQ(offered("hearth ls --so"), Words{"--sort"});
-    EXPECT_EQ(offered("hearth bundle verify --tr"), Words{"--trusted"});
-    const Words fields{"cost", "created", "label", "size", "used", "uses"};
-    EXPECT_EQ(offered("hearth ls --sort "), fields);
-    EXPECT_EQ(offered("hearth ls --sort us"), (Words{"used", "uses"}));
-    EXPECT_EQ(offered("hearth compile --emit "), (Words{"binary", "cubin", "ltoir", "ptx"}));
-    EXPECT_EQ(offered("hearth ls --target "), Words{}) << "no shell knows targets";
+    expect_offered({{"ls --so", {"--sort"}},
+                    {"bundle verify --tr", {"--trusted"}},
+                    {"ls --sort ", {"cost", "created", "label", "size", "used", "uses"}},
+                    {"ls --sort us", {"used", "uses"}},
+                    {"compile --emit ", {"binary", "cubin", "ltoir", "ptx"}},
+                    {"ls --target ", {}}});  // no shell knows targets
 }
 
 TEST_P(Completion, offers_files_where_files_are_meant)
 {
-    EXPECT_EQ(offered("hearth bundle verify ker"), Words{"kernels.bundle"});
-    EXPECT_EQ(offered("hearth bundle create x.bundle --sign-with ker"), Words{"kernels.bundle"});
-    EXPECT_EQ(offered("hearth bundle merge a.bundle b.bundle ker"), Words{"kernels.bundle"}) << "as many as there are";
-    EXPECT_EQ(offered("hearth --dir k"), Words{"kfolder"}) << "folders only";
-    EXPECT_EQ(offered("hearth get ker"), Words{}) << "a key is no file";
+    expect_offered({{"bundle verify ker", {"kernels.bundle"}},
+                    {"bundle create x.bundle --sign-with ker", {"kernels.bundle"}},
+                    {"bundle merge a.bundle b.bundle ker", {"kernels.bundle"}},  // as many as there are
+                    {"--dir k", {"kfolder"}},                                    // folders only
+                    {"get ker", {}}});                                           // a key is no file
 }
 
 TEST_P(Completion, offers_behind_the_dashes_what_the_program_would)
 {
-    EXPECT_EQ(offered("hearth run -- cat ker"), Words{"kernels.bundle"});
-    EXPECT_EQ(offered("hearth run --summary -- mkfif"), Words{"mkfifo"});
-    EXPECT_EQ(offered("hearth run mkfif"), Words{}) << "not before them";
+    expect_offered({{"run -- cat ker", {"kernels.bundle"}},
+                    {"run --summary -- mkfif", {"mkfifo"}},
+                    {"run mkfif", {}}});  // not before them
 }
 
 INSTANTIATE_TEST_SUITE_P(Shells, Completion, testing::Values("bash", "zsh", "fish"),
                          [](const auto& shell) { return std::string(shell.param); });
-
-TEST_F(Command, completion_for_an_unknown_shell_says_which_there_are)
-{
-    EXPECT_TRUE(ends_saying(hearth({"--completion", "csh"}), 2, "\"csh\". Name bash, zsh or fish."));
-}
 
 }  // namespace hearth::test

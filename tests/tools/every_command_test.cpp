@@ -1,66 +1,22 @@
 // What holds for every command, every part of one and every option: they are found by walking through the helps.
 #include "recorded.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <regex>
 #include <set>
-#include <sstream>
 
 namespace hearth::test {
 
 namespace {
 
-// Each command and part that looks at settings, with what it takes to get there.
-const std::map<std::string, Words> k_settings_users{{"build", {"r.recipes"}},
-                                                    {"bundle create", {"made.bundle"}},
-                                                    {"carry capture", {"./tree"}},
-                                                    {"carry diff", {"./tree"}},
-                                                    {"carry pull", {"./tree"}},
-                                                    {"carry push", {"./tree"}},
-                                                    {"carry restore", {"./tree"}},
-                                                    {"clear", {"--yes"}},
-                                                    {"compile", {"k.cu", "--target", "sm_90"}},
-                                                    {"config", {}},
-                                                    {"doctor", {}},
-                                                    {"exec", {"--verbose", "--", "/usr/bin/true"}},
-                                                    {"export", {"file"}},
-                                                    {"gc", {}},
-                                                    {"get", {"k"}},
-                                                    {"import", {"file"}},
-                                                    {"ls", {}},
-                                                    {"metrics", {}},
-                                                    {"prewarm", {"--top", "1"}},
-                                                    {"pull", {}},
-                                                    {"push", {}},
-                                                    {"put", {"k", "k.cu"}},
-                                                    {"remote check", {}},
-                                                    {"report", {"-o", "page.html"}},
-                                                    {"rm", {"k"}},
-                                                    {"run", {"--", "/usr/bin/true"}},
-                                                    {"serve", {"--port", "0"}},
-                                                    {"show", {"k"}},
-                                                    {"stats", {}},
-                                                    {"top", {}},
-                                                    {"tune", {}},
-                                                    {"verify", {}},
-                                                    {"why", {"k.cu", "--target", "sm_90"}}};
-// Those that work on the files which they are given, and on processes.
-const std::set<std::string> k_others{"bundle diff",   "bundle from-oci", "bundle ls", "bundle merge", "bundle oci",
-                                     "bundle verify", "keygen",          "ready",     "recipes ls",   "recipes merge"};
-
-Words words_of(const std::string& text)
-{
-    std::istringstream stream(text);
-    return {std::istream_iterator<std::string>(stream), {}};
-}
-
-// The lines below "Options:" or "Commands:".
-std::string section_of(const std::string& help, const std::string& title)
-{
-    const std::size_t at = help.find("\n" + title + ":\n");
-    return at == std::string::npos ? "" : help.substr(at, help.find("\n\n", at) - at) + "\n";
-}
+// Commands that take something before they get to their settings, with it.
+const std::string k_lines =
+    "; build r.recipes; bundle create made.bundle; carry capture ./tree; carry diff ./tree; carry pull ./tree; "
+    "carry push ./tree; carry restore ./tree; clear --yes; compile k.cu --target sm_90; "
+    "exec --verbose -- /usr/bin/true; export file; get k; import file; prewarm --top 1; put k k.cu; "
+    "report -o page.html; rm k; run -- /usr/bin/true; serve --port 0; show k; why k.cu --target sm_90;";
+// Those that look at none: they work on the files which they are given, and on processes.
+const std::set<std::string> k_without_settings{"bundle diff", "bundle from-oci", "bundle ls", "bundle merge",
+                                               "bundle oci",  "bundle verify",   "keygen",    "ready",
+                                               "recipes ls",  "recipes merge"};
 
 // An option that takes a value, as a help shows it: "--jobs N Needs: --recipes".
 struct Valued {
@@ -80,37 +36,29 @@ struct Valued {
     }
 };
 
-std::vector<Valued> valued_options(const std::string& help)
-{
-    static const std::regex k_option(R"(\n  (\S+) (\S+)([^\n]* Needs: (\S+))?)");
-    const std::string options = section_of(help, "Options");
-    std::vector<Valued> all;
-    for (std::sregex_iterator at(options.begin(), options.end(), k_option), end; at != end; ++at)
-        if (const std::string kind = (*at)[2]; !kind.ends_with(':'))
-            all.push_back({(*at)[1].str().substr((*at)[1].str().rfind(',') + 1), kind, (*at)[4]});
-    return all;
-}
-
 class EveryCommand : public Recorded {
 protected:
-    // The helps of all commands and their parts, by their words: "bundle create".
-    const std::map<std::string, std::string>& helps()
+    // Of a command; none, if it has parts.
+    static std::vector<Valued> valued_options(const std::string& help)
     {
-        if (m_helps.empty())
-            walk("");
-        return m_helps;
+        static const std::regex k_option(R"(\n  (\S+) (\S+)([^\n]* Needs: (\S+))?)");
+        const std::string options = has_parts(help) ? "" : section_of(help, "Options");
+        std::vector<Valued> all;
+        for (std::sregex_iterator at(options.begin(), options.end(), k_option), end; at != end; ++at)
+            if (const std::string kind = (*at)[2]; !kind.ends_with(':'))
+                all.push_back({(*at)[1].str().substr((*at)[1].str().rfind(',') + 1), kind, (*at)[4]});
+        return all;
     }
-
-    static bool has_parts(const std::string& help) { return !section_of(help, "Commands").empty(); }
 
     // HEARTH_CONFIG names a file with this text. What each command says of it.
     void expect_each_names(const std::string& what, const std::set<std::string>& left_out = {})
     {
-        for (const auto& [path, more] : k_settings_users) {
-            if (left_out.contains(path))
+        for (const auto& [path, help] : helps()) {
+            if (has_parts(help) || k_without_settings.contains(path) || left_out.contains(path))
                 continue;
-            Words words = words_of(path);
-            words.insert(words.end(), more.begin(), more.end());
+            const std::size_t line = k_lines.find("; " + path + " ");
+            const Words words = words_of(
+                line == std::string::npos ? path : k_lines.substr(line + 2, k_lines.find(';', line + 2) - line - 2));
             ProcessOptions options = with({{"HEARTH_CONFIG", (scratch / "config.json").string()}});
             if (path == "top")
                 options.output = Output::terminal;
@@ -120,38 +68,32 @@ protected:
             EXPECT_EQ(said.find(what), said.rfind(what)) << path << " says it twice: " << said;
         }
     }
-
-private:
-    void walk(const std::string& path)
-    {
-        Words words = words_of(path);
-        words.emplace_back("--help");
-        const std::string help = hearth(words).out;
-        m_helps[path] = help;
-        static const std::regex k_command("\n  (\\S+) ");
-        const std::string parts = section_of(help, "Commands");
-        for (std::sregex_iterator at(parts.begin(), parts.end(), k_command), end; at != end; ++at)
-            walk(path + (path.empty() ? "" : " ") + (*at)[1].str());
-    }
-
-    std::map<std::string, std::string> m_helps;
 };
 
 }  // namespace
 
-TEST_F(EveryCommand, is_known_here)
+TEST_F(EveryCommand, has_a_usage_options_and_examples)
 {
-    for (const auto& [path, help] : helps())
-        EXPECT_TRUE(has_parts(help) || k_settings_users.contains(path) || k_others.contains(path)) << path;
-    EXPECT_GT(helps().size(), k_settings_users.size() + k_others.size());
+    const std::set<std::string> without_json{"metrics", "serve", "top"};
+    // Variables are set only for programs that heed them.
+    static const std::regex k_variables("\n  ([A-Z_]+=('[^']*'|\\S*) )+");
+    int found = 0;
+    for (const auto& [path, help] : helps()) {
+        EXPECT_NE(help.find("Usage: hearth " + path), std::string::npos) << path;
+        EXPECT_NE(help.find("--dir DIR"), std::string::npos) << path;
+        EXPECT_TRUE(has_parts(help) || without_json.contains(path) || help.find("--json") != std::string::npos) << path;
+        const std::string examples = help.substr(std::min(help.find("Examples:\n  "), help.size()));
+        EXPECT_NE(examples.find("hearth"), std::string::npos) << path;
+        for (std::sregex_iterator at(examples.begin(), examples.end(), k_variables), end; at != end; ++at, ++found)
+            EXPECT_TRUE(at->suffix().str().starts_with("hearth ")) << "nothing happens by " << at->str();
+    }
+    EXPECT_GT(found, 5);
 }
 
 TEST_F(EveryCommand, takes_one_value_behind_an_option_and_leaves_the_next_word_alone)
 {
     int tried = 0;
     for (const auto& [path, help] : helps()) {
-        if (has_parts(help))
-            continue;
         // "Usage: hearth bundle create [options] FILE [PATTERN]"; one word more, so that nothing is done.
         const std::size_t usage = help.find("[options]") + 9;
         const Words arguments = words_of(help.substr(usage, help.find('\n', usage) - usage));
@@ -163,13 +105,9 @@ TEST_F(EveryCommand, takes_one_value_behind_an_option_and_leaves_the_next_word_a
             for (const Valued& other : options)
                 if (other.name == option.needs || (path == "report" && other.name != option.name))
                     words.insert(words.end(), {other.name, other.value()});
-            Words with_option = words;
-            with_option.insert(with_option.end(), {option.name, option.value()});
-            with_option.insert(with_option.end(), behind.begin(), behind.end());
-            words.insert(words.end(), behind.begin(), behind.end());
-            words.insert(words.end(), {option.name, option.value()});
-            const ProcessResult before = hearth(with_option, with());
-            const ProcessResult after = hearth(words, with());
+            const Words valued{option.name, option.value()};
+            const ProcessResult before = hearth(joined(joined(words, valued), behind), with());
+            const ProcessResult after = hearth(joined(joined(words, behind), valued), with());
             EXPECT_NE(after.exit_code, 0) << path << " " << option.name;
             EXPECT_EQ(before.err, after.err) << path << " " << option.name << " takes the word behind its value";
             EXPECT_EQ(before.exit_code, after.exit_code) << path << " " << option.name;
@@ -183,12 +121,11 @@ TEST_F(EveryCommand, takes_the_directory_before_and_behind_its_name)
 {
     for (const auto& [path, help] : helps())
         for (const bool before : {true, false}) {
-            Words words = words_of(path);
-            words.insert(before ? words.begin() : words.end(), {"--dir", ""});
-            const ProcessResult result = hearth(words);
-            EXPECT_EQ(result.exit_code, 2) << path;
-            EXPECT_NE(result.err.find("--dir: needs the name of a directory"), std::string::npos)
-                << path << (before ? " behind" : " before") << " --dir: " << result.err;
+            const Words words = words_of(path);
+            const Words directory{"--dir", ""};
+            EXPECT_TRUE(ends_saying(hearth(before ? joined(directory, words) : joined(words, directory)), 2,
+                                    "--dir: needs the name of a directory"))
+                << path << (before ? " behind" : " before") << " --dir";
         }
 }
 
@@ -198,7 +135,7 @@ TEST_F(EveryCommand, uses_the_directory_that_its_part_was_given)
     EXPECT_EQ(hearth({"bundle", "create", "--dir", "here", "k.bundle"}).exit_code, 0);
     EXPECT_EQ(hearth({"--dir", "nowhere", "bundle", "create", "--dir", "here", "k.bundle"}).exit_code, 0)
         << "the last one counts";
-    EXPECT_EQ(hearth({"bundle", "create", "k.bundle"}).exit_code, 1);
+    EXPECT_EQ(hearth({"bundle", "create", "k.bundle"}).exit_code, 1) << "HEARTH_DIR is another cache";
 }
 
 TEST_F(EveryCommand, takes_the_directory_before_a_compiler_that_stands_for_exec)
@@ -216,15 +153,12 @@ TEST_F(EveryCommand, refuses_a_size_without_a_unit_and_says_what_to_write)
     int tried = 0;
     put("k", "bytes");
     for (const auto& [path, help] : helps())
-        for (const Valued& option : has_parts(help) ? std::vector<Valued>{} : valued_options(help)) {
+        for (const Valued& option : valued_options(help)) {
             if (option.kind != "SIZE")
                 continue;
-            Words words = words_of(path);
-            words.insert(words.end(), {option.name, "10"});
-            const ProcessResult result = hearth(words);
-            EXPECT_EQ(result.exit_code, 2) << path;
-            EXPECT_NE(result.err.find(option.name + ": 10 has no unit: write 10M, 10G or 10B."), std::string::npos)
-                << path << ": " << result.err;
+            const Words words = joined(words_of(path), {option.name, "10"});
+            EXPECT_TRUE(ends_saying(hearth(words), 2, option.name + ": 10 has no unit: write 10M, 10G or 10B."))
+                << path;
             ++tried;
         }
     EXPECT_GT(tried, 5);
@@ -240,10 +174,10 @@ TEST_F(EveryCommand, names_the_configuration_file_and_the_line_where_it_is_to_bl
     std::filesystem::create_directory(scratch / "tree");
     write("tree/file", "");
     const std::string file = (scratch / "config.json").string();
-    write("config.json", "{\n  \"max_bytes\": \"1G\",\n}\n");
-    expect_each_names(file + " is not a JSON object such as {\"max_bytes\": \"10G\"} (line 3, column 1)");
-    write("config.json", "\n\n[\"max_bytes\"]\n");
-    expect_each_names(file + " is not a JSON object such as {\"max_bytes\": \"10G\"} (line 3, column 1)");
+    for (const char* text : {"{\n  \"max_bytes\": \"1G\",\n}\n", "\n\n[\"max_bytes\"]\n"}) {
+        write("config.json", text);
+        expect_each_names(file + " is not a JSON object such as {\"max_bytes\": \"10G\"} (line 3, column 1)");
+    }
     std::filesystem::remove(file);
     std::filesystem::create_directory(file);
     expect_each_names("Cannot read the configuration file " + file);

@@ -6,7 +6,6 @@
 //   PRINTS       writes to standard output; MUTTERS does not end its line
 //   ERASES       removes what a cache in a folder of TMPDIR holds, where FAKENVRTCERASES is set
 // What it "compiles" to is its options and the priorities of its process.
-
 //
 // (Names with an underscore would be part of the question: its constructors might ask for them.)
 //

@@ -6,6 +6,7 @@
   page_test.py --measure DIRECTORY              how quick it is, with a cache directory
 """
 
+import contextlib
 import json
 import os
 import re
@@ -181,12 +182,22 @@ class Page(CacheTest):
         self.assertIn("There is nothing in the cache.", self.driver.find_element("id", "where").text)
 
 
-def pictures(folder, directory):
+@contextlib.contextmanager
+def of_directory(directory):
+    """A browser, and what starts a server of the directory."""
     test = CacheTest()
     test.directory = directory
     driver = browser(tempfile.gettempdir())
     try:
-        address = test.serve()
+        yield driver, test.serve
+    finally:
+        driver.quit()
+        test.doCleanups()
+
+
+def pictures(folder, directory):
+    with of_directory(directory) as (driver, serve):
+        address = serve()
         for name, scheme, width, height in (("page-light", "light", 1180, 1240), ("page-dark", "dark", 1180, 1240), ("page-phone", "light", 390, 1100)):
             set_width(driver, width, height)
             set_colours(driver, scheme)
@@ -195,18 +206,12 @@ def pictures(folder, directory):
                 wait_for(driver, "document.getElementById('rows').childElementCount")
             driver.execute_script("document.querySelector('input[name=range][value=\"168\"]').click()")
             driver.save_screenshot(os.path.join(folder, name + ".png"))
-    finally:
-        driver.quit()
-        test.doCleanups()
 
 
 def measure(directory):
-    test = CacheTest()
-    test.directory = directory
-    driver = browser(tempfile.gettempdir())
-    try:
+    with of_directory(directory) as (driver, serve):
         began = time.monotonic()
-        address = test.serve()
+        address = serve()
         print(f"server ready after {time.monotonic() - began:.3f} s")
         driver.get(address)
         wait_for(driver, "document.getElementById('rows').childElementCount")
@@ -223,9 +228,6 @@ def measure(directory):
         for what, values in (("first paint", paints), ("a page of entries", pages), ("a search", searches)):
             values.sort()
             print(f"{what}: median {values[len(values) // 2]:.1f} ms, worst {values[-1]:.1f} ms")
-    finally:
-        driver.quit()
-        test.doCleanups()
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ protected:
     }
     void with_key() { given["HEARTH_SIGN_WITH"] = (scratch / "build.key").string(); }
 
-    int run(const std::vector<std::string>& words) { return hearth(words).exit_code; }
+    int run(const Words& words) { return hearth(words).exit_code; }
 
     // What a reader is given who believes that key alone.
     std::string reads(const std::string& name, const std::map<std::string, std::string>& from)
@@ -74,7 +74,7 @@ TEST_P(Provenance, what_a_stranger_stored_comes_to_no_reader_under_our_signature
 {
     struct Way {
         const char* name;
-        std::vector<std::vector<std::string>> in;  // how the stranger's entry comes to the signer
+        std::vector<Words> in;  // how the stranger's entry comes to the signer
         std::map<std::string, std::string> variables{};
     };
     const Way ways[] = {
@@ -92,7 +92,7 @@ TEST_P(Provenance, what_a_stranger_stored_comes_to_no_reader_under_our_signature
             as_signer(later);
             for (const auto& [name, value] : way.variables)
                 given[name] = value;
-            for (const std::vector<std::string>& words : way.in)
+            for (const Words& words : way.in)
                 run(words);
             with_key();
             put("ours", "our code");

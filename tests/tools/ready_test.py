@@ -4,11 +4,9 @@ said by the command from within and from outside, by C++ and by Python."""
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -37,11 +35,28 @@ class Ready(unittest.TestCase):
     def run_with(self, script, *options):
         return self.hearth("run", *options, "--", "sh", "-c", script)
 
+    def summary_of(self, *words):
+        return json.loads(self.hearth("run", "--json", *words).stderr.splitlines()[-1])
+
+    def expect_only_a(self, done):
+        """Compiled: what was asked for before it was ready, and nothing after that."""
+        self.assertTrue((self.folder / "a.o").exists(), done.stderr)
+        self.assertFalse((self.folder / "b.o").exists(), done.stderr)
+
+    def start(self, words, **more):
+        process = subprocess.Popen(words, cwd=self.folder, **more)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def expect_none_of_ours(self, process):
+        self.assertNotEqual(self.hearth("ready", "--pid", str(process.pid)).returncode, 0)
+        self.assertNotIn(str(process.pid), self.hearth("ready", "--all").stdout)
+
     def test_late_compiles_are_counted_and_named(self):
         script = f"gcc -c a.c && {HEARTH} ready && gcc -c b.c && gcc -c a.c"
-        done = self.run_with(script, "--json", "--log", "log")
-        summary = json.loads(done.stderr.splitlines()[-1])
-        self.assertEqual((summary["compiled"], summary["after_ready"], summary["hits"]), (2, 1, 1), done.stderr)
+        summary = self.summary_of("--log", "log", "--", "sh", "-c", script)
+        self.assertEqual((summary["compiled"], summary["after_ready"], summary["hits"]), (2, 1, 1), summary)
         late = {c["name"]: c["after_ready"] for c in summary["slowest"]}
         self.assertEqual(late, {"a.c": False, "b.c": True})
         log = [json.loads(line) for line in (self.folder / "log").read_text().splitlines()]
@@ -50,19 +65,25 @@ class Ready(unittest.TestCase):
         self.assertEqual(stats["compiles_after_ready"], 1)
         self.assertIn("hearth_compiles_after_ready_total 1\n", self.hearth("metrics").stdout)
 
-    def test_the_summary_says_so_in_words(self):
-        done = self.run_with(f"{HEARTH} ready && gcc -c b.c", "--summary")
-        self.assertIn("1 compiled (1 after ready)", done.stderr)
-        self.assertRegex(done.stderr, r"compiled b\.c in .* after ready")
-
-    def test_late_compiles_are_refused_on_demand_and_hits_are_not(self):
-        script = f"gcc -c a.c && {HEARTH} ready && gcc -c a.c && gcc -c b.c"
-        done = self.run_with(script, "--forbid-compile=after-ready")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("b.c", done.stderr)
-        self.assertIn("after-ready", done.stderr)
-        self.assertTrue((self.folder / "a.o").exists())
-        self.assertFalse((self.folder / "b.o").exists())
+    def test_late_compiles_are_refused_on_demand(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        self.environment["TMPDIR"] = str(temporary)
+        for what, script in {
+            "and hits are not": f"gcc -c a.c && {HEARTH} ready && gcc -c a.c && gcc -c b.c",
+            "in a run within the run, which gets ready with it":
+                f"{HEARTH} run --summary -- gcc -c a.c && {HEARTH} run -- {HEARTH} ready && "
+                f"{HEARTH} run --forbid-compile=after-ready -- gcc -c b.c",
+            "without the cache directory and the temporary folder":
+                f"gcc -c a.c && {HEARTH} ready && rm -rf cache {temporary} && mkdir {temporary}; gcc -c b.c",
+        }.items():
+            with self.subTest(what):
+                (self.folder / "a.o").unlink(missing_ok=True)
+                done = self.run_with(script, "--forbid-compile=after-ready")
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("b.c", done.stderr)
+                self.assertIn("after-ready", done.stderr)
+                self.expect_only_a(done)
 
     def test_what_is_no_word_for_it_is_refused(self):
         done = self.run_with("true", "--forbid-compile=later")
@@ -71,43 +92,22 @@ class Ready(unittest.TestCase):
 
     def test_the_next_run_begins_anew(self):
         self.run_with(f"{HEARTH} ready")
-        done = self.run_with("gcc -c a.c", "--json")
-        self.assertEqual(json.loads(done.stderr.splitlines()[-1])["after_ready"], 0)
+        self.assertEqual(self.summary_of("--", "gcc", "-c", "a.c")["after_ready"], 0)
 
     def test_said_from_outside_by_a_process_of_the_run(self):
-        self.addCleanup(lambda: running.wait(10))
-        running = subprocess.Popen(
-            [HEARTH, "run", "--", "sh", "-c", "echo up; while [ ! -e go ]; do sleep 0.05; done; gcc -c b.c"],
-            cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        self.assertEqual(running.stdout.readline(), "up\n")
-        done = self.hearth("ready", "--pid", str(running.pid), "--json")
-        self.assertEqual(json.loads(done.stdout)["runs"][0]["pid"], running.pid, done.stderr)
-        (self.folder / "go").touch()
-        self.assertEqual(running.wait(30), 0)
-        running.stdout.close()
-        self.assertEqual(json.loads(self.hearth("stats", "--json").stdout)["compiles_after_ready"], 1)
-
-    def test_said_by_the_number_of_what_waits_for_the_program(self):
-        running = subprocess.Popen(
-            [HEARTH, "run", "--summary", "--", "sh", "-c", "echo up; cat; gcc -c b.c"],
-            cwd=self.folder, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        self.assertEqual(running.stdout.readline(), "up\n")
-        done = self.hearth("ready", "--pid", str(running.pid))
-        _, told = running.communicate("", timeout=30)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 after ready", told)
-
-    def test_a_ban_outlives_the_cache_directory_and_the_temporary_folder(self):
-        temporary = self.folder / "tmp"
-        temporary.mkdir()
-        self.environment["TMPDIR"] = str(temporary)
-        script = f"gcc -c a.c && {HEARTH} ready && rm -rf {self.folder}/cache {temporary} && mkdir {temporary}; gcc -c b.c"
-        done = self.run_with(script, "--forbid-compile=after-ready")
-        self.assertNotEqual(done.returncode, 0, done.stderr)
-        self.assertTrue((self.folder / "a.o").exists())
-        self.assertFalse((self.folder / "b.o").exists())
+        # With a summary the number is that of what waits for the program, and otherwise the program's own.
+        for count, options in ((1, []), (2, ["--summary"])):
+            (self.folder / "b.c").write_text(f"int b{count};\n")
+            pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+            words = [HEARTH, "run", *options, "--", "sh", "-c", "echo up; cat; gcc -c b.c"]
+            running = self.start(words, env=self.environment, text=True, **pipes)
+            self.assertEqual(running.stdout.readline(), "up\n")
+            done = self.hearth("ready", "--pid", str(running.pid), "--json")
+            told = json.loads(done.stdout)["runs"][0]["pid"]
+            self.assertEqual(told == running.pid, not options, "with a summary it is a process of its own")
+            _, said = running.communicate("", timeout=30)
+            self.assertEqual((running.returncode, "1 after ready" in said), (0, bool(options)), said)
+            self.assertEqual(json.loads(self.hearth("stats", "--json").stdout)["compiles_after_ready"], count)
 
     @unittest.skipUnless(os.geteuid() == 0, "skipped: only root can be another user")
     def test_no_neighbour_keeps_a_service_from_starting(self):
@@ -121,8 +121,7 @@ class Ready(unittest.TestCase):
         self.environment["TMPDIR"] = str(temporary)
         done = self.run_with(f"gcc -c a.c && {HEARTH} ready && gcc -c b.c", "--forbid-compile=after-ready")
         self.assertIn("b.c", done.stderr)
-        self.assertTrue((self.folder / "a.o").exists())
-        self.assertFalse((self.folder / "b.o").exists())
+        self.expect_only_a(done)
 
     def run_python(self, script, *options):
         (self.folder / "program.py").write_text("import os, subprocess\n" + script)
@@ -135,8 +134,7 @@ class Ready(unittest.TestCase):
             "subprocess.run(['gcc', '-c', 'b.c'], close_fds=True)\n",
             "--forbid-compile=after-ready",
         )
-        self.assertEqual((self.folder / "a.o").exists(), True, done.stderr)
-        self.assertFalse((self.folder / "b.o").exists())
+        self.expect_only_a(done)
 
     def test_forked_children_know_when_it_is_ready(self):
         script = (
@@ -172,7 +170,7 @@ class Ready(unittest.TestCase):
         (self.folder / "cache").mkdir()
         (self.folder / "cache").chmod(0o777)
         self.environment["HEARTH_SHARED"] = "1"
-        self.run_python(
+        done = self.run_python(
             "def compile(name):\n"
             "  if os.fork() == 0:\n"
             "    os.setgroups([]), os.setgid(65534), os.setuid(65534)\n"
@@ -181,34 +179,20 @@ class Ready(unittest.TestCase):
             f"compile('a.c'), subprocess.run(['{HEARTH}', 'ready']), compile('b.c')\n",
             "--forbid-compile=after-ready",
         )
-        self.assertTrue((self.folder / "a.o").exists())
-        self.assertFalse((self.folder / "b.o").exists())
-
-    def test_a_run_within_a_run_gets_ready_with_it(self):
-        script = (
-            f"{HEARTH} run --summary -- gcc -c a.c && {HEARTH} run -- {HEARTH} ready && "
-            f"{HEARTH} run --forbid-compile=after-ready -- gcc -c b.c"
-        )
-        self.assertNotEqual(self.run_with(script, "--forbid-compile=after-ready").returncode, 0)
-        self.assertTrue((self.folder / "a.o").exists())
-        self.assertFalse((self.folder / "b.o").exists())
+        self.expect_only_a(done)
 
     def test_what_others_say_in_the_environment_is_not_believed(self):
         for mark in ("", "mark", "1", "1/2", "1/2/3", "-1/2/0123456789abcdef", f"1/2/{'0' * 16}", f"../1/2/{'0' * 16}"):
             self.environment["HEARTH_READY_MARK"] = mark
             done = self.run_with(f"gcc -c a.c; {HEARTH} ready && gcc -c b.c; rm -f *.o; {HEARTH} clear --yes", "--summary")
             self.assertIn("2 compiled (1 after ready)", done.stderr, mark)
+            self.assertRegex(done.stderr, r"compiled b\.c in .* after ready")
 
     @unittest.skipUnless(os.geteuid() == 0, "skipped: only root can be another user")
     def test_another_users_processes_are_none_of_ours(self):
         mark = self.run_with("echo $HEARTH_READY_MARK").stdout.strip()
-        other = subprocess.Popen(
-            ["sleep", "60"], env={"HEARTH_READY_MARK": mark, "PATH": os.environ["PATH"]}, user=65534, group=65534
-        )
-        self.addCleanup(other.wait)
-        self.addCleanup(other.kill)
-        self.assertNotEqual(self.hearth("ready", "--pid", str(other.pid)).returncode, 0)
-        self.assertNotIn(str(other.pid), self.hearth("ready", "--all").stdout)
+        environment = {"HEARTH_READY_MARK": mark, "PATH": os.environ["PATH"]}
+        self.expect_none_of_ours(self.start(["sleep", "60"], env=environment, user=65534, group=65534))
 
     @unittest.skipUnless(os.geteuid() == 0, "skipped: only root can be another user")
     def test_a_program_of_root_that_another_user_started_is_none_of_ours(self):
@@ -219,13 +203,8 @@ class Ready(unittest.TestCase):
         mark = os.memfd_create("hearth-0123456789abcdef", os.MFD_ALLOW_SEALING)
         self.addCleanup(os.close, mark)
         environment = {"HEARTH_READY_MARK": f"1/{mark}/0123456789abcdef"}
-        other = subprocess.Popen(
-            ["./sleep", "60"], cwd=self.folder, env=environment, pass_fds=(mark,), user=65534, group=65534, extra_groups=()
-        )
-        self.addCleanup(other.wait)
-        self.addCleanup(other.kill)
-        self.assertNotEqual(self.hearth("ready", "--pid", str(other.pid)).returncode, 0)
-        self.assertNotIn(str(other.pid), self.hearth("ready", "--all").stdout)
+        as_other = {"user": 65534, "group": 65534, "extra_groups": ()}
+        self.expect_none_of_ours(self.start(["./sleep", "60"], env=environment, pass_fds=(mark,), **as_other))
 
     def test_a_process_of_no_run_is_told_apart(self):
         done = self.hearth("ready", "--pid", str(os.getpid()))
@@ -244,9 +223,8 @@ class Ready(unittest.TestCase):
             [PYTHON, "program.py"], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=60
         )
         self.assertEqual(alone.stdout, "1\n", alone.stderr)
-        done = self.hearth("clear", "--yes")
-        done = self.hearth("run", "--json", "--", PYTHON, "program.py")
-        self.assertEqual(json.loads(done.stderr.splitlines()[-1])["after_ready"], 1, done.stderr)
+        self.hearth("clear", "--yes")
+        self.assertEqual(self.summary_of("--", PYTHON, "program.py")["after_ready"], 1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
-// sample_cache DIRECTORY ENTRIES [LABEL [SHARE]]: a cache as a fleet's would look after a week, for the tests of the
-// page, its figures and its pictures. The same in every run, but for the time. A compile takes SHARE of what such a
-// compile costs.
+// sample_cache DIRECTORY ENTRIES [LABEL]: a cache as a fleet's would look after a week, for the tests of the page, its
+// figures and its pictures. The same in every run, but for the time.
 #include "hearth/admin.hpp"
 #include "support/manual_clock.hpp"
 
@@ -13,7 +12,6 @@
 #include <iostream>
 #include <optional>
 #include <random>
-#include <thread>
 
 namespace hearth::test {
 
@@ -37,9 +35,8 @@ constexpr std::array k_targets{"sm_90", "sm_90a", "sm_80", "sm_89", "sm_100"};
 
 class Sample {
 public:
-    Sample(const std::string& directory, std::size_t entries, std::string label, double share)
-        : m_entries(entries), m_label(std::move(label)), m_share(share),
-          m_began(as_of_now() - std::chrono::hours(7 * 24))
+    Sample(const std::string& directory, std::size_t entries, std::string label)
+        : m_entries(entries), m_label(std::move(label)), m_began(as_of_now() - std::chrono::hours(7 * 24))
     {
         m_clock.set(m_began);
         CacheOptions options;
@@ -131,17 +128,11 @@ private:
         const Request asked =
             label.empty() ? request(i) : KeyBuilder("sample").text("compiler", "nvrtc").text("source", label).build();
         made.request = asked.encoding();
-        static_cast<void>(m_cache->get_or_compile(asked,
-                                                  [&]() -> Artifact {
-                                                      std::this_thread::sleep_for(made.cost * m_share);
-                                                      return made;
-                                                  },
-                                                  {.metadata = made.metadata}));
+        static_cast<void>(m_cache->get_or_compile(asked, [&] { return made; }, {.metadata = made.metadata}));
     }
 
     std::size_t m_entries;
     std::string m_label;
-    double m_share;
     WallTime m_began;
     ManualClock m_clock;
     std::mt19937 m_random{17};
@@ -155,10 +146,8 @@ private:
 int main(int argc, char** argv)
 {
     if (argc < 3) {
-        std::cerr << "sample_cache DIRECTORY ENTRIES [LABEL [SHARE]]\n";
+        std::cerr << "sample_cache DIRECTORY ENTRIES [LABEL]\n";
         return 2;
     }
-    hearth::test::Sample(argv[1], std::strtoull(argv[2], nullptr, 10), argc > 3 ? argv[3] : "",
-                         argc > 4 ? std::strtod(argv[4], nullptr) : 0)
-        .fill();
+    hearth::test::Sample(argv[1], std::strtoull(argv[2], nullptr, 10), argc > 3 ? argv[3] : "").fill();
 }

@@ -9,12 +9,11 @@ import resource
 import select
 import signal
 import socket
-import subprocess
 import unittest
 import urllib.parse
 
 from eventually import eventually
-from serving import COMMAND, CacheTest, as_started_by_hand, environment, get
+from serving import CacheTest, get
 
 
 def place_of(address):
@@ -120,7 +119,8 @@ class Clients(CacheTest):
 
         # However busily they trickle, they are sent away in the end.
         left = set(slow)
-        while left:
+
+        def all_are_sent_away():
             for client in list(left):
                 try:
                     client.send(b"x")
@@ -128,6 +128,9 @@ class Clients(CacheTest):
                     left.discard(client)
             for client in select.select(list(left), [], [], 0.2)[0]:
                 left.discard(client)
+            return not left
+
+        eventually("all who trickle are sent away", all_are_sent_away)
         for client in slow:
             client.close()
 
@@ -162,10 +165,9 @@ class Tokens(CacheTest):
 
     def test_changes_need_the_token_and_a_header_that_no_other_page_can_send(self):
         self.hearth("put", "kernel", __file__)
-        token_file = os.path.join(self.folder, "token")
-        with open(token_file, "w") as file:
-            file.write("0123456789abcdef\n")
-        address = self.serve("--allow-changes", "--token-file", token_file)
+        token_file = pathlib.Path(self.folder, "token")
+        token_file.write_text("0123456789abcdef\n")
+        address = self.serve("--allow-changes", "--token-file", str(token_file))
         right = {"Authorization": "Bearer 0123456789abcdef", "X-Hearth": "change"}
         host = urllib.parse.urlsplit(address).netloc
         self.assertEqual(get(address + "api/reset", {"X-Hearth": "change"}, "POST")[0], 401)
@@ -228,22 +230,14 @@ class Starting(CacheTest):
         self.assertIn('"example.org" is no address', problem("--bind", "example.org"))
         for port in ("-1", "65536", "http"):
             self.assertIn("is no port", problem("--port=" + port))
-        self.assertIn("absent", problem("--token-file", os.path.join(self.folder, "absent")))
-        short = os.path.join(self.folder, "short")
-        with open(short, "w") as file:
-            file.write("short\n")
-        self.assertIn("at least 16 letters", problem("--token-file", short))
+        self.assertIn("absent", problem("--token-file", "absent"))
+        pathlib.Path(self.folder, "short").write_text("short\n")
+        self.assertIn("at least 16 letters", problem("--token-file", "short"))
 
     def test_signals_end_it_cleanly(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            server = subprocess.Popen(
-                [COMMAND, "serve", "--port", "0"], env=environment(self.directory), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True, preexec_fn=as_started_by_hand,
-            )
-            self.assertIn("http://127.0.0.1:", server.stdout.readline())
-            server.send_signal(number)
-            _, problems = server.communicate(timeout=60)
-            self.assertEqual((server.returncode, problems), (0, ""))
+            self.assertIn("http://127.0.0.1:", self.serve())
+            self.assertEqual(self.stop(self.server, number), "")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""What the tests of `hearth serve` and `hearth top` share."""
+"""What tests share that start servers, or the command beside others."""
 
 import json
 import os
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -11,6 +13,19 @@ import urllib.request
 
 COMMAND = os.environ["HEARTH_COMMAND"]
 SAMPLE_CACHE = os.environ["HEARTH_SAMPLE_CACHE"]
+
+
+def free_port():
+    """For a server. Below those that the system gives to whoever connects: it might give one away before the server
+    has taken it."""
+    while True:
+        port = random.randrange(10_000, 32_768)
+        with socket.socket() as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def environment(directory):
@@ -49,7 +64,7 @@ class CacheTest(unittest.TestCase):
 
     def serve(self, *words):
         """Starts a server on a free port. It is stopped, and expected to end well, when the test is over."""
-        server = subprocess.Popen(
+        self.server = server = subprocess.Popen(
             [COMMAND, "serve", "--port", "0", *words], env=environment(self.directory), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, preexec_fn=as_started_by_hand,
         )
@@ -59,10 +74,13 @@ class CacheTest(unittest.TestCase):
             raise AssertionError("hearth serve did not start: " + server.stderr.read())
         return address
 
-    def stop(self, server):
-        server.send_signal(signal.SIGTERM)
-        _, problems = server.communicate(timeout=60)
-        self.assertEqual(server.returncode, 0, problems)
+    def stop(self, server, number=signal.SIGTERM):
+        """What it said on standard error, the first time."""
+        if server.returncode is None:
+            server.send_signal(number)
+            _, problems = server.communicate(timeout=60)
+            self.assertEqual(server.returncode, 0, problems)
+            return problems
 
 
 def get(address, headers=None, method="GET"):

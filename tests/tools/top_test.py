@@ -13,6 +13,7 @@ import subprocess
 import termios
 import unittest
 
+from eventually import eventually
 from serving import COMMAND, CacheTest, as_started_by_hand, environment
 
 ENTERED = b"\x1b[?1049h"
@@ -84,13 +85,16 @@ class Top(CacheTest):
             self.assertRegex(text, f"{re.escape(compiler['name'])} +{compiler['hits']} +{compiler['compiles']} ")
         self.assertRegex(text, r"disk .* ago|disk .*just now")
         terminal.resize(7, 30)
-        while len(lines := terminal.frame()) > 7 or max(map(len, lines)) > 42:  # and escapes for bold
-            pass
-        self.assertIn("...", "\n".join(lines))
+
+        def small():
+            lines = terminal.frame()
+            return len(lines) <= 7 and max(map(len, lines)) <= 42 and lines  # with escapes for bold
+
+        self.assertIn("...", "\n".join(eventually("it is as small as the terminal", small)))
         terminal.resize(30, 100)
         self.hearth("get", "nothing of that name")
-        while f"of {stats['lookups'] + 1})" not in "\n".join(terminal.frame()):
-            pass
+        counted = f"of {stats['lookups'] + 1})"
+        eventually("the lookup is counted", lambda: counted in "\n".join(terminal.frame()))
         os.write(terminal.ours, b"q")
         self.assertEqual(terminal.end(), (0, True))
 

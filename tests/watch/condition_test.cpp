@@ -1,5 +1,6 @@
 #include "watch/condition.hpp"
 
+#include "opens.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/scratch_directory.hpp"
 #include "watch/source_file.hpp"
@@ -7,8 +8,6 @@
 
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 namespace hearth::test {
 
@@ -155,14 +154,11 @@ TEST(Conditions, that_name_one_file_often_read_it_once)
                         .spot = {watch::Spot::From::root, 0, path},
                         .digest = watch::digest_of_names(path, error)});
     }
-    const int opens = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    ASSERT_GE(::inotify_add_watch(opens, (scratch / "d/x.h").c_str(), IN_OPEN | IN_CLOSE), 0);
+    const Opens opens(scratch / "d/x.h");
     watch::Stamps stamps;
     watch::CheckBudget budget;
     EXPECT_EQ(watch::first_broken(list, stamps, {}, {}, budget), list.size());
-    inotify_event events[8];
-    EXPECT_EQ(::read(opens, events, sizeof events), static_cast<ssize_t>(2 * sizeof events[0]));
-    ::close(opens);
+    EXPECT_EQ(opens.count(), 1);
 }
 
 TEST(Conditions, are_looked_at_until_the_budget_of_their_question_is_spent)
@@ -197,13 +193,10 @@ TEST(Conditions, are_looked_at_until_the_budget_of_their_question_is_spent)
             ++lists;
         EXPECT_TRUE(budget.is_spent());
         EXPECT_LT(lists, 40U);
-        const int opens = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        ASSERT_GE(::inotify_add_watch(opens, (scratch / "d/last").c_str(), IN_OPEN), 0);
+        const Opens opens(scratch / "d/last");
         watch::Stamps none;
         EXPECT_EQ(watch::first_broken({list.back()}, none, {}, {}, budget), 0U) << "nothing more is looked at";
-        inotify_event event;
-        EXPECT_LT(::read(opens, &event, sizeof event), 0);
-        ::close(opens);
+        EXPECT_EQ(opens.count(), 0);
     }
 }
 

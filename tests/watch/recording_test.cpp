@@ -1,4 +1,5 @@
 #include "support/forks.hpp"
+#include "support/in_threads.hpp"
 #include "support/scratch_directory.hpp"
 #include "watched_nvrtc.hpp"
 
@@ -7,7 +8,6 @@
 #include <gtest/gtest.h>
 #include <latch>
 #include <set>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -17,6 +17,15 @@ namespace {
 
 using watch::Asked;
 using watch::Event;
+
+int events_of_one_note()
+{
+    watch::Recording recording;
+    watch::note({.asked = Asked::variable, .name = "X"});
+    int events = 0;
+    recording.finish().for_each([&](const Event&) { ++events; });
+    return events;
+}
 
 class Recordings : public testing::Test {
 protected:
@@ -92,22 +101,12 @@ TEST_F(Recordings, show_questions_that_no_include_directive_asks)
 
 TEST_F(Recordings, of_threads_hold_what_each_of_them_asked)
 {
-    constexpr int k_threads = 8;
-    std::vector<Seen> seen(k_threads);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < k_threads; ++i) {
+    in_threads(8, [&](std::uint64_t i) {
         const std::string name = "own" + std::to_string(i) + ".h";
         write_file(m_scratch / ("b/" + name), "");
-        threads.emplace_back([&, i, name] {
-            seen[static_cast<std::size_t>(i)] =
-                compile("#include <" + name + ">\n__global__ void k() {}", {"-I" + (m_scratch / "b")});
-        });
-    }
-    for (std::thread& thread : threads)
-        thread.join();
-    for (int i = 0; i < k_threads; ++i)
-        EXPECT_EQ(seen[static_cast<std::size_t>(i)].read,
-                  (std::set<std::string>{m_scratch / ("b/own" + std::to_string(i) + ".h")}));
+        const Seen seen = compile("#include <" + name + ">\n__global__ void k() {}", {"-I" + (m_scratch / "b")});
+        EXPECT_EQ(seen.read, std::set<std::string>{m_scratch / ("b/" + name)});
+    });
 }
 
 TEST_F(Recordings, go_on_in_a_child_that_was_forked_meanwhile)
@@ -123,15 +122,9 @@ TEST_F(Recordings, go_on_in_a_child_that_was_forked_meanwhile)
         const pid_t child = ::fork();
         if (child == 0) {
             // What a recorder does, without a compile: NVRTC's own locks may be held by a thread that is not here.
-            watch::Recording recording;
-            watch::note({.asked = Asked::variable, .name = "X"});
-            int events = 0;
-            recording.finish().for_each([&](const Event&) { ++events; });
-            ::_exit(events == 1 ? 0 : 1);
+            ::_exit(events_of_one_note() == 1 ? 0 : 1);
         }
-        int status = -1;
-        ASSERT_EQ(::waitpid(child, &status, 0), child);
-        EXPECT_EQ(status, 0);
+        EXPECT_TRUE(child_was_right(child));
     }
     ended = true;
     busy.join();
@@ -153,22 +146,15 @@ TEST(RecordingForks, a_thread_of_a_child_has_a_recording_of_its_own)
     if (child == 0) {
         ::alarm(20);
         int events = 0;
-        std::thread([&] {
-            watch::Recording recording;
-            watch::note({.asked = Asked::variable, .name = "X"});
-            recording.finish().for_each([&](const Event&) { ++events; });
-        }).join();
+        std::thread([&] { events = events_of_one_note(); }).join();
         ::_exit(events == 1 ? 0 : 1);
     }
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(child_was_right(child));
     go_on.count_down();
 }
 
-TEST_F(Recordings, leave_errno_and_answers_as_they_were)
+TEST_F(Recordings, leave_errno_as_it_was)
 {
-    // NVRTC's own verdict and log are those of a library that is not watched: here only what the recorders promise.
     watch::Recording recording;
     errno = EXDEV;
     watch::note({.asked = Asked::variable, .name = "X"});

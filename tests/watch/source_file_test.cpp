@@ -1,11 +1,12 @@
 #include "watch/source_file.hpp"
 
+#include "opens.hpp"
+#include "support/eventually.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,27 +26,17 @@ TEST(ReadingSources, gives_the_text_and_what_it_was_read_from)
     EXPECT_FALSE(watch::read_source(scratch.path()));
 }
 
-TEST(ReadingSources, does_not_take_a_file_for_empty_that_only_says_so)
-{
-    struct stat found {};
-    if (::stat("/proc/self/status", &found) != 0 || found.st_size != 0)
-        GTEST_SKIP() << "there is no /proc here";
-    EXPECT_FALSE(watch::read_source("/proc/self/status")) << "a compiler would read what is in it";
-}
-
-TEST(ReadingSources, opens_nothing_but_regular_files)
+// A file of /proc says that it is empty, and a compiler would read what is in it.
+TEST(ReadingSources, opens_nothing_but_regular_files_that_are_as_long_as_they_say)
 {
     const ScratchDirectory scratch;
     ASSERT_EQ(::mkfifo((scratch / "fifo").c_str(), 0600), 0);
     ASSERT_EQ(::truncate((write_file(scratch / "sparse", ""), scratch / "sparse").c_str(), off_t{1} << 40), 0);
     for (const std::string& path : {scratch / "fifo", scratch / "sparse", scratch.path(), std::string("/dev/tty"),
                                     "/proc/" + std::to_string(::getpid()) + "/status"}) {
-        const int opens = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        ASSERT_GE(::inotify_add_watch(opens, path.c_str(), IN_OPEN), 0) << path;
+        const Opens opens(path);
         EXPECT_FALSE(watch::read_source(path)) << path;
-        inotify_event event;
-        EXPECT_LT(::read(opens, &event, sizeof event), 0) << path << " was opened";
-        ::close(opens);
+        EXPECT_EQ(opens.count(), 0) << path;
     }
 }
 
@@ -73,21 +64,15 @@ TEST(StatMany, tells_of_few_and_of_many_in_a_directory_what_stat_tells)
     }
 }
 
-namespace {
-
-std::ptrdiff_t open_descriptors()
-{
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-}
-
-}  // namespace
-
 // A program's other threads would find that no more can be opened.
 TEST(StatMany, holds_few_descriptors_however_many_directories_are_asked_about)
 {
     const ScratchDirectory scratch;
     std::filesystem::create_directories(scratch / "d");
     write_file(scratch / "d/there", "x");
+    const auto open_descriptors = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+    };
     const std::ptrdiff_t before = open_descriptors();
     {
         watch::StatMany stat_many;
@@ -110,9 +95,11 @@ namespace {
 
 constexpr std::int64_t k_at_once = 0;  // a directory is believed whenever it last changed
 
-bool is_absent(const std::string& path, std::int64_t grain_ns)
+// Whenever it is asked: what was found before is known.
+void expect_absent(const std::string& path, bool is_absent = true)
 {
-    return watch::StatMany(grain_ns).is_absent(path);
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(watch::StatMany(k_at_once).is_absent(path), is_absent) << path << i;
 }
 
 // Lets the directory change for all to see: times of files go on only every few milliseconds.
@@ -121,11 +108,11 @@ void change(const std::string& directory)
     struct stat before {};
     struct stat after {};
     ASSERT_EQ(::stat(directory.c_str(), &before), 0);
-    do {
+    EXPECT_TRUE(eventually("its times have gone on", [&] {
         write_file(directory + "/passing", "x");
         std::filesystem::remove(directory + "/passing");
-        ASSERT_EQ(::stat(directory.c_str(), &after), 0);
-    } while (watch::identity_of(before) == watch::identity_of(after));
+        return ::stat(directory.c_str(), &after) == 0 && watch::identity_of(before) != watch::identity_of(after);
+    }));
 }
 
 }  // namespace
@@ -135,15 +122,13 @@ TEST(AbsentNames, are_absent_until_something_appears)
     const ScratchDirectory scratch;
     std::filesystem::create_directories(scratch / "d");
     for (const char* name : {"d/a", "d/b", "d/c"}) {
-        for (int i = 0; i < 4; ++i)
-            EXPECT_TRUE(is_absent(scratch / name, k_at_once)) << name << i;
+        expect_absent(scratch / name);
         change(scratch / "d");
         write_file(scratch / name, "x");
-        for (int i = 0; i < 4; ++i)
-            EXPECT_FALSE(is_absent(scratch / name, k_at_once)) << name << i;
+        expect_absent(scratch / name, false);
     }
     std::filesystem::remove(scratch / "d/a");
-    EXPECT_TRUE(is_absent(scratch / "d/a", k_at_once));
+    expect_absent(scratch / "d/a");
 }
 
 TEST(AbsentNames, are_not_believed_of_a_directory_that_changed_a_moment_ago)
@@ -164,10 +149,9 @@ TEST(AbsentNames, are_not_names_of_links_that_lead_nowhere)
     std::filesystem::create_directories(scratch / "d");
     std::filesystem::create_symlink(scratch / "target", scratch / "d/link");
     change(scratch / "d");
-    for (int i = 0; i < 4; ++i)
-        EXPECT_TRUE(is_absent(scratch / "d/link", k_at_once));
+    expect_absent(scratch / "d/link");
     write_file(scratch / "target", "x");  // which does not change the link's directory
-    EXPECT_FALSE(is_absent(scratch / "d/link", k_at_once));
+    expect_absent(scratch / "d/link", false);
 }
 
 TEST(AbsentNames, are_those_of_the_directory_that_is_at_the_path_now)
@@ -176,12 +160,11 @@ TEST(AbsentNames, are_those_of_the_directory_that_is_at_the_path_now)
     std::filesystem::create_directories(scratch / "one");
     std::filesystem::create_directories(scratch / "two");
     write_file(scratch / "two/a", "x");
-    for (int i = 0; i < 4; ++i)
-        EXPECT_TRUE(is_absent(scratch / "one/a", k_at_once));
+    expect_absent(scratch / "one/a");
     std::filesystem::rename(scratch / "one", scratch / "away");
-    EXPECT_TRUE(is_absent(scratch / "one/a", k_at_once)) << "nor is there a directory";
+    expect_absent(scratch / "one/a");  // nor is there a directory
     std::filesystem::rename(scratch / "two", scratch / "one");
-    EXPECT_FALSE(is_absent(scratch / "one/a", k_at_once));
+    expect_absent(scratch / "one/a", false);
 }
 
 // A link that leads elsewhere for a moment, and back: what was learnt there must not be believed of this one.
@@ -197,7 +180,7 @@ TEST(AbsentNames, are_learnt_of_one_directory_whatever_its_path_leads_to_meanwhi
         std::filesystem::create_directory_symlink(target, link);
     };
     lead_to("a");
-    ASSERT_TRUE(is_absent(link + "/first", k_at_once));
+    ASSERT_TRUE(watch::StatMany(k_at_once).is_absent(link + "/first"));
     {
         watch::StatMany checking(k_at_once);
         EXPECT_TRUE(checking.is_absent(link + "/first"));
@@ -205,8 +188,7 @@ TEST(AbsentNames, are_learnt_of_one_directory_whatever_its_path_leads_to_meanwhi
         static_cast<void>(checking.is_absent(link + "/x.h"));
         lead_to("a");
     }
-    for (int i = 0; i < 3; ++i)
-        EXPECT_FALSE(is_absent(link + "/x.h", k_at_once)) << i;
+    expect_absent(link + "/x.h", false);
 }
 
 TEST(AbsentNames, that_are_known_are_not_looked_for_again)

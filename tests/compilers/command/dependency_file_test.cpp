@@ -8,11 +8,7 @@ namespace {
 
 watch::Places places(const std::string& program, const std::string& directory)
 {
-    watch::Places places;
-    places.working_directory = "/work";
-    places.program_directory = program;
-    places.directories = {directory};
-    return places;
+    return {"/work", program, {directory}};
 }
 
 }  // namespace

@@ -37,11 +37,12 @@ TEST(FixedPaths, are_the_same_for_calls_whose_places_lie_alike)
 }
 
 // Which of two that fit is taken differs between compilers.
-TEST(FixedPaths, never_lie_below_each_other)
+TEST(FixedPaths, never_lie_below_each_other_and_are_none_where_a_compiler_would_misread_one)
 {
     EXPECT_EQ(options_for({"/u", "/u/src", {"/u/inc", "/unlike"}}),
               (Words{"-ffile-prefix-map=/u=.", "-ffile-prefix-map=/unlike=/hearth/include/1"}));
     EXPECT_EQ(options_for({"/u/build", "/u", {"/u/inc"}}), (Words{"-ffile-prefix-map=/u=/hearth/source"}));
+    EXPECT_TRUE(options_for({"/u", "/a=b", {}}).empty());
 }
 
 // Programs that start a compiler in another directory often leave PWD as it was.
@@ -56,11 +57,6 @@ TEST(FixedPaths, take_the_working_directory_from_pwd_only_where_it_leads_there)
     environment.set("PWD", scratch / "link");
     EXPECT_EQ(options_for({scratch / "real", "", {}}), (Words{"-ffile-prefix-map=" + (scratch / "real") + "=.",
                                                               "-ffile-prefix-map=" + (scratch / "link") + "=."}));
-}
-
-TEST(FixedPaths, are_none_where_a_compiler_would_misread_one)
-{
-    EXPECT_TRUE(options_for({"/u", "/a=b", {}}).empty());
 }
 
 TEST(FixedPaths, are_looked_for_in_every_form_that_a_compiler_may_write)

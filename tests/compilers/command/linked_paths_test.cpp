@@ -13,11 +13,7 @@ using Words = std::vector<std::string>;
 
 class LinkedPaths : public testing::Test {
 protected:
-    LinkedPaths()
-    {
-        std::filesystem::create_directories(m_source);
-        std::filesystem::create_directories(m_source + "/inc");
-    }
+    LinkedPaths() { std::filesystem::create_directories(m_source + "/inc"); }
 
     // The words that nvcc is given. Empty: it is left alone.
     Words linked(Words words)

@@ -97,11 +97,17 @@ TEST(Profile, knows_what_no_cache_can_keep)
     EXPECT_FALSE(call_of("nvcc", {"-rdc=false", "-c", "k.cu"}).paths_matter);
 }
 
-TEST(Profile, tells_a_link_from_a_compile)
+TEST(Profile, tells_a_link_from_a_compile_and_takes_for_a_program_only_what_a_linker_makes)
 {
-    EXPECT_TRUE(call_of("g++", {"x.cpp", "y.o", "-o", "x"}).compiles);
-    EXPECT_TRUE(call_of("nvcc", {"--shared", "k.cu", "-o", "k.so"}).compiles);
-    EXPECT_TRUE(call_of("nvcc", {"-dlink", "k.o", "-o", "l.o"}).compiles);
+    const auto kind = [](const std::string& program, const Words& words) {
+        const command::Call call = call_of(program, words);
+        return std::string(call.compiles ? "compiles" : "") + (call.is_linked ? " links" : "");
+    };
+    EXPECT_EQ(kind("g++", {"x.cpp", "y.o", "-o", "x"}), "compiles links");
+    EXPECT_EQ(kind("nvcc", {"--shared", "k.cu", "-o", "k.so"}), "compiles links");
+    EXPECT_EQ(kind("nvcc", {"-dlink", "k.o", "-o", "l.o"}), "compiles");
+    EXPECT_EQ(kind("g++", {"-c", "x.cpp", "-o", "x.o"}), "compiles");
+    EXPECT_EQ(kind("ptxas", {"k.ptx"}), "compiles");
     EXPECT_FALSE(call_of("g++", {"x.o", "-o", "x"}).compiles);
     EXPECT_FALSE(call_of("nvcc", {"k.o", "-o", "k"}).compiles);
 }
@@ -121,15 +127,6 @@ TEST(Profile, knows_what_is_written_where_no_output_is_named)
     EXPECT_EQ(outputs("g++", {"-c", "x.cpp", "-o", "out/y.o"}), Words{"out/y.o"});
 }
 
-TEST(Profile, takes_for_a_program_only_what_a_linker_makes)
-{
-    EXPECT_TRUE(call_of("g++", {"x.cpp", "-o", "x"}).is_linked);
-    EXPECT_TRUE(call_of("nvcc", {"--shared", "k.cu", "-o", "k.so"}).is_linked);
-    EXPECT_FALSE(call_of("g++", {"-c", "x.cpp", "-o", "x.o"}).is_linked);
-    EXPECT_FALSE(call_of("nvcc", {"-dlink", "k.o", "-o", "l.o"}).is_linked);
-    EXPECT_FALSE(call_of("ptxas", {"k.ptx"}).is_linked);
-}
-
 TEST(Profile, names_inputs_of_ptxas_only_where_they_are_kept)
 {
     const auto words = [](const Words& given) { return call_of("ptxas", given).words; };
@@ -147,6 +144,30 @@ TEST(Profile, names_the_file_of_dependencies)
     const command::Call plain = call_of("g++", {"-MD", "-c", "src/x.cpp"});
     EXPECT_EQ(plain.outputs.at(plain.dependencies.value()), "x.d");
     EXPECT_FALSE(call_of("g++", {"-c", "x.cpp"}).dependencies);
+}
+
+// A hit would write a file that the compiler does not.
+TEST(Profile, keeps_no_call_where_an_option_that_is_not_known_may_decide_what_is_written)
+{
+    const auto is_kept = [](const char* program, const Words& words) {
+        const command::Call call = call_of(program, words);
+        return call.why_past_the_cache.empty() && !call.only_tells;
+    };
+    for (const Words& words :
+         {Words{"x.cpp", "--output=prog"}, Words{"x.cpp", "--output", "prog"}, Words{"--compile", "x.cpp"},
+          Words{"--preprocess", "x.cpp", "-o", "x"}, Words{"--dependencies", "x.cpp"}, Words{"-fsyntax", "x.cpp"},
+          Words{"--analyze", "x.cpp"}, Words{"-emit-ast", "x.cpp"}, Words{"-module-file-info", "x.cpp"},
+          Words{"-cc1", "-emit-obj", "x.cpp"}, Words{"x.cpp", "-o", "one", "-o", "two"}})
+        EXPECT_FALSE(is_kept("clang++", words)) << testing::PrintToString(words);
+    EXPECT_FALSE(is_kept("nvcc", {"-objtemp", "-c", "k.cu", "-o", "k.o"}));
+    EXPECT_FALSE(is_kept("ptxas", {"k.ptx", "-ok.cubin"}));
+    EXPECT_EQ(call_of("nvcc", {"-c", "k.cu", "-o=k.o"}).outputs, Words{"k.o"});
+    EXPECT_EQ(call_of("g++", {"-S", "-c", "x.cpp"}).outputs, Words{"x.s"});
+
+    EXPECT_TRUE(is_kept("g++", {"-fstack-clash-protection", "--sysroot=/a", "-c", "x.cpp", "-o", "x.o"}));
+    EXPECT_TRUE(is_kept("clang++", {"--cuda-gpu-arch=sm_90", "--target=x86_64", "-c", "k.cpp", "-o", "k.o"}));
+    EXPECT_TRUE(is_kept("hipcc", {"--offload-arch=gfx942", "--genco", "k.cu", "-o", "k.co"}));
+    EXPECT_TRUE(is_kept("nvcc", {"--restrict", "--resource-usage", "-c", "k.cu", "-o", "k.o"}));
 }
 
 }  // namespace hearth::test

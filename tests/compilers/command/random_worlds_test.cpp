@@ -228,9 +228,7 @@ private:
 
     ProcessOptions options() const
     {
-        ProcessOptions options;
-        options.directory = place(m_call.directory);
-        options.environment = m_call.variables;
+        ProcessOptions options{.environment = m_call.variables, .directory = place(m_call.directory)};
         options.environment["HEARTH_DIR"] = cache.string();
         options.environment["LC_ALL"] = "C";
         if (m_fixes_paths)
@@ -258,17 +256,17 @@ private:
         return outcome;
     }
 
-    // What ran through the cache, and what that was told to be: "hit", "miss" or "past_the_cache".
-    std::pair<Outcome, std::string> through_the_cache(std::vector<std::string> command)
+    // What ran through the cache, what that was told to be ("hit", "miss" or "past_the_cache"), and the whole line.
+    std::tuple<Outcome, std::string, std::string> through_the_cache(std::vector<std::string> command)
     {
         command.insert(command.begin(), {"exec", "--verbose", "--"});
         ProcessResult result = hearth(command, options());
         const std::size_t line = result.err.rfind("hearth: ");
-        m_told = line == std::string::npos ? "" : result.err.substr(line);
+        const std::string told = line == std::string::npos ? "" : result.err.substr(line);
         result.err.resize(std::min(line, result.err.size()));
         std::smatch match;
-        const bool known = std::regex_search(m_told, match, std::regex("^hearth: [^:]*: ([a-z_]+)"));
-        return {outcome_of(result), known ? match[1].str() : m_told};
+        const bool known = std::regex_search(told, match, std::regex("^hearth: [^:]*: ([a-z_]+)"));
+        return {outcome_of(result), known ? match[1].str() : told, told};
     }
 
     // With nothing in the cache.
@@ -276,9 +274,7 @@ private:
     {
         const fs::path kept = std::exchange(cache, scratch / "anew");
         fs::remove_all(cache);
-        const std::string told = m_told;
-        Outcome outcome = through_the_cache(command).first;
-        m_told = told;
+        Outcome outcome = std::get<Outcome>(through_the_cache(command));
         cache = kept;
         return outcome;
     }
@@ -287,11 +283,12 @@ private:
     std::mt19937_64 m_shuffles{m_headers.any(1U << 30U)};
     Call m_call;
     std::optional<Call> m_before;  // if the last change was one of the call alone
-    std::string m_told;
 };
 
 void CommandWorlds::play(const std::string& compiler, const std::string& suffix, std::size_t worlds)
 {
+    if (::access(compiler.c_str(), X_OK) != 0)
+        GTEST_SKIP() << compiler << " is not installed.";
     std::size_t hits = 0;
     std::size_t good = 0;
     for (std::size_t world = 0; world < worlds; ++world) {
@@ -311,14 +308,13 @@ void CommandWorlds::play(const std::string& compiler, const std::string& suffix,
             std::string where = fmt::format("world {} step {} in {}: ", world, step, m_call.directory);
             for (const std::string& word : command)
                 where += word + " ";
-            const auto [ours, outcome] = through_the_cache(command);
-            ProcessOptions bare_options = options();
-            Outcome theirs = outcome_of(run_process(command, bare_options));
+            const auto [ours, outcome, told] = through_the_cache(command);
+            Outcome theirs = outcome_of(run_process(command, options()));
             if (m_fixes_paths)
                 theirs.file = anew(command).file;
-            ASSERT_EQ(ours, theirs) << where << m_told;
+            ASSERT_EQ(ours, theirs) << where << told;
             if (is_known) {
-                ASSERT_EQ(outcome, "hit") << where << ": nothing that was asked has changed; " << m_told;
+                ASSERT_EQ(outcome, "hit") << where << ": nothing that was asked has changed; " << told;
             }
             hits += outcome == "hit" ? 1U : 0U;
             good += ours.code == 0 ? 1U : 0U;
@@ -333,37 +329,33 @@ void CommandWorlds::play(const std::string& compiler, const std::string& suffix,
 
 TEST_F(CommandWorlds, are_answered_as_gcc_itself_answers)
 {
-    if (::access("/usr/bin/gcc", X_OK) != 0)
-        GTEST_SKIP() << "No gcc is installed.";
     play("/usr/bin/gcc", ".c", scaled(30));
 }
 
 TEST_F(CommandWorlds, are_answered_as_clang_itself_answers)
 {
-    if (::access("/usr/bin/clang", X_OK) != 0)
-        GTEST_SKIP() << "No clang is installed.";
     play("/usr/bin/clang", ".c", scaled(10));
 }
 
-TEST_F(CommandWorlds, are_answered_as_nvcc_itself_answers)
+class NvccWorlds : public CommandWorlds {
+protected:
+    void SetUp() override
+    {
+        if (soak_factor() == 1)
+            GTEST_SKIP() << "Takes minutes: only in a soak.";
+        m_takes_gcc_options = false;
+    }
+};
+
+TEST_F(NvccWorlds, are_answered_as_nvcc_itself_answers)
 {
-    if (soak_factor() == 1)
-        GTEST_SKIP() << "Takes minutes: only in a soak.";
-    if (::access("/usr/local/cuda/bin/nvcc", X_OK) != 0)
-        GTEST_SKIP() << "No nvcc is installed.";
-    m_takes_gcc_options = false;
     m_always = {"-arch=sm_80"};
     m_forms = {"-c", "-cubin", "-ptx"};
     play("/usr/local/cuda/bin/nvcc", ".cu", scaled(2));
 }
 
-TEST_F(CommandWorlds, are_answered_as_nvcc_answers_anew_where_paths_are_fixed)
+TEST_F(NvccWorlds, are_answered_as_nvcc_answers_anew_where_paths_are_fixed)
 {
-    if (soak_factor() == 1)
-        GTEST_SKIP() << "Takes minutes: only in a soak.";
-    if (::access("/usr/local/cuda/bin/nvcc", X_OK) != 0)
-        GTEST_SKIP() << "No nvcc is installed.";
-    m_takes_gcc_options = false;
     m_always = {"-arch=sm_80", "-lineinfo"};
     m_forms = {"-fatbin", "-cubin", "-ptx"};
     m_fixes_paths = true;
@@ -373,18 +365,15 @@ TEST_F(CommandWorlds, are_answered_as_nvcc_answers_anew_where_paths_are_fixed)
 // What these worlds found.
 TEST_F(CommandWorlds, know_a_directory_that_is_reached_through_a_link_and_named_elsewhere)
 {
-    if (::access("/usr/bin/gcc", X_OK) != 0)
-        GTEST_SKIP() << "No gcc is installed.";
     fs::create_directories(scratch / "real");
     fs::create_directory_symlink("real", scratch / "link");
+    const std::string link = (scratch / "link").string();
     write("real/value.h", "#define VALUE 1\n");
-    write("a.c", fmt::format("#include <value.h>\n#if __has_include(\"{}\")\n#endif\nint value = VALUE;\n",
-                             (scratch / "link/absent.h").string()));
-    const std::vector<std::string> words{
-        "exec", "--verbose", "--", "/usr/bin/gcc", "-isystem", (scratch / "link").string(), "-c", "a.c"};
-    EXPECT_NE(hearth(words).err.find(": miss"), std::string::npos);
-    const std::string again = hearth(words).err;
-    EXPECT_NE(again.find(": hit"), std::string::npos) << again;
+    write("a.c", "#include <value.h>\n#if __has_include(\"" + link + "/absent.h\")\n#endif\nint value = VALUE;\n");
+    for (const char* outcome : {": miss", ": hit"}) {
+        const std::string told = hearth({"exec", "--verbose", "--", "gcc", "-isystem", link, "-c", "a.c"}).err;
+        EXPECT_NE(told.find(outcome), std::string::npos) << told;
+    }
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Commands of compilers that are recorded, and built again by 'hearth build': elsewhere, and where paths matter in
 // place.
 #include "format/recipe.hpp"
+#include "support/eventually.hpp"
 #include "tools/command.hpp"
 
-#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <functional>
@@ -17,9 +17,6 @@ namespace hearth::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-using Words = std::vector<std::string>;
-using Environment = std::map<std::string, std::optional<std::string>>;
 
 constexpr const char* k_nvcc = "/usr/local/cuda/bin/nvcc";
 
@@ -48,10 +45,7 @@ protected:
     ProcessResult exec(Words words, const std::string& directory, Environment environment)
     {
         words.insert(words.begin(), {"exec", "--verbose", "--"});
-        ProcessOptions options;
-        options.directory = (scratch / directory).string();
-        options.environment = std::move(environment);
-        return hearth(words, options);
+        return hearth(words, {.environment = std::move(environment), .directory = (scratch / directory).string()});
     }
     void record(const Words& words, const std::string& directory = "project", Environment more = {})
     {
@@ -66,9 +60,7 @@ protected:
     {
         Words words{"build", m_recipes, "-o", m_bundle, "--json"};
         words.insert(words.end(), more.begin(), more.end());
-        ProcessOptions options;
-        options.environment["TMPDIR"] = (scratch / "tmp").string();
-        const ProcessResult result = hearth(words, options);
+        const ProcessResult result = hearth(words, {.environment = {{"TMPDIR", (scratch / "tmp").string()}}});
         EXPECT_EQ(result.exit_code, expected) << result.out << result.err;
         EXPECT_TRUE(fs::is_empty(scratch / "tmp")) << "scratch files are left";
         const auto json = nlohmann::json::parse(result.out, nullptr, false);
@@ -82,6 +74,27 @@ protected:
         EXPECT_EQ(built.value("built", -1), 0) << built;
         EXPECT_EQ(built["problems"].size(), 1U) << built;
         return built["problems"].empty() ? "" : built["problems"][0].value("reason", "");
+    }
+
+    // Builds what was recorded of the project, which is gone, and expects that it serves another copy of it.
+    void expect_built_elsewhere(const std::vector<Words>& commands, const Environment& environment = {})
+    {
+        fs::remove_all(scratch / "project");
+        EXPECT_EQ(build()["built"], commands.size());
+        EXPECT_FALSE(fs::exists(scratch / "project")) << "a build writes nothing where the command was recorded";
+        make_project("elsewhere");
+        for (const Words& words : commands)
+            EXPECT_EQ(outcome(words, "elsewhere", environment), "hit") << words.back();
+    }
+    std::vector<nlohmann::json> listed() { return json_lines_of({"recipes", "ls", m_recipes, "--json"}); }
+
+    // A script that may be taken for a compiler.
+    std::string write_compiler(const std::string& name, const std::string& line)
+    {
+        fs::create_directories((scratch / name).parent_path());
+        const fs::path path = write(name, "#!/bin/sh\n" + line + "\n");
+        fs::permissions(path, fs::perms::owner_all);
+        return path.string();
     }
 
     // Writes what was recorded again as somebody else may have changed it, under the same name.
@@ -118,7 +131,7 @@ protected:
 };
 
 // Whether no process has this word in its command line any more, after a while at most.
-bool ends_soon(const std::string& word)
+testing::AssertionResult ends_soon(const std::string& word)
 {
     const auto is_there = [&] {
         for (const fs::directory_entry& process : fs::directory_iterator("/proc")) {
@@ -129,11 +142,7 @@ bool ends_soon(const std::string& word)
         }
         return false;
     };
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (is_there())
-        if (std::chrono::steady_clock::now() > end)
-            return false;
-    return true;
+    return eventually("no process has it", [&] { return !is_there(); });
 }
 
 const Words k_compile{"g++", "-O1", "-Iinc", "-c", "a.cpp", "-o", "a.o"};
@@ -143,11 +152,7 @@ const Words k_compile{"g++", "-O1", "-Iinc", "-c", "a.cpp", "-o", "a.o"};
 TEST_F(CommandRecipes, are_built_without_their_project_and_serve_any_copy_of_it)
 {
     record(k_compile);
-    fs::remove_all(scratch / "project");
-    const nlohmann::json built = build();
-    EXPECT_EQ(built["built"], 1) << built;
-    make_project("elsewhere");
-    EXPECT_EQ(outcome(k_compile, "elsewhere"), "hit");
+    expect_built_elsewhere({k_compile});
     const std::string here = (scratch / "elsewhere").string();
     EXPECT_EQ(outcome({"g++", "-O1", "-I" + here + "/inc", "-c", here + "/a.cpp", "-o", "b.o"}, "elsewhere"), "hit");
     make_project("edited", "7");
@@ -165,40 +170,28 @@ TEST_F(CommandRecipes, are_not_built_where_times_tell_two_headers_apart)
     write("project/a.cpp", "#include \"one/h.h\"\n#include \"two/h.h\"\n#ifdef SECOND\nint two();\n#endif\n");
     fs::last_write_time(scratch / "project/one/h.h", fs::file_time_type::clock::now() - std::chrono::hours(24));
     record(k_compile);
-    const nlohmann::json built = build({}, 1);
-    EXPECT_EQ(built["built"], 0) << built;
-    EXPECT_EQ(built["not_buildable"], 1) << built;
+    EXPECT_EQ(build({}, 1)["not_buildable"], 1);
 }
 
-TEST_F(CommandRecipes, of_nvcc_whose_steps_were_answered_are_built_all_the_same)
-{
-    if (::access(k_nvcc, X_OK) != 0)
-        GTEST_SKIP() << "No nvcc is installed.";
-    Words device{k_nvcc, "-gencode", "arch=compute_90,code=sm_90", "-Iinc", "-c", "k.cu", "-o", "k.o"};
-    record(device);
-    device.insert(device.end(), {"-gencode", "arch=compute_80,code=sm_80"});
-    record(device);
-    EXPECT_EQ(build()["built"], 2);
-    make_project("elsewhere");
-    EXPECT_EQ(outcome(device, "elsewhere"), "hit");
-}
-
-TEST_F(CommandRecipes, of_nvcc_and_its_host_compiler_are_one_build)
+TEST_F(CommandRecipes, of_nvcc_and_its_host_compiler_are_one_build_though_steps_were_answered)
 {
     if (::access(k_nvcc, X_OK) != 0)
         GTEST_SKIP() << "No nvcc is installed.";
     const Words device{k_nvcc, "-gencode", "arch=compute_90,code=sm_90", "-Iinc", "-MD", "-c", "k.cu", "-o", "k.o"};
-    record(k_compile);
-    record(device);
+    Words more = device;
+    more.insert(more.end(), {"-gencode", "arch=compute_80,code=sm_80"});
+    for (const Words& words : {k_compile, device, more})
+        record(words);
     fs::remove_all(scratch / "project");
     const nlohmann::json built = build({"--target", "sm_80"});
-    EXPECT_EQ(built["built"], 2) << built;
+    EXPECT_EQ(built["built"], 3) << built;
     make_project("elsewhere");
     EXPECT_EQ(outcome(k_compile, "elsewhere"), "hit");
+    EXPECT_EQ(outcome(more, "elsewhere"), "hit");
     EXPECT_EQ(outcome(device, "elsewhere"), "hit") << "a command is built as it was recorded, whatever the target";
     EXPECT_NE(read(scratch / "elsewhere/k.d").find("inc/value.h"), std::string::npos);
-    const std::vector<nlohmann::json> listed = json_lines_of({"recipes", "ls", m_recipes, "--json"});
-    ASSERT_EQ(listed.size(), 2U);
+    const std::vector<nlohmann::json> listed = this->listed();
+    ASSERT_EQ(listed.size(), 3U);
     EXPECT_EQ(listed[1]["kind"], "command");
     EXPECT_EQ(listed[1]["compiler"], "nvcc");
     EXPECT_EQ(listed[1]["target"], "sm_90");
@@ -212,50 +205,29 @@ TEST_F(CommandRecipes, are_recorded_from_hits_and_add_only_a_use_the_second_time
     const std::uintmax_t once = fs::file_size(m_recipes);
     record(k_compile, "project", warm);
     EXPECT_LT(fs::file_size(m_recipes) - once, 200U) << "contents were written twice";
-    const std::vector<nlohmann::json> listed = json_lines_of({"recipes", "ls", m_recipes, "--json"});
+    const std::vector<nlohmann::json> listed = this->listed();
     ASSERT_EQ(listed.size(), 1U);
     EXPECT_EQ(listed[0]["uses"], 2);
     EXPECT_EQ(listed[0]["headers"], 2) << "those of the system are on every machine with this compiler";
     EXPECT_EQ(build()["built"], 1);
 }
 
-TEST_F(CommandRecipes, of_commands_that_name_everything_by_whole_paths_are_built_elsewhere)
+TEST_F(CommandRecipes, of_commands_are_built_elsewhere_however_they_name_their_files)
 {
-    const auto words = [&](const std::string& project) {
+    const auto by_whole_paths = [&](const std::string& project) {
         const std::string at = (scratch / project).string();
         return Words{"g++",  "-isystem", at + "/inc", "-c", at + "/a.cpp",
-                     "-MMD", "-MF",      at + "/a.d", "-o", at + "/a.o"};
+                     "-MMD", "-MF",      at + "/a.d", "-o", at + "/b.o"};
     };
-    record(words("project"));
-    fs::remove_all(scratch / "project");
-    EXPECT_EQ(build()["built"], 1);
-    EXPECT_FALSE(fs::exists(scratch / "project")) << "a build writes nothing where the command was recorded";
-    make_project("elsewhere");
-    EXPECT_EQ(outcome(words("elsewhere"), "elsewhere"), "hit");
-}
-
-TEST_F(CommandRecipes, of_commands_whose_paths_go_back_through_empty_directories_are_built_elsewhere)
-{
-    const Words words{"g++", "-Igen/../inc", "-Iabsent", "-c", "gen/../a.cpp", "-o", "gen/a.o"};
-    fs::create_directory(scratch / "project/gen");
-    record(words);
-    fs::remove_all(scratch / "project");
-    EXPECT_EQ(build()["built"], 1);
-    make_project("elsewhere");
-    fs::create_directory(scratch / "elsewhere/gen");
-    EXPECT_EQ(outcome(words, "elsewhere"), "hit");
-}
-
-TEST_F(CommandRecipes, of_commands_that_name_no_output_or_have_a_file_of_arguments_are_built_elsewhere)
-{
-    const Words words{"g++", "-c", "@arguments", "a.cpp"};
-    write("project/arguments", "-O1 -Iinc");
-    record(words);
-    fs::remove_all(scratch / "project");
-    EXPECT_EQ(build()["built"], 1);
-    make_project("elsewhere");
-    write("elsewhere/arguments", "-O1 -Iinc");
-    EXPECT_EQ(outcome(words, "elsewhere"), "hit");
+    const Words through_empty_directories{"g++", "-Igen/../inc", "-Iabsent", "-c", "gen/../a.cpp", "-o", "gen/a.o"};
+    const Words by_a_file_without_an_output{"g++", "-c", "@arguments", "a.cpp"};
+    for (const std::string project : {"project", "elsewhere"}) {
+        fs::create_directories(scratch / project / "gen");
+        write(project + "/arguments", "-O1 -Iinc");
+    }
+    for (const Words& words : {by_whole_paths("project"), through_empty_directories, by_a_file_without_an_output})
+        record(words);
+    expect_built_elsewhere({by_whole_paths("elsewhere"), through_empty_directories, by_a_file_without_an_output});
     EXPECT_TRUE(fs::exists(scratch / "elsewhere/a.o"));
 }
 
@@ -276,24 +248,20 @@ TEST_F(CommandRecipes, whose_results_hold_paths_are_built_only_where_the_same_fi
     EXPECT_NE(why_not_built().find("not on this machine"), std::string::npos) << why_not_built();
 }
 
-TEST_F(CommandRecipes, with_no_output_of_their_own_are_not_built_over_what_the_user_has)
-{
-    record({"g++", "-g", "-Iinc", "-c", "a.cpp"});
-    write("project/a.o", "the user's own");
-    EXPECT_NE(why_not_built().find("names no output"), std::string::npos);
-    EXPECT_EQ(read(scratch / "project/a.o"), "the user's own");
-}
-
-TEST_F(CommandRecipes, whose_outputs_are_in_a_file_of_arguments_write_nothing_of_the_users)
+TEST_F(CommandRecipes, whose_words_name_no_output_are_not_built_over_what_the_user_has)
 {
     fs::create_directory(scratch / "project/out");
     write("project/arguments", "-Iinc -o out/a.o");
-    const Words in_place{"g++", "-g", "-c", "@arguments", "a.cpp"};
-    record(in_place);
-    write("project/out/a.o", "the user's own");
-    EXPECT_NE(why_not_built().find("out/a.o"), std::string::npos);
-    EXPECT_EQ(read(scratch / "project/out/a.o"), "the user's own");
-    fs::remove(m_recipes);
+    const std::tuple<Words, const char*, const char*> unnamed[] = {
+        {{"g++", "-g", "-Iinc", "-c", "a.cpp"}, "project/a.o", "names no output"},
+        {{"g++", "-g", "-c", "@arguments", "a.cpp"}, "project/out/a.o", "out/a.o"}};
+    for (const auto& [words, output, why] : unnamed) {
+        record(words);
+        write(output, "the user's own");
+        EXPECT_NE(why_not_built().find(why), std::string::npos);
+        EXPECT_EQ(read(scratch / output), "the user's own");
+        fs::remove(m_recipes);
+    }
     record({"g++", "-c", "@arguments", "a.cpp"});
     fs::remove_all(scratch / "project");
     EXPECT_EQ(build()["built"], 1) << "in a tree the file lies there too";
@@ -311,10 +279,8 @@ TEST_F(CommandRecipes, are_built_from_the_recorded_headers_and_not_from_those_th
 
 TEST_F(CommandRecipes, of_what_was_forbidden_are_built_where_it_was_asked_for)
 {
-    const ProcessResult refused =
-        exec(k_compile, "project", {{"HEARTH_RECORD", m_recipes}, {"HEARTH_FORBID_COMPILE", "1"}});
-    EXPECT_NE(refused.exit_code, 0);
-    const std::vector<nlohmann::json> listed = json_lines_of({"recipes", "ls", m_recipes, "--json"});
+    EXPECT_NE(exec(k_compile, "project", {{"HEARTH_RECORD", m_recipes}, {"HEARTH_FORBID_COMPILE", "1"}}).exit_code, 0);
+    const std::vector<nlohmann::json> listed = this->listed();
     ASSERT_EQ(listed.size(), 1U);
     EXPECT_TRUE(listed[0]["status"].is_null());
     EXPECT_EQ(build()["built"], 1);
@@ -329,16 +295,14 @@ TEST_F(CommandRecipes, of_what_was_forbidden_are_built_where_it_was_asked_for)
 
 TEST_F(CommandRecipes, are_not_built_by_another_compiler_nor_without_it)
 {
-    fs::create_directory(scratch / "tools");
-    const std::string compiler = write("tools/g++", "#!/bin/sh\nexec /usr/bin/g++ \"$@\"\n").string();
-    fs::permissions(compiler, fs::perms::owner_all);
+    const std::string compiler = write_compiler("tools/g++", "exec /usr/bin/g++ \"$@\"");
     Words words = k_compile;
     words.front() = compiler;
     record(words);
     EXPECT_EQ(build()["built"], 1);
     EXPECT_EQ(outcome(words, "project"), "hit");
     fs::remove(m_bundle);
-    write("tools/g++", "#!/bin/sh\nexec /usr/bin/g++ -O2 \"$@\"\n");
+    write_compiler("tools/g++", "exec /usr/bin/g++ -O2 \"$@\"");
     EXPECT_NE(why_not_built().find("is another one here"), std::string::npos);
     fs::remove(compiler);
     EXPECT_NE(why_not_built().find(compiler + " is not on this machine"), std::string::npos);
@@ -346,13 +310,10 @@ TEST_F(CommandRecipes, are_not_built_by_another_compiler_nor_without_it)
 
 TEST_F(CommandRecipes, of_a_toolkit_whose_headers_differ_here_are_reported)
 {
-    fs::create_directories(scratch / "kit/bin");
+    const std::string compiler =
+        write_compiler("kit/bin/g++", "exec /usr/bin/g++ -isystem " + (scratch / "kit/include").string() + " \"$@\"");
     fs::create_directories(scratch / "kit/include");
     write("kit/include/kit.h", "#define KIT 1\n");
-    const std::string compiler = write("kit/bin/g++", "#!/bin/sh\nexec /usr/bin/g++ -isystem " +
-                                                          (scratch / "kit/include").string() + " \"$@\"\n")
-                                     .string();
-    fs::permissions(compiler, fs::perms::owner_all);
     write("project/kit.cpp", "#include <kit.h>\nint kit = KIT;\n");
     record({compiler, "-c", "kit.cpp", "-o", "kit.o"});
     write("kit/include/kit.h", "#define KIT 2\n");
@@ -366,19 +327,15 @@ TEST_F(CommandRecipes, are_built_with_the_variables_that_they_were_recorded_with
     const Environment environment{{"CPATH", "inc"}};
     const Words words{"g++", "-c", "a.cpp", "-o", "a.o"};
     record(words, "project", environment);
-    fs::remove_all(scratch / "project");
-    EXPECT_EQ(build()["built"], 1);
-    make_project("elsewhere");
+    expect_built_elsewhere({words}, environment);
     EXPECT_EQ(outcome(words, "elsewhere"), "missing");
-    EXPECT_EQ(outcome(words, "elsewhere", environment), "hit");
 }
 
 TEST_F(CommandRecipes, have_no_value_that_may_be_a_secret_and_are_built_where_it_is_the_same)
 {
     const std::string secret = "hunter2";
-    write("project/g++", "#!/bin/sh\nexec /usr/bin/g++ \"-DTOKEN=$API_TOKEN\" \"$@\"\n");
-    fs::permissions(scratch / "project/g++", fs::perms::owner_all);
-    const Words words{(scratch / "project/g++").string(), "-Iinc", "-c", "a.cpp", "-o", "a.o"};
+    const std::string compiler = write_compiler("project/g++", "exec /usr/bin/g++ \"-DTOKEN=$API_TOKEN\" \"$@\"");
+    const Words words{compiler, "-Iinc", "-c", "a.cpp", "-o", "a.o"};
     record(words, "project", {{"API_TOKEN", secret}});
     EXPECT_EQ(read(m_recipes).find(secret), std::string::npos);
     EXPECT_NE(why_not_built().find("the variable API_TOKEN"), std::string::npos);
@@ -412,34 +369,19 @@ TEST_F(CommandRecipes, of_what_fails_links_or_goes_past_the_cache_are_none_or_sa
     EXPECT_FALSE(fs::exists(m_recipes));
     write("project/time.cpp", "const char* now = __TIME__;\n");
     record({"g++", "-c", "time.cpp", "-o", "time.o"});
-    const std::vector<nlohmann::json> listed = json_lines_of({"recipes", "ls", m_recipes, "--json"});
+    const std::vector<nlohmann::json> listed = this->listed();
     ASSERT_EQ(listed.size(), 1U);
     EXPECT_NE(listed[0]["past_the_cache"], "");
     EXPECT_EQ(build({}, 1)["past_the_cache"], 1);
-}
-
-TEST_F(CommandRecipes, outlive_a_writer_that_was_killed_in_the_middle)
-{
-    record(k_compile);
-    const std::string whole = read(m_recipes);
-    // The next command finds a record that was cut short, and writes everything that stands behind it again.
-    write("r.recipes", whole.substr(0, whole.size() / 2));
-    record(k_compile);
-    fs::remove_all(scratch / "project");
-    EXPECT_EQ(build()["built"], 1);
-    make_project("elsewhere");
-    EXPECT_EQ(outcome(k_compile, "elsewhere"), "hit");
 }
 
 TEST_F(CommandRecipes, whose_build_is_stopped_leave_no_compiler_running)
 {
     const std::string flag = (scratch / "flag").string();
     const std::string mark = (scratch / "waiting").string();
-    fs::create_directory(scratch / "tools");
-    const std::string compiler = write("tools/g++", "#!/bin/sh\nif [ -e " + flag + " ]; then touch " + mark +
-                                                        "; exec cat " + flag + "; fi\nexec /usr/bin/g++ \"$@\"\n")
-                                     .string();
-    fs::permissions(compiler, fs::perms::owner_all);
+    const std::string compiler =
+        write_compiler("tools/g++", "if [ -e " + flag + " ]; then touch " + mark + "; exec cat " + flag +
+                                        "; fi\nexec /usr/bin/g++ \"$@\"");
     Words words = k_compile;
     words.front() = compiler;
     record(words);
@@ -497,16 +439,6 @@ TEST_F(CommandRecipes, that_put_a_library_into_every_program_are_not_built)
     record(k_compile);
     forge([](format::Recipe& recipe) { recipe.environment = "LD_PRELOAD=libm.so.6"; });
     EXPECT_NE(why_not_built().find("another variable than PATH"), std::string::npos);
-}
-
-TEST_F(CommandRecipes, with_paths_that_no_system_takes_are_not_built)
-{
-    record(k_compile);
-    forge([](format::Recipe& recipe) {
-        for (int i = 0; i < 100'000; ++i)
-            recipe.files.front().path.insert(0, "inc/../");
-    });
-    EXPECT_NE(why_not_built().find("the system takes"), std::string::npos);
 }
 
 }  // namespace hearth::test

@@ -41,12 +41,15 @@ protected:
         std::ifstream file(log, std::ios::binary);
         return {std::istreambuf_iterator<char>(file), {}};
     }
+    static watch::TreeLog read_log(const std::string& bytes)
+    {
+        return {as_bytes(bytes), {.directory = fs::current_path().string(), .environment = {}, .recorder = {}}};
+    }
     // What a tree whose only program is this step knows of it.
     std::vector<Condition> told() const
     {
         const std::string bytes = written();
-        const watch::TreeLog read(as_bytes(bytes),
-                                  {.directory = fs::current_path().string(), .environment = {}, .recorder = {}});
+        const watch::TreeLog read = read_log(bytes);
         EXPECT_EQ(read.why_not_known(), "");
         Result<std::vector<Condition>> conditions = command::conditions_of_steps(read.answered());
         EXPECT_TRUE(conditions);
@@ -83,8 +86,7 @@ TEST_F(Step, that_was_answered_is_known_to_its_tree_as_if_it_had_run)
         plan, {below, {.kind = Condition::Kind::variable, .name = "HEARTH_TEST_OF_STEPS", .text = "as nvcc set it"}});
 
     const std::string bytes = written();
-    const watch::TreeLog read(as_bytes(bytes),
-                              {.directory = fs::current_path().string(), .environment = {}, .recorder = {}});
+    const watch::TreeLog read = read_log(bytes);
     ASSERT_EQ(read.programs().size(), 1U);
     EXPECT_EQ(read.programs()[0].words, plan.command.words);
     EXPECT_EQ(read.programs()[0].path, fs::read_symlink("/proc/self/exe").string());

@@ -1,6 +1,7 @@
 // What a compiler may ask of its environment, told without copying the environment for every hit.
 
 #include "compilers/common/depends_on.hpp"
+#include "support/isolated_environment.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,13 +20,14 @@ bool has(const compilers::Environment& environment, const std::string& variable)
 
 TEST(EnvironmentNow, is_the_same_object_until_a_variable_changes)
 {
-    ASSERT_EQ(::setenv("SOME_VARIABLE", "one", 1), 0);
+    IsolatedEnvironment environment;
+    environment.set("SOME_VARIABLE", "one");
     const compilers::Environment before = compilers::environment_now();
     EXPECT_TRUE(has(before, "SOME_VARIABLE=one"));
     EXPECT_EQ(compilers::environment_now(), before);
-    ASSERT_EQ(::setenv("SOME_VARIABLE", "two", 1), 0);
+    environment.set("SOME_VARIABLE", "two");
     EXPECT_TRUE(has(compilers::environment_now(), "SOME_VARIABLE=two"));
-    ASSERT_EQ(::unsetenv("SOME_VARIABLE"), 0);
+    environment.unset("SOME_VARIABLE");
     EXPECT_FALSE(has(compilers::environment_now(), "SOME_VARIABLE=two"));
     EXPECT_TRUE(has(before, "SOME_VARIABLE=one")) << "whoever has one keeps it";
 }
@@ -44,15 +46,12 @@ TEST(EnvironmentNow, sees_what_a_program_writes_into_a_variable_of_its_own)
 
 TEST(EnvironmentNow, leaves_out_what_is_there_for_everybody)
 {
-    ASSERT_EQ(::setenv("PLAIN", "1", 1), 0);
-    ASSERT_EQ(::setenv("_", "/bin/x", 1), 0);
-    ASSERT_EQ(::setenv("OMP_NUM_THREADS", "3", 1), 0);
-    ASSERT_EQ(::setenv("HEARTH_SOMETHING", "1", 1), 0);
+    IsolatedEnvironment environment;
+    for (const char* name : {"PLAIN", "_", "OMP_NUM_THREADS", "HEARTH_SOMETHING"})
+        environment.set(name, "1");
     for (const std::string& variable : *compilers::environment_now())
         for (const char* name : {"PLAIN=", "_=", "OMP_NUM_THREADS=", "HEARTH_SOMETHING="})
             EXPECT_FALSE(variable.starts_with(name)) << variable;
-    for (const char* name : {"PLAIN", "OMP_NUM_THREADS", "HEARTH_SOMETHING"})
-        ::unsetenv(name);
 }
 
 }  // namespace hearth::test

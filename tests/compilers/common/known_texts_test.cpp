@@ -18,10 +18,6 @@ using compilers::TextFacts;
 
 class KnowingTexts : public testing::Test {
 protected:
-    KnowingTexts() : m_cache(open()) {}
-
-    Cache open() const { return open_cache(m_scratch / "cache"); }
-
     // A file that was read, as one that nobody has changed for long.
     watch::ReadText read(const std::string& name, const std::string& text) const
     {
@@ -48,10 +44,10 @@ protected:
     }
 
     ScratchDirectory m_scratch;
-    Cache m_cache;
+    Cache m_cache = open_cache(m_scratch / "cache");
 };
 
-TEST_F(KnowingTexts, what_one_process_learns_the_next_one_knows)
+TEST_F(KnowingTexts, what_one_process_learns_the_next_one_knows_by_a_path_from_its_working_directory_too)
 {
     const watch::ReadText text = read("a.h", "int of_a;");
     EXPECT_FALSE(known(text));
@@ -61,12 +57,6 @@ TEST_F(KnowingTexts, what_one_process_learns_the_next_one_knows)
     watch::ReadText unread = text;
     unread.text.clear();
     EXPECT_TRUE(next.facts_of(unread)->uses(TextFacts::hash("of_a")));
-}
-
-TEST_F(KnowingTexts, a_path_from_the_working_directory_is_the_same_file)
-{
-    const watch::ReadText text = read("a.h", "int a;");
-    learn({text});
     EXPECT_EQ(KnownTexts(&m_cache, m_scratch.path()).digest_of("a.h", text.stamp.file), text.digest);
 }
 

@@ -69,7 +69,8 @@ TEST(TextQuestions, a_texts_own_path_is_seen_wherever_it_can_come_from)
           "/*\n#define X */ f(__FILE__);", "R\"(\n#define X )\" __FILE__", "#/**/define W __FILE__\nf(W)",
           "/*\n// */ f(__FILE__);", "R\"(\n// )\" __FILE__", "%:define W __FILE__\nf(W)",
           "#define W /*\n*/ __FILE__\nf(W)", "#define A \\\n __FILE__\nA", "#pragma message(__FILE__)",
-          "#define A ?\?/\n __FILE__\nA"})
+          "#define A ?\?/\n __FILE__\nA", "/*\n# */ f(__FILE__);", "R\"(\n#)\" __FILE__;",
+          "#define CAT(a, b) a##b\nCAT(a, ssert)(x);"})
         EXPECT_TRUE(tells_path(source)) << source;
     for (const char* source : {"#define WHERE __FILE__\n", "#ifdef __FILE__\n#undef __FILE__\n#endif", "int FILE;",
                                "#define L(x) y##x\nL(FILE)"})
@@ -115,6 +116,10 @@ TEST(TextQuestions, a_callers_path_counts_where_a_way_to_it_is_mentioned)
         EXPECT_TRUE(of_program("int x;", form)) << form;
     // Nor is anything told of other texts.
     EXPECT_TRUE(ask({"int x;", "void f(const char* = __builtin_FILE());"}).may_hold_any_path);
+    const std::string by_macro =
+        "#define DEFINE(name) const char* name(const char* f = __builtin_FILE()) { return f; }\n";
+    EXPECT_TRUE(ask({"where();", by_macro + "DEFINE(where)\n"}).may_hold_any_path);
+    EXPECT_TRUE(ask({"Loc{}.f;", "typedef struct L { const char* f = __builtin_FILE(); } Loc;"}).may_hold_any_path);
     EXPECT_TRUE(ask({"int x;", location, "void f(n::place = n::place::current());"}).may_hold_any_path);
     EXPECT_FALSE(ask({"#define HERE() __builtin_FILE()\n", "int x;"}).may_hold_any_path) << "nobody uses it";
     EXPECT_TRUE(ask({"int x;", "#define HERE() __builtin_FILE()\nvoid f(const char* = HERE());"}).may_hold_any_path);
@@ -125,7 +130,8 @@ TEST(TextQuestions, lines_are_given_another_path_by_a_directive_and_by_nothing_e
     for (const char* source : {"#line 1 \"x\"", "  # line 3", "# 1 \"x.cu\" 2", "%: line 4", "/* a */ #line 1",
                                "int x; /*\n*/ #line 1", "# /*\n*/ line 1", "#\\\nline 1"})
         EXPECT_TRUE(compilers::may_have_line_directive(source)) << source;
-    for (const char* source : {"// issue #1234", "f(\"#1\");", "#define X 1", "int line;", "#if 1", "#pragma once"})
+    for (const char* source :
+         {"// issue #1234", "f(\"#1\");", "#define X 1", "int line;", "#if 1", "#pragma once", "#define PAIR(t) t##2"})
         EXPECT_FALSE(compilers::may_have_line_directive(source)) << source;
 }
 

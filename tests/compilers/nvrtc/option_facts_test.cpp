@@ -16,6 +16,9 @@ TEST(NvrtcOptions, include_directories_are_found_however_they_are_given_and_stay
     const OptionFacts facts = read_options(options);
     EXPECT_EQ(facts.include_directories, (Strings{"/a", "/b", "/c", "/d", "/e"}));
     EXPECT_EQ(facts.keyed, Strings{"-std=c++20"});
+    EXPECT_EQ(read_options(Strings{"-Xptxas", "-v", "--ptxas-options=-O1", "-Ia"}).keyed,
+              (Strings{"-Xptxas", "-v", "--ptxas-options=-O1"}))
+        << "what is for ptxas stays as it stands";
 }
 
 TEST(NvrtcOptions, include_directories_that_nvrtc_may_read_otherwise_are_kept_as_they_stand)
@@ -94,13 +97,6 @@ TEST(NvrtcOptions, helpers_write_them_as_nvrtc_takes_them)
                                 .add("--restrict");
     EXPECT_EQ(options, (Strings{"-arch=sm_90a", "-std=c++20", "--use_fast_math", "-dlto", "-rdc=true",
                                 "-maxrregcount=64", "-lineinfo", "-I/x", "-DA", "-DB=2", "--restrict"}));
-}
-
-TEST(NvrtcOptions, what_is_for_ptxas_stays_as_it_stands)
-{
-    const OptionFacts facts = read_options(Strings{"-Xptxas", "-v", "--ptxas-options=-O1", "-Ia"});
-    EXPECT_EQ(facts.keyed, (Strings{"-Xptxas", "-v", "--ptxas-options=-O1"}));
-    EXPECT_EQ(facts.include_directories, Strings{"a"});
 }
 
 }  // namespace

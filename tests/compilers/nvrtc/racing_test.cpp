@@ -5,7 +5,7 @@
 #include "nvrtc_fixture.hpp"
 #include "remote/scripted_store.hpp"
 #include "remote/store_tier.hpp"
-#include "support/isolated_environment.hpp"
+#include "support/eventually.hpp"
 #include "support/sample_entries.hpp"
 
 #include <latch>
@@ -85,8 +85,7 @@ TEST_F(NvrtcRacing, a_compile_whose_caller_has_left_with_the_servers_answer_stil
     finish.count_down();
     one.join();
     other.join();
-    while (cache.stats().compiles < 2)
-        std::this_thread::yield();
+    ASSERT_TRUE(eventually("both are compiled", [&] { return cache.stats().compiles >= 2; }));
     // Who asks for the same joins the compile, or comes after it.
     admin::clear_memory(cache);
     EXPECT_TRUE(cache.get_or_compile(key, [] { return "again"; }, {.kind = EntryKind::derived}).ok());

@@ -5,7 +5,6 @@
 #include "support/seed.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace hearth::test {
 
@@ -15,12 +14,6 @@ namespace {
 // is what NVRTC itself gives.
 class RandomWorlds : public NvrtcTest {
 protected:
-    void TearDown() override
-    {
-        ::unsetenv("NVRTC_APPEND_FLAGS");
-        std::filesystem::current_path("/");
-    }
-
     // False: what it changed is nothing that a compile asks.
     bool change()
     {
@@ -58,12 +51,6 @@ protected:
         return made;
     }
 
-    void begin()
-    {
-        std::filesystem::current_path("/");
-        m_headers.begin();
-    }
-
     HeaderWorlds m_headers{m_scratch.path(), seed()};
     std::vector<std::string> m_order{"d0", "d1", "d2"};
     bool m_defined = false;
@@ -76,7 +63,8 @@ TEST_F(RandomWorlds, are_answered_as_nvrtc_itself_answers)
     std::size_t good = 0;
     const std::size_t worlds = scaled(100);
     for (std::size_t world = 0; world < worlds; ++world) {
-        begin();
+        std::filesystem::current_path("/");
+        m_headers.begin();
         for (std::size_t step = 0; step < k_changes; ++step) {
             const bool matters = step == 0 || change();
             const nvrtc::Program asked = program();

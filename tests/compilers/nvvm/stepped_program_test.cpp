@@ -26,7 +26,6 @@ protected:
         if (m_library.empty())
             GTEST_SKIP() << "There is no libnvvm here.";
     }
-    Cache open() const { return open_cache(m_scratch / "cache"); }
     static void add(SteppedProgram& program, std::string text, std::optional<std::string> name = "k.ll",
                     Kind kind = Kind::data)
     {
@@ -55,7 +54,7 @@ protected:
 
     IsolatedEnvironment m_environment;
     ScratchDirectory m_scratch;
-    Cache m_cache = open();
+    Cache m_cache = open_cache(m_scratch / "cache");
     std::string m_library;
 };
 

@@ -45,8 +45,7 @@ TEST_F(OpenClDevices, a_context_of_the_callers_is_used_with_its_device)
     EXPECT_EQ(adopted->device().name, context().device().name);
     EXPECT_FALSE(opencl::Context::adopt(nullptr).ok());
 
-    Cache cache = open();
-    const Result<opencl::Program> program = opencl::build(cache, *adopted, saxpy_source());
+    const Result<opencl::Program> program = opencl::build(*m_cache, *adopted, saxpy_source());
     ASSERT_TRUE(program.ok()) << program.error().message;
     EXPECT_FALSE(program->failed()) << program->log();
 }

@@ -1,14 +1,13 @@
 #pragma once
 
-#include "device_of_tests.hpp"
 #include "hearth/opencl.hpp"
-#include "sample_source.hpp"
+#include "sample.hpp"
 #include "support/isolated_environment.hpp"
+#include "support/open_cache.hpp"
 #include "support/scratch_directory.hpp"
 
 #include <gtest/gtest.h>
 #include <optional>
-#include <string>
 
 namespace hearth::test {
 
@@ -29,26 +28,22 @@ protected:
         if (!device)
             GTEST_SKIP() << device.error().message;
         m_context = opencl::Context::open(*device).value();
+        m_cache.emplace(open());
     }
-    CacheOptions options() const
-    {
-        CacheOptions options;
-        options.directory = directory();
-        options.maintenance = Maintenance::by_hand;
-        return options;
-    }
-    Cache open() const { return Cache::open(options()).value(); }
-    std::string directory() const { return m_scratch / "cache"; }
+    Cache open(CacheOptions options = {}) const { return open_cache(m_scratch / "cache", std::move(options)); }
     const opencl::Context& context() const { return *m_context; }
-    opencl::Program build(Cache& cache, const opencl::Source& source) const
+    opencl::Program build(Cache& cache, const opencl::Source& source = saxpy_source()) const
     {
         Result<opencl::Program> built = opencl::build(cache, context(), source);
         EXPECT_TRUE(built.ok()) << (built.ok() ? "" : built.error().message);
         return *std::move(built);
     }
+    opencl::Program build(const opencl::Source& source = saxpy_source()) { return build(*m_cache, source); }
+    opencl::Buffer buffer_of_ints(std::size_t count) const { return context().buffer(count * sizeof(int)).value(); }
 
     IsolatedEnvironment m_environment;
     ScratchDirectory m_scratch;
+    std::optional<Cache> m_cache;
     std::optional<opencl::Context> m_context;
 };
 

@@ -53,23 +53,15 @@ TEST_F(PtxRequests, another_linker_is_another_key)
     EXPECT_NE(key_of(program_of(ptx_text())), one);
 }
 
-TEST_F(PtxRequests, a_zero_at_the_end_only_ends_the_text)
+TEST_F(PtxRequests, a_zero_at_the_end_only_ends_the_text_and_one_in_the_middle_is_refused_with_its_place)
 {
     EXPECT_EQ(key_of(program_of(ptx_text() + '\0')), key_of(program_of(ptx_text())));
-}
-
-TEST_F(PtxRequests, a_zero_byte_in_the_middle_is_refused_with_its_place)
-{
     std::string text = ptx_text();
     text[20] = '\0';
     EXPECT_EQ(refusal_of(program_of(text)),
               "The PTX has a zero byte at offset 20, where a compiler would stop reading. Remove it.");
-}
-
-TEST_F(PtxRequests, an_empty_text_is_refused)
-{
-    EXPECT_EQ(refusal_of(program_of("")), "The PTX is empty. Give the text of a module.");
-    EXPECT_EQ(refusal_of(program_of(std::string(2, '\0'))), "The PTX is empty. Give the text of a module.");
+    for (const std::string& empty : {std::string(), std::string(2, '\0')})
+        EXPECT_EQ(refusal_of(program_of(empty)), "The PTX is empty. Give the text of a module.");
 }
 
 TEST_F(PtxRequests, a_target_is_given_once)
@@ -84,23 +76,19 @@ TEST_F(PtxRequests, a_target_is_given_once)
               std::string::npos);
 }
 
-TEST_F(PtxRequests, a_library_that_is_not_there_is_named)
+TEST_F(PtxRequests, a_library_that_is_not_there_is_named_and_one_for_another_processor_refused)
 {
-    m_environment.set("HEARTH_NVJITLINK", m_scratch / "absent.so");
-    const std::string refusal = refusal_of(program_of(ptx_text()));
-    EXPECT_NE(refusal.find(m_scratch / "absent.so"), std::string::npos) << refusal;
-    EXPECT_NE(refusal.find("HEARTH_NVJITLINK"), std::string::npos) << refusal;
-}
-
-TEST_F(PtxRequests, a_library_for_another_processor_is_refused)
-{
+    const std::string library = m_scratch / "libnvJitLink.so";
+    m_environment.set("HEARTH_NVJITLINK", library);
+    const std::string absent = refusal_of(program_of(ptx_text()));
+    EXPECT_NE(absent.find(library), std::string::npos) << absent;
+    EXPECT_NE(absent.find("HEARTH_NVJITLINK"), std::string::npos) << absent;
     std::string bytes = read_file("/proc/self/exe").substr(0, 4096);
     constexpr std::size_t k_machine = 18;  // e_machine, in an ELF file's header
     bytes[k_machine] = static_cast<char>(bytes[k_machine] + 1);
-    write_file(m_scratch / "libnvJitLink.so", bytes);
-    m_environment.set("HEARTH_NVJITLINK", m_scratch / "libnvJitLink.so");
-    const std::string refusal = refusal_of(program_of(ptx_text()));
-    EXPECT_NE(refusal.find("a library for another kind of processor"), std::string::npos) << refusal;
+    write_file(library, bytes);
+    const std::string other = refusal_of(program_of(ptx_text()));
+    EXPECT_NE(other.find("a library for another kind of processor"), std::string::npos) << other;
 }
 
 TEST_F(PtxRequests, a_hit_does_not_load_the_linker)

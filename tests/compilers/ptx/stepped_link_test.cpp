@@ -55,39 +55,28 @@ protected:
     std::string m_library;
 };
 
-TEST_F(SteppedLinks, a_file_that_is_gone_is_given_again_as_the_bytes_it_held)
+TEST_F(SteppedLinks, a_file_that_is_gone_or_was_edited_is_given_again_as_the_bytes_it_held)
 {
     const std::string path = m_scratch / "one.ptx";
-    write_file(path, ptx_text(1));
-    {
+    const std::pair<int, std::function<void()>> changes[] = {{1, [&] { std::filesystem::remove(path); }},
+                                                             {2, [&] { write_file(path, ptx_text(7)); }}};
+    for (const auto& [number, change] : changes) {
+        SCOPED_TRACE(number);
+        write_file(path, ptx_text(number));
+        {
+            SteppedLink link(m_library);
+            answer(link, create());
+            EXPECT_TRUE(answer(link, file(path)).lookup.compiled());
+        }
         SteppedLink link(m_library);
-        answer(link, create());
-        EXPECT_TRUE(answer(link, file(path)).lookup.compiled());
+        EXPECT_FALSE(answer(link, create()).lookup.compiled());
+        EXPECT_FALSE(answer(link, file(path)).lookup.compiled()) << "nvJitLink has had no call so far";
+        change();
+        const compilers::Answer completed = complete(link);
+        EXPECT_TRUE(completed.lookup.compiled());
+        EXPECT_EQ(completed.lookup->status, 0);
+        EXPECT_TRUE(completed.lookup->text("cubin") == cubin_of(ptx_text(number)));
     }
-    SteppedLink link(m_library);
-    EXPECT_FALSE(answer(link, create()).lookup.compiled());
-    EXPECT_FALSE(answer(link, file(path)).lookup.compiled()) << "nvJitLink has had no call so far";
-    std::filesystem::remove(path);
-    const compilers::Answer completed = complete(link);
-    EXPECT_TRUE(completed.lookup.compiled());
-    EXPECT_EQ(completed.lookup->status, 0);
-    EXPECT_TRUE(completed.lookup->text("cubin") == cubin_of(ptx_text(1)));
-}
-
-TEST_F(SteppedLinks, a_file_that_was_edited_is_given_again_as_the_bytes_it_held)
-{
-    const std::string path = m_scratch / "one.ptx";
-    write_file(path, ptx_text(1));
-    {
-        SteppedLink link(m_library);
-        answer(link, create());
-        answer(link, file(path));
-    }
-    SteppedLink link(m_library);
-    answer(link, create());
-    answer(link, file(path));
-    write_file(path, ptx_text(2));
-    EXPECT_TRUE(complete(link).lookup->text("cubin") == cubin_of(ptx_text(1)));
 }
 
 TEST_F(SteppedLinks, a_file_that_is_edited_before_nvjitlink_reads_it_is_not_kept)

@@ -97,10 +97,9 @@ TEST(VariantShape, people_read_the_class_of_a_launch)
     const Variants variants{.others = {specialise({{"N", 0}, {"STRIDE", 1}})}};
     const int n = 4096;
     const int stride = 2;
-    const auto arguments = cuda::detail::arguments(n, stride);
-    const std::vector<Constant> constants = all_constants(variants);
-    const std::optional<Shape> shape = shape_of(variants, constants, {.grid = 100, .block = 256}, arguments);
-    EXPECT_EQ(describe(shape.value(), constants, arguments), "threads<=32768 N=4096 STRIDE=2");
+    const Shape launched = shape(variants, {.grid = 100, .block = 256}, n, stride).value();
+    EXPECT_EQ(describe(launched, all_constants(variants), cuda::detail::arguments(n, stride)),
+              "threads<=32768 N=4096 STRIDE=2");
 }
 
 }  // namespace hearth::test

@@ -10,6 +10,7 @@
 #include "hearth/cache.hpp"
 #include "modules/compile_here.hpp"
 #include "modules/fake_cuda.hpp"
+#include "support/forks.hpp"
 #include "support/in_threads.hpp"
 #include "support/isolated_environment.hpp"
 #include "support/open_cache.hpp"
@@ -20,7 +21,6 @@
 #include <gtest/gtest.h>
 #include <latch>
 #include <stdexcept>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -37,9 +37,7 @@ struct Device {
     std::vector<std::uintptr_t> launched;      // modules, in order
     std::vector<unsigned> blocks;              // the block's x of each launch
     double now_us = 0;
-    std::map<std::uintptr_t, double> events;
-    std::atomic<std::uintptr_t> last_event = 0;
-    std::atomic<int> live_events = 0;
+    std::map<CUevent_st*, double> events;
     int recorded = 0;
     bool behind = false;  // it has done nothing yet of what it was given
     int capturing = gpu::cuda::k_capture_none;
@@ -54,25 +52,6 @@ protected:
     VariantTuner()
     {
         g_device = &m_device;
-        m_driver = m_cuda.driver();
-        m_driver.current_device = [](int* device) { return *device = 0; };
-        m_driver.device_attribute = [](int* value, int attribute, int) {
-            *value = attribute == gpu::cuda::k_compute_major ? 9 : attribute == gpu::cuda::k_compute_minor ? 0 : 99999;
-            return 0;
-        };
-        m_driver.device_name = [](char* name, int, int) {
-            std::strcpy(name, "A device");
-            return 0;
-        };
-        m_driver.driver_version = [](int* version) {
-            *version = 13000;
-            return 0;
-        };
-        m_driver.function = [](CUfunc_st** function, CUmod_st* module, const char*) {
-            *function = reinterpret_cast<CUfunc_st*>(module);
-            return 0;
-        };
-        m_driver.function_attribute = [](int* value, int, CUfunc_st*) { return *value = 0; };
         m_driver.launch = [](CUfunc_st* function, unsigned, unsigned, unsigned, unsigned block, unsigned, unsigned,
                              unsigned, CUstream_st*, void**, void**) {
             const auto module = reinterpret_cast<std::uintptr_t>(function);
@@ -84,23 +63,10 @@ protected:
             g_device->now_us += time != g_device->time_us.end() ? time->second : 100;
             return 0;
         };
-        m_driver.capture_status = [](CUstream_st*, int* status) {
-            *status = g_device->capturing;
-            return 0;
-        };
-        m_driver.create_event = [](CUevent_st** event, unsigned) {
-            *event = reinterpret_cast<CUevent_st*>(++g_device->last_event);
-            ++g_device->live_events;
-            return 0;
-        };
-        m_driver.destroy_event = [](CUevent_st*) {
-            --g_device->live_events;
-            return 0;
-        };
+        m_driver.capture_status = [](CUstream_st*, int* status) { return *status = g_device->capturing, 0; };
         m_driver.record_event = [](CUevent_st* event, CUstream_st*) {
-            g_device->events[reinterpret_cast<std::uintptr_t>(event)] = g_device->now_us;
-            ++g_device->recorded;
-            return 0;
+            g_device->events[event] = g_device->now_us;
+            return ++g_device->recorded, 0;
         };
         m_driver.query_event = [](CUevent_st*) {
             g_device->strict_queries += g_device->relaxed ? 0 : 1;
@@ -112,22 +78,16 @@ protected:
             return 0;
         };
         m_driver.event_time = [](float* milliseconds, CUevent_st* before, CUevent_st* after) {
-            *milliseconds = static_cast<float>((g_device->events[reinterpret_cast<std::uintptr_t>(after)] -
-                                                g_device->events[reinterpret_cast<std::uintptr_t>(before)]) *
-                                               1e-3);
+            *milliseconds = static_cast<float>((g_device->events[after] - g_device->events[before]) * 1e-3);
             return 0;
         };
-        m_context = m_cuda.make_context(1);
         FakeCuda::make_current(m_context);
     }
     ~VariantTuner() override
     {
-        m_tuner.reset();
-        m_cache.reset();
-        m_first.reset();
-        unload_unused_modules();
+        end_process();
         EXPECT_EQ(m_cuda.loaded(), 0U);
-        EXPECT_EQ(m_device.live_events, 0) << "all events are given back";
+        EXPECT_EQ(m_cuda.events(), 0) << "all events are given back";
         EXPECT_EQ(m_cuda.misuses(), 0);
     }
 
@@ -137,13 +97,18 @@ protected:
         if (const Result<nvrtc::Identity> found = nvrtc::identify(none, {}); !found)
             GTEST_SKIP() << found.error().message;
     }
-    // As a new process would begin; modules are numbered on.
-    void start(Variants variants, std::uint32_t after = 3)
+    // Waits for what is being compiled.
+    void end_process()
     {
         m_tuner.reset();
         m_first.reset();
         m_cache.reset();
         unload_unused_modules();
+    }
+    // As a new process would begin; modules are numbered on.
+    void start(Variants variants, std::uint32_t after = 3)
+    {
+        end_process();
         m_cache.emplace(open_cache(m_scratch / "cache", {.variants_after = after}));
         m_tuner = std::make_unique<Tuner>(*m_cache, m_program, "fill", std::move(variants), nvrtc::CompileOptions{});
         m_device.launched.clear();
@@ -169,16 +134,10 @@ protected:
     {
         g_launches = 0;
         m_driver.launch = [](CUfunc_st*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                             CUstream_st*, void**, void**) {
-            ++g_launches;
-            return 0;
-        };
-        m_driver.record_event = [](CUevent_st*, CUstream_st*) { return 0; };
-        m_driver.query_event = [](CUevent_st*) { return 0; };
-        m_driver.event_time = [](float* milliseconds, CUevent_st*, CUevent_st*) {
-            *milliseconds = 1;
-            return 0;
-        };
+                             CUstream_st*, void**, void**) { return ++g_launches, 0; };
+        m_driver.record_event = m_cuda.driver().record_event;
+        m_driver.query_event = m_cuda.driver().query_event;
+        m_driver.event_time = [](float* milliseconds, CUevent_st*, CUevent_st*) { return *milliseconds = 1, 0; };
     }
     // Whatever is to be done in the background has been done.
     static void wait_for_background()
@@ -190,12 +149,6 @@ protected:
                 return;
             done.wait();
         }
-    }
-    // The first launch of a class, and that its record has been looked up.
-    void launch_until_known()
-    {
-        ASSERT_TRUE(launch().ok());
-        wait_for_background();
     }
     void launch_times(int times)
     {
@@ -233,6 +186,8 @@ protected:
         m_device.time_us = {{2, 50}};
         run_until_settled();
     }
+    // The first launch of a class, and that its record has been looked up.
+    void launch_until_known() { launch_and_wait(1); }
     void go_on_in_a_new_process()
     {
         start({.others = {variant("1")}});
@@ -248,6 +203,22 @@ protected:
             return true;
         });
         return records;
+    }
+    // The code of variants that is stored, by what their options define.
+    std::map<std::string, Key> compiled()
+    {
+        m_tuner.reset();
+        std::map<std::string, Key> code;
+        admin::list(*m_cache, [&](const EntryRow& row) {
+            std::string defined;
+            for (const std::string& option : row.metadata.options)
+                defined += option.starts_with("-DVALUE") ? option : "";
+            if (!defined.empty()) {
+                EXPECT_TRUE(code.emplace(defined, row.key).second) << defined;
+            }
+            return true;
+        });
+        return code;
     }
     VariantRecord record() { return m_tuner->records().at(0); }
     std::uintptr_t last_launched() const { return m_device.launched.back(); }
@@ -266,8 +237,8 @@ extern "C" __global__ void fill(float* out, int n) { if (threadIdx.x < n) out[th
     ScratchDirectory m_scratch;
     Device m_device;
     FakeCuda m_cuda;
-    gpu::CudaDriver m_driver;
-    gpu::CudaContext m_context;
+    gpu::CudaDriver m_driver = m_cuda.driver();
+    gpu::CudaContext m_context = m_cuda.make_context(1);
     std::optional<Cache> m_cache;
     std::unique_ptr<Tuner> m_tuner;
     Tuner::Function m_first;
@@ -326,83 +297,89 @@ TEST_F(VariantTuner, no_launch_is_added_or_repeated_and_until_then_the_first_run
     EXPECT_EQ(m_device.launched.size(), record().launches);
 }
 
-TEST_F(VariantTuner, each_launch_of_a_variant_is_timed_beside_the_first_and_in_turn)
+// Asking about an event in the usual mode would end the captures of other threads.
+TEST_F(VariantTuner, launches_of_a_variant_are_timed_in_turn_with_the_first_and_captures_of_other_threads_go_on)
 {
     settle_on_a_variant();
     EXPECT_EQ(std::count(m_device.launched.begin(), m_device.launched.end(), 2), 20);
     EXPECT_EQ(record().variants.at(0).launches, 20U);
     EXPECT_EQ(m_device.recorded, 80) << "two events each";
+    EXPECT_EQ(m_device.strict_queries, 0);
 }
 
-TEST_F(VariantTuner, a_variant_that_does_not_compile_is_dropped_with_the_reason_and_the_others_compete)
+TEST_F(VariantTuner, variants_that_cannot_be_launched_are_dropped_with_the_reason_and_the_others_compete)
 {
-    start({.others = {variant("666"), variant("1")}});
+    Variant same_name = variant("2");
+    same_name.name = "1";
+    Variant nameless = variant("2");
+    nameless.name.clear();
+    start({.others = {variant("666"), variant("1"), same_name, variant("3"), specialise({{"N", 9}}), nameless}});
+    m_driver.function = [](CUfunc_st** function, CUmod_st* module, const char*) {
+        *function = reinterpret_cast<CUfunc_st*>(module);
+        return reinterpret_cast<std::uintptr_t>(module) == 3 ? gpu::cuda::k_not_found : 0;
+    };
     m_device.time_us = {{1, 100}, {2, 60}};
     run_until_settled();
     EXPECT_EQ(record().winner, "1");
-    EXPECT_EQ(record().variants.at(1).state, VariantState::dropped);
-    EXPECT_NE(record().variants.at(1).why.find("does not compile"), std::string::npos) << record().variants.at(1).why;
-}
-
-TEST_F(VariantTuner, of_two_variants_with_one_name_the_second_is_dropped)
-{
-    Variant other = variant("2");
-    other.name = "1";
-    start({.others = {variant("1"), other}});
-    m_device.time_us = {{1, 100}, {2, 60}};
-    run_until_settled();
-    EXPECT_EQ(record().winner, "1");
-    EXPECT_EQ(record().variants.at(2).state, VariantState::dropped);
-    EXPECT_EQ(m_cuda.loads(), 2);
+    const std::vector<MeasuredVariant> variants = record().variants;
+    const std::map<std::size_t, std::string> reasons{
+        {1, "does not compile"}, {3, "this name"}, {4, "no kernel"}, {5, "N is argument 9"}, {6, "no name"}};
+    for (const auto& [number, reason] : reasons) {
+        EXPECT_EQ(variants.at(number).state, VariantState::dropped) << number;
+        EXPECT_NE(variants.at(number).why.find(reason), std::string::npos) << variants.at(number).why;
+    }
+    EXPECT_EQ(m_cuda.loads(), 3) << "the first, the winner, and the one without the kernel";
+    EXPECT_EQ(stored().size(), 1U) << "the next process drops them too";
 }
 
 TEST_F(VariantTuner, a_variant_that_is_not_launched_is_dropped_and_the_program_gets_the_first)
 {
-    start({.others = {variant("1"), variant("2")}});
-    m_device.time_us = {{1, 100}, {3, 60}};
-    m_device.refuses = {{2, 701}};  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+    start({.others = {variant("1"), variant("2"), variant("3")}});
+    m_device.time_us = {{1, 100}, {4, 60}};
+    m_device.refuses = {{2, 1}, {3, 701}};  // CUDA_ERROR_INVALID_VALUE, as for too large a block; ..._OUT_OF_RESOURCES
     run_until_settled();
-    EXPECT_EQ(record().winner, "2");
-    EXPECT_EQ(record().variants.at(1).state, VariantState::dropped);
+    EXPECT_EQ(record().winner, "3");
+    for (const std::size_t dropped : {1U, 2U}) {
+        EXPECT_EQ(record().variants.at(dropped).state, VariantState::dropped);
+        EXPECT_NE(record().variants.at(dropped).why, "");
+    }
     EXPECT_EQ(m_device.launched.size(), record().launches) << "each launch has run once";
-    // One that has won, and is refused from some day on.
-    m_device.refuses = {{3, 701}};
-    launch_times(1);
-    EXPECT_EQ(last_launched(), 1U);
-    EXPECT_EQ(record().winner, "first");
 }
 
-TEST_F(VariantTuner, a_launch_that_the_first_would_not_do_either_is_the_programs_mistake)
+TEST_F(VariantTuner, a_winner_runs_inside_a_capture_and_again_after_a_launch_that_failed_for_another_reason)
 {
     settle_on_a_variant();
-    m_device.refuses = {{1, 1}, {2, 1}};
-    const Status refused = launch();
-    EXPECT_EQ(refused.error().code, Code::invalid_argument);
-    EXPECT_EQ(record().winner, "1");
+    m_device.capturing = 1;
+    launch_times(1);
+    EXPECT_EQ(last_launched(), 2U);
+    m_device.refuses = {{2, 2}};  // CUDA_ERROR_OUT_OF_MEMORY: a reason that passes
+    launch_times(1);
+    EXPECT_EQ(last_launched(), 1U);
+    m_device.refuses = {{1, 1}, {2, 1}};  // what the first would not do either is the program's mistake
+    EXPECT_EQ(launch().error().code, Code::invalid_argument);
     m_device.refuses = {};
     launch_times(1);
     EXPECT_EQ(last_launched(), 2U);
+    EXPECT_EQ(record().winner, "1");
 }
 
-TEST_F(VariantTuner, nothing_is_measured_inside_a_capture_or_after_one)
+TEST_F(VariantTuner, nothing_is_measured_inside_a_capture_or_after_one_of_a_class_or_of_none)
 {
-    start({.others = {variant("1")}});
-    m_device.time_us = {{2, 50}};
-    m_device.capturing = 1;
-    launch_times(20);
-    EXPECT_TRUE(m_tuner->records().empty());
-    m_device.capturing = gpu::cuda::k_capture_none;
-    launch_and_wait(30);
-    EXPECT_EQ(m_device.recorded, 0) << "a graph of it may be live";
-    EXPECT_EQ(m_device.launched, std::vector<std::uintptr_t>(50, 1));
-}
-
-TEST_F(VariantTuner, what_is_settled_runs_inside_a_capture)
-{
-    settle_on_a_variant();
-    m_device.capturing = 1;
-    launch_times(1);
-    EXPECT_EQ(last_launched(), 2U);
+    Variants variants{.others = {variant("1")}};
+    variants.shape_class = [](const LaunchConfig& asked, std::span<const Argument>) -> std::string {
+        return asked.block.x == 64 ? throw std::runtime_error("no class") : "all";
+    };
+    for (const unsigned block : {128U, 64U}) {
+        start(variants);
+        m_device.capturing = 1;
+        for (int i = 0; i < 20; ++i)
+            ASSERT_TRUE(launch(1000, block).ok());
+        EXPECT_TRUE(m_tuner->records().empty());
+        m_device.capturing = gpu::cuda::k_capture_none;
+        launch_and_wait(30);
+        EXPECT_EQ(m_device.recorded, 0) << "a graph of it may be live";
+        EXPECT_EQ(m_device.launched, std::vector<std::uintptr_t>(50, last_launched())) << "nothing but the first";
+    }
 }
 
 TEST_F(VariantTuner, a_device_that_lags_behind_is_never_waited_for)
@@ -422,11 +399,7 @@ TEST_F(VariantTuner, a_device_that_lags_behind_is_never_waited_for)
 TEST_F(VariantTuner, another_block_size_is_launched_with_the_programs_own_function)
 {
     Variant large = variant("1");
-    large.relaunch = [](const LaunchConfig& asked, std::span<const Argument>) {
-        LaunchConfig config = asked;
-        config.block = 512;
-        return config;
-    };
+    large.relaunch = [](LaunchConfig asked, std::span<const Argument>) { return asked.block = 512, asked; };
     start({.others = {large}});
     m_device.time_us = {{2, 50}};
     run_until_settled();
@@ -484,7 +457,6 @@ TEST_F(VariantTuner, another_driver_is_measured_anew)
 TEST_F(VariantTuner, a_record_that_somebody_else_wrote_names_only_what_is_declared_here)
 {
     settle_on_a_variant();
-    m_tuner.reset();
     // The same question with an answer that makes no sense.
     const std::vector<Key> records = stored();
     ASSERT_EQ(records.size(), 1U);
@@ -500,16 +472,7 @@ TEST_F(VariantTuner, a_record_that_somebody_else_wrote_names_only_what_is_declar
 TEST_F(VariantTuner, a_winner_whose_code_is_gone_is_compiled_in_the_background_while_the_first_runs)
 {
     settle_on_a_variant();
-    m_tuner.reset();
-    std::vector<Key> code;
-    admin::list(*m_cache, [&](const EntryRow& row) {
-        const std::vector<std::string>& options = row.metadata.options;
-        if (std::find(options.begin(), options.end(), "-DVALUE=1") != options.end())
-            code.push_back(row.key);
-        return true;
-    });
-    ASSERT_EQ(code.size(), 1U);
-    ASSERT_TRUE(m_cache->remove(code[0]));
+    ASSERT_TRUE(m_cache->remove(compiled().at("-DVALUE=1")));
     start({.others = {variant("1")}});
     std::vector<std::thread::id> loading;
     m_cuda.in_load = [&](const std::string&) { loading.push_back(std::this_thread::get_id()); };
@@ -521,34 +484,15 @@ TEST_F(VariantTuner, a_winner_whose_code_is_gone_is_compiled_in_the_background_w
     EXPECT_NE(loading[1], std::this_thread::get_id());
 }
 
-// Asking about an event in the usual mode would end the captures of other threads.
-TEST_F(VariantTuner, events_are_asked_about_so_that_captures_of_other_threads_go_on)
-{
-    start({.others = {variant("1")}});
-    run_until_settled();
-    EXPECT_GT(m_device.recorded, 0);
-    EXPECT_EQ(m_device.strict_queries, 0);
-}
-
 TEST_F(VariantTuner, one_macro_of_two_types_is_compiled_in_as_each_variant_says)
 {
-    nvrtc::Program program = m_program;
-    const Variants variants{.others = {specialise({{"VALUE", 1, Constant::Type::integer}}, "signed"),
-                                       specialise({{"VALUE", 1, Constant::Type::natural}}, "unsigned")}};
-    start(variants);
+    start({.others = {specialise({{"VALUE", 1, Constant::Type::integer}}, "signed"),
+                      specialise({{"VALUE", 1, Constant::Type::natural}}, "unsigned")}});
     run_until_settled(7);
-    m_tuner.reset();
-    std::vector<std::string> defined;
-    admin::list(*m_cache, [&](const EntryRow& row) {
-        std::string all;
-        for (const std::string& option : row.metadata.options)
-            all += option.starts_with("-DVALUE") ? option : "";
-        if (!all.empty())
-            defined.push_back(all);
-        return true;
-    });
-    std::sort(defined.begin(), defined.end());
-    EXPECT_EQ(defined, (std::vector<std::string>{"-DVALUE=7", "-DVALUE=7u"}));
+    const std::map<std::string, Key> code = compiled();
+    EXPECT_EQ(code.size(), 2U);
+    EXPECT_TRUE(code.contains("-DVALUE=7"));
+    EXPECT_TRUE(code.contains("-DVALUE=7u"));
 }
 
 TEST_F(VariantTuner, launches_of_the_program_that_fail_prove_nothing_and_leave_no_record)
@@ -586,17 +530,6 @@ TEST_F(VariantTuner, a_captured_launch_of_one_class_ends_the_measuring_of_all_th
     }
 }
 
-TEST_F(VariantTuner, the_programs_function_may_ask_what_is_known)
-{
-    Variant asking = variant("1");
-    asking.relaunch = [this](const LaunchConfig& asked, std::span<const Argument>) {
-        EXPECT_EQ(m_tuner->records().size(), 1U);
-        return asked;
-    };
-    start({.others = {asking}});
-    run_until_settled();
-}
-
 // Each in a launch of a class of its own, at the same moment.
 TEST_F(VariantTuner, two_threads_may_ask_in_the_programs_function_what_is_known)
 {
@@ -617,12 +550,11 @@ TEST_F(VariantTuner, two_threads_may_ask_in_the_programs_function_what_is_known)
         wait_for_background();
     }
     at_once = true;
-    const auto one_turn_of_each = [this](unsigned block) {
+    in_threads(2, [&](std::uint64_t number) {
         FakeCuda::make_current(m_context);
-        for (int i = 0; i < 2; ++i)
-            EXPECT_TRUE(launch(1000, block).ok());
-    };
-    in_threads(2, [&](std::uint64_t number) { one_turn_of_each(number == 0 ? 128 : 1024); });
+        for (int i = 0; i < 2; ++i)  // one turn of each variant
+            EXPECT_TRUE(launch(1000, number == 0 ? 128 : 1024).ok());
+    });
 }
 
 TEST_F(VariantTuner, the_programs_function_may_launch_the_kernel)
@@ -670,9 +602,7 @@ TEST_F(VariantTuner, a_forked_child_can_ask_what_is_known_while_the_parent_times
     const pid_t child = ::fork();
     if (child == 0)
         ::_exit(m_tuner->records().size() == 1 ? 0 : 1);
-    int status = -1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(child_was_right(child));
     forked.count_down();
 }
 
@@ -701,8 +631,7 @@ TEST_F(VariantTuner, a_record_that_is_used_counts_as_used)
 {
     settle_on_a_variant();
     for (int i = 0; i < 2; ++i) {
-        start({.others = {variant("1")}});
-        launch_until_known();
+        go_on_in_a_new_process();
         EXPECT_EQ(record().launches, 0U) << "it was found";
     }
     const std::vector<Key> records = stored();
@@ -736,81 +665,26 @@ TEST_F(VariantTuner, what_was_proven_is_stored_whatever_happens_before_it_is)
     EXPECT_EQ(record().launches, 0U) << "it was found";
 }
 
-TEST_F(VariantTuner, a_winner_that_is_refused_for_a_reason_that_passes_runs_again_at_the_next_launch)
-{
-    settle_on_a_variant();
-    m_device.refuses = {{2, 2}};  // CUDA_ERROR_OUT_OF_MEMORY
-    launch_times(1);
-    EXPECT_EQ(last_launched(), 1U);
-    m_device.refuses = {};
-    launch_times(1);
-    EXPECT_EQ(last_launched(), 2U);
-    EXPECT_EQ(record().winner, "1");
-}
-
 TEST_F(VariantTuner, a_known_winner_that_the_driver_refuses_is_told_as_dropped_with_the_reason)
 {
     settle_on_a_variant();
     go_on_in_a_new_process();
     launch_times(1);
-    m_device.refuses = {{last_launched(), 701}};
+    EXPECT_EQ(last_launched(), 4U);
+    m_device.refuses = {{4, 701}};
     launch_times(2);
+    EXPECT_EQ(last_launched(), 3U);
     EXPECT_EQ(record().winner, "first");
     EXPECT_EQ(record().variants.at(1).state, VariantState::dropped);
     EXPECT_NE(record().variants.at(1).why, "");
     EXPECT_NEAR(record().variants.at(1).ratio, 0.5, 0.01) << "what was measured is still told";
 }
 
-TEST_F(VariantTuner, a_variant_without_the_kernel_is_dropped_for_the_next_process_too)
-{
-    start({.others = {variant("1"), variant("2")}});
-    m_driver.function = [](CUfunc_st** function, CUmod_st* module, const char*) {
-        *function = reinterpret_cast<CUfunc_st*>(module);
-        return reinterpret_cast<std::uintptr_t>(module) == 2 ? gpu::cuda::k_not_found : 0;
-    };
-    m_device.time_us = {{3, 50}};
-    run_until_settled();
-    EXPECT_EQ(record().variants.at(1).state, VariantState::dropped);
-    EXPECT_EQ(stored().size(), 1U);
-}
-
-TEST_F(VariantTuner, a_mistaken_declaration_is_dropped_with_the_reason_and_the_others_compete)
-{
-    Variant nameless = variant("2");
-    nameless.name.clear();
-    start({.others = {variant("1"), specialise({{"N", 9}}), nameless}});
-    m_device.time_us = {{2, 50}};
-    run_until_settled();
-    EXPECT_EQ(record().winner, "1");
-    EXPECT_EQ(record().variants.at(2).state, VariantState::dropped);
-    EXPECT_NE(record().variants.at(2).why.find("N is argument 9"), std::string::npos) << record().variants.at(2).why;
-    EXPECT_EQ(record().variants.at(3).state, VariantState::dropped);
-    EXPECT_NE(record().variants.at(3).why.find("no name"), std::string::npos) << record().variants.at(3).why;
-}
-
-TEST_F(VariantTuner, a_captured_launch_without_a_class_ends_the_measuring_too)
-{
-    Variants variants{.others = {variant("1")}};
-    variants.shape_class = [](const LaunchConfig& asked, std::span<const Argument>) -> std::string {
-        return asked.block.x == 64 ? throw std::runtime_error("no class") : "all";
-    };
-    start(variants);
-    m_device.capturing = 1;
-    ASSERT_TRUE(launch(1000, 64).ok());
-    m_device.capturing = gpu::cuda::k_capture_none;
-    launch_and_wait(30);
-    EXPECT_EQ(m_device.recorded, 0);
-}
-
+// The fixture's end looks for what is left.
 TEST_F(VariantTuner, a_kernel_that_goes_while_its_variants_are_compiled_leaves_nothing_behind)
 {
     start({.others = {variant("1"), variant("2"), variant("3")}}, 1);
     launch_times(2);
-    m_tuner.reset();  // waits for what is being compiled
-    m_cache.reset();
-    m_first.reset();
-    unload_unused_modules();
-    EXPECT_EQ(m_cuda.loaded(), 0U);
 }
 
 // NVRTC's own destructors would pull the ground from under a compile that nobody waits for.
@@ -844,9 +718,7 @@ extern "C" __global__ void big(float* o) { o[threadIdx.x] = F<9>::f(o[threadIdx.
             std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
             std::exit(0);
         }
-        int status = -1;
-        ASSERT_EQ(::waitpid(child, &status, 0), child);
-        EXPECT_EQ(status, 0) << "after " << delay_ms << " ms";
+        EXPECT_TRUE(child_was_right(child)) << "after " << delay_ms << " ms";
     }
 }
 

@@ -39,12 +39,12 @@ protected:
         GpuTest::SetUp();
         if (m_driver == nullptr)
             return;
-        ASSERT_EQ(m_cuda.create_stream(&m_stream, 1), 0);
+        ASSERT_EQ(m_driver->create_stream(&m_stream, 1), 0);
     }
     void TearDown() override
     {
         if (m_stream != nullptr)
-            m_cuda.destroy_stream(m_stream);
+            m_driver->destroy_stream(m_stream);
         GpuTest::TearDown();
     }
 
@@ -59,9 +59,9 @@ protected:
             EXPECT_TRUE(launched.ok()) << launched.error().message << launched.error().log;
             ++launches;
             if (launches % 16 == 0)
-                m_cuda.wait_for_stream(m_stream);  // as a program does that uses its results
+                m_driver->finish_stream(m_stream);  // as a program does that uses its results
         }
-        m_cuda.wait_for_stream(m_stream);
+        m_driver->finish_stream(m_stream);
         const std::vector<float> result = out.read();
         for (int i = 0; i < 1024; i += 341)
             EXPECT_EQ(result[i], static_cast<float>(i) * 2 * static_cast<float>(launches));
@@ -113,7 +113,7 @@ extern "C" __global__ void mark(float* out, int n)
     const DeviceFloats out(m_cuda, std::vector<float>(32));
     const auto value_with = [&](int n) {
         EXPECT_TRUE(kernel.launch({.grid = 1, .block = 32, .stream = m_stream}, out.pointer(), n).ok());
-        m_cuda.wait_for_stream(m_stream);
+        m_driver->finish_stream(m_stream);
         return out.read()[0];
     };
     for (int i = 0; i < 20'000 && value_with(7) != 7001; ++i)
@@ -123,25 +123,6 @@ extern "C" __global__ void mark(float* out, int n)
         value_with(7);
     EXPECT_EQ(value_with(7), 7001) << "seven is compiled in";
     EXPECT_EQ(value_with(9), 9) << "and is not used for nine";
-}
-
-TEST_F(VariantsOnGpu, a_variant_that_the_device_cannot_launch_is_dropped_and_the_program_never_notices)
-{
-    Cache cache = open();
-    Variant impossible = with_work("11");
-    impossible.relaunch = [](const LaunchConfig& asked, std::span<const Argument>) {
-        LaunchConfig config = asked;
-        config.block = 4096;
-        return config;
-    };
-    const Kernel kernel(cache, {.source = k_squares}, "squares",
-                        Variants{.others = {impossible, with_work("not a number")}, .after_launches = 2});
-    run_until_settled(kernel);
-    const VariantRecord record = kernel.variants().at(0);
-    EXPECT_EQ(record.winner, "first");
-    EXPECT_EQ(record.variants.at(1).state, VariantState::dropped);
-    EXPECT_NE(record.variants.at(1).why, "");
-    EXPECT_EQ(record.variants.at(2).state, VariantState::dropped);
 }
 
 TEST_F(VariantsOnGpu, captures_go_on_undisturbed_and_hold_the_program_as_it_is)
@@ -165,7 +146,7 @@ TEST_F(VariantsOnGpu, captures_go_on_undisturbed_and_hold_the_program_as_it_is)
     EXPECT_EQ(m_cuda.launch_graph(executable, m_stream), 0);
     for (int i = 0; i < 200; ++i)
         launch();
-    EXPECT_EQ(m_cuda.wait_for_stream(m_stream), 0);
+    EXPECT_EQ(m_driver->finish_stream(m_stream), 0);
     EXPECT_EQ(kernel.variants().at(0).variants.at(0).launches, 0U) << "nothing is timed beside a live graph";
     EXPECT_EQ(out.read()[1], 2.0F * (1 + 50 + 200));
     m_cuda.destroy_executable(executable);

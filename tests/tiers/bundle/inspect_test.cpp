@@ -127,9 +127,12 @@ TEST_F(BundleInspection, verify_looks_at_every_entry_and_at_who_signed)
     const Result<bundles::Verified> untrusted = bundles::verify(path(), demanding(SigningKey::generate().value()));
     ASSERT_FALSE(untrusted.ok());
     EXPECT_EQ(untrusted.error().code, Code::denied);
-    EXPECT_FALSE(bundles::verify(path("missing")).ok());
-    EXPECT_FALSE(bundles::read(path("missing")).ok());
-    EXPECT_FALSE(bundles::list(path("missing"), [](const EntryRow&) { return true; }).ok());
+    for (const std::string& file : {path("missing"), std::string()}) {
+        EXPECT_FALSE(bundles::verify(file).ok());
+        EXPECT_FALSE(bundles::read(file).ok());
+        EXPECT_FALSE(bundles::list(file, [](const EntryRow&) { return true; }).ok());
+        EXPECT_FALSE(try_open(file).ok());
+    }
 }
 
 }  // namespace hearth::test

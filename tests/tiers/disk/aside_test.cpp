@@ -2,8 +2,7 @@
 
 #include "disk_fixture.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <functional>
 
 // What lies beside the entries: the quarantine, and folders of other formats.
 
@@ -18,12 +17,7 @@ class Aside : public DiskTest {
 protected:
     Aside() { follow_the_machine(); }
 
-    void age(const std::string& path, std::chrono::hours by) const
-    {
-        const auto then = std::chrono::floor<std::chrono::seconds>((m_clock.now() - by).time_since_epoch());
-        const timespec both[2] = {{then.count(), 0}, {then.count(), 0}};
-        ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), both, AT_SYMLINK_NOFOLLOW), 0) << path;
-    }
+    void age(const std::string& path, std::chrono::hours by) const { set_modified(path, m_clock.now() - by); }
     std::string set_aside(std::uint64_t number, std::size_t bytes, std::chrono::hours age_of_it)
     {
         fs::create_directories(m_layout.quarantine());
@@ -49,7 +43,7 @@ protected:
 
 TEST_F(Aside, the_quarantine_keeps_the_newest_copies_within_a_share_of_the_budget)
 {
-    const auto tier = open({.directory = {}, .max_bytes = 160'000});  // a sixteenth: 10,000
+    const auto tier = open({.max_bytes = 160'000});  // a sixteenth: 10,000
     put(*tier, 1, 100);
     const std::string oldest = set_aside(1, 4000, 3h);
     const std::string older = set_aside(2, 4000, 2h);
@@ -69,7 +63,7 @@ TEST_F(Aside, the_quarantine_keeps_the_newest_copies_within_a_share_of_the_budge
 
 TEST_F(Aside, the_quarantine_keeps_a_copy_for_thirty_days)
 {
-    const auto tier = open({.directory = {}, .max_bytes = 0});
+    const auto tier = open({.max_bytes = 0});
     put(*tier, 1, 100);
     const std::string old = set_aside(1, 10, 31 * 24h);
     const std::string young = set_aside(2, 10, 29 * 24h);
@@ -82,11 +76,8 @@ TEST_F(Aside, the_quarantine_keeps_a_copy_for_thirty_days)
 TEST_F(Aside, an_older_format_that_nobody_uses_goes_and_newer_ones_stay)
 {
     write_file(m_scratch / "precious", "not yours");
-    make_format("v0", 31 * 24h);
-    make_format("v2", 31 * 24h);
-    make_format("v10", 31 * 24h);
-    make_format("v0-mine", 31 * 24h);
-    make_format("vx", 31 * 24h);
+    for (const char* const name : {"v0", "v2", "v10", "v0-mine", "vx"})
+        make_format(name, 31 * 24h);
     const auto tier = open();
     put(*tier, 1, 100);
     EXPECT_GE(tier->usage().aside_bytes, 1000U);
@@ -99,40 +90,38 @@ TEST_F(Aside, an_older_format_that_nobody_uses_goes_and_newer_ones_stay)
     EXPECT_TRUE(holds(*tier, 1));
 }
 
-TEST_F(Aside, an_older_format_in_which_something_changed_of_late_is_left_alone)
+TEST_F(Aside, an_older_format_in_which_something_changed_of_late_and_what_only_has_its_name_are_left_alone)
 {
-    make_format("v0", 31 * 24h);
-    age(m_layout.directory() + "/v0/entries/ab/cd", 29 * 24h);
-    const auto tier = open();
-    put(*tier, 1, 100);
-    tier->maintain({});
-    tier->clear();
-    EXPECT_TRUE(has("v0/entries/ab/cd"));
-}
-
-TEST_F(Aside, an_older_format_that_is_a_link_is_only_a_name)
-{
+    const std::string old = m_layout.directory() + "/v0";
     make_format("elsewhere", 31 * 24h);
-    fs::create_directory_symlink(m_layout.directory() + "/elsewhere", m_layout.directory() + "/v0");
-    age(m_layout.directory() + "/v0", 31 * 24h);
-    const auto tier = open();
-    put(*tier, 1, 100);
-    tier->maintain({});
-    EXPECT_TRUE(fs::is_symlink(m_layout.directory() + "/v0"));
-    EXPECT_TRUE(has("elsewhere/entries/ab/cd"));
-}
-
-TEST_F(Aside, a_folder_of_a_users_with_such_a_name_stays)
-{
-    make_format("v0", 31 * 24h);
-    fs::remove(m_layout.directory() + "/v0/CACHEDIR.TAG");
-    age(m_layout.directory() + "/v0", 31 * 24h);
-    const auto tier = open();
-    put(*tier, 1, 100);
-    tier->maintain({});
-    tier->clear();
-    EXPECT_TRUE(has("v0/entries/ab/cd"));
-    EXPECT_EQ(tier->usage().aside_bytes, 0U);
+    const std::function<void()> kinds[] = {
+        [&] {
+            make_format("v0", 31 * 24h);
+            age(old + "/entries/ab/cd", 29 * 24h);
+        },
+        // A folder of a user's.
+        [&] {
+            make_format("v0", 31 * 24h);
+            fs::remove(old + "/CACHEDIR.TAG");
+            age(old, 31 * 24h);
+        },
+        [&] {
+            fs::create_directory_symlink(m_layout.directory() + "/elsewhere", old);
+            age(old, 31 * 24h);
+        },
+    };
+    for (const std::function<void()>& make : kinds) {
+        SCOPED_TRACE(&make - kinds);
+        fs::remove_all(old);
+        make();
+        const auto tier = open();
+        put(*tier, 1, 100);
+        EXPECT_EQ(tier->usage().aside_bytes >= 1000, &make == kinds);
+        tier->maintain({});
+        tier->clear();
+        EXPECT_TRUE(has("v0/entries/ab/cd"));
+        EXPECT_EQ(fs::is_symlink(old), &make == kinds + 2);
+    }
 }
 
 }  // namespace hearth::test

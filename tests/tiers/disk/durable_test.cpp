@@ -1,11 +1,8 @@
 #include "disk_fixture.hpp"
 #include "support/recording_files.hpp"
 #include "support/seed.hpp"
-#include "support/storing.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <random>
 
 // DiskOptions::durable: what a store has reported is on the disk, whatever becomes of what was not synced.
@@ -15,7 +12,6 @@ namespace hearth::test {
 namespace {
 
 namespace fs = std::filesystem;
-using Change = RecordingFiles::Change;
 
 class Durable : public DiskTest {
 protected:
@@ -24,64 +20,37 @@ protected:
     std::unique_ptr<Tier> open_with(base::Files& files, Switch durable)
     {
         m_environment.files = &files;
-        DiskOptions options;
-        options.durable = durable;
-        return open(options);
-    }
-    // Of the changes, the place of the first that is like this, from `first` on.
-    static std::size_t place_of(const std::vector<Change>& changes, std::size_t first, Change::Kind kind,
-                                std::uint64_t file)
-    {
-        const auto found = std::find_if(changes.begin() + static_cast<std::ptrdiff_t>(first), changes.end(),
-                                        [&](const Change& one) { return one.kind == kind && one.file == file; });
-        return static_cast<std::size_t>(found - changes.begin());
+        return open({.durable = durable});
     }
 };
 
-TEST_F(Durable, syncs_the_file_before_it_is_renamed_and_the_folders_after)
+TEST_F(Durable, entries_outlive_a_power_cut_right_after_the_store_and_at_any_time_while_one_is_replaced)
 {
     RecordingFiles files(m_layout.directory());
     const auto tier = open_with(files, Switch::on);
-    for (std::uint64_t number = 1; number <= 2; ++number) {
-        const std::size_t before = files.changes().size();
-        put(*tier, number, 1000);
-        const std::vector<Change> changes = files.changes();
-        const auto renamed =
-            std::find_if(changes.begin() + static_cast<std::ptrdiff_t>(before), changes.end(), [&](const Change& one) {
-                return one.kind == Change::Kind::rename && m_layout.directory() + "/" + one.to == path_of(number);
-            });
-        ASSERT_NE(renamed, changes.end());
-        const auto at = static_cast<std::size_t>(renamed - changes.begin());
-        const std::size_t synced = place_of(changes, before, Change::Kind::sync, renamed->file);
-        EXPECT_LT(place_of(changes, before, Change::Kind::write, renamed->file), synced);
-        EXPECT_EQ(place_of(changes, synced, Change::Kind::write, renamed->file), changes.size());
-        EXPECT_LT(synced, at);
-        EXPECT_LT(place_of(changes, at, Change::Kind::sync, 0), changes.size());
-    }
-}
-
-TEST_F(Durable, entries_outlive_a_power_cut_right_after_the_store)
-{
-    RecordingFiles files(m_layout.directory());
-    const auto tier = open_with(files, Switch::on);
-    for (std::uint64_t number = 1; number <= 3; ++number)
-        put(*tier, number, 1000);
-    const std::vector<Change> changes = files.changes();
+    put_range(*tier, 1, 3, 1000);
+    const std::size_t stored = files.changes().size();
+    put(*tier, 1, 1000, 1);
+    const std::vector<RecordingFiles::Change> changes = files.changes();
     std::mt19937_64 random(seed());
     m_environment.files = &base::system_files();
     m_environment.boot[0] ^= 0xff;
-    for (const PowerCut cut : k_power_cuts) {
-        for (int turn = 0; turn < 5; ++turn) {
-            DiskOptions after;
-            after.directory = m_scratch / ("after-" + std::to_string(static_cast<int>(cut)) + std::to_string(turn));
-            fs::create_directory(after.directory);
-            fs::permissions(after.directory, fs::perms::owner_all);
-            power_cut(changes, changes.size(), cut, random, after.directory);
-            const auto rebooted = open(after);
-            for (std::uint64_t number = 1; number <= 3; ++number)
-                EXPECT_TRUE(holds(*rebooted, number)) << number << " after " << static_cast<int>(cut);
+    const std::string after = m_scratch / "after";
+    for (std::size_t count = stored; count <= changes.size(); ++count)
+        for (const PowerCut cut : k_power_cuts) {
+            for (int turn = 0; turn < 5; ++turn) {
+                fs::create_directory(after);
+                fs::permissions(after, fs::perms::owner_all);
+                power_cut(changes, count, cut, random, after);
+                const auto rebooted = open({.directory = after});
+                for (const std::uint64_t number : {1, 2, 3})
+                    EXPECT_TRUE(holds(*rebooted, number));
+                EXPECT_TRUE(count < changes.size() || holds(*rebooted, 1, 1000, 1));
+                ASSERT_FALSE(HasFailure())
+                    << "after " << count << " of " << changes.size() << ", " << static_cast<int>(cut);
+                fs::remove_all(after);
+            }
         }
-    }
 }
 
 TEST_F(Durable, is_off_by_default_and_then_nothing_is_synced)
@@ -89,8 +58,8 @@ TEST_F(Durable, is_off_by_default_and_then_nothing_is_synced)
     RecordingFiles files(m_layout.directory());
     const auto tier = open_with(files, DiskOptions{}.durable);
     put(*tier, 1, 1000);
-    for (const Change& one : files.changes())
-        EXPECT_NE(one.kind, Change::Kind::sync);
+    for (const RecordingFiles::Change& one : files.changes())
+        EXPECT_NE(one.kind, RecordingFiles::Change::Kind::sync);
 }
 
 // The n-th sync fails.

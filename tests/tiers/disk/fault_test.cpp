@@ -2,7 +2,6 @@
 #include "support/faulty_files.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <map>
 #include <set>
@@ -73,10 +72,7 @@ private:
     bool open()
     {
         m_tier.reset();
-        DiskOptions options;
-        options.directory = m_directory;
-        options.max_entries = 4;
-        options.compression = 0;
+        const DiskOptions options{.directory = m_directory, .max_entries = 4, .compression = 0};
         Result<std::unique_ptr<Tier>> tier = tiers::DiskTier::open(options, {&m_clock, {}, lru()}, m_environment);
         if (!tier)
             return false;
@@ -149,12 +145,11 @@ protected:
         EXPECT_EQ(open_descriptors(), descriptors) << "descriptors leak";
 
         // The disk is well again: everything is exact, without a repair.
-        const auto tier = open({.directory = {}, .max_entries = 4});
+        const auto tier = open({.max_entries = 4});
         program.check(*tier);
         expect_exact_accounting(*tier);
         EXPECT_TRUE(tier->verify(Repair::yes, {}).accounting_exact);
-        for (std::uint64_t number = 20; number < 25; ++number)
-            put(*tier, number, 100);
+        put_range(*tier, 20, 24, 100);
         EXPECT_TRUE(holds(*tier, 24));
         EXPECT_EQ(on_disk().entries, 4U);
         expect_exact_accounting(*tier);

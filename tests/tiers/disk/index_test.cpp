@@ -1,5 +1,6 @@
 #include "tiers/disk/index.hpp"
 
+#include "support/damage.hpp"
 #include "support/faulty_files.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scale.hpp"
@@ -93,13 +94,6 @@ TEST_F(IndexTest, a_new_one_holds_what_it_was_given)
     ASSERT_EQ(again.find(numbered_key(500), found), 0);
     EXPECT_FALSE(found);
     EXPECT_FALSE(std::filesystem::exists(m_path + ".new"));
-}
-
-TEST_F(IndexTest, one_that_is_not_there_wants_a_rebuild)
-{
-    Index index(base::system_files(), m_path, k_boot);
-    EXPECT_EQ(index.open(k_nothing), -EBADMSG);
-    EXPECT_FALSE(Index::peek_totals(base::system_files(), m_path.c_str()));
 }
 
 TEST_F(IndexTest, one_of_another_boot_wants_reconciling_until_it_is_made_anew)
@@ -225,28 +219,21 @@ TEST_F(IndexTest, peeking_sees_the_totals_without_a_lock_and_nothing_while_a_cha
     EXPECT_EQ(Index::peek_totals(files, m_path.c_str()), (IndexTotals{130, 4}));
 }
 
-TEST_F(IndexTest, every_flipped_bit_of_the_header_is_noticed)
+TEST_F(IndexTest, one_that_is_not_there_damaged_in_its_header_or_cut_short_wants_a_rebuild)
 {
-    created(3);
-    const std::string whole = test::read_file(m_path);
-    for (std::size_t bit = 0; bit < 256 * 8; ++bit) {
-        std::string damaged = whole;
-        damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
-        test::write_file(m_path, damaged);
-        Index index(base::system_files(), m_path, k_boot);
-        ASSERT_EQ(index.open(k_nothing), -EBADMSG) << "bit " << bit;
-        ASSERT_FALSE(Index::peek_totals(base::system_files(), m_path.c_str()));
-    }
-}
-
-TEST_F(IndexTest, one_that_was_cut_short_is_noticed)
-{
+    const auto error = [&] { return Index(base::system_files(), m_path, k_boot).open(k_nothing); };
+    EXPECT_EQ(error(), -EBADMSG);
+    EXPECT_FALSE(Index::peek_totals(base::system_files(), m_path.c_str()));
     created(200);
     const std::string whole = test::read_file(m_path);
+    for (std::size_t bit = 0; bit < 256 * 8; ++bit) {
+        test::write_file(m_path, test::with_flipped_bit(whole, bit));
+        ASSERT_EQ(error(), -EBADMSG) << "bit " << bit;
+        ASSERT_FALSE(Index::peek_totals(base::system_files(), m_path.c_str())) << "bit " << bit;
+    }
     for (std::size_t length = 0; length < whole.size(); length += 509) {
         test::write_file(m_path, std::string_view(whole).substr(0, length));
-        Index index(base::system_files(), m_path, k_boot);
-        ASSERT_EQ(index.open(k_nothing), -EBADMSG) << "length " << length;
+        ASSERT_EQ(error(), -EBADMSG) << "length " << length;
     }
 }
 

@@ -1,6 +1,5 @@
 #include "disk_fixture.hpp"
 #include "support/faulty_files.hpp"
-#include "support/scale.hpp"
 
 #include <functional>
 #include <map>
@@ -18,60 +17,44 @@ using RebuildTest = DiskTest;
 
 }  // namespace
 
-TEST_F(RebuildTest, opening_looks_at_no_entry_however_many_there_are)
+// 20
+TEST_F(RebuildTest, opening_and_telling_how_often_entries_were_used_look_at_no_entry_however_many_there_are)
 {
     std::vector<std::uint64_t> operations;
     for (const std::uint64_t count : {10, 1000}) {
+        fs::remove_all(m_layout.directory());
         {
             const auto tier = open();
-            for (std::uint64_t number = 0; number < count; ++number)
-                put(*tier, number, 10);
+            put_range(*tier, 1, count, 10);
+            EXPECT_TRUE(holds(*tier, 7));
         }
         FaultyFiles counting;
         m_environment.files = &counting;
         {
             const auto tier = open();
             EXPECT_LE(counting.count(), 4U) << "to open";
-            EXPECT_TRUE(holds(*tier, 1));
+            EXPECT_TRUE(holds(*tier, 7));
             EXPECT_EQ(counting.count(FileOperation::open), 1U) << "a hit opens its entry and nothing else";
             EXPECT_EQ(tier->usage().entries, count);
             operations.push_back(counting.count());
+
+            const std::uint64_t before = counting.count(FileOperation::open);
+            std::map<Key, std::uint32_t> uses;
+            tier->for_each_use([&](const EntryUse& use) {
+                uses[use.key] = use.uses;
+                return true;
+            });
+            EXPECT_EQ(uses.size(), count);
+            EXPECT_EQ(uses[numbered_key(7)], 2U) << "one use is in the index, one in this process";
+            EXPECT_EQ(uses[numbered_key(8)], 0U);
+            EXPECT_LT(counting.count(FileOperation::open) - before, 20U) << "lock and index, a few times";
+            int visits = 0;
+            tier->for_each_use([&](const EntryUse&) { return ++visits < 3; });
+            EXPECT_EQ(visits, 3);
         }
         m_environment.files = &base::system_files();
     }
     EXPECT_EQ(operations.front(), operations.back());
-}
-
-// 20
-TEST_F(RebuildTest, how_often_entries_were_used_is_known_without_opening_them)
-{
-    constexpr std::uint64_t k_entries = 1000;
-    {
-        const auto tier = open();
-        for (std::uint64_t number = 0; number < k_entries; ++number)
-            put(*tier, number, 10);
-        EXPECT_TRUE(holds(*tier, 7));
-    }
-    FaultyFiles counting;
-    m_environment.files = &counting;
-    {
-        const auto tier = open();
-        EXPECT_TRUE(holds(*tier, 7)) << "one use is in the index, one in this process";
-        const std::uint64_t before = counting.count(FileOperation::open);
-        std::map<Key, std::uint32_t> uses;
-        tier->for_each_use([&](const EntryUse& use) {
-            uses[use.key] = use.uses;
-            return true;
-        });
-        EXPECT_EQ(uses.size(), k_entries);
-        EXPECT_EQ(uses[numbered_key(7)], 2U);
-        EXPECT_EQ(uses[numbered_key(8)], 0U);
-        EXPECT_LT(counting.count(FileOperation::open) - before, 20U) << "lock and index, a few times";
-        int visits = 0;
-        tier->for_each_use([&](const EntryUse&) { return ++visits < 3; });
-        EXPECT_EQ(visits, 3);
-    }
-    m_environment.files = &base::system_files();
 }
 
 TEST_F(RebuildTest, an_index_that_was_deleted_is_rebuilt_from_the_entries)
@@ -99,7 +82,7 @@ TEST_F(RebuildTest, an_index_that_was_deleted_is_rebuilt_from_the_entries)
         EXPECT_EQ(visited, count);
     }
     // Limits hold for entries the new index knows only from their files.
-    const auto tier = open({.directory = {}, .max_entries = 10});
+    const auto tier = open({.max_entries = 10});
     put(*tier, 1000, 10);
     EXPECT_EQ(tier->usage().entries, 10U);
     expect_exact_accounting(*tier);
@@ -113,9 +96,8 @@ TEST_F(RebuildTest, a_damaged_part_of_the_index_is_put_right_by_whoever_meets_it
             index[4096 + at] = static_cast<char>(index[4096 + at] ^ 1);
         write_file(m_layout.index(), index);
     };
-    const auto tier = open({.directory = {}, .max_entries = 20});
-    for (std::uint64_t number = 0; number < 20; ++number)
-        put(*tier, number, 10);
+    const auto tier = open({.max_entries = 20});
+    put_range(*tier, 0, 19, 10);
     const std::vector<std::function<void()>> meetings = {
         [&] { put(*tier, 100, 10); },
         [&] { EXPECT_TRUE(tier->remove(numbered_key(100))); },
@@ -141,8 +123,7 @@ TEST_F(RebuildTest, after_another_boot_the_index_is_reconciled_with_the_entries)
 {
     {
         const auto tier = open();
-        for (std::uint64_t number = 0; number < 10; ++number)
-            put(*tier, number, 100);
+        put_range(*tier, 0, 9, 100);
         for (int use = 0; use < 3; ++use)
             EXPECT_TRUE(holds(*tier, 5));
     }
@@ -155,28 +136,12 @@ TEST_F(RebuildTest, after_another_boot_the_index_is_reconciled_with_the_entries)
     m_environment.boot[0] ^= 0xff;
     const auto tier = open();
     tier->maintain({});
-    EXPECT_EQ(tier->usage().bytes, on_disk().bytes);
-    EXPECT_EQ(tier->usage().entries, on_disk().entries);
-    EXPECT_TRUE(tier->verify(Repair::no, {}).accounting_exact);
+    expect_exact_accounting(*tier);
     EXPECT_EQ(tier->info(numbered_key(5))->uses, 3U) << "what was known is kept";
     EXPECT_EQ(tier->find(numbered_key(1)).why, Miss::absent);
     EXPECT_EQ(tier->find(numbered_key(2)).why, Miss::corrupt);
     EXPECT_EQ(tier->find(numbered_key(77)).why, Miss::corrupt) << "another key's bytes";
     EXPECT_EQ(tier->usage().entries, 8U);
-    expect_exact_accounting(*tier);
-}
-
-TEST_F(RebuildTest, many_entries_grow_the_index_and_evictions_stay_exact)
-{
-    const std::uint64_t count = scaled(5000);
-    const auto tier = open();
-    for (std::uint64_t number = 0; number < count; ++number)
-        put(*tier, number, 1);
-    expect_exact_accounting(*tier);
-    tier->set_limits({.max_bytes = 0, .max_entries = count / 2}, Victims::discard);
-    EXPECT_EQ(on_disk().entries, count / 2);
-    for (std::uint64_t number = 0; number < 100; ++number)
-        EXPECT_EQ(put(*tier, count + number, 1).victims.size(), 1U);
     expect_exact_accounting(*tier);
 }
 

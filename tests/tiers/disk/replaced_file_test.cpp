@@ -1,12 +1,11 @@
 #include "disk_fixture.hpp"
+#include "format/signature.hpp"
 #include "support/forks.hpp"
 #include "tiers/disk/index.hpp"
 
 #include <csignal>
-#include <fcntl.h>
 #include <functional>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 // Where several users share a directory, any of them can put anything in the place of any file in it. Whatever it is,
@@ -15,6 +14,8 @@
 namespace hearth::test {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using namespace std::string_view_literals;
 
 namespace {
 
@@ -28,19 +29,12 @@ protected:
     {
         SKIP_FORKS_WITH_THREADS();
         write_file(m_scratch / "outside", "precious");
-        const auto tier = open(shared());
-        put(*tier, 1, 100);
-        put(*tier, 2, 100);
+        const auto tier = open_shared();
+        put_range(*tier, 1, 2, 100);
         tier->update_note("stats", [](ByteView) { return Bytes::copy_of("x"); });
     }
 
-    static DiskOptions shared()
-    {
-        DiskOptions options;
-        options.users = Users::many;
-        options.max_bytes = std::uint64_t{10} << 30U;
-        return options;
-    }
+    std::unique_ptr<Tier> open_shared() { return open({.users = Users::many}); }
 
     void replace(const std::string& path, Form form) const
     {
@@ -64,28 +58,14 @@ protected:
         }
     }
 
-    // Everything a tier does.
     void work(bool may_lose_first)
     {
-        const auto tier = open(shared());
+        const auto tier = open_shared();
         EXPECT_TRUE(holds(*tier, 1) || may_lose_first);
         EXPECT_TRUE(holds(*tier, 2));
-        tier->usage();
         const auto stored = store_in(*tier, numbered_key(3), sample_entry(numbered_key(3), 100));
         EXPECT_EQ(holds(*tier, 3), stored.ok());
-        tier->try_flight(numbered_key(1));
-        tier->read_note("stats");
-        tier->update_note("stats", [](ByteView) { return Bytes::copy_of("y"); });
-        tier->info(numbered_key(1));
-        tier->flush();
-        tier->for_each([](const EntryRow&) { return true; });
-        tier->for_each_use([](const EntryUse&) { return true; });
-        tier->verify(Repair::yes, {});
-        tier->maintain({});
-        tier->would_evict({.max_entries = 1});
-        tier->evict_to({.max_entries = 1}, {});
-        tier->remove(numbered_key(2));
-        tier->clear();
+        use_everything(*tier);
     }
 
     // In a child with an alarm, so that what waits for ever fails the test.
@@ -97,10 +77,7 @@ protected:
             work();
             ::_exit(HasFailure() ? 1 : 0);
         }
-        int status = 0;
-        ASSERT_EQ(::waitpid(child, &status, 0), child);
-        EXPECT_FALSE(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) << what << ": waits for ever";
-        EXPECT_EQ(status, 0) << what;
+        EXPECT_TRUE(child_was_right(child)) << what << " (with " << SIGALRM << ": it waited for ever)";
     }
 };
 
@@ -158,7 +135,7 @@ TEST_P(ReplacedIndex, is_made_anew_unless_it_is_a_folder)
 {
     replace(m_layout.index(), GetParam());
     expect_to_end("store", [&] {
-        const auto tier = open(shared());
+        const auto tier = open_shared();
         const auto stored = store_in(*tier, numbered_key(3), sample_entry(numbered_key(3), 100));
         EXPECT_EQ(stored.ok(), GetParam() != Form::folder);
         EXPECT_EQ(tier->usage().entries, on_disk().entries);
@@ -198,29 +175,103 @@ protected:
 
 TEST_F(ClaimingIndex, is_made_anew_whatever_it_claims_to_count)
 {
-    for (const std::uint64_t entries : {std::uint64_t{5}, k_huge / 200}) {
-        for (const bool listing : {false, true}) {
+    for (const std::uint64_t entries : {std::uint64_t{5}, k_huge / 200})
+        for (const char* const first : {"store", "list", "everything"}) {
+            put_range(*open_shared(), 1, 2, 100);
             claim(entries);
             if (IsSkipped())
                 return;
-            expect_to_end(listing ? "list" : "store", [&] {
-                const auto tier = open(shared());
+            expect_to_end(first, [&] {
+                const auto tier = open_shared();
                 std::uint64_t listed = 0;
-                if (listing)
-                    tier->for_each([&](const EntryRow&) { return ++listed != 0; });
-                else
+                if (first == "store"sv)
                     put(*tier, 3, 100);
-                EXPECT_EQ(listed, listing ? 3U : 0U);
+                if (first == "everything"sv)
+                    return work(false);
+                tier->for_each([&](const EntryRow&) { return ++listed != 0; });
+                EXPECT_EQ(listed, 3U);
                 EXPECT_TRUE(holds(*tier, 1));
                 expect_exact_accounting(*tier);
             });
         }
-        claim(entries);
-        expect_to_end("everything else", [&] { work(false); });
-        const auto tier = open(shared());
-        for (std::uint64_t number = 1; number < 4; ++number)
-            put(*tier, number, 100);
-    }
 }
+
+namespace {
+
+// A link where one of the folders was. Nothing behind it is ever changed.
+class LinkedFolder : public DiskTest, public testing::WithParamInterface<const char*> {
+protected:
+    // A folder of somebody's, with old files; most have names that are ours in some folder.
+    std::string elsewhere() const
+    {
+        std::string folder = m_scratch / "elsewhere";
+        const std::string hex = numbered_key(1).hex();
+        const std::string shard = folder + "/" + hex.substr(0, 2);
+        for (const std::string& inner : {shard, folder + "/entries/" + hex.substr(0, 2), folder + "/tmp"})
+            fs::create_directories(inner);
+        for (const std::string& name : std::initializer_list<std::string>{
+                 "thesis.tex", "0123456789abcdef-1-1", hex, hex.substr(2), hex.substr(0, 2) + "/" + hex.substr(2),
+                 "entries/" + hex.substr(0, 2) + "/" + hex.substr(2), "tmp/0123456789abcdef-1-1", "stats.slots",
+                 "stats.lock", "index", "index.new"}) {
+            write_file(folder + "/" + name, "precious");
+            set_modified(folder + "/" + name, WallTime(1'000'000'000s));
+        }
+        return folder;
+    }
+
+    void replace_by_link(const std::string& target) const
+    {
+        std::string name = GetParam();
+        if (name == "shard")
+            name = "v1/entries/" + numbered_key(1).hex().substr(0, 2);
+        const std::string path = m_layout.directory() + "/" + name;
+        if (fs::exists(path))
+            fs::rename(path, m_scratch / "moved");
+        fs::create_directory_symlink(target, path);
+    }
+};
+
+}  // namespace
+
+TEST_P(LinkedFolder, leads_nobody_out_of_the_cache_directory)
+{
+    const std::string folder = elsewhere();
+    const auto before = snapshot(folder);
+    const SigningKey signer = SigningKey::generate().value();
+    const auto plain = open();
+    // What plain stores, this one moves to quarantine.
+    const auto strict = open({.trust = {Signatures::demanded, {signer.public_key()}, {}}});
+    put_range(*plain, 1, 2, 100);
+    replace_by_link(folder);
+    follow_the_machine();
+    m_clock.advance(1h);
+    strict->find(numbered_key(2));
+    use_everything(*plain);
+    use_everything(*strict);
+    EXPECT_EQ(snapshot(folder), before);
+}
+
+// Whoever put the link there may not be able to read what it leads to, and must not have it read for him.
+TEST_P(LinkedFolder, in_a_shared_directory_is_not_read_through_either)
+{
+    const auto tier = open({.users = Users::many});
+    put(*tier, 1, 100);
+    tier->update_note("stats", [](ByteView) { return Bytes::copy_of("x"); });
+    ASSERT_TRUE(tier->find(numbered_key(1)));
+    ASSERT_FALSE(tier->read_note("stats").empty());
+    replace_by_link(m_scratch / "moved");  // to what was there
+    const std::string folder = GetParam();
+    const bool leads_to_entries = folder == "v1" || folder == "v1/entries" || folder == "shard";
+    EXPECT_EQ(tier->contains(numbered_key(1)), !leads_to_entries);
+    EXPECT_EQ(static_cast<bool>(tier->find(numbered_key(1))), !leads_to_entries);
+    EXPECT_EQ(tier->read_note("stats").empty(), folder == "v1" || folder == "v1/notes");
+}
+
+INSTANTIATE_TEST_SUITE_P(of, LinkedFolder,
+                         testing::Values("v1", "v1/tmp", "v1/flight", "v1/notes", "v1/entries", "shard", "quarantine"),
+                         [](const auto& folder) {
+                             const std::string path = folder.param;
+                             return path.substr(path.rfind('/') + 1);
+                         });
 
 }  // namespace hearth::test

@@ -126,7 +126,11 @@ ServerKind own_s3()
     };
     kind.right_login = "";
     kind.wrong_logins = {""};
-    kind.spoil_secret = [] { return std::make_shared<ScopedVariable>("AWS_SECRET_ACCESS_KEY", "wr0ng-hush"); };
+    kind.spoil_secret = [] {
+        const auto environment = std::make_shared<IsolatedEnvironment>();
+        environment->set("AWS_SECRET_ACCESS_KEY", "wr0ng-hush");
+        return environment;
+    };
     kind.lists = true;
     return kind;
 }
@@ -142,10 +146,11 @@ INSTANTIATE_TEST_SUITE_P(
                     StoreCase{"http_password_and_condition", on_conditional_nginx, false},
                     StoreCase{"http_endpoints", on_endpoints, false}, StoreCase{"s3", on_s3, true, false},
                     StoreCase{"s3_endpoints", on_s3_endpoints, true, false}),
-    name_of_store);
-INSTANTIATE_TEST_SUITE_P(http, TlsConformance, testing::Values(own_nginx(), own_s3()), name_of_server);
+    testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(http, TlsConformance, testing::Values(own_nginx(), own_s3()),
+                         testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(http, FaultConformance,
                          testing::Values(own_nginx(), over_tls(own_nginx()), own_s3(), over_tls(own_s3())),
-                         name_of_server);
+                         testing::PrintToStringParamName());
 
 }  // namespace hearth::test

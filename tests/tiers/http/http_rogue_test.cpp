@@ -1,5 +1,6 @@
 #include "http_fixture.hpp"
 #include "rogue_http_server.hpp"
+#include "tiers/http/http_client.hpp"
 
 // Servers that are broken or hostile: an answer is right or an error of the right kind, never short, never endless.
 
@@ -9,7 +10,7 @@ namespace {
 
 using Connection = RogueHttpServer::Connection;
 
-Code code_of(const Result<std::optional<Bytes>>& got)
+Code failure_of(const Result<std::optional<Bytes>>& got)
 {
     EXPECT_FALSE(got.ok());
     if (got.ok())
@@ -18,14 +19,14 @@ Code code_of(const Result<std::optional<Bytes>>& got)
     return got.error().code;
 }
 
-Code code_of_get(const RogueHttpServer& server)
+Code failure_of_get(const RogueHttpServer& server)
 {
-    return code_of(open_store(server.url())->get("name", soon()));
+    return failure_of(open_store(server.url())->get("name", soon()));
 }
 
 }  // namespace
 
-TEST(HttpRogue, what_is_no_whole_answer_is_an_error_and_not_a_short_answer)
+TEST(HttpRogue, what_is_no_whole_answer_or_beyond_all_bounds_is_an_error_and_not_a_short_answer)
 {
     const std::string ok = "HTTP/1.1 200 OK\r\n";
     const std::pair<std::string, Code> cases[] = {
@@ -34,59 +35,61 @@ TEST(HttpRogue, what_is_no_whole_answer_is_an_error_and_not_a_short_answer)
         {ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", Code::unavailable},
         {ok + "\r\nwho knows whether this is all", Code::corrupt},
         {ok + "Content-Length: -5\r\n\r\nhello", Code::corrupt},
+        {ok + "Content-Length: 16777217\r\n\r\nx", Code::too_large},
+        {ok + "Content-Length: 9223372036854775807\r\n\r\nx", Code::too_large},
+        {ok + "Content-Length: 99999999999999999999999\r\n\r\nx", Code::too_large},
         {"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n", Code::corrupt},
+        {"HTTP/204 No Content\r\nContent-Length: 0\r\n\r\n", Code::corrupt},
+        {"HTTP/21000 OK\r\nContent-Length: 0\r\n\r\n", Code::corrupt},
         {"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n", Code::corrupt},
     };
     for (const auto& [words, code] : cases)
-        EXPECT_EQ(code_of_get(RogueHttpServer(words)), code) << words;
-}
-
-TEST(HttpRogue, a_chunked_body_that_ends_is_taken)
-{
-    const RogueHttpServer server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
-    EXPECT_EQ(open_store(server.url())->get("name", soon()).value().value().text(), "hello");
-}
-
-TEST(HttpRogue, a_length_beyond_all_bounds_takes_no_memory)
-{
-    for (const char* length : {"9223372036854775807", "99999999999999999999999", "16777217"}) {
-        const RogueHttpServer server([&](const Connection& one) {
-            one.send(std::string("HTTP/1.1 200 OK\r\nContent-Length: ") + length + "\r\n\r\nx");
-        });
-        EXPECT_EQ(code_of_get(server), Code::too_large) << length;
-    }
+        EXPECT_EQ(failure_of_get(RogueHttpServer(words)), code) << words;
 }
 
 TEST(HttpRogue, more_than_the_length_says_is_left_behind_and_does_not_reach_the_next_answer)
 {
     const RogueHttpServer server("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\nContent-Length: "
                                  "4\r\n\r\nevil");
-    const auto store = open_store(server.url());
-    for (int i = 0; i < 3; ++i)
-        EXPECT_EQ(store->get("name", soon()).value().value().text(), "hello");
+    const RogueHttpServer chunked("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
+    for (const std::string& url : {server.url(), chunked.url()}) {
+        const auto store = open_store(url);
+        for (int i = 0; i < 3; ++i)
+            EXPECT_EQ(store->get("name", soon()).value().value().text(), "hello");
+    }
 }
 
-TEST(HttpRogue, an_endless_body_is_cut_at_the_limit)
+TEST(HttpRogue, an_endless_body_is_cut_at_the_limit_and_an_endless_error_page_says_what_its_status_says)
 {
-    const RogueHttpServer server([](const Connection& one) {
-        const std::string chunk = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
-        one.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-        while (one.send(chunk)) {
-        }
-    });
-    EXPECT_EQ(code_of_get(server), Code::too_large);
+    const auto endless = [](const std::string& status) {
+        return [status](const Connection& one) {
+            const std::string chunk = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
+            one.send("HTTP/1.1 " + status + "\r\nTransfer-Encoding: chunked\r\n\r\n");
+            while (one.send(chunk)) {
+            }
+        };
+    };
+    EXPECT_EQ(failure_of_get(RogueHttpServer(endless("200 OK"))), Code::too_large);
+    const RogueHttpServer absent(endless("404 Not Found"));
+    EXPECT_FALSE(open_store(absent.url())->get("name", soon()).value().has_value());
 }
 
-TEST(HttpRogue, an_endless_error_page_says_what_its_status_says)
+// libcurl before 8.1 takes a line that begins with a blank for more of the last header that the handle has seen, also
+// where that was another request's, and is freed (curl issue 11101). A fuzzer found it.
+TEST(HttpRogue, a_header_that_continues_none_does_not_continue_the_last_requests)
 {
-    std::string status = "404 Not Found";
-    const RogueHttpServer server([&](const Connection& one) {
-        const std::string chunk = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
-        one.send("HTTP/1.1 " + status + "\r\nTransfer-Encoding: chunked\r\n\r\n");
-        while (one.send(chunk)) {
-        }
+    const RogueHttpServer server([turn = 0](const Connection& one) mutable {
+        one.send(turn++ % 2 == 0 ? "HTTP/1.1 200 OK\r\nServer: first\r\nContent-Length: 1\r\n\r\na"
+                                 : "HTTP/1.1 200 OK\r\n more: of it\r\nContent-Length: 1\r\n\r\nb");
     });
-    EXPECT_FALSE(open_store(server.url())->get("name", soon()).value().has_value());
+    tiers::http::HttpClient client({.address = server.address(), .connect_timeout = std::chrono::seconds(10)});
+    const auto get = [&] { return client.perform({.url = server.url(), .max_bytes = 100}, soon()); };
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(get().value().server, "first");
+        // Some versions pass over it, others refuse the answer.
+        const Result<tiers::http::Answer> second = get();
+        EXPECT_TRUE(second.ok() ? second->server.empty() : second.error().code == Code::corrupt);
+    }
 }
 
 TEST(HttpRogue, an_endless_header_is_an_error)
@@ -110,7 +113,7 @@ TEST(HttpRogue, statuses_are_told_apart)
     for (const auto& [status, code] : cases) {
         const RogueHttpServer server(std::string("HTTP/1.1 ") + status + "\r\nContent-Length: 0\r\n\r\n");
         const auto got = open_store(server.url())->get("name", soon());
-        EXPECT_EQ(code_of(got), code) << status;
+        EXPECT_EQ(failure_of(got), code) << status;
         EXPECT_NE(got.error().message.find(std::string(status).substr(0, 3)), std::string::npos) << got.error().message;
         const auto has = open_store(server.url())->has_many(std::vector<std::string>{"a", "b"}, soon());
         if (std::string(status) != "206 x") {
@@ -133,7 +136,7 @@ TEST(HttpRogue, a_redirect_is_followed_and_a_loop_is_not)
             one.send("HTTP/1.1 302 Found\r\nLocation: /loop/name\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     });
     EXPECT_EQ(open_store(server.url() + "/old")->get("name", soon()).value().value().text(), "moved");
-    EXPECT_EQ(code_of(open_store(server.url() + "/loop")->get("name", soon())), Code::unavailable);
+    EXPECT_EQ(failure_of(open_store(server.url() + "/loop")->get("name", soon())), Code::unavailable);
 }
 
 TEST(HttpRogue, nothing_is_written_or_removed_where_a_server_redirects_to)
@@ -163,10 +166,10 @@ TEST(HttpRogue, a_drip_ends_at_the_deadline)
     });
     const auto store = open_store(server.url());
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
-    EXPECT_EQ(code_of(store->get("name", deadline)), Code::timeout);
+    EXPECT_EQ(failure_of(store->get("name", deadline)), Code::timeout);
     const std::vector<std::string> names{"a", "b", "c"};
     for (const auto& got : store->get_many(names, std::chrono::steady_clock::now() + std::chrono::milliseconds(200)))
-        EXPECT_EQ(code_of(got), Code::timeout);
+        EXPECT_EQ(failure_of(got), Code::timeout);
 }
 
 }  // namespace hearth::test

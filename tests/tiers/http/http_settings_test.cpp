@@ -64,16 +64,17 @@ TEST(HttpSettings, what_cannot_be_used_is_said_with_what_may_stand_there)
 
 TEST(HttpSettings, a_bucket_without_an_endpoint_is_amazons)
 {
-    const ScopedVariable no_endpoint("AWS_ENDPOINT_URL", "");
-    const ScopedVariable no_s3_endpoint("AWS_ENDPOINT_URL_S3", "");
-    const ScopedVariable region("AWS_REGION", "eu-central-1");
+    IsolatedEnvironment environment;
+    environment.set("AWS_ENDPOINT_URL", "");
+    environment.set("AWS_ENDPOINT_URL_S3", "");
+    environment.set("AWS_REGION", "eu-central-1");
     EXPECT_EQ(opened("s3://kernels").value()->description(), "bucket kernels at kernels.s3.eu-central-1.amazonaws.com");
     EXPECT_EQ(opened("s3://kernels?region=us-west-2").value()->description(),
               "bucket kernels at kernels.s3.us-west-2.amazonaws.com");
     EXPECT_EQ(opened("s3://my.kernels").value()->description(), "bucket my.kernels at s3.eu-central-1.amazonaws.com");
-    const ScopedVariable endpoint("AWS_ENDPOINT_URL", "http://127.0.0.1:9000");
+    environment.set("AWS_ENDPOINT_URL", "http://127.0.0.1:9000");
     EXPECT_EQ(opened("s3://kernels").value()->description(), "bucket kernels at 127.0.0.1:9000");
-    const ScopedVariable s3_endpoint("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9001");
+    environment.set("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9001");
     EXPECT_EQ(opened("s3://kernels").value()->description(), "bucket kernels at 127.0.0.1:9001");
     EXPECT_EQ(opened("s3://kernels?endpoint=https://x").value()->description(), "bucket kernels at x");
 }

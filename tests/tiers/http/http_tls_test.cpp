@@ -11,12 +11,13 @@ namespace hearth::test {
 
 namespace {
 
-class HttpTls : public testing::Test {
+class HttpTls : public OnNginx {
 protected:
     void SetUp() override
     {
-        if (!has_command("nginx") || !shared_ca())
-            GTEST_SKIP() << "nginx or openssl is not installed: scripts/install-deps test";
+        OnNginx::SetUp();
+        if (!shared_ca())
+            GTEST_SKIP() << not_installed("openssl");
     }
 
     static Result<std::optional<Bytes>> get(const NginxServer& server, const std::string& options)
@@ -44,9 +45,7 @@ protected:
 
 TEST_F(HttpTls, tls_to_a_server_that_has_none_is_an_error)
 {
-    const auto got = get(*shared_nginx(), with_ca());
-    ASSERT_FALSE(got.ok());
-    EXPECT_EQ(got.error().code, Code::unavailable) << got.error().message;
+    EXPECT_EQ(code_of(get(*shared_nginx(), with_ca())), "unavailable");
 }
 
 // nginx refuses a client's certificate with a page; most servers end the connection, each version of TLS in its own
@@ -58,22 +57,10 @@ TEST_F(HttpTls, a_server_that_hangs_up_over_our_certificate_is_understood)
     const TestCa::Certificate its = shared_ca()->good();
     const ScratchDirectory folder;
     for (const char* version : {"-tls1_2", "-tls1_3"}) {
-        const auto command = [&](std::uint16_t port) -> std::vector<std::string> {
-            return {"openssl",
-                    "s_server",
-                    "-accept",
-                    std::to_string(port),
-                    "-cert",
-                    its.file,
-                    "-key",
-                    its.key,
-                    "-CAfile",
-                    shared_ca()->file(),
-                    "-Verify",
-                    "1",
-                    "-verify_return_error",
-                    "-www",
-                    version};
+        const auto command = [&](std::uint16_t port) {
+            return std::vector<std::string>({"openssl", "s_server", "-accept", std::to_string(port), "-cert", its.file,
+                                             "-key", its.key, "-CAfile", shared_ca()->file(), "-Verify", "1",
+                                             "-verify_return_error", "-www", version});
         };
         std::uint16_t port = 0;
         const auto server = ServerProcess::at_a_free_port(command, folder / "log", port);
@@ -103,8 +90,7 @@ TEST_F(HttpTls, a_certificate_of_ours_that_is_gone_by_the_time_it_is_needed_is_s
         open_store("https://" + shared_tls_nginx()->address() + with_ca() + "&cert=" + ours.file + "&key=" + ours.key);
     std::filesystem::remove(ours.file);
     const auto got = store->get("name", soon());
-    ASSERT_FALSE(got.ok());
-    EXPECT_EQ(got.error().code, Code::denied) << got.error().message;
+    ASSERT_EQ(code_of(got), "denied");
     EXPECT_NE(got.error().message.find(ours.file), std::string::npos) << got.error().message;
 }
 

@@ -1,5 +1,4 @@
 #include "http_fixture.hpp"
-#include "remote/store_tier.hpp"
 #include "rogue_http_server.hpp"
 #include "support/manual_clock.hpp"
 
@@ -12,15 +11,8 @@ namespace {
 constexpr const char* k_token = "eyJhbGciOi.s3cr3t-t0ken_~+/==";
 constexpr const char* k_wrong = "eyJhbGciOi.wr0ng-t0ken_~+/==";
 
-class HttpToken : public testing::Test {
+class HttpToken : public OnNginx {
 protected:
-    void SetUp() override
-    {
-        m_server = NginxServer::start({.token = k_token});
-        if (!m_server)
-            GTEST_SKIP() << "nginx is not installed: scripts/install-deps test";
-    }
-
     std::string file_with(const std::string& token) const
     {
         write_file(m_folder / "token", token + "\n");
@@ -45,21 +37,10 @@ protected:
     }
 
     ScratchDirectory m_folder;
-    std::unique_ptr<NginxServer> m_server;
+    const std::unique_ptr<NginxServer> m_server = NginxServer::start({.token = k_token});
 };
 
 }  // namespace
-
-TEST_F(HttpToken, the_right_one_opens_a_server_that_demands_it)
-{
-    const auto store = open_store(url_with(k_token));
-    const Status put = store->put("name", as_bytes("content"), soon());
-    ASSERT_TRUE(put.ok()) << put.error().message;
-    EXPECT_EQ(store->get("name", soon()).value().value().text(), "content");
-    EXPECT_TRUE(store->has_many(std::vector<std::string>{"name", "other"}, soon())[0].value());
-    EXPECT_TRUE(store->remove("name", soon()).value());
-    expect_denied(open_store("http://" + m_server->address())->get("name", soon()));
-}
 
 TEST_F(HttpToken, it_is_sent_in_the_header_for_it_and_nowhere_else)
 {
@@ -77,8 +58,9 @@ TEST_F(HttpToken, it_is_sent_in_the_header_for_it_and_nowhere_else)
     expect_hidden(seen.erase(seen.find(header), header.size()));
 }
 
-TEST_F(HttpToken, a_wrong_one_is_denied)
+TEST_F(HttpToken, none_or_a_wrong_one_is_denied_and_the_right_one_opens_a_server_that_demands_it)
 {
+    expect_denied(open_store("http://" + m_server->address())->get("name", soon()));
     const auto store = open_store(url_with(k_wrong));
     expect_denied(store->get("name", soon()));
     expect_denied(store->put("name", as_bytes("x"), soon()));
@@ -89,7 +71,10 @@ TEST_F(HttpToken, a_wrong_one_is_denied)
     for (const auto& has : store->has_many(names, soon()))
         expect_denied(has);
     file_with(k_token);
-    EXPECT_TRUE(store->put("name", as_bytes("x"), soon()).ok()) << "and read again, since it may be replaced";
+    EXPECT_EQ(code_of(store->put("name", as_bytes("x"), soon())), "ok") << "and read again, since it may be replaced";
+    EXPECT_EQ(store->get("name", soon()).value().value().text(), "x");
+    EXPECT_TRUE(store->has_many(std::vector<std::string>{"name", "other"}, soon())[0].value());
+    EXPECT_TRUE(store->remove("name", soon()).value());
 }
 
 TEST_F(HttpToken, no_text_that_leaves_a_remote_shows_it)
@@ -108,9 +93,7 @@ TEST_F(HttpToken, no_text_that_leaves_a_remote_shows_it)
 
         std::string log;
         const ManualClock clock;
-        const TierContext context{&clock, [&](LogLevel, std::string_view line) { log += line; }, lru()};
-        const RemoteOptions options{.url = url, .name = "http", .timeout = std::chrono::seconds(20)};
-        remotes::StoreTier tier(options, remotes::parse_url(url).value(), context, tiers::open_http_store);
+        remotes::StoreTier tier = open_tier({.url = url}, clock, log);
         EXPECT_EQ(tier.find(numbered_key(1)).why, Miss::outage);
         EXPECT_NE(log.find(address), std::string::npos) << "it is said that it refused";
         const remotes::Check check = tier.check(1);
@@ -149,12 +132,19 @@ TEST_F(HttpToken, a_redirect_elsewhere_takes_neither_it_nor_a_password_along)
     }
 }
 
-TEST_F(HttpToken, a_file_that_holds_no_token_is_named_and_not_shown)
+TEST_F(HttpToken, a_file_that_is_missing_or_holds_no_token_is_named_and_not_shown_and_is_read_when_needed)
 {
-    const auto store = open_store(url_with("two t0ken\nlines"));
-    const auto got = store->get("name", soon());
-    expect_denied(got);
-    EXPECT_NE(got.error().message.find(m_folder / "token"), std::string::npos) << got.error().message;
+    const auto store = open_store("http://" + m_server->address() + "?token-file=" + (m_folder / "token"));
+    const auto expect_named = [&] {
+        const Status put = store->put("name", as_bytes("x"), soon());
+        expect_denied(put);
+        EXPECT_NE(put.error().message.find(m_folder / "token"), std::string::npos) << put.error().message;
+    };
+    expect_named();
+    file_with("two t0ken\nlines");
+    expect_named();
+    file_with(k_token);
+    EXPECT_EQ(code_of(store->put("name", as_bytes("x"), soon())), "ok");
 }
 
 }  // namespace hearth::test

@@ -71,6 +71,18 @@ TEST(S3Listing, what_is_cut_or_hostile_is_corrupt)
     EXPECT_FALSE(parse_listing(nested + "</ListBucketResult>").ok());
 }
 
+// libcurl takes no URL of that length, and would have asked for the one before it again. A fuzzer found it.
+TEST(S3Listing, a_token_that_fits_into_no_request_is_corrupt)
+{
+    const auto page = [](std::size_t bytes) {
+        return parse_listing("<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>" +
+                             std::string(bytes, '%') + "</NextContinuationToken></ListBucketResult>");
+    };
+    EXPECT_TRUE(page(8192).ok());
+    ASSERT_FALSE(page(8193).ok());
+    EXPECT_EQ(page(8193).error().code, Code::corrupt);
+}
+
 TEST(S3Listing, references_are_decoded_and_nothing_is_expanded)
 {
     const auto key_of = [](const std::string& text) -> std::string {

@@ -15,7 +15,7 @@ protected:
     void SetUp() override
     {
         if (!shared_s3())
-            GTEST_SKIP() << "Swift is not installed: scripts/install-deps test";
+            GTEST_SKIP() << not_installed("Swift");
     }
 };
 
@@ -25,7 +25,8 @@ TEST_F(S3Store, keys_that_were_refused_are_read_again)
 {
     const auto store = open_store(s3_url(k_bucket, fresh_path()));
     {
-        const ScopedVariable secret("AWS_SECRET_ACCESS_KEY", "wr0ng-hush");
+        IsolatedEnvironment environment;
+        environment.set("AWS_SECRET_ACCESS_KEY", "wr0ng-hush");
         EXPECT_EQ(store->put("name", as_bytes("x"), soon()).error().code, Code::denied);
     }
     EXPECT_TRUE(store->put("name", as_bytes("x"), soon()).ok());
@@ -33,9 +34,10 @@ TEST_F(S3Store, keys_that_were_refused_are_read_again)
 
 TEST(S3Redirect, is_not_followed_since_the_sessions_token_would_go_along)
 {
-    const ScopedVariable key("AWS_ACCESS_KEY_ID", "id");
-    const ScopedVariable secret("AWS_SECRET_ACCESS_KEY", "secret");
-    const ScopedVariable token("AWS_SESSION_TOKEN", "hush");
+    IsolatedEnvironment environment;
+    environment.set("AWS_ACCESS_KEY_ID", "id");
+    environment.set("AWS_SECRET_ACCESS_KEY", "secret");
+    environment.set("AWS_SESSION_TOKEN", "hush");
     std::atomic<int> asked{0};
     const RogueHttpServer thief([&](const Connection& one) {
         ++asked;
@@ -54,9 +56,10 @@ TEST(S3Redirect, is_not_followed_since_the_sessions_token_would_go_along)
 TEST_F(S3Store, keys_come_from_a_file_where_the_environment_has_none)
 {
     const ScratchDirectory folder;
-    const ScopedVariable no_key("AWS_ACCESS_KEY_ID", "");
-    const ScopedVariable file("AWS_SHARED_CREDENTIALS_FILE", folder / "credentials");
-    const ScopedVariable profile("AWS_PROFILE", "tests");
+    IsolatedEnvironment environment;
+    environment.set("AWS_ACCESS_KEY_ID", "");
+    environment.set("AWS_SHARED_CREDENTIALS_FILE", folder / "credentials");
+    environment.set("AWS_PROFILE", "tests");
     const auto store = open_store(s3_url(k_bucket, fresh_path()));
     EXPECT_EQ(store->get("name", soon()).error().code, Code::denied) << "there is no file yet";
     write_file(folder / "credentials", fmt::format("[tests]\naws_access_key_id = {}\naws_secret_access_key = {}\n",
@@ -86,10 +89,13 @@ TEST_F(S3Store, a_list_goes_on_page_by_page_and_shows_only_what_is_ours)
                       .region = "us-east-1",
                       .page_keys = 3};
     ManualClock clock;
-    HttpStore store({.client = {.address = "here", .connect_timeout = std::chrono::seconds(5)},
-                     .dialect = std::make_unique<S3Dialect>(options, AwsSources::of_this_process()),
-                     .max_object_bytes = 1000,
-                     .clock = &clock});
+    const auto parts = [&] {
+        return HttpStore::Parts{.client = {.address = "here", .connect_timeout = std::chrono::seconds(5)},
+                                .dialect = std::make_unique<S3Dialect>(options, AwsSources::of_this_process()),
+                                .max_object_bytes = 1000,
+                                .clock = &clock};
+    };
+    HttpStore store(parts());
     std::set<std::string> expected;
     for (int i = 0; i < 10; ++i) {
         const std::string name = "entry-" + std::to_string(i);
@@ -98,10 +104,7 @@ TEST_F(S3Store, a_list_goes_on_page_by_page_and_shows_only_what_is_ours)
         expected.insert(name);
     }
     options.prefix += "deeper/";
-    HttpStore deeper({.client = {.address = "here", .connect_timeout = std::chrono::seconds(5)},
-                      .dialect = std::make_unique<S3Dialect>(options, AwsSources::of_this_process()),
-                      .max_object_bytes = 1000,
-                      .clock = &clock});
+    HttpStore deeper(parts());
     ASSERT_TRUE(deeper.put("entry-x", as_bytes("x"), soon()).ok());
     std::set<std::string> seen;
     const Status listed = store.list(
@@ -116,23 +119,15 @@ TEST_F(S3Store, a_list_goes_on_page_by_page_and_shows_only_what_is_ours)
     EXPECT_EQ(seen, expected);
 }
 
-namespace {
-
-std::string page_answer(const std::string& content)
-{
-    return "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + std::to_string(content.size()) + "\r\n\r\n" +
-           content;
-}
-
-}  // namespace
-
 TEST(S3Rogue, a_list_that_never_ends_is_found_out)
 {
-    const ScopedVariable key("AWS_ACCESS_KEY_ID", "k");
-    const ScopedVariable secret("AWS_SECRET_ACCESS_KEY", "hush");
+    IsolatedEnvironment environment;
+    environment.set("AWS_ACCESS_KEY_ID", "k");
+    environment.set("AWS_SECRET_ACCESS_KEY", "hush");
+    const std::string page = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>again"
+                             "</NextContinuationToken></ListBucketResult>";
     const RogueHttpServer server(
-        page_answer("<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>again"
-                    "</NextContinuationToken></ListBucketResult>"));
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + std::to_string(page.size()) + "\r\n\r\n" + page);
     const auto store = open_store("s3://bucket?endpoint=" + server.url());
     EXPECT_EQ(store->list([](auto, auto) { return true; }, soon()).error().code, Code::corrupt);
     EXPECT_EQ(server.requests(), 2);
@@ -140,9 +135,10 @@ TEST(S3Rogue, a_list_that_never_ends_is_found_out)
 
 TEST(S3Rogue, the_session_token_and_the_digest_of_the_body_are_sent_and_the_secret_is_not)
 {
-    const ScopedVariable key("AWS_ACCESS_KEY_ID", "AKEY");
-    const ScopedVariable secret("AWS_SECRET_ACCESS_KEY", "hush-hush");
-    const ScopedVariable token("AWS_SESSION_TOKEN", "the-token");
+    IsolatedEnvironment environment;
+    environment.set("AWS_ACCESS_KEY_ID", "AKEY");
+    environment.set("AWS_SECRET_ACCESS_KEY", "hush-hush");
+    environment.set("AWS_SESSION_TOKEN", "the-token");
     std::string seen;
     {
         const RogueHttpServer server([&](const RogueHttpServer::Connection& one) {

@@ -1,15 +1,10 @@
 #include "tiers/memory/memory_tier.hpp"
 
-#include "support/manual_clock.hpp"
-#include "support/sample_entries.hpp"
-#include "support/scale.hpp"
-#include "support/seed.hpp"
-#include "support/storing.hpp"
+#include "support/tier_fixture.hpp"
 
 #include <atomic>
-#include <gtest/gtest.h>
 #include <malloc.h>
-#include <random>
+#include <stop_token>
 #include <thread>
 
 // What is special about memory; what every tier promises is in tier_conformance.cpp.
@@ -23,7 +18,7 @@ using test::sample_entry;
 using test::store_in;
 using test::Stored;
 
-class MemoryTierTest : public testing::Test {
+class MemoryTierTest : public test::TierFixture {
 protected:
     MemoryTier& open(const MemoryOptions& options = {}, const PolicyFactory& policy = gdsf())
     {
@@ -31,7 +26,6 @@ protected:
         return *m_tier;
     }
 
-    test::ManualClock m_clock;
     std::unique_ptr<MemoryTier> m_tier;
 };
 
@@ -63,8 +57,8 @@ TEST_F(MemoryTierTest, an_entry_takes_the_bytes_of_its_sections)
 {
     MemoryTier& tier = open({.max_bytes = 100});
     for (const std::uint64_t number : {1, 2})
-        EXPECT_EQ(store_in(tier, numbered_key(number), sample_entry(numbered_key(number), 5))->bytes, 5U);
-    EXPECT_EQ(store_in(tier, numbered_key(3), sample_entry(numbered_key(3), 91))->victims.size(), 1U);
+        EXPECT_EQ(put(tier, number, 5).bytes, 5U);
+    EXPECT_EQ(put(tier, 3, 91).victims.size(), 1U);
     EXPECT_EQ(tier.usage().bytes, 96U);
     const Result<Stored> report = store_in(tier, numbered_key(4), sample_entry(numbered_key(4), 101));
     ASSERT_FALSE(report.ok());
@@ -93,7 +87,7 @@ TEST_F(MemoryTierTest, the_budget_holds_for_what_small_entries_really_take)
     EXPECT_EQ(tier.usage().bytes, 0U);
 }
 
-TEST_F(MemoryTierTest, a_small_part_of_a_large_buffer_does_not_keep_the_buffer)
+TEST_F(MemoryTierTest, a_small_part_of_a_large_buffer_does_not_keep_the_buffer_and_a_whole_is_found_as_it_was_stored)
 {
     MemoryTier& tier = open();
     const Bytes large = test::sample_bytes(numbered_key(1), 1_MiB);
@@ -110,24 +104,15 @@ TEST_F(MemoryTierTest, a_small_part_of_a_large_buffer_does_not_keep_the_buffer)
     const auto parts = std::make_shared<Artifact>(large.slice(0, 300'000));
     parts->sections.push_back({"rest", large.slice(300'000, large.size() - 300'000)});
     ASSERT_TRUE(store_in(tier, numbered_key(2), Entry(parts)).ok());
-    EXPECT_EQ(tier.find(numbered_key(2)).artifact.get(), parts.get());
-}
-
-TEST_F(MemoryTierTest, a_hit_is_the_stored_object_itself)
-{
-    MemoryTier& tier = open();
-    const Entry entry = sample_entry(numbered_key(1), 5000);
-    ASSERT_TRUE(store_in(tier, numbered_key(1), entry).ok());
-    const Found found = tier.find(numbered_key(1));
-    EXPECT_EQ(found.artifact.get(), entry.artifact().get());
-    EXPECT_EQ(found.artifact.share(), entry.artifact());
-    EXPECT_EQ(found.cost, entry.artifact()->cost);
+    const Found whole = tier.find(numbered_key(2));
+    EXPECT_EQ(whole.artifact.get(), parts.get());
+    EXPECT_EQ(whole.artifact.share(), parts);
 }
 
 TEST_F(MemoryTierTest, uses_saturate_instead_of_starting_again)
 {
     MemoryTier& tier = open();
-    ASSERT_TRUE(store_in(tier, numbered_key(1), sample_entry(numbered_key(1), 10)).ok());
+    put(tier, 1, 10);
     tier.touch(numbered_key(1), Resident::k_max_uses - 1);
     EXPECT_EQ(tier.find(numbered_key(1)).uses, Resident::k_max_uses);
     EXPECT_EQ(tier.find(numbered_key(1)).uses, Resident::k_max_uses);
@@ -135,33 +120,27 @@ TEST_F(MemoryTierTest, uses_saturate_instead_of_starting_again)
     EXPECT_EQ(tier.info(numbered_key(1))->uses, Resident::k_max_uses);
 }
 
-// The artifact is let go of when its last holder does so, and not before.
-TEST_F(MemoryTierTest, an_evicted_artifact_is_freed_with_its_last_lease)
+// The artifact is let go of when its last holder does so, and not before; he may be another thread, and have it longer
+// than there is a tier.
+TEST_F(MemoryTierTest, an_artifact_is_freed_with_its_last_lease)
 {
-    MemoryTier& tier = open();
-    std::shared_ptr<const Artifact> artifact = test::sample_artifact(numbered_key(1), 100);
-    const std::weak_ptr<const Artifact> watched = artifact;
-    ASSERT_TRUE(store_in(tier, numbered_key(1), Entry(std::move(artifact))).ok());
-    {
-        const Found lease = tier.find(numbered_key(1));
-        tier.clear();
-        EXPECT_EQ(tier.usage().entries, 0U);
+    for (const bool outlives_tier : {false, true}) {
+        MemoryTier& tier = open();
+        std::shared_ptr<const Artifact> artifact = test::sample_artifact(numbered_key(1), 100);
+        const std::weak_ptr<const Artifact> watched = artifact;
+        ASSERT_TRUE(store_in(tier, numbered_key(1), Entry(std::move(artifact))).ok());
+        Found found = tier.find(numbered_key(1));
+        if (outlives_tier)
+            m_tier.reset();
+        else
+            tier.clear();
         EXPECT_FALSE(watched.expired());
-        EXPECT_EQ(lease.artifact->text(), test::sample_bytes(numbered_key(1), 100).text());
+        std::jthread([lease = std::move(found.artifact)] {
+            EXPECT_EQ(lease->text(), test::sample_bytes(numbered_key(1), 100).text());
+        });
+        base::reclaim();
+        EXPECT_TRUE(watched.expired()) << "outlives the tier: " << outlives_tier;
     }
-    base::reclaim();
-    EXPECT_TRUE(watched.expired());
-}
-
-TEST_F(MemoryTierTest, a_lease_may_be_dropped_by_another_thread_after_the_tier)
-{
-    open();
-    ASSERT_TRUE(store_in(*m_tier, numbered_key(1), sample_entry(numbered_key(1), 100)).ok());
-    Found found = m_tier->find(numbered_key(1));
-    m_tier.reset();
-    std::jthread([lease = std::move(found.artifact)] {
-        EXPECT_EQ(lease->text(), test::sample_bytes(numbered_key(1), 100).text());
-    });
 }
 
 TEST_F(MemoryTierTest, thousands_of_leases_can_be_held_at_once)
@@ -169,22 +148,12 @@ TEST_F(MemoryTierTest, thousands_of_leases_can_be_held_at_once)
     MemoryTier& tier = open();
     std::vector<Found> leases;
     for (std::uint64_t number = 0; number < 2000; ++number) {
-        ASSERT_TRUE(store_in(tier, numbered_key(number), sample_entry(numbered_key(number), 64)).ok());
+        put(tier, number, 64);
         leases.push_back(tier.find(numbered_key(number)));
     }
     tier.clear();
     for (std::uint64_t number = 0; number < leases.size(); ++number)
         ASSERT_TRUE(test::is_sample_of(*leases[number].artifact, numbered_key(number)));
-}
-
-TEST_F(MemoryTierTest, an_entry_without_bytes_can_be_kept_and_evicted)
-{
-    MemoryTier& tier = open({.max_bytes = 10, .max_entries = 2}, lru());
-    for (const std::uint64_t number : {1, 2, 3})
-        ASSERT_TRUE(store_in(tier, numbered_key(number), Entry(std::make_shared<Artifact>())).ok());
-    EXPECT_EQ(tier.usage().bytes, 0U);
-    EXPECT_EQ(tier.usage().entries, 2U);
-    EXPECT_TRUE(tier.find(numbered_key(3)));
 }
 
 // Each part has the lock and a time of its own. All in one, a million entries kept everybody out for a second.
@@ -205,36 +174,6 @@ TEST_F(MemoryTierTest, maintenance_looks_at_a_few_thousand_entries_at_a_time)
     const std::uint64_t asked = clock.m_asked;
     tier.maintain(stop.get_token());
     EXPECT_LE(clock.m_asked - asked, 2U) << "told to stop, it leaves the rest";
-}
-
-// Every thread looks for one hot key that is replaced, evicted and put back under it: what it gets is always whole.
-TEST_F(MemoryTierTest, one_hot_key_under_eviction_is_exact_or_a_miss)
-{
-    const std::uint64_t first_seed = test::seed();
-    MemoryTier& tier = open({.max_bytes = 2000});
-    const Key hot = numbered_key(0);
-    std::vector<std::jthread> threads;
-    for (std::uint64_t number = 0; number < 3; ++number) {
-        threads.emplace_back([&, number] {
-            std::mt19937_64 random(first_seed + number);
-            std::vector<Found> kept(8);
-            for (std::uint64_t step = 0; step < test::scaled(100'000); ++step) {
-                Found found = tier.find(hot);
-                ASSERT_TRUE(!found || test::is_sample_of(*found.artifact, hot, 4));
-                kept[random() % kept.size()] = std::move(found);
-            }
-        });
-    }
-    std::mt19937_64 random(first_seed);
-    for (std::uint64_t step = 0; step < test::scaled(30'000); ++step) {
-        const Key key = random() % 2 == 0 ? hot : numbered_key(1 + random() % 5);
-        const Result<Stored> stored = store_in(tier, key, sample_entry(key, random() % 900, random() % 4));
-        ASSERT_TRUE(stored.ok() || stored.error().code == Code::no_space) << stored.error().message;
-        if (step % 50 == 0)
-            tier.clear();
-    }
-    threads.clear();
-    EXPECT_TRUE(tier.verify(Repair::no, {}).accounting_exact);
 }
 
 }  // namespace hearth::tiers

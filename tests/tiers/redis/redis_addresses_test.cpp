@@ -1,9 +1,9 @@
 #include "redis_fixture.hpp"
+#include "support/eventually.hpp"
 
 #include <atomic>
 #include <dlfcn.h>
 #include <netdb.h>
-#include <thread>
 
 namespace hearth::test {
 
@@ -40,13 +40,14 @@ TEST(RedisAddresses, a_name_server_that_is_silent_costs_the_deadline_and_no_more
 {
     // Without a deadline this would wait for an answer that comes only afterwards. If the deadline has passed before
     // anybody was asked, it is tried again.
-    while (g_asked == 0)
-        EXPECT_EQ(code_of(store_at(std::string("redis://") + k_silent)->get("name", in(std::chrono::milliseconds(20)))),
-                  "timeout");
+    EXPECT_TRUE(eventually("the silent one is asked", [] {
+        const auto got = store_at(std::string("redis://") + k_silent)->get("name", in(std::chrono::milliseconds(20)));
+        EXPECT_EQ(code_of(got), "timeout");
+        return g_asked != 0;
+    }));
     g_answers = true;
     g_answers.notify_all();
-    while (g_asking != 0)
-        std::this_thread::yield();
+    EXPECT_TRUE(eventually("its lookup has ended", [] { return g_asking == 0; }));
 }
 
 TEST(RedisAddresses, a_name_that_nobody_knows_is_told)

@@ -76,7 +76,7 @@ OwnServer start_own(const ServerSetup& setup)
     if (setup.demands_login)
         options.password = "r1ght-hush";
     const auto server = std::make_shared<RedisServer>(options);
-    return {server->port(), &server->process(), [server] { server->start(); }, server};
+    return {server->port(), &server->process(), [server] { server->start_again(); }, server};
 }
 
 ServerKind own_redis()
@@ -105,8 +105,9 @@ INSTANTIATE_TEST_SUITE_P(redis, StoreConformance,
                                          StoreCase{"redis_password", start_redis_password},
                                          StoreCase{"redis_tls", start_redis_tls},
                                          StoreCase{"redis_cluster", start_redis_cluster}),
-                         name_of_store);
-INSTANTIATE_TEST_SUITE_P(redis, TlsConformance, testing::Values(own_redis()), name_of_server);
-INSTANTIATE_TEST_SUITE_P(redis, FaultConformance, testing::Values(own_redis(), over_tls(own_redis())), name_of_server);
+                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(redis, TlsConformance, testing::Values(own_redis()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(redis, FaultConformance, testing::Values(own_redis(), over_tls(own_redis())),
+                         testing::PrintToStringParamName());
 
 }  // namespace hearth::test

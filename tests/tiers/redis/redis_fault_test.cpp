@@ -1,9 +1,13 @@
 #include "redis_fixture.hpp"
 #include "shared_cluster.hpp"
+#include "support/forks.hpp"
+#include "support/in_threads.hpp"
 
+#include <atomic>
 #include <optional>
 #include <set>
 #include <thread>
+#include <unistd.h>
 
 namespace hearth::test {
 
@@ -14,7 +18,8 @@ class RedisStore : public testing::Test {
 protected:
     void SetUp() override
     {
-        HEARTH_NEEDS_REDIS();
+        if (!has_redis())
+            GTEST_SKIP() << not_installed("redis-server");
         m_server.emplace();
         m_url = local_url(m_server->port());
         m_store = store_at(m_url);
@@ -27,16 +32,12 @@ protected:
 
 }  // namespace
 
-TEST_F(RedisStore, a_password_where_none_is_wanted_is_denied)
+TEST_F(RedisStore, a_password_where_none_is_wanted_and_what_a_user_may_not_do_is_denied)
 {
     const auto got =
         store_at("redis://:pointless-secret@127.0.0.1:" + std::to_string(m_server->port()))->get("k", soon());
     EXPECT_EQ(code_of(got), "denied");
     EXPECT_EQ(got.error().message.find("pointless-secret"), std::string::npos) << got.error().message;
-}
-
-TEST_F(RedisStore, what_a_user_may_not_do_is_denied)
-{
     redis_cli(m_server->port(), {"ACL", "SETUSER", "reader", "on", ">pw", "~*", "+get"});
     const auto store = store_at("redis://reader:pw@127.0.0.1:" + std::to_string(m_server->port()));
     EXPECT_EQ(code_of(store->get("k", soon())), "ok");
@@ -44,9 +45,8 @@ TEST_F(RedisStore, what_a_user_may_not_do_is_denied)
     EXPECT_EQ(store->description(), "redis at 127.0.0.1:" + std::to_string(m_server->port())) << "INFO is not allowed";
 }
 
-TEST(RedisFaults, a_full_server_has_no_space)
+TEST_F(RedisStore, that_is_full_has_no_space)
 {
-    HEARTH_NEEDS_REDIS();
     RedisServer::Options options;
     options.others = {"--maxmemory", "3mb", "--maxmemory-policy", "noeviction"};
     const RedisServer server(options);
@@ -66,15 +66,13 @@ TEST_F(RedisStore, a_replica_that_may_not_be_written_to_is_denied)
 
 TEST(RedisFaults, where_nobody_listens_is_unavailable)
 {
-    HEARTH_NEEDS_REDIS();
     for (const char* url : {"redis+unix:///nowhere/redis.sock", "redis+cluster://127.0.0.1:1"})
         EXPECT_EQ(code_of(store_at(url)->get("k", soon())), "unavailable") << url;
 }
 
-TEST(RedisFaults, one_node_of_a_cluster_is_no_single_server)
+TEST_F(RedisStore, that_is_one_node_of_a_cluster_is_no_single_server_and_the_other_way_round)
 {
     const RedisCluster* cluster = shared_cluster();
-    HEARTH_NEEDS_REDIS();
     const auto store = store_at(local_url(cluster->port(0)));
     int refused = 0;
     for (std::uint64_t i = 0; i < 20; ++i)
@@ -84,8 +82,7 @@ TEST(RedisFaults, one_node_of_a_cluster_is_no_single_server)
             EXPECT_NE(got.error().message.find("redis+cluster://"), std::string::npos) << got.error().message;
         }
     EXPECT_GT(refused, 0);
-    const RedisServer single;
-    const auto no_cluster = store_at("redis+cluster://127.0.0.1:" + std::to_string(single.port()));
+    const auto no_cluster = store_at("redis+cluster://127.0.0.1:" + std::to_string(m_server->port()));
     EXPECT_EQ(code_of(no_cluster->get("k", soon())), "other_version");
 }
 
@@ -94,16 +91,46 @@ TEST_F(RedisStore, no_more_connections_are_made_than_it_may_have)
     remotes::StoreOptions options = options_for(m_url);
     options.max_connections = 2;
     const auto store = tiers::open_redis_store(options).value();
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 0; t < 8; ++t)
-        threads.emplace_back([&] {
-            for (int i = 0; i < 50; ++i)
-                EXPECT_EQ(code_of(store->get("k", soon())), "ok");
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    in_threads(8, [&](std::uint64_t) {
+        for (int i = 0; i < 50; ++i)
+            EXPECT_EQ(code_of(store->get("k", soon())), "ok");
+    });
     const std::string clients = redis_cli(m_server->port(), {"INFO", "clients"});
     EXPECT_NE(clients.find("connected_clients:3"), std::string::npos) << clients << "\n(two of ours, and redis-cli)";
+}
+
+// Other threads are in the middle of their calls, some waiting for a connection, when the process forks.
+TEST_F(RedisStore, a_forked_child_works_on_whatever_other_threads_were_doing)
+{
+    SKIP_FORKS_BESIDE_THREADS();
+    remotes::StoreOptions options = options_for(m_url);
+    options.max_connections = 2;
+    const auto store = tiers::open_redis_store(options).value();
+    for (std::uint64_t i = 0; i < 4; ++i)
+        ASSERT_TRUE(store->put(name_for(i), bytes_for(i, 30'000), soon()).ok());
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            while (!stop.load())
+                EXPECT_EQ(store->get(name_for(t), soon()).value().value(), bytes_for(t, 30'000));
+        });
+    for (int round = 0; round < 20; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            store->after_fork();
+            bool right = true;
+            for (std::uint64_t i = 0; i < 12; ++i) {
+                const auto got = store->get(name_for(i % 4), soon());
+                right = right && got.ok() && got->has_value() && **got == bytes_for(i % 4, 30'000);
+            }
+            ::_exit(right ? 0 : 1);
+        }
+        EXPECT_TRUE(child_was_right(child));
+    }
+    stop.store(true);
+    for (std::thread& thread : threads)
+        thread.join();
 }
 
 TEST_F(RedisStore, large_batches_go_both_ways_at_once)

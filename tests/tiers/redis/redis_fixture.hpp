@@ -2,6 +2,7 @@
 
 #include "support/redis_server.hpp"
 #include "support/remote_stores.hpp"
+#include "support/tools.hpp"
 #include "tiers/redis/redis_store.hpp"
 
 #include <memory>
@@ -18,9 +19,5 @@ inline std::string local_url(std::uint16_t port)
 {
     return "redis://127.0.0.1:" + std::to_string(port);
 }
-
-#define HEARTH_NEEDS_REDIS()                                                                                           \
-    if (!has_redis())                                                                                                  \
-    GTEST_SKIP() << "redis-server is not installed: scripts/install-deps test"
 
 }  // namespace hearth::test

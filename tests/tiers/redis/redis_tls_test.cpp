@@ -10,14 +10,16 @@ class RedisTls : public testing::Test {
 protected:
     void SetUp() override
     {
-        HEARTH_NEEDS_REDIS();
+        if (!has_redis())
+            GTEST_SKIP() << not_installed("redis-server");
         if (!shared_ca())
             GTEST_SKIP() << "There is no openssl command to make certificates with.";
     }
 
-    static RedisServer::Options encrypted()
+    static RedisServer::Options encrypted(const std::string& auth_clients = "no")
     {
         RedisServer::Options options;
+        options.auth_clients = auth_clients;
         options.tls = shared_ca()->good();
         options.authority = shared_ca()->file();
         return options;
@@ -32,9 +34,7 @@ protected:
 
 TEST_F(RedisTls, a_server_that_hangs_up_over_a_certificate_while_much_is_sent_is_still_understood)
 {
-    RedisServer::Options options = encrypted();
-    options.auth_clients = "yes";
-    const RedisServer server(options);
+    const RedisServer server(encrypted("yes"));
     for (int i = 0; i < 10; ++i)
         EXPECT_EQ(code_of(store_at(url_of(server.port()))->put("k", bytes_for(1, 8'000'000), soon())), "denied");
 }
@@ -43,8 +43,7 @@ TEST_F(RedisTls, a_server_that_hangs_up_over_a_certificate_while_much_is_sent_is
 TEST_F(RedisTls, the_nodes_of_a_cluster_are_shown_a_certificate_too)
 {
     const ScratchDirectory folder;
-    RedisServer::Options options = encrypted();
-    options.auth_clients = "yes";
+    RedisServer::Options options = encrypted("yes");
     options.cluster = true;
     options.unix_socket = folder / "redis.sock";
     options.others = {"--tls-cluster", "yes"};  // else it names its port in the clear
@@ -72,11 +71,9 @@ TEST_F(RedisTls, neither_side_in_the_clear_is_understood)
     const std::string code = code_of(store_at(local_url(server.port()))->get("k", soon()));
     EXPECT_TRUE(code == "unavailable" || code == "corrupt") << code;
     const RogueServer silent("", RogueServer::Then::stay);
-    const auto store = store_at("rediss://127.0.0.1:" + std::to_string(silent.port()));
-    EXPECT_EQ(code_of(store->get("k", in(std::chrono::milliseconds(50)))), "timeout");
+    EXPECT_EQ(code_of(store_at(url_of(silent.port()))->get("k", in(std::chrono::milliseconds(50)))), "timeout");
     const RogueServer closing("", RogueServer::Then::close);
-    EXPECT_EQ(code_of(store_at("rediss://127.0.0.1:" + std::to_string(closing.port()))->get("k", soon())),
-              "unavailable");
+    EXPECT_EQ(code_of(store_at(url_of(closing.port()))->get("k", soon())), "unavailable");
 }
 
 }  // namespace hearth::test

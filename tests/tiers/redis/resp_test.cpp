@@ -110,37 +110,21 @@ TEST(Resp, a_large_object_arrives_whole)
 
 TEST(Resp, what_announces_too_much_is_broken_at_once)
 {
-    for (const std::string_view wire : {"*2147483647\r\n",
-                                        "*9223372036854775807\r\n",
-                                        "*600000\r\n",
-                                        "*-2\r\n",
-                                        "*1\r\n$9223372036854775807\r\n",
-                                        "*1\r\n$-2\r\n",
-                                        "*1\r\n$99999999\r\n",
-                                        "*1\r\n$123456789012345678901234",
-                                        "*1\r\n$x\r\n",
-                                        "*1\r\n?\r\n",
-                                        "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
-                                        ":12a\r\n",
-                                        "\r\n",
-                                        "$\r\n",
-                                        "$-2\r\n",
-                                        "$9223372036854775808\r\n",
-                                        "$18446744073709551616\r\n",
-                                        "HTTP/1.1 400 Bad Request\r\n\r\n",
-                                        "$5x\r\n",
-                                        "$ 5\r\n",
-                                        "$+5\r\n",
-                                        "$1234567890123456789012345678",
-                                        "\x16\x03\x01",
-                                        "$3\r\nabcdef\r\n"}) {
-        ReplyReader reader("server:1");
-        Reply reply;
-        EXPECT_EQ(read(reader, wire, reply), "corrupt") << wire;
-    }
-    ReplyReader reader("server:1");
-    Reply reply;
-    EXPECT_EQ(read(reader, "+" + std::string(100'000, 'a'), reply), "corrupt") << "a line without end";
+    const auto expect_corrupt = [](std::initializer_list<std::string> wires) {
+        for (const std::string& wire : wires) {
+            ReplyReader reader("server:1");
+            Reply reply;
+            EXPECT_EQ(read(reader, wire, reply), "corrupt") << wire;
+        }
+    };
+    expect_corrupt({"*2147483647\r\n", "*9223372036854775807\r\n", "*600000\r\n", "*-2\r\n",
+                    "*1\r\n$9223372036854775807\r\n", "*1\r\n$-2\r\n", "*1\r\n$99999999\r\n",
+                    "*1\r\n$123456789012345678901234", "*1\r\n$x\r\n", "*1\r\n?\r\n",
+                    "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n"});
+    expect_corrupt({":12a\r\n", "\r\n", "$\r\n", "$-2\r\n", "$9223372036854775808\r\n", "$18446744073709551616\r\n",
+                    "HTTP/1.1 400 Bad Request\r\n\r\n", "$5x\r\n", "$ 5\r\n", "$+5\r\n",
+                    "$1234567890123456789012345678", "\x16\x03\x01", "$3\r\nabcdef\r\n",
+                    "+" + std::string(100'000, 'a')});
 }
 
 TEST(Resp, an_object_beyond_the_limit_is_refused_and_the_next_reply_read_where_that_is_cheap)

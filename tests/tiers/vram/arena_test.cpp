@@ -1,8 +1,10 @@
 #include "tiers/vram/arena.hpp"
 
+#include "support/eventually.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
+#include <atomic>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -40,31 +42,25 @@ TEST(Arena, parts_are_aligned_and_do_not_overlap)
     }
 }
 
-TEST(Arena, nothing_is_taken_from_the_device_before_it_is_needed_and_all_is_given_back)
+TEST(Arena, takes_nothing_of_the_device_before_it_is_needed_then_a_little_and_more_as_it_fills_and_gives_all_back)
 {
-    Arena arena(host(), 100_MiB);
-    EXPECT_EQ(arena.usage().reserved, 0U);
-    const gpu::DevicePart part = arena.allocate(1000).value();
-    EXPECT_GE(arena.usage().reserved, 1000U);
-    EXPECT_LT(arena.usage().reserved, 100_MiB) << "a block at a time";
-    arena.free(part);
-    EXPECT_EQ(arena.usage().allocated, 0U);
-    arena.trim();
-    EXPECT_EQ(arena.usage().reserved, 0U);
-}
-
-TEST(Arena, takes_a_little_of_a_large_device_at_first_and_more_as_it_fills)
-{
-    Arena arena(host(), 35_GiB);
-    const gpu::DevicePart small = arena.allocate(1000).value();
-    EXPECT_LE(arena.usage().reserved, 64_MiB);
-    const gpu::DevicePart large = arena.allocate(200_MiB).value();
-    EXPECT_LE(arena.usage().reserved, 64_MiB + 200_MiB);
-    arena.free(large);
-    arena.trim();
-    EXPECT_LE(arena.usage().reserved, 64_MiB) << "what is empty goes back, the rest stays";
-    EXPECT_EQ(arena.usage().allocated, 1024U);
-    arena.free(small);
+    for (const auto& [size, more] : {std::pair{100_MiB, 20_MiB}, {35_GiB, 200_MiB}}) {
+        Arena arena(host(), size);
+        EXPECT_EQ(arena.usage().reserved, 0U);
+        const gpu::DevicePart small = arena.allocate(1000).value();
+        EXPECT_GE(arena.usage().reserved, 1000U);
+        EXPECT_LE(arena.usage().reserved, 64_MiB) << "a block at a time";
+        const gpu::DevicePart large = arena.allocate(more).value();
+        EXPECT_LE(arena.usage().reserved, 64_MiB + more);
+        arena.free(large);
+        arena.trim();
+        EXPECT_LE(arena.usage().reserved, 64_MiB) << "what is empty goes back, the rest stays";
+        EXPECT_EQ(arena.usage().allocated, 1024U);
+        arena.free(small);
+        EXPECT_EQ(arena.usage().allocated, 0U);
+        arena.trim();
+        EXPECT_EQ(arena.usage().reserved, 0U);
+    }
 }
 
 // Which parts have to be freed for 300 bytes, where each has 64 and they lie side by side.
@@ -104,30 +100,19 @@ TEST(Arena, an_entry_of_exactly_its_size_fits_after_smaller_ones_are_gone)
     arena.free(*whole);
 }
 
-TEST(Arena, what_is_freed_under_a_guard_is_not_handed_out_before_it_ends)
-{
-    Arena arena(host(), 1_MiB);
-    const gpu::DevicePart first = arena.allocate(900_KiB).value();
-    {
-        const Arena::ReadGuard guard(arena);
-        arena.free(first);
-        EXPECT_FALSE(arena.allocate(900_KiB).ok());
-        {
-            const Arena::ReadGuard later(arena);
-        }
-        EXPECT_FALSE(arena.allocate(900_KiB).ok());
-    }
-    EXPECT_TRUE(arena.allocate(900_KiB).ok());
-}
-
-TEST(Arena, a_guard_that_came_after_a_part_was_freed_does_not_keep_it)
+TEST(Arena, what_is_freed_under_a_guard_is_kept_until_that_ends_and_not_by_later_ones)
 {
     Arena arena(host(), 1_MiB);
     const gpu::DevicePart part = arena.allocate(900_KiB).value();
-    auto early = std::make_unique<Arena::ReadGuard>(arena);
+    auto guard = std::make_unique<Arena::ReadGuard>(arena);
     arena.free(part);
-    const Arena::ReadGuard late(arena);
-    early.reset();
+    EXPECT_FALSE(arena.allocate(900_KiB).ok());
+    {
+        const Arena::ReadGuard short_one(arena);
+    }
+    EXPECT_FALSE(arena.allocate(900_KiB).ok());
+    const Arena::ReadGuard later(arena);
+    guard.reset();
     EXPECT_TRUE(arena.allocate(900_KiB).ok());
 }
 
@@ -139,10 +124,14 @@ TEST(Arena, who_waits_for_readers_gets_what_they_kept)
     auto reader = std::make_unique<Arena::ReadGuard>(arena);
     arena.free(part);
     bool placed = false;
+    std::atomic<bool> waits{false};
     std::thread writer([&] {
+        waits = true;
         arena.wait_for_readers();
         placed = arena.allocate(900_KiB).ok();
     });
+    EXPECT_TRUE(test::eventually("the writer waits", [&] { return waits.load(); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // who does not wait finds no place meanwhile
     reader.reset();
     writer.join();
     EXPECT_TRUE(placed);

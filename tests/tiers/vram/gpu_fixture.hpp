@@ -1,6 +1,8 @@
 #pragma once
 
 #include "gpu/cuda/cuda_context.hpp"
+#include "support/isolated_environment.hpp"
+#include "support/scratch_directory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,9 +27,18 @@ protected:
         m_driver->set_current(nullptr);
         m_driver->primary_release(0);
     }
+    std::uint64_t free_bytes() const
+    {
+        std::size_t free = 0;
+        std::size_t total = 0;
+        EXPECT_EQ(m_driver->memory_info(&free, &total), 0);
+        return free;
+    }
 
     const gpu::CudaDriver* m_driver = nullptr;
     CUctx_st* m_context = nullptr;
+    IsolatedEnvironment m_environment;
+    ScratchDirectory m_scratch;
 };
 
 }  // namespace hearth::test

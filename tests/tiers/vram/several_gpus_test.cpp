@@ -3,18 +3,20 @@
 // copy.
 
 #include "../../modules/fake_cuda.hpp"
+#include "base/error.hpp"
 #include "base/shared_library.hpp"
 #include "gpu/cuda/cuda_memory.hpp"
+#include "support/eventually.hpp"
 #include "support/in_threads.hpp"
 #include "support/sample_entries.hpp"
 #include "support/scale.hpp"
 #include "support/storing.hpp"
 #include "tiers/vram/vram_tier.hpp"
-#include "watched_driver.hpp"
 
 #include <atomic>
-#include <cstring>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -29,80 +31,139 @@ namespace {
 using gpu::KeptCudaContext;
 using tiers::VramTier;
 
-// A driver whose device memory is the host's. Copies are done when the call returns.
+// The fake driver, with memory that stays until its end: here a context may go while threads are inside their calls.
 struct CudaInHostMemory {
     CudaInHostMemory()
     {
         s_here = this;
-        driver.primary_retain = [](CUctx_st** context, int) {
-            auto* const handle = reinterpret_cast<CUctx_st*>(std::uintptr_t{1});
-            unsigned long long id = 0;
-            if (s_here->fake.driver().context_id(handle, &id) != gpu::cuda::k_success)
-                s_here->fake.make_context(1);
-            *context = handle;
-            return 0;
-        };
-        driver.primary_release = [](int) { return 0; };
-        driver.create_context = [](CUctx_st** context, unsigned, int) {
-            *context = s_here->fake.make_context(++s_here->contexts).handle;
-            return s_here->fake.driver().push_current(*context);
-        };
-        driver.destroy_context = [](CUctx_st* context) { return s_here->fake.destroy_context({context, 0}), 0; };
-        driver.create_stream = [](CUstream_st** stream, unsigned) {
-            *stream = reinterpret_cast<CUstream_st*>(std::uintptr_t{64});
-            return 0;
-        };
-        driver.destroy_stream = [](CUstream_st*) { return 0; };
-        driver.finish_stream = [](CUstream_st*) { return 0; };
-        driver.create_event = [](CUevent_st** event, unsigned) {
-            *event = reinterpret_cast<CUevent_st*>(std::uintptr_t{128});
-            return 0;
-        };
-        driver.destroy_event = [](CUevent_st*) { return 0; };
         driver.allocate = [](std::uint64_t* address, std::size_t bytes) {
-            const std::lock_guard lock(s_here->mutex);
-            s_here->memory.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
-            *address = reinterpret_cast<std::uintptr_t>(s_here->memory.back().get());
-            return 0;
+            return *address = reinterpret_cast<std::uintptr_t>(s_here->take(bytes)), 0;
         };
-        driver.free = [](std::uint64_t) { return 0; };  // with the driver: contexts that go free nothing one by one
+        driver.free = [](std::uint64_t) { return 0; };
         driver.allocate_host = [](void** pinned, std::size_t bytes, unsigned) {
-            std::uint64_t address = 0;
-            s_here->driver.allocate(&address, bytes);
-            *pinned = pointer(address);
-            return 0;
+            return *pinned = s_here->take(bytes), 0;
         };
         driver.free_host = [](void*) { return 0; };
-        driver.pointer_attribute = [](void*, int, std::uint64_t) { return gpu::cuda::k_invalid_value; };
-        driver.copy_to_device = [](std::uint64_t to, const void* from, std::size_t bytes, CUstream_st*) {
-            return std::memcpy(pointer(to), from, bytes), 0;
-        };
-        driver.copy_to_host = [](void* to, std::uint64_t from, std::size_t bytes, CUstream_st*) {
-            return std::memcpy(to, pointer(from), bytes), 0;
-        };
-        driver.copy_between = [](std::uint64_t to, CUctx_st*, std::uint64_t from, CUctx_st*, std::size_t bytes,
-                                 CUstream_st*) {
-            if (s_here->peer_error == 0)
-                std::memcpy(pointer(to), pointer(from), bytes);
-            return s_here->peer_error.load();
+        driver.copy_between = [](std::uint64_t to, CUctx_st* target, std::uint64_t from, CUctx_st* source,
+                                 std::size_t bytes, CUstream_st* stream) {
+            const int error = s_here->peer_error;
+            return error != 0 ? error : s_here->fake.driver().copy_between(to, target, from, source, bytes, stream);
         };
     }
     ~CudaInHostMemory() { s_here = nullptr; }
     CudaInHostMemory(const CudaInHostMemory&) = delete;
     CudaInHostMemory& operator=(const CudaInHostMemory&) = delete;
 
-    static void* pointer(std::uint64_t address)
+    void* take(std::size_t bytes)
     {
-        return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+        const std::lock_guard lock(mutex);
+        return memory.emplace_back(std::make_unique_for_overwrite<std::byte[]>(bytes)).get();
     }
 
     static inline CudaInHostMemory* s_here = nullptr;
     FakeCuda fake;
     gpu::CudaDriver driver = fake.driver();
-    std::atomic<int> contexts{1};
     std::atomic<int> peer_error{0};  // that every peer copy fails with
     std::mutex mutex;                // guards the next
     std::vector<std::unique_ptr<std::byte[]>> memory;
+};
+
+// A CUDA driver around another one, which knows in which context each address was allocated: it counts the copies that
+// were made in another context than that, and those that went from one context to another.
+// Thread safety: all of it. One at a time: a driver is functions without state of ours.
+class WatchedDriver {
+public:
+    explicit WatchedDriver(const gpu::CudaDriver& inner) : m_inner(inner), m_driver(inner)
+    {
+        s_watched = this;
+        m_driver.allocate = [](std::uint64_t* address, std::size_t bytes) {
+            const int error = s_watched->m_inner.allocate(address, bytes);
+            if (error == gpu::cuda::k_success)
+                s_watched->add(*address, bytes);
+            return error;
+        };
+        m_driver.free = [](std::uint64_t address) {
+            const bool alive = s_watched->check(address, 0);
+            s_watched->remove(address);
+            return alive ? s_watched->m_inner.free(address) : k_gone;
+        };
+        m_driver.copy_to_device = [](std::uint64_t to, const void* from, std::size_t bytes, CUstream_st* stream) {
+            return s_watched->check(to, bytes) ? s_watched->m_inner.copy_to_device(to, from, bytes, stream) : k_gone;
+        };
+        m_driver.copy_to_host = [](void* to, std::uint64_t from, std::size_t bytes, CUstream_st* stream) {
+            return s_watched->check(from, bytes) ? s_watched->m_inner.copy_to_host(to, from, bytes, stream) : k_gone;
+        };
+        m_driver.copy_between = [](std::uint64_t to, CUctx_st* to_context, std::uint64_t from, CUctx_st* from_context,
+                                   std::size_t bytes, CUstream_st* stream) {
+            ++s_watched->m_peer_copies;
+            return s_watched->check(to, bytes, to_context) && s_watched->check(from, bytes, from_context)
+                       ? s_watched->m_inner.copy_between(to, to_context, from, from_context, bytes, stream)
+                       : k_gone;
+        };
+    }
+    ~WatchedDriver() { s_watched = nullptr; }
+    WatchedDriver(const WatchedDriver&) = delete;
+    WatchedDriver& operator=(const WatchedDriver&) = delete;
+
+    const gpu::CudaDriver& driver() const { return m_driver; }
+    std::uint64_t peer_copies() const { return m_peer_copies; }
+    // Addresses that were used in a context other than their own, or beyond their end.
+    std::uint64_t misuses() const { return m_misuses; }
+    // The context that an address was allocated in, 0 if it was not.
+    std::uint64_t context_of(std::uint64_t address) const
+    {
+        const std::lock_guard lock(m_mutex);
+        const auto next = m_allocated.upper_bound(address);
+        if (next == m_allocated.begin())
+            return 0;
+        const auto& [start, allocation] = *std::prev(next);
+        return address < start + allocation.bytes ? allocation.context : 0;
+    }
+
+private:
+    struct Allocation {
+        std::uint64_t bytes = 0;
+        std::uint64_t context = 0;
+    };
+
+    std::uint64_t id_of(CUctx_st* context) const
+    {
+        unsigned long long id = 0;
+        return m_inner.context_id(context, &id) == gpu::cuda::k_success ? id : 0;
+    }
+    void add(std::uint64_t address, std::uint64_t bytes)
+    {
+        const std::uint64_t id = id_of(nullptr);
+        const std::lock_guard lock(m_mutex);
+        // What went with its context was not freed, and its addresses may come again.
+        std::erase_if(m_allocated, [&](const auto& old) {
+            return old.first < address + bytes && address < old.first + old.second.bytes;
+        });
+        m_allocated[address] = {bytes, id};
+    }
+    void remove(std::uint64_t address)
+    {
+        const std::lock_guard lock(m_mutex);
+        m_allocated.erase(address);
+    }
+    // False: there is no such context any more. A driver says so too.
+    bool check(std::uint64_t address, std::uint64_t bytes, CUctx_st* context = nullptr)
+    {
+        const std::uint64_t here = id_of(context);
+        const std::uint64_t last = bytes == 0 ? address : address + bytes - 1;
+        if (here != 0 && (context_of(address) != here || context_of(last) != here))
+            ++m_misuses;
+        return here != 0;
+    }
+
+    static constexpr int k_gone = gpu::cuda::k_context_is_destroyed;
+    static inline WatchedDriver* s_watched = nullptr;
+    const gpu::CudaDriver m_inner;
+    gpu::CudaDriver m_driver;
+    mutable std::mutex m_mutex;
+    std::map<std::uint64_t, Allocation> m_allocated;
+    std::atomic<std::uint64_t> m_peer_copies{0};
+    std::atomic<std::uint64_t> m_misuses{0};
 };
 
 enum class DriverKind : std::uint8_t { stand_in, cuda };
@@ -138,14 +199,12 @@ protected:
                 const auto kind = index == 0 ? KeptCudaContext::Kind::primary : KeptCudaContext::Kind::own;
                 const Result<std::shared_ptr<const KeptCudaContext>> kept =
                     KeptCudaContext::take(m_watched->driver(), 0, kind);
-                if (!kept)
-                    return kept.error();
+                HEARTH_TRY(kept);
                 const device::Device device{
                     .backend = device::Backend::cuda, .index = index, .name = "device", .gpu = true};
                 auto memory = std::make_shared<gpu::CudaMemory>(device, *kept);
                 const gpu::ScopedContext current(m_watched->driver(), (*kept)->context());
-                if (const Status prepared = memory->prepare(); !prepared.ok())
-                    return prepared.error();
+                HEARTH_TRY(memory->prepare());
                 const std::lock_guard lock(m_mutex);
                 m_contexts[index] = (*kept)->context();
                 m_memories[index] = memory;
@@ -307,7 +366,7 @@ TEST_P(SeveralGpus, two_contexts_where_one_is_lost_again_and_again_under_load_gi
     std::atomic<int> wrong{0};
     std::atomic<int> missing{0};
     std::atomic<std::uint64_t> done{0};
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;
     for (std::uint64_t t = 0; t < 4; ++t)
         threads.emplace_back([&, t] {
             device::Lease held;
@@ -326,19 +385,17 @@ TEST_P(SeveralGpus, two_contexts_where_one_is_lost_again_and_again_under_load_gi
                 wrong += !other || other.artifact->text() == sample(i % 10, 2000) ? 0 : 1;
             }
         });
-    for (std::uint64_t i = 0; i < scaled(100); ++i) {
+    for (std::uint64_t i = 0; i < scaled(100) && !HasFailure(); ++i) {
         const std::uint64_t before = done;
-        while (done < before + 20)
-            std::this_thread::yield();
-        for (int place = 2; place <= m_stand_in->contexts; ++place)
+        EXPECT_TRUE(eventually("the threads have gone on", [&] { return done >= before + 20; }));
+        for (int place = 2; place <= m_stand_in->fake.last_place(); ++place)
             m_stand_in->fake.destroy_context({reinterpret_cast<CUctx_st*>(static_cast<std::uintptr_t>(place)), 0});
     }
     stop = true;
-    for (std::thread& thread : threads)
-        thread.join();
+    threads.clear();
     EXPECT_EQ(wrong, 0);
     EXPECT_EQ(missing, 0);
-    EXPECT_GT(m_stand_in->contexts, 3) << "it was opened again and again";
+    EXPECT_GT(m_stand_in->fake.last_place(), 3) << "it was opened again and again";
     ASSERT_TRUE(put(*tier, 50, 5000, 1));
     EXPECT_EQ(tier->find(numbered_key(50)).artifact->text(), sample(50, 5000));
     EXPECT_TRUE(tier->verify(Repair::no, {}).accounting_exact);

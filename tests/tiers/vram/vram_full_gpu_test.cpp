@@ -2,10 +2,8 @@
 
 #include "gpu_fixture.hpp"
 #include "hearth/hearth.hpp"
-#include "support/isolated_environment.hpp"
 #include "support/open_cache.hpp"
 #include "support/sample_entries.hpp"
-#include "support/scratch_directory.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -27,11 +25,9 @@ protected:
 
     Cache open()
     {
-        CacheOptions all;
-        all.tiers = {vram({.backend = device::Backend::cuda, .max_bytes = 2_GiB, .fallback = device::Fallback::none}),
-                     disk(m_scratch / "disk")};
-        all.policy = lru();
-        return open_cache("", all);
+        const VramOptions options{
+            .backend = device::Backend::cuda, .max_bytes = 2_GiB, .fallback = device::Fallback::none};
+        return open_cache("", {.tiers = {vram(options), disk(m_scratch / "disk")}, .policy = lru()});
     }
     static Result<InsertReport> put(Cache& cache, std::uint64_t number, std::size_t size = 1_MiB)
     {
@@ -46,13 +42,6 @@ protected:
         return copy.ok();
     }
     static std::uint64_t reserved(Cache& cache) { return cache.vram().report()->partitions[0].reserved_bytes; }
-    std::uint64_t free_bytes() const
-    {
-        std::size_t free = 0;
-        std::size_t total = 0;
-        EXPECT_EQ(m_driver->memory_info(&free, &total), 0);
-        return free;
-    }
     // Plain allocations of the program's own, until so much is left, or as near as the driver comes to that.
     void fill_device(std::uint64_t left)
     {
@@ -79,8 +68,6 @@ protected:
     }
 
     std::vector<std::uint64_t> m_taken;
-    IsolatedEnvironment m_environment;
-    ScratchDirectory m_scratch;
 };
 
 TEST_F(VramFullGpu, a_device_that_the_program_filled_is_served_from_refuses_gives_back_and_grows_again)

@@ -4,10 +4,8 @@
 #include "gpu_fixture.hpp"
 #include "hearth/hearth.hpp"
 #include "support/in_threads.hpp"
-#include "support/isolated_environment.hpp"
 #include "support/open_cache.hpp"
 #include "support/sample_entries.hpp"
-#include "support/scratch_directory.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -48,20 +46,10 @@ protected:
         options.fallback = device::Fallback::none;
         return open_cache("", {.tiers = {vram(options), disk(m_scratch / "disk")}});
     }
-    std::uint64_t free_bytes() const
-    {
-        std::size_t free = 0;
-        std::size_t total = 0;
-        m_driver->memory_info(&free, &total);
-        return free;
-    }
     static std::uint64_t start_of(const Key& key, std::uint64_t size, std::uint64_t version = 0)
     {
         return key.hash() ^ (version * 0xD1B54A32D192ED03U) ^ size;
     }
-
-    IsolatedEnvironment m_environment;
-    ScratchDirectory m_scratch;
 };
 
 // A counter on the device.
@@ -329,34 +317,6 @@ extern "C" __global__ void wait(volatile int* gate)
     EXPECT_EQ(cache.vram().report()->partitions[0].held_bytes, 0U);
     ASSERT_TRUE(cache.vram().insert(numbered_key(2), next).ok());
     EXPECT_EQ(as_text(cache.vram().read(numbered_key(2))->bytes()), next.text());
-}
-
-TEST_F(VramGpu, a_context_that_was_reset_takes_its_entries_along_and_the_tier_goes_on)
-{
-    const base::SharedLibrary library = base::SharedLibrary::load("libcuda.so.1").value();
-    auto* const reset = library.find<int(int)>("cuDevicePrimaryCtxReset_v2");
-    ASSERT_NE(reset, nullptr);
-    Cache cache = open({.max_bytes = 1_MiB});
-    const Key key = numbered_key(1);
-    ASSERT_TRUE(cache.vram().insert(key, sample_bytes(key, 5000)).ok());
-    const device::Lease lease = cache.vram().lease(key);
-    ASSERT_TRUE(lease);
-    EXPECT_FALSE(lease.lost());
-    ASSERT_EQ(reset(0), 0);
-    EXPECT_TRUE(lease.lost());
-    EXPECT_FALSE(cache.vram().lease(key));
-    EXPECT_FALSE(cache.find(key));
-    ASSERT_EQ(m_driver->set_current(m_context), 0);
-    ASSERT_TRUE(cache.vram().insert(key, sample_bytes(key, 5000)).ok());
-    EXPECT_EQ(as_text(cache.vram().read(key)->bytes()), sample_bytes(key, 5000).text());
-    EXPECT_FALSE(cache.vram().lease(key).lost());
-}
-
-TEST_F(VramGpu, a_budget_beyond_the_device_gives_what_there_is)
-{
-    Cache cache = open({.max_bytes = std::uint64_t{1} << 45U});
-    ASSERT_TRUE(cache.vram().insert(numbered_key(1), sample_bytes(numbered_key(1), 1000)).ok());
-    EXPECT_EQ(as_text(cache.vram().read(numbered_key(1))->bytes()), sample_bytes(numbered_key(1), 1000).text());
 }
 
 }  // namespace

@@ -54,8 +54,6 @@ TEST_F(VramProcess, a_gpu_hidden_by_cuda_visible_devices_gives_the_same_results_
     run("cuda", 0, "");
     EXPECT_EQ(m_result.exit_code, 0) << m_result.out << m_result.err;
     EXPECT_EQ(word_after("cuda"), "host");
-    const std::string hidden = word_after("bytes");
-    EXPECT_NE(hidden, "0");
     const bool has_gpu = gpu::cuda_driver().ok();
     if (has_gpu) {
         EXPECT_NE(m_result.out.find("CUDA_VISIBLE_DEVICES is \"\""), std::string::npos) << m_result.out;
@@ -63,13 +61,6 @@ TEST_F(VramProcess, a_gpu_hidden_by_cuda_visible_devices_gives_the_same_results_
     run("cuda", 0);
     EXPECT_EQ(m_result.exit_code, 0) << m_result.out << m_result.err;
     EXPECT_EQ(word_after("cuda"), has_gpu ? "cuda" : "host");
-    EXPECT_EQ(word_after("bytes"), hidden);
-}
-
-TEST_F(VramProcess, a_device_that_is_not_there_cannot_be_reset)
-{
-    run("cuda", 1, "");
-    EXPECT_EQ(m_result.exit_code, 77) << m_result.out;
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+# expect(STATUS PATTERNS...): the demo, run with ${arguments}, ends with this and says all of these. Without what it
+# needs on this machine it says so, and nothing more is expected.
+macro(expect wanted)
+  execute_process(COMMAND "${DEMO}" ${arguments} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(output MATCHES "skipped: |libnvrtc")
+    message("skipped: ${output}")
+    return()
+  endif()
+  foreach(pattern ${ARGN})
+    if(NOT status EQUAL ${wanted} OR NOT output MATCHES "${pattern}")
+      message(FATAL_ERROR "expected status ${wanted} and \"${pattern}\", got ${status} and\n${output}")
+    endif()
+  endforeach()
+  message("${output}")
+endmacro()
