@@ -66,6 +66,11 @@ struct Served {
     Asks asks = Asks::for_all;
 };
 
+void PrintTo(const Served& served, std::ostream* out)
+{
+    *out << served.name;
+}
+
 class ServedPrograms : public Programs, public testing::WithParamInterface<Served> {};
 class ShippedPrograms : public Programs, public testing::WithParamInterface<const char*> {};
 
