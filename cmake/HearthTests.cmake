@@ -112,13 +112,10 @@ function(hearth_test name)
   if(HEARTH_SANITIZE OR ARG_TOGETHER)
     add_test(NAME "${folder}.${name}" COMMAND ${name})
     set_tests_properties("${folder}.${name}" PROPERTIES TIMEOUT ${timeout} LABELS "${ARG_LABELS}" COST ${ARG_SECONDS})
-    # Forked children start threads in some tests, which ThreadSanitizer takes for a mistake.
-    string(CONCAT tsan "TSAN_OPTIONS=die_after_fork=0:second_deadlock_stack=1"
+    # Forked children start threads in some tests, which ThreadSanitizer takes for a mistake. In a forked child it takes
+    # the parent's threads for some that were never joined.
+    string(CONCAT tsan "TSAN_OPTIONS=die_after_fork=0:second_deadlock_stack=1:report_thread_leaks=0"
       ":suppressions=${PROJECT_SOURCE_DIR}/tests/tsan-suppressions.txt")
-    # GCC's takes the parent's threads, in a forked child, for some that were never joined.
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      string(APPEND tsan ":report_thread_leaks=0")
-    endif()
     # Some tests ask for more memory than there is, to see it refused. By default sanitizers end the process then.
     set_tests_properties("${folder}.${name}" PROPERTIES ENVIRONMENT
       "${tsan}:allocator_may_return_null=1;NODEVICE_SELECT=1")
