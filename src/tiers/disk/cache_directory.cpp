@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::chrono::milliseconds k_note_patience{200};
 constexpr int k_names_tried = 16;
+constexpr unsigned k_written_by_others = 0022;
 constexpr std::chrono::seconds k_abandoned_after{60};
 constexpr std::string_view k_cachedir_tag = "Signature: 8a477f597d28d172789f06886806bc55\n"
                                             "# Hearth keeps compiled GPU kernels here. They can be made again.\n";
@@ -193,7 +194,7 @@ Bytes CacheDirectory::read_entry(const Key& key, int& error, std::uint64_t most,
     const base::FileHandle file = open_entry(key, stat);
     const bool of_another = file.open() && !is_user_or_root(stat.owner);
     if (is_neighbours)
-        *is_neighbours = of_another;
+        *is_neighbours = of_another || (m_shared && ((stat.mode & k_written_by_others) != 0 || stat.links != 1));
     error = of_another && !m_shared ? -EPERM : -file.error();
     return error == 0 ? format::read_entry(m_files, file.fd(), stat.size, most, error) : Bytes{};
 }
@@ -307,7 +308,8 @@ std::unique_ptr<CacheDirectory::Temporary> CacheDirectory::create_temporary(int&
     // A name that is taken was left behind by an earlier process with the same id.
     for (int attempt = 0; error == -EEXIST && attempt < k_names_tried; ++attempt) {
         std::string name = unique_name();
-        const int fd = base::create_file(m_files, {folder.fd(), name}, O_RDWR, file_mode());
+        // Who shares the directory may read an entry, and put another one in its place, which is then his.
+        const int fd = base::create_file(m_files, {folder.fd(), name}, O_RDWR, file_mode() & ~k_written_by_others);
         if (fd >= 0)
             return std::make_unique<Temporary>(*this, std::move(folder), std::move(name),
                                                base::FileHandle(m_files, fd));
@@ -380,7 +382,9 @@ std::uint64_t CacheDirectory::sweep_abandoned(const std::string& path, bool (*is
         if (!is_ours(name))
             continue;
         base::FileStat stat;
-        const base::FileHandle file(m_files, base::open_file(m_files, {folder.fd(), name}, O_RDWR, stat));
+        base::FileHandle file(m_files, base::open_file(m_files, {folder.fd(), name}, O_RDWR, stat));
+        if (file.error() == EACCES)  // of another user who shares the directory
+            file = base::FileHandle(m_files, base::open_file(m_files, {folder.fd(), name}, O_RDONLY, stat));
         // A young file may belong to a process that has created it and not yet locked it.
         if (!file.open() || stat.modified > base::time_before(now, k_abandoned_after))
             continue;

@@ -54,7 +54,7 @@ public:
 
     // The entry's bytes, or empty with -errno in `error`: -ENOENT if there is none, -ELOOP and the like if it is not a
     // file, -EPERM if somebody else put it into a directory that is not shared, -EOVERFLOW as format::read_entry().
-    // `is_neighbours`: another user who shares the directory has written it.
+    // `is_neighbours`: another user who shares the directory has written it, or could have.
     Bytes read_entry(const Key& key, int& error, std::uint64_t most = format::k_max_entry_bytes,
                      bool* is_neighbours = nullptr) const;
     // Its first bytes, enough for the head; `size` is that of the whole file.

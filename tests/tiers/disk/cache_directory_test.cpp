@@ -116,7 +116,10 @@ TEST_F(CacheDirectoryTest, one_that_is_shared_lets_in_whom_its_own_mode_lets_in_
             EXPECT_EQ(mode_of(m_layout.directory()), mode) << "made for everyone where nobody made it";
             EXPECT_TRUE(fs::exists(m_layout.lock()));
             for (const auto& item : fs::recursive_directory_iterator(m_layout.directory()))
-                EXPECT_EQ(mode_of(item.path().string()), item.is_directory() ? mode : mode & 0666U) << item.path();
+                EXPECT_EQ(mode_of(item.path().string()), item.is_directory()         ? mode
+                                                         : item.path() == path_of(1) ? mode & 0644U
+                                                                                     : mode & 0666U)
+                    << item.path();
         }
 }
 
@@ -362,6 +365,8 @@ TEST_F(CacheDirectoryTest, one_that_is_shared_gives_neither_a_neighbours_facts_n
         EXPECT_FALSE(tier->find(numbered_key(number)));
     EXPECT_EQ(::chown(path_of(2).c_str(), 0, 0), 0) << "it was left to the neighbour";
     EXPECT_TRUE(tier->find(numbered_key(2)));
+    ASSERT_EQ(::chmod(path_of(2).c_str(), 0666), 0);
+    EXPECT_FALSE(tier->find(numbered_key(2))) << "he may have written into it";
 }
 
 TEST_F(UnsharedDirectory, does_not_serve_what_another_user_put_there)
