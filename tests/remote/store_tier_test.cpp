@@ -381,6 +381,8 @@ TEST_F(StoreTierTest, many_entries_are_unpacked_one_after_the_other)
     constexpr std::uint64_t k_count = 8;
 #if defined(HEARTH_HAS_TSAN)
     constexpr std::uint64_t k_taken = 5 * k_unpacked;  // it keeps four bytes of its own for each that is written
+#elif defined(HEARTH_HAS_ASAN)
+    constexpr std::uint64_t k_taken = k_count * k_unpacked;  // it keeps what was freed, so this shows nothing there
 #else
     constexpr std::uint64_t k_taken = k_unpacked;
 #endif
